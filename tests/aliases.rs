@@ -69,7 +69,7 @@ fn n2_a_process_can_have_any_number_of_aliases() {
 }
 
 #[test]
-fn n5_what_is_sent_to_a_revoked_alias_does_not_arrive_and_is_counted() {
+fn n5_a_message_to_a_revoked_alias_does_not_arrive_and_is_counted() {
     for sim in simulations(5) {
         let log = Log::new();
         let noted = log.clone();
@@ -130,7 +130,7 @@ fn n5_an_alias_of_another_process_cannot_be_revoked() {
 }
 
 #[test]
-fn l6_a_monitor_by_alias_tells_of_the_end_of_whoever_has_it() {
+fn l6_a_monitor_by_alias_reports_the_end_of_its_holder() {
     for sim in simulations(5) {
         let log = Log::new();
         let agent = agent(&sim, &log);
@@ -304,7 +304,7 @@ fn m5_a_conversion_that_panics_takes_no_room() {
 }
 
 #[test]
-fn n3_a_context_that_outlives_its_process_names_nobody() {
+fn n3_a_context_that_outlives_its_process_cannot_register_names() {
     let sim = Simulation::new(1);
     let (sender, contexts) = mpsc::channel::<Context<()>>();
     let leaves = behavior_fn(move |ctx: Context<()>| async move {

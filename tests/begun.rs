@@ -110,7 +110,7 @@ fn c2_a_request_that_no_handler_has_seen_was_not_begun() {
 }
 
 #[test]
-fn c2_what_is_queued_at_a_kill_was_not_begun_on_whatever_lane() {
+fn c2_a_request_queued_at_a_kill_was_not_begun_on_any_lane() {
     for sim in simulations(3) {
         let worker = Worker::default();
         let serving = worker.clone();
@@ -159,7 +159,7 @@ fn c2_jobs_behind_one_that_ends_its_worker_were_not_begun_and_can_be_tried_again
 }
 
 #[test]
-fn c2_what_waits_at_a_grain_that_ends_was_not_begun() {
+fn c2_a_request_that_waits_at_an_ending_grain_was_not_begun() {
     for sim in simulations(3) {
         let worker = Worker::default();
         let serving = worker.clone();
@@ -174,7 +174,7 @@ fn c2_what_waits_at_a_grain_that_ends_was_not_begun() {
 }
 
 #[test]
-fn c2_a_state_that_is_replaced_in_place_has_begun_what_it_failed_at_alone() {
+fn c2_a_state_replaced_in_place_had_begun_only_the_request_at_which_it_failed() {
     for sim in simulations(3) {
         let worker = Worker::default();
         let serving = worker.clone();

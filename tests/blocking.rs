@@ -85,7 +85,7 @@ fn r4_at_most_so_many_side_threads_and_the_rest_waits_its_turn() {
 }
 
 #[test]
-fn d4_a_panic_in_blocking_work_comes_back_with_its_place_and_ends_nobody() {
+fn d4_a_panic_in_blocking_work_returns_with_its_place_and_ends_no_process() {
     let node = Node::builder("d4block").workers(2).blocking_threads(1).start().unwrap();
     let sim = Simulation::new(1);
     for node in [&node, sim.node()] {
@@ -377,7 +377,7 @@ fn r4_a_pool_for_blocking_work_that_cannot_be_is_an_error_that_names_it() {
 
 /// A stop drops what waits in every pool, and leaves behind what does not return in any of them.
 #[test]
-fn x2_a_stop_ends_the_threads_of_every_pool_and_drops_what_waits_there() {
+fn x2_a_stop_ends_the_threads_of_every_pool_and_drops_waiting_work() {
     let node =
         Node::builder("x2pools").workers(1).blocking_pool("a", 1).blocking_pool("b", 1).start();
     let node = node.unwrap();

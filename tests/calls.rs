@@ -214,7 +214,7 @@ fn c2_a_panic_fails_the_call_in_hand_and_those_behind_it_with_the_panic() {
 }
 
 #[test]
-fn c2_a_process_that_waits_for_a_dead_callee_goes_on_at_once() {
+fn c2_a_process_that_waits_for_an_ended_callee_continues_at_once() {
     for sim in simulations(50) {
         let log = Log::new();
         let (server, noted) = (server(&sim), log.clone());
@@ -483,7 +483,7 @@ enum Taken {
 }
 
 #[test]
-fn c2_calls_that_were_dropped_and_taken_hear_what_becomes_of_them() {
+fn c2_calls_that_were_dropped_or_taken_get_their_outcome() {
     for sim in simulations(3) {
         let (away, given) = mpsc::channel();
         let takes = behavior_fn(move |mut ctx: Context<(Taken, Reply<u64>)>| async move {

@@ -31,7 +31,7 @@ impl Actor for Frail {
 }
 
 #[test]
-fn p4_what_a_pool_of_dying_workers_accepts_is_handled_or_counted() {
+fn p4_every_job_accepted_by_a_pool_of_crashing_workers_is_handled_or_counted() {
     let node = Node::builder("p4").workers(2).start().unwrap();
     let handled = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&handled);
@@ -62,7 +62,7 @@ fn p4_what_a_pool_of_dying_workers_accepts_is_handled_or_counted() {
 }
 
 #[test]
-fn d7_what_was_accepted_when_a_node_stops_is_handled_or_counted() {
+fn d7_messages_accepted_when_a_node_stops_are_handled_or_counted() {
     for _ in 0..20 {
         let node = Node::builder("d7").workers(2).start().unwrap();
         let handled = Arc::new(AtomicU64::new(0));
@@ -125,7 +125,7 @@ impl Actor for Callee {
 }
 
 #[test]
-fn c2_no_call_waits_for_ever_whatever_happens_to_its_callee() {
+fn c2_no_call_waits_for_ever_for_any_fate_of_its_callee() {
     let node = Node::builder("c2").workers(2).start().unwrap();
     let asks: [fn(Reply<u64>) -> Ask; 5] = [Ask::Now, Ask::Keep, Ask::Later, Ask::Drop, Ask::End];
     let over = Arc::new(AtomicBool::new(false));
@@ -207,7 +207,7 @@ fn c2_no_call_waits_for_ever_whatever_happens_to_its_callee() {
 }
 
 #[test]
-fn n3_whoever_hears_of_a_death_can_take_the_name_at_once() {
+fn n3_a_process_notified_of_an_end_can_take_the_name_at_once() {
     let node = Node::builder("n3").workers(2).start().unwrap();
     let (done, finished) = mpsc::channel();
     // By an exit, a down and a failed call in turn; each starts the next one at once.

@@ -51,7 +51,7 @@ fn r6_in_a_simulation_high_ones_go_first_and_16_of_them_are_enough() {
 }
 
 #[test]
-fn r6_a_child_has_the_class_of_its_parent_unless_told_otherwise() {
+fn r6_a_child_has_the_class_of_its_parent_by_default() {
     let real = Node::builder("r6child").workers(2).start().unwrap();
     let sims: Vec<_> = simulations(3).collect();
     for node in sims.iter().map(Simulation::node).chain([&real]) {
@@ -235,7 +235,7 @@ impl Executor for Loop {
 /// Without a queue of its own there is nothing to choose; what a process says is what its record
 /// tells, and its children vary too.
 #[test]
-fn r6_who_varies_runs_on_any_dispatcher_and_says_its_class_there_for_nothing() {
+fn r6_setting_a_varying_class_has_no_effect_without_class_queues() {
     let (tasks, waiting) = mpsc::channel::<ExecutorTask>();
     let looping = thread::spawn(move || waiting.iter().for_each(ExecutorTask::run));
     let node = Node::builder("r6kinds")

@@ -11,7 +11,7 @@ use support::{Does, Guard, Log, boom, puppet, simulations};
 const SECOND: Duration = Duration::from_secs(1);
 
 #[test]
-fn o9_a_cleaner_runs_once_when_the_state_is_gone_however_the_process_ends() {
+fn o9_a_cleaner_runs_once_after_the_state_was_dropped_for_every_kind_of_end() {
     for how in ["normal", "error", "panic", "kill", "exit", "stop", "finish", "node"] {
         for sim in simulations(3) {
             let log = Log::new();
@@ -94,7 +94,7 @@ fn o9_a_cleaner_runs_if_init_fails_and_if_the_process_is_killed_in_terminate() {
 }
 
 #[test]
-fn o9_a_cleaner_runs_before_the_name_is_free_and_anyone_is_told() {
+fn o9_a_cleaner_runs_before_the_name_is_free_and_before_any_notice() {
     let (sim, log) = (Simulation::new(1), Log::new());
     let second = {
         let (noted, node) = (log.clone(), sim.node().clone());
@@ -152,7 +152,7 @@ fn o9_a_cleaner_that_panics_does_no_harm() {
 }
 
 #[test]
-fn o9_a_cleaner_holds_nobody_alive_not_even_with_an_address_in_it() {
+fn o9_a_cleaner_keeps_no_process_alive_even_with_an_address_in_it() {
     let (sim, log) = (Simulation::new(1), Log::new());
     let held = Arc::new(());
     let weak = Arc::downgrade(&held);
@@ -203,7 +203,7 @@ fn o9_a_cleaner_outlives_a_state_that_is_replaced_in_place() {
 }
 
 #[test]
-fn o9_what_is_set_when_the_process_has_ended_runs_at_once() {
+fn o9_a_cleaner_set_after_the_end_runs_at_once() {
     let (sim, log) = (Simulation::new(1), Log::new());
     let place: Arc<Mutex<Option<Context<()>>>> = Arc::default();
     let taken = Arc::clone(&place);

@@ -72,7 +72,7 @@ fn d10_a_time_that_is_set_anew_begins_then_and_leaves_no_timer_behind() {
 }
 
 #[test]
-fn d10_who_decides_whether_a_process_goes_is_asked_after_each_whole_time() {
+fn d10_the_passivation_decision_is_made_after_each_full_idle_time() {
     for sim in simulations(3) {
         let log = Log::new();
         let process = puppet(&sim, "p", &Log::new());
@@ -99,7 +99,7 @@ fn d10_who_decides_whether_a_process_goes_is_asked_after_each_whole_time() {
 }
 
 #[test]
-fn d10_of_several_who_decide_whether_a_process_goes_the_last_is_asked() {
+fn d10_of_several_passivation_deciders_the_last_one_counts() {
     for sim in simulations(3) {
         let process = puppet(&sim, "p", &Log::new());
         process.tells(|ctx| {
@@ -156,7 +156,7 @@ fn s10_the_idle_times_of_a_state_go_with_it_and_those_of_the_process_stay() {
 }
 
 #[test]
-fn d10_nobody_is_passivated_with_mail_that_is_sorted() {
+fn d10_a_process_with_sorted_messages_is_not_passivated() {
     for sim in simulations(3) {
         let log = Log::new();
         let noted = log.clone();
@@ -183,7 +183,7 @@ fn d10_nobody_is_passivated_with_mail_that_is_sorted() {
 }
 
 #[test]
-fn m9_what_comes_back_takes_room_in_the_stash_and_is_set_aside_no_more() {
+fn m9_a_replayed_message_takes_room_in_the_stash_and_is_not_stashed_again() {
     for sim in simulations(5) {
         let log = Log::new();
         let noted = log.clone();
@@ -215,7 +215,7 @@ fn m9_what_comes_back_takes_room_in_the_stash_and_is_set_aside_no_more() {
 }
 
 #[test]
-fn d7_what_was_set_aside_is_lost_by_its_sender_and_was_begun() {
+fn d7_a_stashed_message_lost_at_the_end_names_its_sender_and_was_begun() {
     let sim = Simulation::new(1);
     let letters = letters(&sim);
     let aside = behavior_fn(|mut ctx: Context<Reply<u32>>| async move {
@@ -242,7 +242,7 @@ fn d7_what_was_set_aside_is_lost_by_its_sender_and_was_begun() {
 }
 
 #[test]
-fn d7_what_a_behaviour_loses_is_counted_from_its_sender() {
+fn d7_messages_lost_by_a_behaviour_are_counted_with_their_sender() {
     let sim = Simulation::new(1);
     let letters = letters(&sim);
     let process = puppet(&sim, "p", &Log::new());
@@ -259,7 +259,7 @@ fn d7_what_a_behaviour_loses_is_counted_from_its_sender() {
 
 /// Messages that it holds are no silence, though they still take their room.
 #[test]
-fn d10_what_is_received_and_keeps_its_room_begins_the_time_anew() {
+fn d10_a_received_message_that_keeps_its_room_restarts_the_idle_time() {
     for sim in simulations(3) {
         let log = Log::new();
         let noted = log.clone();
@@ -287,7 +287,7 @@ fn d10_what_is_received_and_keeps_its_room_begins_the_time_anew() {
 }
 
 #[test]
-fn m5_that_room_is_held_is_not_forgotten_with_a_timer() {
+fn m5_held_room_survives_a_cancelled_timer() {
     let (sim, log) = (Simulation::new(1), Log::new());
     let noted = log.clone();
     let holds = behavior_fn(move |mut ctx: Context<u32>| async move {
@@ -344,7 +344,7 @@ fn m6_a_mailbox_that_dropped_its_oldest_can_have_an_order_when_it_does_no_more()
 }
 
 #[test]
-fn m6_a_notice_is_never_what_makes_room() {
+fn m6_a_notice_is_never_dropped_to_make_room() {
     for sim in simulations(5) {
         let log = Log::new();
         let noted = log.clone();
@@ -419,7 +419,7 @@ fn m12_a_sender_that_was_silent_for_a_while_does_not_make_up_for_it() {
 }
 
 #[test]
-fn m12_what_an_order_has_sorted_comes_before_all_that_another_sorts() {
+fn m12_messages_sorted_by_an_old_order_come_before_those_of_a_new_one() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let by_number = || Order::by_priority(|number: &u32| i64::from(*number));
@@ -478,7 +478,7 @@ async fn take_batches(log: Log, mut ctx: Context<u32>) -> Result {
 }
 
 #[test]
-fn m10_a_batch_of_what_came_during_the_handler_is_in_its_order() {
+fn m10_a_batch_of_messages_that_arrived_during_the_handler_is_in_order() {
     for seed in 0..3 {
         let (sim, log) = (Simulation::new(seed), Log::new());
         let noted = log.clone();
@@ -499,7 +499,7 @@ fn m10_a_batch_of_what_came_during_the_handler_is_in_its_order() {
 }
 
 #[test]
-fn m10_a_batch_is_from_the_sender_of_its_last_and_ends_before_whatever_goes_first() {
+fn m10_a_batch_has_the_sender_of_its_last_and_ends_before_urgent_items() {
     for ordered in [false, true] {
         for (throughput, expected) in [
             (
@@ -594,7 +594,7 @@ fn d9_of_several_stops_that_a_handler_receives_the_first_is_obeyed() {
 }
 
 #[test]
-fn l3_a_stop_before_the_first_turn_is_an_exit_signal_of_the_node_to_who_traps() {
+fn l3_a_stop_before_the_first_turn_reaches_a_trapping_process_as_an_exit_signal() {
     for sim in simulations(3) {
         let log = Log::new();
         let noted = log.clone();
@@ -632,7 +632,7 @@ fn l2_a_peer_that_has_ended_with_kill_is_a_peer_like_any() {
 }
 
 #[test]
-fn l1_a_child_whose_start_nobody_waits_for_is_heard_of_by_its_link() {
+fn l1_a_child_that_fails_an_unawaited_start_is_reported_by_its_link() {
     for sim in simulations(3) {
         let log = Log::new();
         let parent = trapper(&sim, "parent", &log);
@@ -675,7 +675,7 @@ fn m3_a_link_that_is_made_again_stays_urgent() {
 }
 
 #[test]
-fn m2_what_comes_ahead_is_from_nobody_unless_a_process_sent_it() {
+fn m2_a_priority_message_has_no_sender_unless_a_process_sent_it() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let (noted, dies) = (log.clone(), puppet(&sim, "dies", &Log::new()));
@@ -757,7 +757,7 @@ fn p2_a_process_has_one_route_and_a_second_is_refused() {
 
 /// What lies in the mailbox when Main becomes a route goes along it; one of another type cannot.
 #[test]
-fn d7_another_message_that_a_new_route_cannot_take_is_a_dead_letter() {
+fn d7_a_message_of_another_type_that_a_new_route_cannot_take_is_a_dead_letter() {
     let sim = Simulation::new(1);
     let letters = letters(&sim);
     let routes = behavior_fn(move |mut ctx: Context<u32>| async move {
@@ -777,7 +777,7 @@ fn d7_another_message_that_a_new_route_cannot_take_is_a_dead_letter() {
 }
 
 #[test]
-fn x3_a_picture_shows_everything_of_a_process_that_is_suspended() {
+fn x3_process_info_shows_everything_of_a_suspended_process() {
     let sim = Simulation::new(1);
     let [peer, other, watcher, parent] =
         ["peer", "other", "watcher", "parent"].map(|name| trapper(&sim, name, &Log::new()));
@@ -864,7 +864,7 @@ fn m6_another_message_that_a_full_mailbox_drops_is_counted_by_its_own_type() {
 }
 
 #[test]
-fn x3_what_is_sent_by_a_process_that_wakes_itself_is_counted() {
+fn x3_sends_of_a_process_that_wakes_itself_are_counted() {
     for sim in simulations(2) {
         let other = puppet(&sim, "other", &Log::new());
         let restless = behavior_fn(move |mut ctx: Context<()>| async move {

@@ -61,7 +61,7 @@ fn a_turn_handles_a_message_however_short_its_deadline_is() {
 }
 
 #[test]
-fn a_process_that_waits_for_its_own_end_is_told() {
+fn a_process_that_waits_for_its_own_end_gets_an_error() {
     let sim = Simulation::new(1);
     let echo = sim.spawn(Echo::default).wait().unwrap();
     let error = echo.call(Say::StopYourself).wait().unwrap();
@@ -69,7 +69,7 @@ fn a_process_that_waits_for_its_own_end_is_told() {
 }
 
 #[test]
-fn a_bare_process_has_started_when_it_says_so_or_has_ended_normally() {
+fn a_bare_process_has_started_when_it_calls_initialised_or_ends_normally() {
     let sim = Simulation::new(1);
     let sleeper = behavior_fn(|mut ctx: Context<()>| async move {
         ctx.initialised();
@@ -109,7 +109,7 @@ fn a_simulation_at_the_end_of_time_stalls_instead_of_spinning() {
 }
 
 #[test]
-fn a_simulation_at_the_end_of_time_answers_and_stops_as_ever() {
+fn a_simulation_at_the_end_of_time_still_answers_and_stops() {
     let sim = Simulation::new(1);
     let silent = behavior_fn(|_: Context<Reply<()>>| std::future::pending());
     let silent = sim.spawn(move || silent).start().unwrap();
@@ -154,7 +154,7 @@ fn a_reason_that_cannot_be_printed_ends_its_process_and_nothing_else() {
 }
 
 #[test]
-fn a_look_up_that_forgets_the_commands_names_them() {
+fn a_look_up_without_the_command_type_names_it_in_the_error() {
     let sim = Simulation::new(1);
     let _pool = sim.spawn(|| Pool::new(1, Echo::default)).name("pool").wait().unwrap();
     let error = sim.lookup::<Say, Say>("pool").unwrap_err().to_string();

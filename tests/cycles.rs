@@ -135,7 +135,7 @@ fn c5_a_call_that_closes_a_cycle_fails_at_once_and_names_it() {
 }
 
 #[test]
-fn c5_a_cycle_prints_who_waits_for_whom() {
+fn c5_a_cycle_prints_its_waiting_processes() {
     let sim = Simulation::new(1);
     let walkers = walkers(&sim, 2);
     let cycle = CallCycle::new(pids(&walkers));
@@ -146,7 +146,7 @@ fn c5_a_cycle_prints_who_waits_for_whom() {
 }
 
 #[test]
-fn c5_who_may_go_on_without_the_answer_is_in_no_cycle() {
+fn c5_a_process_that_may_continue_without_the_answer_is_in_no_cycle() {
     for sim in simulations(5) {
         let walkers = walkers(&sim, 2);
         let [a, b] = &walkers[..] else { unreachable!() };
@@ -209,7 +209,7 @@ impl Actor for Client {
 }
 
 #[test]
-fn c5_who_passes_a_token_on_and_says_so_may_call_its_caller() {
+fn c5_a_process_that_declares_a_passed_on_token_may_call_its_caller() {
     for (says_so, expected) in
         [(true, ["Ok(7)", "Ok(\"client\")"]), (false, ["Err(true)", "Ok(7)"])]
     {
@@ -410,7 +410,7 @@ fn front(sim: &Simulation, log: &Log) -> Address<Errand> {
 }
 
 #[test]
-fn c6_a_process_goes_on_serving_while_its_work_is_in_flight() {
+fn c6_a_process_serves_while_its_work_is_in_flight() {
     for sim in simulations(10) {
         let log = Log::new();
         let front = front(&sim, &log);
@@ -441,7 +441,7 @@ fn c6_a_process_can_ask_itself_and_its_caller_by_a_pipe() {
 }
 
 #[test]
-fn c6_what_comes_of_a_pipe_ignores_the_bound() {
+fn c6_the_result_of_a_pipe_ignores_the_bound() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let front = front(&sim, &log);

@@ -256,7 +256,7 @@ fn x5_a_tracer_that_panics_does_not_end_the_suspension_of_its_process() {
 }
 
 #[test]
-fn x3_a_picture_counts_what_came_in_what_went_out_and_what_was_handled() {
+fn x3_process_info_counts_messages_in_out_and_handled() {
     for sim in simulations(5) {
         let adder = adder(&sim);
         let to = adder.clone();
@@ -344,7 +344,7 @@ fn listener(sim: &Simulation, log: &Log) -> Address<Heard> {
 }
 
 #[test]
-fn x4_the_life_of_every_process_is_told_to_who_subscribed() {
+fn x4_subscribers_receive_the_lifecycle_of_every_process() {
     for sim in simulations(5) {
         let log = Log::new();
         let listener = listener(&sim, &log);
@@ -387,7 +387,7 @@ fn x4_the_life_of_every_process_is_told_to_who_subscribed() {
 }
 
 #[test]
-fn m7_a_send_to_the_dead_is_an_error_and_a_dead_letter_to_who_subscribed() {
+fn m7_a_send_to_an_ended_process_is_an_error_and_a_dead_letter() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let adder = adder(&sim);
@@ -417,7 +417,7 @@ fn m7_a_send_to_the_dead_is_an_error_and_a_dead_letter_to_who_subscribed() {
 }
 
 #[test]
-fn d7_what_was_accepted_and_never_handled_is_offered_as_dead_letters() {
+fn d7_messages_accepted_and_never_handled_are_offered_as_dead_letters() {
     for sim in simulations(5) {
         let log = Log::new();
         let adder = adder(&sim);
@@ -445,14 +445,14 @@ fn d7_what_was_accepted_and_never_handled_is_offered_as_dead_letters() {
 }
 
 #[test]
-fn m7_a_dead_letter_says_for_whom_it_was_from_whom_and_why() {
+fn m7_a_dead_letter_has_receiver_sender_and_cause() {
     let to = Target::Pid(Pid::local(7, 0));
     let letter = DeadLetter::new(to, Some(Pid::local(8, 0)), "u8", DeadLetterCause::Overflow);
     assert_eq!(letter.to_string(), "u8 to <0.7.0> from <0.8.0>: dropped by a full mailbox");
 }
 
 #[test]
-fn x5_a_process_that_is_suspended_rests_whatever_lies_in_its_mailbox() {
+fn x5_a_suspended_process_rests_whatever_its_mailbox_holds() {
     for sim in simulations(1) {
         let adder = adder(&sim);
         adder.suspend().wait().unwrap();

@@ -92,7 +92,7 @@ fn r5_an_unknown_dispatcher_is_an_error_and_after_a_stop_each_is() {
 }
 
 #[test]
-fn r5_a_pinned_process_has_its_thread_for_all_its_life_and_nobody_else_has() {
+fn r5_a_pinned_process_has_one_thread_of_its_own_for_its_whole_life() {
     let node = pinned("r5pin");
     let processes: Vec<_> = (0..4).map(|_| on(&node, "pin")).collect();
     for process in &processes {
@@ -179,7 +179,7 @@ fn r1_a_pinned_process_has_turns_like_any_and_loses_no_wake_up() {
 }
 
 #[test]
-fn r4_a_pinned_handler_is_reported_only_if_asked_for_and_its_time_runs() {
+fn r4_a_long_pinned_handler_is_reported_only_if_enabled_and_its_time_is_counted() {
     let asked = DispatcherOptions::pinned().long_turn(Duration::from_millis(1));
     for (options, long_turns) in [(DispatcherOptions::pinned(), 0), (asked, 1)] {
         let node = Node::builder("r4pin").dispatcher("pin", options).start().unwrap();
@@ -232,7 +232,7 @@ fn x2_a_stop_ends_pinned_processes_and_joins_their_threads() {
 }
 
 #[test]
-fn r5_a_calling_thread_runs_what_it_makes_ready_before_send_returns() {
+fn r5_a_calling_thread_runs_the_receiver_before_send_returns() {
     let node = calling("r5here");
     let log = Log::new();
     let process = on(&node, "here");
@@ -258,7 +258,7 @@ fn r5_a_calling_thread_runs_what_it_makes_ready_before_send_returns() {
 }
 
 #[test]
-fn r5_what_a_turn_makes_ready_runs_after_it_in_order_on_the_same_thread() {
+fn r5_processes_made_ready_by_a_turn_run_after_it_in_order_on_the_same_thread() {
     let node = calling("r5nest");
     let log = Log::new();
     let [a, b, c] = [(); 3].map(|()| on(&node, "here"));
@@ -291,7 +291,7 @@ fn r5_what_a_turn_makes_ready_runs_after_it_in_order_on_the_same_thread() {
 }
 
 #[test]
-fn m5_a_bound_is_exact_whatever_runs_the_process() {
+fn m5_a_bound_is_exact_on_every_kind_of_dispatcher() {
     let node = Node::builder("m5kinds")
         .workers(1)
         .dispatcher("pin", DispatcherOptions::pinned())
@@ -423,7 +423,7 @@ fn r5_a_pool_on_calling_threads_replaces_a_worker_within_the_send_that_ends_it()
 }
 
 #[test]
-fn r5_what_a_pinned_process_makes_ready_on_its_thread_runs_there_after_its_turn() {
+fn r5_a_process_made_ready_by_a_pinned_one_runs_on_its_thread_after_its_turn() {
     let node = Node::builder("r5both")
         .workers(1)
         .dispatcher("pin", DispatcherOptions::pinned())

@@ -38,7 +38,7 @@ fn hold(node: &Node) -> Arc<Barrier> {
 }
 
 #[test]
-fn x4_turns_and_what_was_queued_agree_and_each_worker_is_shown() {
+fn x4_turns_and_queue_counters_agree_and_each_worker_is_shown() {
     let node = Node::builder("x4turns").workers(2).start().unwrap();
     let before = until(&node, |stats| stats.parked == 2);
     assert_eq!((before.turns, before.scheduled, before.injected), (0, 0, 0));
@@ -81,7 +81,7 @@ fn x4_sends_to_a_busy_process_queue_nothing() {
 }
 
 #[test]
-fn x4_who_has_more_to_do_is_queued_again_by_its_own_worker() {
+fn x4_a_process_with_more_to_do_is_queued_again_by_its_own_worker() {
     const MESSAGES: u64 = 1_000;
     let options = DispatcherOptions::new().workers(1).spare_workers(0).throughput(10);
     let node = Node::builder("x4again").options(options).start().unwrap();
@@ -102,7 +102,7 @@ fn x4_who_has_more_to_do_is_queued_again_by_its_own_worker() {
 }
 
 #[test]
-fn x4_nobody_is_woken_while_nobody_sleeps() {
+fn x4_no_worker_is_woken_while_none_sleeps() {
     let options = DispatcherOptions::new().workers(1).spare_workers(0);
     let node = Node::builder("x4awake").options(options).start().unwrap();
     let idle: Vec<_> = (0..50).map(|_| puppet(&node, "p", &Log::new())).collect();
@@ -118,7 +118,7 @@ fn x4_nobody_is_woken_while_nobody_sleeps() {
 }
 
 #[test]
-fn x4_what_waits_is_shown_and_the_longest_it_was() {
+fn x4_the_queue_length_and_its_maximum_are_shown() {
     let options = DispatcherOptions::new().workers(1).spare_workers(0);
     let node = Node::builder("x4waits").options(options).start().unwrap();
     let release = hold(&node);
@@ -267,7 +267,7 @@ fn x4_the_turns_of_pinned_processes_that_have_ended_stay_counted() {
 }
 
 #[test]
-fn r3_there_are_as_many_spares_as_workers_unless_fewer_are_asked_for() {
+fn r3_there_are_as_many_spares_as_workers_unless_fewer_are_configured() {
     // Other numbers than that of the cores, which are the workers unless told otherwise.
     let more = thread::available_parallelism().map_or(1, usize::from) + 1;
     for (workers, spares, each) in [

@@ -40,7 +40,7 @@ fn r1_a_turn_handles_at_most_its_throughput() {
 /// Four processes send a thousand messages each time they run. The one that gets them handles
 /// a few dozen each time, and yet never has more than a few rounds of them waiting.
 #[test]
-fn r1_who_floods_others_sits_turns_out_until_they_have_caught_up() {
+fn r1_a_flooder_skips_turns_until_the_receivers_have_caught_up() {
     for sim in (0..4).map(Simulation::new) {
         let most = Arc::new(AtomicUsize::new(0));
         let counter = behavior_fn(|mut ctx: Context<u64>| async move {
@@ -269,7 +269,7 @@ fn r2_a_waker_of_a_plain_thread_wakes_a_process_in_the_midst_of_its_turns() {
 }
 
 #[test]
-fn r2_mail_that_comes_while_a_handler_waits_is_handled_afterwards() {
+fn r2_messages_that_arrive_while_a_handler_waits_are_handled_afterwards() {
     for sim in simulations(50) {
         let log = Log::new();
         let flag = Arc::new(Flag::default());
@@ -298,7 +298,7 @@ fn r2_mail_that_comes_while_a_handler_waits_is_handled_afterwards() {
 }
 
 #[test]
-fn r3_the_threads_are_the_workers_whatever_the_number_of_processes() {
+fn r3_the_number_of_threads_does_not_depend_on_the_number_of_processes() {
     // Without spares: on a machine that is busy with others a worker may be taken for held.
     let options = DispatcherOptions::new().workers(3).spare_workers(0);
     let node = Node::builder("r3").options(options).start().unwrap();
@@ -327,7 +327,7 @@ fn r3_the_threads_are_the_workers_whatever_the_number_of_processes() {
 /// has, can be seen of a long name too.
 #[cfg(target_os = "linux")]
 #[test]
-fn r3_the_system_shows_dispatcher_and_number_of_a_thread_whatever_the_name_of_the_node() {
+fn r3_the_system_shows_dispatcher_and_number_of_a_thread_for_any_node_name() {
     let shown = || {
         let shown = std::fs::read_to_string("/proc/thread-self/comm").unwrap();
         (thread_name(), shown.trim_end().to_owned())
@@ -482,7 +482,7 @@ impl Drop for Gone {
 /// On a worker's thread: who owes thousands of turns to the worker's other processes is called
 /// while the worker is in a turn, and is run before them.
 #[test]
-fn m4_who_owes_turns_hears_of_a_kill_a_stop_and_a_message_ahead_at_once_on_threads() {
+fn m4_a_debtor_receives_a_kill_a_stop_and_a_priority_message_at_once_on_threads() {
     const BUSY: usize = 100;
     const HEARD: usize = BUSY;
     let calls: [fn(&Address<()>); 3] = [

@@ -191,7 +191,7 @@ fn r5_the_default_dispatcher_may_be_an_executor() {
 }
 
 #[test]
-fn r1_a_turn_handles_64_messages_unless_told_otherwise() {
+fn r1_a_turn_handles_64_messages_by_default() {
     let list = List::default();
     let options = DispatcherOptions::executor(list.clone());
     let node = Node::builder("r1many").dispatcher("list", options).workers(1).start().unwrap();
@@ -232,7 +232,7 @@ fn r1_a_turn_ends_after_the_message_in_which_its_time_is_over() {
 }
 
 #[test]
-fn r7_who_is_refused_once_is_offered_again_at_once() {
+fn r7_a_process_refused_once_is_offered_again_at_once() {
     let list = List::default();
     let node = node("r7once", list.clone());
     let process = spawn(&node, &Log::new());
@@ -250,7 +250,7 @@ fn r7_who_is_refused_once_is_offered_again_at_once() {
 }
 
 #[test]
-fn r7_who_is_refused_twice_is_idle_with_all_its_mail_and_the_next_message_has_it_run() {
+fn r7_a_process_refused_twice_keeps_its_messages_and_the_next_one_runs_it() {
     for refusal in [&[Next::Refuse, Next::Refuse][..], &[Next::Drop], &[Next::Panic]] {
         let list = List::default();
         let node = node("r7twice", list.clone());
@@ -280,7 +280,7 @@ fn r7_who_is_refused_twice_is_idle_with_all_its_mail_and_the_next_message_has_it
 }
 
 #[test]
-fn r7_a_second_refusal_is_told_as_an_error() {
+fn r7_a_second_refusal_is_logged_as_an_error() {
     let errors = Log::new();
     let noted = errors.clone();
     let told = Journal::new(
@@ -314,7 +314,7 @@ fn r7_a_second_refusal_is_told_as_an_error() {
 }
 
 #[test]
-fn r7_who_is_refused_is_offered_again_by_a_timer_if_nothing_comes() {
+fn r7_a_refused_process_is_offered_again_by_a_timer() {
     let list = List::default();
     let node = node("r7timer", list.clone());
     let process = spawn(&node, &Log::new());
@@ -361,7 +361,7 @@ fn r7_a_spawn_that_is_refused_fails_and_a_kill_is_obeyed_here() {
 }
 
 #[test]
-fn r7_an_executor_that_has_gone_does_not_hold_up_a_stop() {
+fn r7_a_stopped_executor_does_not_hold_up_a_stop() {
     struct Gone;
     impl Executor for Gone {
         fn execute(&self, task: ExecutorTask) -> Result<(), ExecutorTask> {
@@ -463,7 +463,7 @@ impl Executor for Nested {
 }
 
 #[test]
-fn r1_an_executor_that_makes_others_ready_and_runs_tasks_at_once_goes_no_deeper_with_each_turn() {
+fn r1_an_executor_that_runs_tasks_at_once_does_not_recurse() {
     let nested = Nested::default();
     let node = node("r1nested", nested.clone());
     let other = spawn(&node, &Log::new());
@@ -594,7 +594,7 @@ impl Executor for Asks {
 /// is, and a lock that is held would hold it up for ever. Then it runs the task at once, here or
 /// elsewhere, or refuses it.
 #[test]
-fn r7_an_executor_may_ask_the_node_for_anything_whoever_calls_it() {
+fn r7_an_executor_may_call_the_node_on_any_path() {
     each_way(processes_come_and_go);
 }
 

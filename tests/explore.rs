@@ -94,7 +94,7 @@ const TRACE: &str = r#"the last steps of Simulation::with_throughput(3, 3)
 "#;
 
 #[test]
-fn t2_the_trace_is_bounded_and_counts_what_it_forgot() {
+fn t2_the_trace_is_bounded_and_counts_dropped_steps() {
     let sim = Simulation::with_throughput(1, 1);
     let clerk = sim.spawn(Clerk::default).wait().unwrap();
     (0..1_000).for_each(|_| clerk.send(1).unwrap());
@@ -108,7 +108,7 @@ fn t2_the_trace_is_bounded_and_counts_what_it_forgot() {
 }
 
 #[test]
-fn t2_the_trace_tells_who_sent_what_to_whom_and_by_which_lane() {
+fn t2_the_trace_has_sender_message_receiver_and_lane() {
     let sim = Simulation::new(1);
     let clerk = sim.spawn(Clerk::default).name("anna").wait().unwrap();
     let to = clerk.clone();
@@ -133,7 +133,7 @@ fn t2_the_trace_tells_who_sent_what_to_whom_and_by_which_lane() {
 
 /// Nobody is warned of processes that live until their simulation is dropped.
 #[test]
-fn t2_a_simulation_that_is_dropped_warns_of_nobody() {
+fn t2_a_dropped_simulation_warns_about_no_process() {
     let journal = Log::new();
     let noted = journal.clone();
     let told = support::journal::Journal::new(
@@ -256,7 +256,7 @@ fn t3_exploring_ends_at_the_first_seed_that_fails() {
 }
 
 #[test]
-fn t3_what_lived_in_a_failing_simulation_is_dropped() {
+fn t3_processes_of_a_failing_simulation_are_dropped() {
     let state = Arc::new(());
     let held = Arc::clone(&state);
     let failing = Simulation::try_explore(0..3, move |sim| {
@@ -303,7 +303,7 @@ fn a_run_with_faults(seed: u64, faults: Faults) -> (usize, String) {
 }
 
 #[test]
-fn t3_faults_come_from_the_seed_and_spare_whom_they_shall() {
+fn t3_faults_come_from_the_seed_and_spare_excluded_processes() {
     let some = || Faults::new().kill_one_in(20);
     let runs: Vec<_> = (0..20).map(|seed| a_run_with_faults(seed, some())).collect();
     assert!(runs.iter().any(|(kills, _)| *kills > 2), "few are killed");
@@ -373,7 +373,7 @@ fn t2_messages_of_senders_that_run_at_the_same_time_mix_in_every_way() {
 }
 
 #[test]
-fn t2_what_is_sent_knowing_of_a_message_does_not_pass_it() {
+fn t2_a_message_sent_with_knowledge_of_another_does_not_pass_it() {
     // By a message.
     let known = orders(|sim, to| {
         let (a, b) = (told(sim), told(sim));
@@ -448,7 +448,7 @@ fn t2_what_is_sent_knowing_of_a_message_does_not_pass_it() {
 }
 
 #[test]
-fn t2_a_full_mailbox_is_full_whoever_is_first() {
+fn t2_a_full_mailbox_is_full_in_every_arrival_order() {
     Simulation::explore(0..100, |sim| {
         let keeper = sim.spawn(|| {
             behavior_fn(|mut ctx: Context<u32>| async move {

@@ -177,7 +177,7 @@ fn node(name: &str, workers: usize, spares: usize) -> Node {
 /// What has always more to do comes back to where a spare worker takes it from, which must not
 /// keep it from what lies behind the turn for which it is there.
 #[test]
-fn r4_a_spare_comes_to_what_lies_behind_a_long_turn_though_others_never_end() {
+fn r4_a_spare_reaches_work_behind_a_long_turn_despite_endless_processes() {
     for (workers, others) in [(1, 1), (1, 20), (2, 1), (2, 20), (3, 5)] {
         let node = node("r4spare", workers, 1);
         let go_on = in_a_turn(&node, |ctx, ran| {
@@ -210,7 +210,7 @@ fn r4_all_that_a_long_turn_has_made_ready_is_run_by_others() {
 
 /// High ones behind a long turn, while all other workers have normal work without end.
 #[test]
-fn r6_high_ones_behind_a_long_turn_are_run_by_who_has_normal_work_without_end() {
+fn r6_high_processes_behind_a_long_turn_run_on_a_worker_with_endless_normal_work() {
     let node = node("r6behind", 2, 0);
     let go_on = in_a_turn(&node, |ctx, ran| {
         (0..40).for_each(|_| says(ctx, Class::High, &ran));
@@ -233,7 +233,7 @@ fn on_each(name: &str, workers: &[usize], test: impl Fn(&Node)) {
 /// Beside all of them, of all classes, a normal process answers whoever asks, and each of
 /// them ends when it is told to.
 #[test]
-fn r1_nobody_is_starved_by_floods_feuds_rings_and_who_never_ends() {
+fn r1_no_process_is_starved_by_floods_feuds_rings_or_endless_processes() {
     on_each("r1crowd", &[1, 2, 4], |node| {
         let asked = puppet(node, "asked", &Log::new());
         let crowd = Crowd::default();
@@ -261,7 +261,7 @@ fn r1_nobody_is_starved_by_floods_feuds_rings_and_who_never_ends() {
 /// Who floods one that is suspended has its turns all the same, and so have all others; all
 /// that was accepted is handled when it is resumed.
 #[test]
-fn x5_who_floods_a_suspended_one_is_held_up_by_it_for_a_while_only() {
+fn x5_a_flooder_of_a_suspended_process_is_delayed_only_for_a_while() {
     on_each("x5flood", &[1, 2], |node| {
         let crowd = Crowd::default();
         let flooded = crowd.idle(node, Class::Normal);

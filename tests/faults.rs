@@ -85,7 +85,7 @@ fn t3_a_process_panics_at_its_next_message_and_terminates() {
 }
 
 #[test]
-fn t3_who_is_held_up_comes_late_and_time_goes_on_without_it() {
+fn t3_a_delayed_process_is_late_while_time_moves_on() {
     let sim = Simulation::new(1);
     let listener = Probe::<String>::spawn(&sim);
     let echo = echo(&sim, &listener, 9);
@@ -103,7 +103,7 @@ fn t3_who_is_held_up_comes_late_and_time_goes_on_without_it() {
 }
 
 #[test]
-fn t3_new_faults_let_those_go_on_who_were_held_up() {
+fn t3_new_faults_release_delayed_processes() {
     let sim = Simulation::new(1);
     let listener = Probe::<String>::spawn(&sim);
     let echo = echo(&sim, &listener, 1);
@@ -187,7 +187,7 @@ fn t3_a_supervisor_tries_again_when_a_restart_fails_to_start() {
 }
 
 #[test]
-fn t3_a_chosen_fault_that_finds_nobody_says_so() {
+fn t3_a_chosen_fault_without_a_victim_is_reported() {
     let sim = Simulation::new(1);
     let listener = Probe::<String>::spawn(&sim);
     // A mailbox without a bound is never full.
@@ -261,7 +261,7 @@ fn t3_each_kind_of_fault_comes_by_chance_from_the_seed() {
 }
 
 #[test]
-fn t3_times_by_chance_are_whole_milliseconds_within_what_was_said() {
+fn t3_random_times_are_whole_milliseconds_within_the_limit() {
     let tenth = Duration::from_millis(100);
     let lines = (0..20).flat_map(|seed| a_shop(seed, Faults::new().delay_one_in(5, tenth)));
     let mut times: Vec<u64> = lines
@@ -276,7 +276,7 @@ fn t3_times_by_chance_are_whole_milliseconds_within_what_was_said() {
 }
 
 #[test]
-fn x2_a_simulation_in_which_somebody_is_held_up_stops_and_is_dropped() {
+fn x2_a_simulation_with_a_delayed_process_stops_and_is_dropped() {
     for orderly in [false, true] {
         let sim = Simulation::new(1);
         let listener = Probe::<String>::spawn(&sim);
@@ -406,7 +406,7 @@ fn t3_chosen_faults_come_at_their_step_and_once_and_new_faults_take_their_place(
 }
 
 #[test]
-fn t3_chance_hits_whom_it_may_and_what_was_chosen_hits_even_the_spared() {
+fn t3_random_faults_respect_exclusions_and_chosen_faults_hit_even_excluded_processes() {
     let (kill, anyone) = (Fault::Kill, Victim::Anyone);
     for seed in 0..20 {
         let sim = Simulation::new(seed);
@@ -464,7 +464,7 @@ fn t3_a_start_fails_at_its_step_and_not_before() {
 }
 
 #[test]
-fn t3_of_several_faults_of_one_kind_the_last_counts_and_none_is_one_in_zero() {
+fn t3_the_last_setting_of_a_fault_counts_and_one_in_zero_is_never() {
     let sim = Simulation::new(1);
     let all = idlers(&sim, 3);
     let last = Faults::new().kill_one_in(1).kill_one_in(0).fail_init_one_in(1).fail_init_one_in(0);
@@ -482,7 +482,7 @@ fn t3_of_several_faults_of_one_kind_the_last_counts_and_none_is_one_in_zero() {
 }
 
 #[test]
-fn t3_who_is_held_up_is_not_held_up_twice_and_then_may_be_again() {
+fn t3_a_delayed_process_is_not_delayed_twice_at_once_but_again_later() {
     let sim = Simulation::new(1);
     let listener = Probe::<String>::spawn(&sim);
     let echo = echo(&sim, &listener, 9);
@@ -515,7 +515,7 @@ fn t3_who_is_held_up_is_not_held_up_twice_and_then_may_be_again() {
 
 /// A probe's own turns come whatever holds it up, so it can end meanwhile.
 #[test]
-fn t3_nobody_waits_for_who_was_held_up_and_has_ended() {
+fn t3_a_delayed_process_that_has_ended_holds_up_nothing() {
     let sim = Simulation::new(1);
     let probe = Probe::<u32>::spawn(&sim);
     let never = idlers(&sim, 1);
@@ -530,7 +530,7 @@ fn t3_nobody_waits_for_who_was_held_up_and_has_ended() {
 }
 
 #[test]
-fn t3_several_who_are_held_up_and_several_full_mailboxes_each_last_their_time() {
+fn t3_several_delays_and_full_mailboxes_each_last_their_own_time() {
     let sim = Simulation::new(1);
     let all = idlers(&sim, 4);
     let chosen = [(0, 3), (1, 1), (2, 2)].into_iter().fold(Faults::new(), |faults, (n, time)| {
@@ -556,7 +556,7 @@ fn t3_several_who_are_held_up_and_several_full_mailboxes_each_last_their_time() 
 }
 
 #[test]
-fn t3_a_probe_and_what_it_pipes_are_never_hit_whatever_strikes() {
+fn t3_probes_and_their_pipes_are_never_hit_by_faults() {
     let sim = Simulation::new(1);
     let probe = Probe::<u32>::spawn(&sim);
     let node = sim.node().clone();
@@ -577,7 +577,7 @@ fn t3_a_probe_and_what_it_pipes_are_never_hit_whatever_strikes() {
 }
 
 #[test]
-fn t3_each_goes_on_at_its_time_however_far_time_is_moved_at_once() {
+fn t3_delayed_processes_continue_at_their_times_across_large_time_steps() {
     let sim = Simulation::new(1);
     let listener = Probe::<String>::spawn(&sim);
     let tells = |name: &'static str| {
@@ -609,7 +609,7 @@ fn t3_each_goes_on_at_its_time_however_far_time_is_moved_at_once() {
 }
 
 #[test]
-fn t3_whom_it_hits_is_chosen_by_the_seed_among_all_it_may_hit() {
+fn t3_the_seed_chooses_the_victim_among_all_candidates() {
     let hit = |faults: Faults| {
         let hit = |seed| {
             let sim = Simulation::new(seed);

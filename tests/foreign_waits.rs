@@ -208,7 +208,7 @@ fn c5_a_cycle_is_found_when_nothing_else_can_wake_its_processes_any_more() {
 
 /// The event happens in the very turn in which its process begins to wait for it.
 #[test]
-fn c5_what_has_woken_a_process_already_is_seen_before_a_cycle() {
+fn c5_a_wake_up_that_has_arrived_is_seen_before_a_cycle() {
     struct Hasty;
     impl Actor for Hasty {
         type Message = Order;

@@ -187,7 +187,7 @@ fn ending_after(ends: Duration) -> World {
 }
 
 #[test]
-fn k2_who_waits_for_room_at_a_grain_has_it_whether_the_grain_is_there_comes_or_goes() {
+fn k2_a_waiter_gets_room_whether_its_grain_runs_starts_or_ends() {
     for sim in simulations(10) {
         let world = ending_after(SECOND);
         let grains = slow(&sim, &world);
@@ -244,7 +244,7 @@ fn k2_who_waits_for_room_at_a_grain_has_it_whether_the_grain_is_there_comes_or_g
 }
 
 #[test]
-fn k2_waiting_for_room_at_a_grain_ends_with_the_time_and_with_the_keeper_and_leaves_nothing() {
+fn k2_a_wait_for_room_at_a_grain_ends_with_its_timeout_or_the_keeper() {
     for sim in simulations(5) {
         let world = ending_after(10 * SECOND);
         let grains = slow(&sim, &world);
@@ -364,7 +364,7 @@ fn k3_a_node_that_stops_ends_its_grains_in_order_and_makes_none() {
 }
 
 #[test]
-fn k1_a_grain_has_gone_exactly_one_idle_time_after_it_was_last_busy() {
+fn k1_a_grain_ends_exactly_one_idle_time_after_it_was_last_busy() {
     let tick = Duration::from_millis(1);
     let nearly = Duration::from_millis(9_999);
     for sim in simulations(5) {
@@ -440,7 +440,7 @@ fn k1_a_grain_may_choose_its_own_idle_time_pause_it_and_loses_nothing_it_has_set
 }
 
 #[test]
-fn k1_a_grain_whose_state_was_replaced_in_place_has_its_keepers_idle_time() {
+fn k1_a_grain_whose_state_was_replaced_in_place_has_the_idle_time_of_its_keeper() {
     for sim in simulations(5) {
         let log = Log::new();
         let noted = log.clone();
@@ -476,7 +476,7 @@ fn k1_a_grain_whose_state_was_replaced_in_place_has_its_keepers_idle_time() {
 /// One grain of a key at a time, whatever is done to it; nothing that was accepted is lost unless
 /// its grain has failed, and what one sender has sent comes in its order.
 #[test]
-fn k1_there_is_one_of_a_key_and_its_mail_in_order_whatever_happens_to_it() {
+fn k1_one_grain_per_key_and_its_messages_in_order_whatever_ends_it() {
     #[derive(Clone, Default)]
     struct Watch {
         alive: Arc<[AtomicUsize; 3]>,
@@ -605,7 +605,7 @@ fn k3_the_same_seed_ends_its_grains_in_the_same_order() {
 }
 
 #[test]
-fn k2_nobody_waits_for_room_in_vain_between_threads() {
+fn k2_no_sender_waits_for_room_in_vain_between_threads() {
     let node = Node::start("grain-calls@localhost").unwrap();
     let world = World::default();
     let grains = slow(&node, &world);

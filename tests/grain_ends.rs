@@ -193,7 +193,7 @@ fn k1_a_signal_that_a_grain_sends_in_its_end_brings_its_successor_no_earlier() {
 }
 
 #[test]
-fn k3_signals_of_strangers_and_of_grains_that_are_gone_do_not_end_their_keeper() {
+fn k3_signals_of_strangers_and_ended_grains_do_not_end_the_keeper() {
     for sim in simulations(5) {
         let world = World::default();
         let grains = grains(&sim, &world);
@@ -226,7 +226,7 @@ fn k3_signals_of_strangers_and_of_grains_that_are_gone_do_not_end_their_keeper()
 }
 
 #[test]
-fn k3_the_end_of_a_grain_that_has_unlinked_itself_is_heard_of_and_waited_for() {
+fn k3_the_keeper_is_notified_of_and_waits_for_a_grain_that_unlinked_itself() {
     for sim in simulations(5) {
         let world = World { slow: SECOND, ..World::default() };
         let grains = grains(&sim, &world);
@@ -257,7 +257,7 @@ fn k3_a_keeper_does_not_take_a_signal_for_the_end_that_it_waits_for() {
 }
 
 #[test]
-fn k2_who_waits_for_room_at_a_grain_hears_at_once_that_its_keeper_ends() {
+fn k2_a_waiter_for_room_at_a_grain_is_notified_at_once_when_the_keeper_ends() {
     for sim in simulations(5) {
         let world = World { slow: 2 * SECOND, ..World::default() };
         let grains = grains(&sim, &world);
@@ -334,7 +334,7 @@ fn k2_a_grain_does_not_wait_for_room_behind_others_or_for_the_next_one_of_its_ke
 }
 
 #[test]
-fn k2_what_a_grain_has_set_aside_goes_with_it_when_it_is_released() {
+fn k2_the_stash_of_a_released_grain_is_lost() {
     for sim in simulations(5) {
         let world = World::default();
         let grains = grains(&sim, &world);
@@ -350,7 +350,7 @@ fn k2_what_a_grain_has_set_aside_goes_with_it_when_it_is_released() {
 /// Whatever ends grains, and whatever looks like an end: there is one of a key at a time, a keeper
 /// lives, everybody hears, and each message is handled or counted as lost.
 #[test]
-fn k1_one_at_a_time_whatever_ends_them_and_whatever_only_looks_like_an_end() {
+fn k1_one_grain_at_a_time_for_real_and_apparent_ends() {
     Simulation::explore(0..300, |sim| {
         let world =
             World { slow: Duration::from_millis(2), last_word: Some(boom()), ..World::default() };

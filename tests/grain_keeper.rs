@@ -188,7 +188,7 @@ fn k1_a_grain_that_is_released_counts_as_passivated_once_and_one_that_is_not_the
 }
 
 #[test]
-fn k3_a_keeper_ends_as_it_is_told_and_its_grains_are_shut_down() {
+fn k3_a_keeper_ends_on_request_and_its_grains_are_shut_down() {
     for sim in simulations(3) {
         for how in ["finish", "stop", "fail"] {
             let log = Log::new();
@@ -233,7 +233,7 @@ impl Actor for Slow {
 }
 
 #[test]
-fn k3_a_keeper_that_ends_is_inspected_and_calls_that_were_held_fail_with_its_reason_at_once() {
+fn k3_an_ending_keeper_is_inspected_and_held_calls_fail_at_once_with_its_reason() {
     for sim in simulations(3) {
         let grains = sim.spawn(|| Grains::new(|_: &u32| Slow)).wait().unwrap();
         (0..2).for_each(|key| assert_eq!(grains.call_to(key, |reply| reply).wait(), Ok(1)));
@@ -284,7 +284,7 @@ impl PartialEq for Fused {
 impl Eq for Fused {}
 
 #[test]
-fn k2_a_key_that_panics_as_it_is_compared_costs_its_sender_the_message_and_nobody_else() {
+fn k2_a_key_that_panics_when_compared_affects_only_its_sender() {
     let sim = Simulation::new(1);
     let (fuse, log) = (Arc::new(AtomicBool::new(false)), Log::new());
     let noted = log.clone();
@@ -308,7 +308,7 @@ fn k2_a_key_that_panics_as_it_is_compared_costs_its_sender_the_message_and_nobod
 }
 
 #[test]
-fn k2_who_has_waited_for_room_is_known_as_the_sender_whether_the_grain_was_there_or_came() {
+fn k2_a_sender_that_waited_for_room_is_the_sender_of_its_message() {
     let (sim, log) = (Simulation::new(1), Log::new());
     let grains = puppets(&sim, &Log::new());
     for key in [1, 1, 2] {
@@ -329,7 +329,7 @@ fn k2_who_has_waited_for_room_is_known_as_the_sender_whether_the_grain_was_there
 }
 
 #[test]
-fn what_is_shown_of_grains_to_be_says_how_they_are_kept() {
+fn the_debug_text_of_grains_shows_their_settings() {
     let grains = Grains::new(|_: &u32| Puppet::new("", &Log::new())).idle(SECOND).mailbox(7);
     assert_eq!(format!("{grains:?}"), "Grains { idle: Some(1s), mailbox: 7, .. }");
     let shortest = format!("{:?}", grains.idle(Duration::ZERO));
@@ -356,7 +356,7 @@ fn k3_a_grain_whose_name_is_taken_does_not_count_as_made_until_it_is() {
 }
 
 #[test]
-fn k3_what_was_held_for_a_grain_is_a_dead_letter_of_its_sender_whatever_kept_it_from_being_made() {
+fn k3_messages_held_for_a_grain_that_cannot_be_spawned_are_dead_letters() {
     for ends in [false, true] {
         let (sim, log) = (Simulation::new(1), Log::new());
         let noted = log.clone();

@@ -108,7 +108,7 @@ fn tills(sim: &Simulation, disk: &Disk, log: &Log, slow: Duration) -> GrainAddre
 }
 
 #[test]
-fn k1_a_grain_comes_with_its_first_message_goes_when_idle_and_comes_back_under_its_name() {
+fn k1_a_grain_is_spawned_by_a_message_ends_when_idle_and_is_spawned_again() {
     for sim in simulations(5) {
         let (disk, log) = (Disk::default(), Log::new());
         let tills = tills(&sim, &disk, &log, Duration::ZERO);
@@ -138,7 +138,7 @@ fn k1_a_grain_comes_with_its_first_message_goes_when_idle_and_comes_back_under_i
 }
 
 #[test]
-fn k1_there_is_one_at_a_time_and_what_comes_meanwhile_is_the_next_ones() {
+fn k1_one_grain_at_a_time_and_later_messages_go_to_the_next() {
     for sim in simulations(10) {
         let (disk, log) = (Disk::default(), Log::new());
         let tills = tills(&sim, &disk, &log, 5 * SECOND);
@@ -158,7 +158,7 @@ fn k1_there_is_one_at_a_time_and_what_comes_meanwhile_is_the_next_ones() {
 }
 
 #[test]
-fn k2_what_is_held_comes_in_its_order_and_from_its_sender() {
+fn k2_held_messages_arrive_in_order_and_with_their_sender() {
     for sim in simulations(5) {
         let (disk, log) = (Disk::default(), Log::new());
         let tills = tills(&sim, &disk, &log, 5 * SECOND);
@@ -211,7 +211,7 @@ fn k2_too_many_that_wait_for_one_grain_are_refused_and_given_back() {
 }
 
 #[test]
-fn k2_a_grain_that_fails_takes_its_mail_with_it_and_comes_back() {
+fn k2_a_failing_grain_loses_its_messages_and_is_spawned_again() {
     for sim in simulations(5) {
         let (disk, log) = (Disk::default(), Log::new());
         let tills = tills(&sim, &disk, &log, Duration::ZERO);
@@ -239,7 +239,7 @@ fn k2_a_grain_may_let_itself_go() {
 }
 
 #[test]
-fn k3_a_keeper_that_ends_ends_its_grains_and_says_so() {
+fn k3_an_ending_keeper_ends_its_grains_and_reports_it() {
     for how in ["stop", "kill"] {
         for sim in simulations(5) {
             let (disk, log) = (Disk::default(), Log::new());

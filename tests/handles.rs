@@ -104,7 +104,7 @@ impl Route<Job> for Refusing {
 }
 
 #[test]
-fn m7_why_a_route_takes_nothing_comes_to_whoever_sends_reserves_or_calls() {
+fn m7_the_reason_of_a_refusing_route_reaches_sends_reservations_and_calls() {
     let refusals: [(Refuse, CallError); 6] = [
         (SendError::Full, CallError::Full),
         (SendError::NoWorkers, CallError::NoWorkers),
@@ -137,7 +137,7 @@ fn m7_why_a_route_takes_nothing_comes_to_whoever_sends_reserves_or_calls() {
 }
 
 #[test]
-fn m7_whatever_is_sent_or_told_to_the_dead_is_a_dead_letter() {
+fn m7_every_send_or_notice_to_an_ended_process_is_a_dead_letter() {
     for sim in simulations(3) {
         let letters = letters(&sim);
         let dead = taker(&sim, &Log::new());
@@ -162,7 +162,7 @@ fn m7_whatever_is_sent_or_told_to_the_dead_is_a_dead_letter() {
 }
 
 #[test]
-fn d7_what_lies_on_any_lane_at_an_end_is_lost_by_its_sender() {
+fn d7_messages_on_every_lane_at_an_end_are_dead_letters_with_their_sender() {
     for sim in simulations(3) {
         let letters = letters(&sim);
         let doomed = taker(&sim, &Log::new());
@@ -197,7 +197,7 @@ fn by_alias(sim: &Simulation, log: &Log) -> (Address<Act>, Alias, Recipient<Act>
 }
 
 #[test]
-fn n5_whatever_goes_to_a_revoked_alias_is_a_dead_letter_and_the_handle_says_so() {
+fn n5_every_send_to_a_revoked_alias_is_a_dead_letter_and_an_error() {
     for sim in simulations(3) {
         let letters = letters(&sim);
         let log = Log::new();
@@ -239,7 +239,7 @@ fn n5_whatever_goes_to_a_revoked_alias_is_a_dead_letter_and_the_handle_says_so()
 }
 
 #[test]
-fn x4_who_subscribes_by_an_alias_hears_nothing_more_when_it_is_revoked() {
+fn x4_a_subscription_by_alias_ends_when_the_alias_is_revoked() {
     /// Makes an alias, subscribes by it, and revokes it.
     async fn run(
         log: Log,
@@ -274,7 +274,7 @@ fn x4_who_subscribes_by_an_alias_hears_nothing_more_when_it_is_revoked() {
 }
 
 #[test]
-fn x4_a_context_that_outlives_its_process_subscribes_nobody() {
+fn x4_a_context_that_outlives_its_process_cannot_subscribe() {
     let sim = Simulation::new(1);
     let (sender, contexts) = mpsc::channel::<Context<Noted>>();
     let leaves = behavior_fn(move |ctx: Context<Noted>| async move {
@@ -291,7 +291,7 @@ fn x4_a_context_that_outlives_its_process_subscribes_nobody() {
 }
 
 #[test]
-fn m7_what_is_dynamic_already_is_not_wrapped_again() {
+fn m7_a_dynamic_value_is_not_wrapped_again() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let taker = taker(&sim, &log);
@@ -403,7 +403,7 @@ fn c1_a_call_through_a_recipient_has_its_own_timeout_and_leaves_nothing() {
 }
 
 #[test]
-fn m6_who_reserves_and_waits_does_not_wait_for_itself_nor_for_the_dead() {
+fn m6_reserve_or_wait_fails_for_oneself_and_for_an_ended_process() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let noted = log.clone();
@@ -454,7 +454,7 @@ fn m6_who_reserves_and_waits_does_not_wait_for_itself_nor_for_the_dead() {
 }
 
 #[test]
-fn m6_a_thread_whose_room_can_never_come_has_its_message_back() {
+fn m6_a_thread_gets_its_message_back_when_room_can_never_come() {
     let sim = Simulation::new(1);
     let full = behavior_fn(|_: Context<u32>| std::future::pending::<Result>());
     let full = sim.spawn(move || full).mailbox(1).start().unwrap();
@@ -513,7 +513,7 @@ fn x5_why_a_state_is_not_shown_is_its_own_error() {
 }
 
 #[test]
-fn l3_who_traps_and_says_no_more_ends_with_an_abnormal_exit_alone() {
+fn l3_the_default_handle_exit_ends_only_for_an_abnormal_exit() {
     struct Traps;
     impl Actor for Traps {
         type Message = ();
@@ -581,7 +581,7 @@ fn l1_a_link_asked_for_twice_at_a_spawn_is_urgent_if_one_was() {
 }
 
 #[test]
-fn l4_what_a_process_keeps_stays_when_its_last_link_is_taken_away() {
+fn l4_removing_the_last_link_keeps_the_other_relations() {
     for sim in simulations(2) {
         let log = Log::new();
         let other = puppet(&sim, "other", &Log::new());
@@ -642,7 +642,7 @@ fn l4_what_a_process_keeps_stays_when_its_last_link_is_taken_away() {
 }
 
 #[test]
-fn x3_a_link_to_the_dead_is_not_shown_though_its_notice_is_still_to_be_taken() {
+fn x3_a_link_to_an_ended_process_is_not_shown_even_before_its_notice_is_taken() {
     let sim = Simulation::new(1);
     let (hears, dies) = (trapper(&sim, "hears", &Log::new()), puppet(&sim, "dies", &Log::new()));
     let pid = dies.pid();
@@ -687,7 +687,7 @@ fn n1_a_pid_that_was_kept_for_a_process_is_that_of_the_process() {
 }
 
 #[test]
-fn r1_a_process_that_spawns_many_lets_them_run_before_it_goes_on() {
+fn r1_a_process_that_spawns_many_lets_them_run_first() {
     for seed in 0..10 {
         let sim = Simulation::new(seed);
         let log = Log::new();
@@ -737,7 +737,7 @@ fn x3_an_inspection_of_a_process_that_is_busy_ends_with_its_time() {
 }
 
 #[test]
-fn l4_a_context_that_outlives_its_process_links_and_monitors_nobody() {
+fn l4_a_context_that_outlives_its_process_cannot_link_or_monitor() {
     let sim = Simulation::new(1);
     let (sender, contexts) = mpsc::channel::<Context<()>>();
     let leaves = behavior_fn(move |ctx: Context<()>| async move {
@@ -759,7 +759,7 @@ fn l4_a_context_that_outlives_its_process_links_and_monitors_nobody() {
 }
 
 #[test]
-fn l5_a_monitor_that_is_taken_away_is_gone_at_both() {
+fn l5_a_removed_monitor_leaves_no_entry_at_either_side() {
     let sim = Simulation::new(1);
     let (one, other) = (puppet(&sim, "one", &Log::new()), puppet(&sim, "other", &Log::new()));
     let pid = other.pid();
@@ -771,7 +771,7 @@ fn l5_a_monitor_that_is_taken_away_is_gone_at_both() {
 }
 
 #[test]
-fn m6_a_full_mailbox_that_diverts_refuses_what_is_not_its_own_type() {
+fn m6_a_full_diverting_mailbox_refuses_messages_of_another_type() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let noted = log.clone();
@@ -801,7 +801,7 @@ fn m6_a_full_mailbox_that_diverts_refuses_what_is_not_its_own_type() {
 }
 
 #[test]
-fn d7_another_message_that_nobody_handles_is_lost_by_its_own_type_and_was_sent_once() {
+fn d7_an_unhandled_message_of_another_type_is_a_dead_letter_of_that_type() {
     let sim = Simulation::new(1);
     let letters = letters(&sim);
     let takes = behavior_fn(|mut ctx: Context<u32>| async move {
@@ -844,7 +844,7 @@ fn t1_an_exit_signal_after_a_time_is_from_the_process_that_set_it() {
 }
 
 #[test]
-fn d7_what_is_sent_into_room_at_a_process_that_has_ended_is_a_dead_letter() {
+fn d7_a_message_in_reserved_room_of_an_ended_process_is_a_dead_letter() {
     let sim = Simulation::new(1);
     let letters = letters(&sim);
     let doomed = taker(&sim, &Log::new());
@@ -858,7 +858,7 @@ fn d7_what_is_sent_into_room_at_a_process_that_has_ended_is_a_dead_letter() {
 }
 
 #[test]
-fn m6_room_that_is_reserved_makes_room_for_nobody_and_one_place_is_for_one() {
+fn m6_reserved_room_is_not_given_to_others_and_each_place_serves_one() {
     let sim = Simulation::new(1);
     let full = behavior_fn(|mut ctx: Context<u32>| async move {
         while let Received::Message(_) = ctx.receive().await {

@@ -107,7 +107,7 @@ fn d10_time_in_a_handler_is_not_idle_and_an_inspection_is_no_message() {
 }
 
 #[test]
-fn d10_a_down_notice_ends_the_silence() {
+fn d10_a_down_notice_ends_the_idle_time() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let noted = log.clone();
@@ -138,7 +138,7 @@ fn d10_a_down_notice_ends_the_silence() {
 }
 
 #[test]
-fn d10_a_timeout_of_nothing_lets_time_pass() {
+fn d10_an_idle_timeout_of_zero_lets_time_pass() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let sleepy = sleepy(&sim, &log);
@@ -185,7 +185,7 @@ fn d10_timeouts_and_passivation_go_together() {
 }
 
 #[test]
-fn d10_who_ends_leaves_no_idle_timer() {
+fn d10_an_ended_process_leaves_no_idle_timer() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let sleepy = sleepy(&sim, &log);
@@ -198,7 +198,7 @@ fn d10_who_ends_leaves_no_idle_timer() {
 }
 
 #[test]
-fn d10_who_hibernates_goes_on_as_before() {
+fn d10_a_hibernated_process_continues_as_before() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let sleepy = sleepy(&sim, &log);
@@ -248,7 +248,7 @@ fn d10_an_idle_time_that_is_taken_back_leaves_no_timer() {
 }
 
 #[test]
-fn d10_nobody_is_passivated_with_what_it_has_set_aside() {
+fn d10_a_process_with_a_stash_is_not_passivated() {
     let (sim, log) = (Simulation::new(1), Log::new());
     let noted = log.clone();
     let stashes = behavior_fn(move |mut ctx: Context<u32>| async move {

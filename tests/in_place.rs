@@ -294,7 +294,7 @@ fn s10_the_failure_over_the_intensity_ends_it_with_its_reason() {
 }
 
 #[test]
-fn s10_without_an_intensity_it_is_one_in_five_seconds() {
+fn s10_the_default_intensity_in_place_is_one_in_five_seconds() {
     let sim = Simulation::new(1);
     let factory = factory(&Log::new(), Script::default());
     let counter = sim.spawn(move || InPlace::new(factory)).wait().unwrap();
@@ -328,7 +328,7 @@ fn s10_a_failing_init_or_after_restart_is_another_failure() {
 }
 
 #[test]
-fn s10_what_ends_in_a_failing_init_runs_no_terminate() {
+fn s10_a_process_that_ends_in_a_failing_init_runs_no_terminate() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let script = Script::default();
@@ -351,7 +351,7 @@ fn s10_a_panic_in_before_restart_changes_nothing() {
 }
 
 #[test]
-fn s10_normal_reasons_stops_and_kills_are_ends_of_the_process() {
+fn s10_normal_ends_stops_and_kills_are_not_restarted_in_place() {
     type End = fn(&Simulation, &Address<Say>);
     let ends: [(End, Reason, &[&str]); 6] = [
         (|_, c| c.send(Say::End(Reason::Normal)).unwrap(), Reason::Normal, &["terminate normal"]),
@@ -379,7 +379,7 @@ fn s10_normal_reasons_stops_and_kills_are_ends_of_the_process() {
 }
 
 #[test]
-fn s10_whoever_waits_for_the_spawn_hears_of_the_first_init() {
+fn s10_the_spawner_gets_the_result_of_the_first_init() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let failing = factory(&log, Script::of(&[("init", Fate::Error)]));
@@ -428,7 +428,7 @@ impl Judge for Slow {
 }
 
 #[test]
-fn s10_a_call_in_progress_hears_of_the_end_after_the_name_is_free() {
+fn s10_a_call_in_progress_fails_after_the_name_is_free() {
     for goes_on in [true, false] {
         let sim = Simulation::new(1);
         let factory = factory(&Log::new(), Script::default());
@@ -479,7 +479,7 @@ fn b1_a_period_of_zero_fails_the_spawn() {
 }
 
 #[test]
-fn s10_pictures_show_the_actor() {
+fn s10_process_info_shows_the_actor() {
     let sim = Simulation::new(1);
     let counter = counter(&sim, &Log::new(), Script::default(), 1);
     let info = sim.process_info(counter.pid()).unwrap();
@@ -548,7 +548,7 @@ impl Actor for Fragile {
 }
 
 #[test]
-fn s10_a_failure_of_whatever_handler_is_one() {
+fn s10_a_failure_of_any_handler_restarts_in_place() {
     for sim in simulations(3) {
         let (log, other) = (Log::new(), puppet(&sim, "other", &Log::new()));
         let (noted, watched) = (log.clone(), Mutex::new(Some(other.pid())));

@@ -30,7 +30,7 @@ impl Actor for Asked {
 }
 
 #[test]
-fn x3_an_actor_knows_who_inspects_it_and_what_is_asked_for() {
+fn x3_an_actor_knows_the_requester_and_items_of_an_inspection() {
     for sim in simulations(5) {
         let actor = sim.spawn(|| Asked).wait().unwrap();
         let all = actor.inspect().wait().unwrap();
@@ -52,7 +52,7 @@ fn x3_an_actor_knows_who_inspects_it_and_what_is_asked_for() {
 }
 
 #[test]
-fn x3_whatever_describes_itself_in_full_is_asked_for_items_all_the_same() {
+fn x3_requested_items_are_selected_from_a_full_inspection() {
     struct Plain;
     impl Actor for Plain {
         type Message = ();

@@ -104,7 +104,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 256 }))]
 
     #[test]
-    fn m2_whatever_comes_in_a_handler_the_lanes_are_taken_as_a_simple_scheduler_would(
+    fn m2_lanes_are_drained_as_in_a_simple_model_for_any_arrivals(
         first in arrivals(),
     ) {
         for sim in simulations(2) {

@@ -60,7 +60,7 @@ fn m1_messages_of_one_sender_arrive_in_order_and_once() {
 }
 
 #[test]
-fn m1_a_request_stands_in_line_with_what_its_caller_sends() {
+fn m1_a_request_keeps_its_order_among_the_sends_of_its_caller() {
     enum Say {
         Word(&'static str),
         Ask(Reply<()>),
@@ -192,7 +192,7 @@ fn m2_the_lanes_are_looked_at_again_before_every_message() {
 }
 
 #[test]
-fn m3_a_stop_overtakes_what_is_queued_and_a_down_does_not() {
+fn m3_a_stop_overtakes_queued_messages_and_a_down_does_not() {
     for sim in simulations(100) {
         let log = Log::new();
         let receiver = puppet(&sim, "receiver", &log);
@@ -221,7 +221,7 @@ fn m3_a_stop_overtakes_what_is_queued_and_a_down_does_not() {
 }
 
 #[test]
-fn m3_an_urgent_monitor_or_link_tells_before_what_is_queued() {
+fn m3_an_urgent_monitor_or_link_overtakes_queued_messages() {
     for sim in simulations(20) {
         let log = Log::new();
         let receiver = puppet(&sim, "receiver", &log);
@@ -452,7 +452,7 @@ fn m5_notices_and_control_lanes_ignore_the_bound() {
 }
 
 #[test]
-fn m7_a_send_to_a_dead_process_comes_back_and_is_a_dead_letter() {
+fn m7_a_send_to_an_ended_process_comes_back_and_is_a_dead_letter() {
     let sim = Simulation::new(1);
     let to = noter(&sim, &Log::new());
     sim.kill(to.pid());

@@ -75,7 +75,7 @@ fn timed_out_at(seconds: u64) -> [String; 1] {
 }
 
 #[test]
-fn c1_a_call_beside_the_mailbox_times_out_in_its_time() {
+fn c1_a_call_combined_with_receive_times_out_in_time() {
     for flipped in [false, true] {
         for sim in simulations(5) {
             let log = Log::new();
@@ -88,7 +88,7 @@ fn c1_a_call_beside_the_mailbox_times_out_in_its_time() {
 }
 
 #[test]
-fn c1_the_time_of_a_call_runs_from_when_it_was_made_whatever_comes_meanwhile() {
+fn c1_the_timeout_of_a_call_runs_from_when_it_was_made() {
     for flipped in [false, true] {
         for sim in simulations(5) {
             let log = Log::new();

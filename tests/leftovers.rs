@@ -153,14 +153,14 @@ impl Scene {
 }
 
 #[test]
-fn d6_all_hear_of_an_end_whatever_a_message_that_is_left_does() {
+fn d6_an_end_completes_despite_a_panicking_message() {
     let scene = Scene::new(1);
     scene.process.send(scene.bombs.act()).unwrap();
     scene.all_hear("a message", 1);
 }
 
 #[test]
-fn d6_all_hear_of_an_end_whatever_the_commands_that_are_left_do() {
+fn d6_an_end_completes_despite_panicking_commands() {
     let scene = Scene::new(1);
     scene.process.send_max(scene.bombs.act()).unwrap();
     scene.process.send_high(scene.bombs.act()).unwrap();
@@ -169,7 +169,7 @@ fn d6_all_hear_of_an_end_whatever_the_commands_that_are_left_do() {
 }
 
 #[test]
-fn d6_all_hear_of_an_end_whatever_a_tracer_that_is_left_does() {
+fn d6_an_end_completes_despite_a_panicking_tracer() {
     let scene = Scene::new(1);
     let (one, two) = (scene.bombs.bomb(), scene.bombs.bomb());
     // The first is put in place, the second comes too late.
@@ -180,7 +180,7 @@ fn d6_all_hear_of_an_end_whatever_a_tracer_that_is_left_does() {
 }
 
 #[test]
-fn d6_all_hear_of_an_end_whatever_its_overflow_does() {
+fn d6_an_end_completes_despite_a_panicking_overflow() {
     let (sim, log, bombs) = (Simulation::new(1), Log::new(), Count::default());
     let fallback = bomb_recipient(&sim, &bombs);
     sim.run_until_idle();
@@ -195,7 +195,7 @@ fn d6_all_hear_of_an_end_whatever_its_overflow_does() {
 }
 
 #[test]
-fn d6_all_hear_of_an_end_whatever_a_doom_that_came_too_late_does() {
+fn d6_an_end_completes_despite_a_panicking_late_pending_exit() {
     let scene = Scene::new(1);
     let (node, reason) = (scene.sim.node().clone(), scene.bombs.reason());
     // It ends by itself, with the doom still there.
@@ -212,7 +212,7 @@ fn d6_all_hear_of_an_end_whatever_a_doom_that_came_too_late_does() {
 }
 
 #[test]
-fn d6_all_hear_of_an_end_whatever_the_reasons_of_notices_and_stops_do() {
+fn d6_an_end_completes_despite_panicking_reasons_of_notices_and_stops() {
     let scene = Scene::new(1);
     let other = puppet(&scene.sim, "other", &scene.log);
     asked(&scene.sim, &other, {
@@ -232,7 +232,7 @@ fn d6_all_hear_of_an_end_whatever_the_reasons_of_notices_and_stops_do() {
 }
 
 #[test]
-fn d6_all_hear_of_an_end_whatever_its_reason_does() {
+fn d6_an_end_completes_despite_a_panicking_reason() {
     let scene = Scene::new(1);
     let printed = "an error that cannot be printed";
     let reason = scene.bombs.reason();
@@ -248,7 +248,7 @@ fn d6_all_hear_of_an_end_whatever_its_reason_does() {
 }
 
 #[test]
-fn d6_all_hear_of_an_end_whatever_what_was_set_aside_does() {
+fn d6_an_end_completes_despite_a_panicking_stash() {
     let scene = Scene::new(1);
     scene.process.resume();
     let aside = scene.bombs.act();
@@ -258,7 +258,7 @@ fn d6_all_hear_of_an_end_whatever_what_was_set_aside_does() {
 }
 
 #[test]
-fn d6_all_hear_of_an_end_whatever_wakers_do() {
+fn d6_an_end_completes_despite_panicking_wakers() {
     let scene = Scene::new(1);
     let panics = on_wake(|| panic!("waker"));
     let mut down = scene.process.monitor();
@@ -272,7 +272,7 @@ fn d6_all_hear_of_an_end_whatever_wakers_do() {
 }
 
 #[test]
-fn d6_all_hear_of_an_end_whatever_cleaners_do() {
+fn d6_an_end_completes_despite_panicking_cleaners() {
     let scene = Scene::new(1);
     scene.process.resume();
     let (one, two, log) = (scene.bombs.bomb(), scene.bombs.bomb(), scene.log.clone());
@@ -289,7 +289,7 @@ fn d6_all_hear_of_an_end_whatever_cleaners_do() {
 }
 
 #[test]
-fn d6_who_waits_for_a_start_hears_of_the_end_whatever_wakers_do() {
+fn d6_a_spawner_is_notified_of_the_end_despite_panicking_wakers() {
     let (sim, log) = (Simulation::new(1), Log::new());
     let run = |mut ctx: Context<Act>| async move {
         let _: Received<Act> = ctx.receive_early().await;
@@ -330,7 +330,7 @@ impl Behavior for Unnameable {
 }
 
 #[test]
-fn d6_all_hear_of_an_end_whatever_its_label_does() {
+fn d6_an_end_completes_despite_a_panicking_label() {
     let (sim, log) = (Simulation::new(1), Log::new());
     let process = sim.spawn(|| Unnameable).name("named").wait().unwrap();
     let (pid, linked) = (process.pid(), trapper(&sim, "linked", &log));
@@ -344,7 +344,7 @@ fn d6_all_hear_of_an_end_whatever_its_label_does() {
 }
 
 #[test]
-fn d6_all_hear_of_an_end_whatever_subscribers_do() {
+fn d6_an_end_completes_despite_panicking_subscribers() {
     let scene = Scene::new(1);
     let run = |mut ctx: Context<Unheard>| async move {
         ctx.receive().await;
@@ -365,7 +365,7 @@ fn d6_all_hear_of_an_end_whatever_subscribers_do() {
 }
 
 #[test]
-fn d6_all_hear_of_an_end_whatever_a_subscriber_of_events_does() {
+fn d6_an_end_completes_despite_a_panicking_tracing_subscriber() {
     let panics = Journal::new(
         |event| event.target().starts_with("krarup"),
         |_| panic!("a subscriber of tracing"),
@@ -389,7 +389,7 @@ fn d6_all_hear_of_an_end_whatever_a_subscriber_of_events_does() {
 }
 
 #[test]
-fn m7_a_send_to_the_dead_is_an_error_whatever_a_subscriber_of_events_does() {
+fn m7_a_send_to_an_ended_process_is_an_error_despite_a_panicking_tracing_subscriber() {
     let panics = Journal::new(
         |event| event.target().starts_with("krarup"),
         |_| panic!("a subscriber of tracing"),
@@ -408,7 +408,7 @@ fn m7_a_send_to_the_dead_is_an_error_whatever_a_subscriber_of_events_does() {
 }
 
 #[test]
-fn d6_what_is_left_goes_lane_by_lane_and_in_the_order_in_which_it_came() {
+fn d6_remaining_messages_are_dropped_lane_by_lane_in_arrival_order() {
     let (sim, log) = (Simulation::new(1), Log::new());
     let process = puppet(&sim, "p", &Log::new());
     process.suspend().wait().unwrap();
@@ -447,7 +447,7 @@ impl fmt::Display for Holds {
 impl std::error::Error for Holds {}
 
 #[test]
-fn c2_a_call_whose_token_lies_in_the_reason_of_an_end_hears_of_it_at_once() {
+fn c2_a_call_whose_token_is_in_an_exit_reason_fails_at_once() {
     let sim = Simulation::new(1);
     let ends = behavior_fn(|mut ctx: Context<Reply<()>>| async move {
         match ctx.receive().await {

@@ -8,7 +8,7 @@ use support::journal::Journal;
 use support::{Act, Does, Log, boom, puppet};
 
 #[test]
-fn m7_ten_dead_letters_are_logged_in_a_second_and_the_others_are_counted() {
+fn m7_ten_dead_letters_a_second_are_logged_and_the_rest_counted() {
     let journal = Log::new();
     // How many letters were left out before each that is logged.
     let left_out = journal.clone();

@@ -123,7 +123,7 @@ fn d1_the_factory_init_handlers_and_terminate_run_inside_the_process() {
 }
 
 #[test]
-fn d1_a_factory_that_panics_is_the_death_of_the_process_not_of_the_spawner() {
+fn d1_a_panicking_factory_ends_the_process_and_not_the_spawner() {
     let sim = Simulation::new(1);
     let error = sim.spawn(|| -> Panics { panic!("no state") }).wait().unwrap_err();
     let SpawnError::Init(Reason::Panic(panic)) = error else { panic!("another error") };
@@ -361,7 +361,7 @@ fn d4_messages_that_panic_when_dropped_do_no_harm() {
 }
 
 #[test]
-fn d6_the_state_goes_then_the_mailbox_then_the_name_then_everyone_is_told() {
+fn d6_an_end_drops_the_state_then_the_mailbox_then_the_name_then_notifies() {
     struct Last {
         log: Log,
         node: Node,
@@ -405,7 +405,7 @@ fn d6_the_state_goes_then_the_mailbox_then_the_name_then_everyone_is_told() {
 }
 
 #[test]
-fn d7_what_was_accepted_and_never_handled_is_dropped_and_counted() {
+fn d7_messages_accepted_and_never_handled_are_dropped_and_counted() {
     for sim in simulations(20) {
         let log = Log::new();
         let process = puppet(&sim, "p", &log);

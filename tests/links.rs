@@ -207,7 +207,7 @@ fn l2_the_reason_killed_is_an_ordinary_one_and_can_be_trapped() {
 }
 
 #[test]
-fn l4_linking_or_monitoring_nobody_is_told_at_once() {
+fn l4_a_link_or_monitor_to_no_process_is_answered_at_once() {
     for sim in simulations(10) {
         let log = Log::new();
         let dead = puppet(&sim, "dead", &Log::new());
@@ -384,7 +384,7 @@ fn l5_a_link_that_was_taken_away_can_be_made_again_from_either_end() {
 }
 
 #[test]
-fn l4_a_process_that_is_to_die_is_dead_to_who_links_or_monitors_it() {
+fn l4_a_process_with_a_pending_exit_is_ended_for_new_links_and_monitors() {
     for sim in simulations(3) {
         let log = Log::new();
         let (watcher, target) = (trapper(&sim, "w", &log), puppet(&sim, "t", &log));
@@ -401,7 +401,7 @@ fn l4_a_process_that_is_to_die_is_dead_to_who_links_or_monitors_it() {
 }
 
 #[test]
-fn l6_monitors_have_their_own_refs_and_each_tells() {
+fn l6_monitors_have_their_own_refs_and_each_gives_a_notice() {
     for sim in simulations(20) {
         let log = Log::new();
         let noted = log.clone();
@@ -430,7 +430,7 @@ fn l6_monitors_have_their_own_refs_and_each_tells() {
 }
 
 #[test]
-fn l6_a_monitor_on_oneself_never_tells() {
+fn l6_a_monitor_on_oneself_never_gives_a_notice() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let a = puppet(&sim, "a", &log);
@@ -513,7 +513,7 @@ fn l8_a_waiter_that_gives_up_leaves_nothing_at_the_process() {
 }
 
 #[test]
-fn l8_whoever_hears_of_a_death_finds_its_monitors_and_links_gone() {
+fn l8_a_process_notified_of_an_end_finds_its_links_and_monitors_removed() {
     for sim in simulations(10) {
         let log = Log::new();
         let [dying, target] = ["dying", "target"].map(|name| trapper(&sim, name, &log));
@@ -569,7 +569,7 @@ fn l9_of_two_exit_signals_the_first_wins() {
 }
 
 #[test]
-fn l9_a_ring_that_is_killed_from_two_threads_ends_and_tells_everyone_once() {
+fn l9_a_ring_killed_from_two_threads_ends_and_notifies_each_once() {
     let node = Node::builder("l9").workers(2).start().unwrap();
     for _ in 0..50 {
         let log = Log::new();
@@ -602,7 +602,7 @@ fn l9_a_ring_that_is_killed_from_two_threads_ends_and_tells_everyone_once() {
 
 /// Whoever waits for the start hears of its failure by that alone, whatever the reason.
 #[test]
-fn l1_a_child_that_ends_in_its_init_is_heard_of_once() {
+fn l1_a_child_that_ends_in_its_init_gives_one_notice() {
     struct Ends(Reason);
     impl Actor for Ends {
         type Message = ();

@@ -54,7 +54,7 @@ fn dead(sim: &Simulation) -> Address<Act> {
 }
 
 #[test]
-fn x4_who_subscribes_twice_is_told_once_and_unsubscribes_once() {
+fn x4_a_double_subscription_notifies_once_and_unsubscribes_once() {
     for sim in simulations(3) {
         let log = Log::new();
         let (dead, listener) = (dead(&sim), listener(&sim, &log));
@@ -92,7 +92,7 @@ fn x4_who_subscribes_twice_is_told_once_and_unsubscribes_once() {
 }
 
 #[test]
-fn m7_a_slow_listener_holds_up_nobody_and_misses_nothing() {
+fn m7_a_slow_listener_holds_up_no_process_and_misses_nothing() {
     for sim in simulations(3) {
         let log = Log::new();
         let (dead, slow) = (dead(&sim), listener(&sim, &log));
@@ -113,7 +113,7 @@ fn m7_a_slow_listener_holds_up_nobody_and_misses_nothing() {
 }
 
 #[test]
-fn m7_a_listener_that_dies_takes_nobodys_letters_along() {
+fn m7_a_listener_that_ends_does_not_cost_others_their_dead_letters() {
     Simulation::explore(0..50, |sim| {
         let (heard, lost) = (Log::new(), Log::new());
         let (dead, lives, dies) = (dead(sim), listener(sim, &heard), listener(sim, &lost));
@@ -134,7 +134,7 @@ fn m7_a_listener_that_dies_takes_nobodys_letters_along() {
 }
 
 #[test]
-fn m7_a_listener_that_sends_to_the_dead_causes_letters_and_starves_nobody() {
+fn m7_a_listener_that_sends_to_ended_processes_starves_no_other() {
     let sim = Simulation::new(1);
     let dead = dead(&sim);
     let again = dead.clone();
@@ -172,7 +172,7 @@ impl From<DeadLetter> for Loud {
 }
 
 #[test]
-fn m7_a_conversion_that_sends_to_the_dead_does_not_recurse_for_ever() {
+fn m7_a_conversion_that_sends_to_an_ended_process_does_not_recurse_for_ever() {
     let sim = Simulation::new(1);
     let dead = dead(&sim);
     DEAD.set(Some(dead.clone()));
@@ -201,7 +201,7 @@ fn m7_a_conversion_that_sends_to_the_dead_does_not_recurse_for_ever() {
 }
 
 #[test]
-fn m7_a_listener_that_panics_or_goes_keeps_no_other_from_hearing() {
+fn m7_a_listener_that_panics_or_ends_does_not_affect_other_listeners() {
     for sim in simulations(3) {
         let logs = [Log::new(), Log::new()];
         let dead = dead(&sim);

@@ -44,7 +44,7 @@ fn noting(log: &Log, of: impl FnOnce(&Simulation)) {
 }
 
 #[test]
-fn m11_a_mailbox_that_grows_is_told_of_at_ten_thousand_messages_and_at_each_doubling() {
+fn m11_a_growing_mailbox_is_reported_at_ten_thousand_messages_and_each_doubling() {
     let log = Log::new();
     noting(&log, |sim| {
         let address = spawn(sim);
@@ -67,7 +67,7 @@ fn m11_a_mailbox_that_grows_is_told_of_at_ten_thousand_messages_and_at_each_doub
 }
 
 #[test]
-fn m11_the_alarm_hears_of_messages_however_they_come() {
+fn m11_the_alarm_counts_messages_of_every_kind_of_send() {
     let log = Log::new();
     noting(&log, |sim| {
         let address = spawn(sim);
@@ -81,7 +81,7 @@ fn m11_the_alarm_hears_of_messages_however_they_come() {
 }
 
 #[test]
-fn m11_who_keeps_up_and_who_is_told_not_to_sets_off_no_alarm() {
+fn m11_no_alarm_without_a_backlog_or_when_switched_off() {
     let log = Log::new();
     noting(&log, |sim| {
         let takes = behavior_fn(|mut ctx: Context<u32>| async move {
@@ -131,7 +131,7 @@ fn m11_an_alarm_that_is_refused_changes_nothing() {
 }
 
 #[test]
-fn m11_the_builder_says_when_a_mailbox_of_a_node_is_told_of() {
+fn m11_the_builder_sets_the_alarm_threshold() {
     for (alarm, timers) in [(None, 0), (Some(10_000), 1), (Some(20_000), 0)] {
         let node = Node::builder("m11").workers(1).mailbox_alarm(alarm).start().unwrap();
         let process = behavior_fn(hangs);

@@ -22,7 +22,7 @@ fn quiet() -> Puppet {
 }
 
 #[test]
-fn b1_a_spawn_that_cannot_be_is_a_typed_error_and_leaves_nothing() {
+fn b1_an_invalid_spawn_is_a_typed_error_and_leaves_nothing() {
     let sim = Simulation::new(1);
     let taken = sim.spawn(quiet).name("taken").wait().unwrap();
     let before = left(&sim);
@@ -70,7 +70,7 @@ fn b1_an_init_timeout_of_zero_is_a_timeout_and_an_endless_one_is_none() {
 }
 
 #[test]
-fn b1_a_node_that_cannot_be_is_a_typed_error() {
+fn b1_an_invalid_node_is_a_typed_error() {
     let options = DispatcherOptions::new;
     let node = |name: &str| Node::builder(name).workers(1);
     let cases = [
@@ -233,7 +233,7 @@ fn b1_a_simulation_with_any_numbers_works() {
 }
 
 #[test]
-fn b1_a_pool_that_cannot_be_fails_its_spawn_with_what_is_wrong() {
+fn b1_an_invalid_pool_fails_its_spawn_with_the_error() {
     let sim = Simulation::new(1);
     let error = sim.spawn(|| Pool::new(0, quiet)).name("pool").wait().unwrap_err();
     let SpawnError::Init(reason) = error else { panic!("another error") };
@@ -257,7 +257,7 @@ fn b1_a_pool_that_cannot_be_fails_its_spawn_with_what_is_wrong() {
 }
 
 #[test]
-fn b1_operations_on_nobody_are_harmless() {
+fn b1_operations_on_no_process_are_harmless() {
     let sim = Simulation::new(1);
     let node = Pid::local(0, 0);
     let unknown: Pid = "<0.77.0>".parse().unwrap();
@@ -299,7 +299,7 @@ fn b1_operations_on_nobody_are_harmless() {
 }
 
 #[test]
-fn b1_stops_and_waits_that_cannot_be_are_typed_errors() {
+fn b1_invalid_stops_and_waits_are_typed_errors() {
     let sim = Simulation::new(1);
     let never = behavior_fn(|mut ctx: Context<()>| async move {
         ctx.stop_in_order(true);
@@ -382,7 +382,7 @@ fn b1_a_process_has_one_name_and_gives_it_up_once() {
 }
 
 #[test]
-fn b1_what_is_no_pid_or_reference_says_so() {
+fn b1_parsing_an_invalid_pid_or_reference_is_an_error() {
     let error: ParsePidError = "pid".parse::<Pid>().unwrap_err();
     assert!(error.to_string().contains("\"pid\""));
     let error: ParseRefError = "#Ref<>".parse::<Ref>().unwrap_err();

@@ -308,7 +308,7 @@ fn n5_nothing_arrives_between_threads_when_revoke_has_returned() {
 }
 
 #[test]
-fn n5_what_a_destructor_sends_by_an_alias_of_its_process_at_the_end_is_a_dead_letter() {
+fn n5_a_destructor_send_by_an_alias_of_its_ended_process_is_a_dead_letter() {
     /// Sends another by an alias when it is dropped.
     struct Parting(Option<(Recipient<Parting>, mpsc::Sender<bool>)>);
     impl Drop for Parting {
@@ -362,7 +362,7 @@ fn t1_a_context_that_outlives_its_process_acts_on_others_no_more() {
 }
 
 #[test]
-fn n5_a_call_that_is_lost_by_a_revoked_alias_has_nothing_to_do_with_who_sent_it() {
+fn n5_a_call_lost_by_a_revoked_alias_does_not_depend_on_its_sender() {
     let sim = Simulation::new(1);
     let (out, moved) = mpsc::channel();
     moved_out::<Ask>(&sim, move |ctx| out.send(ctx).unwrap(), None, Overflow::Refuse);
@@ -396,7 +396,7 @@ fn gone_with(node: &Node, guard: Guard) -> Recipient<Diverted<u32>> {
 }
 
 #[test]
-fn d6_what_is_given_to_a_process_that_has_ended_is_not_kept() {
+fn d6_values_given_to_an_ended_process_are_not_kept() {
     let (sim, log) = (Simulation::new(1), Log::new());
     let (out, moved) = mpsc::channel();
     let process =

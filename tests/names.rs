@@ -193,7 +193,7 @@ impl<M: Send + 'static> Actor for Takes<M> {
 }
 
 #[test]
-fn n1_a_fallback_on_another_node_is_asked_though_it_has_the_number_of_who_is_full() {
+fn n1_a_fallback_on_another_node_with_the_same_number_is_used() {
     fn takes<M: Send + 'static>(node: &Node, overflow: Overflow<M>) -> Address<M> {
         node.spawn(|| Takes::<M>(PhantomData)).mailbox(1).overflow(overflow).start().unwrap()
     }
@@ -366,7 +366,7 @@ fn n3_an_init_that_took_too_long_has_freed_the_name_when_the_error_is_returned()
 }
 
 #[test]
-fn n3_the_name_is_free_when_a_link_or_monitor_tells_of_the_death() {
+fn n3_the_name_is_free_when_a_link_or_monitor_reports_the_end() {
     for sim in simulations(100) {
         let log = Log::new();
         let noted = log.clone();
@@ -393,7 +393,7 @@ fn n3_the_name_is_free_when_a_link_or_monitor_tells_of_the_death() {
 }
 
 #[test]
-fn n3_the_name_is_free_when_a_caller_hears_of_the_death() {
+fn n3_the_name_is_free_when_a_call_fails_with_the_end() {
     enum Ask {
         Keep(Reply<()>),
         Die(Reply<()>),

@@ -80,7 +80,7 @@ fn x1_a_process_can_call_one_of_another_node_that_has_its_own_number() {
 }
 
 #[test]
-fn x1_simulations_are_strangers_too() {
+fn x1_simulations_share_nothing_either() {
     let sims = [Simulation::new(1), Simulation::new(1)];
     let log = Log::new();
     let processes = [0, 1].map(|n: usize| puppet(&sims[n], "p", &log));
@@ -95,7 +95,7 @@ fn x1_simulations_are_strangers_too() {
 
 /// Two processes of one number, of two nodes.
 #[test]
-fn x1_a_pid_of_another_node_is_nobody_whatever_is_done_with_it() {
+fn x1_a_pid_of_another_node_is_unknown_to_every_operation() {
     let sims = [Simulation::new(1), Simulation::new(1)];
     let log = Log::new();
     let [own, other] = [0, 1].map(|n: usize| puppet(&sims[n], "p", &log));
@@ -145,7 +145,7 @@ fn x1_a_pid_of_another_node_is_nobody_whatever_is_done_with_it() {
 }
 
 #[test]
-fn x1_an_alias_of_another_node_that_nobody_has_here_is_nobodys() {
+fn x1_an_alias_of_another_node_is_unknown_here() {
     let sims = [Simulation::new(1), Simulation::new(1)];
     let log = Log::new();
     let [own, other] = [0, 1].map(|n: usize| puppet(&sims[n], "p", &log));
@@ -200,7 +200,7 @@ fn x2_top_level_processes_stop_in_reverse_order_one_after_the_other() {
 }
 
 #[test]
-fn x2_a_stop_asks_those_too_whom_nobody_supervises() {
+fn x2_a_stop_also_asks_unsupervised_processes() {
     for sim in simulations(20) {
         let log = Log::new();
         let parent = puppet(&sim, "parent", &log);
@@ -222,7 +222,7 @@ fn x2_a_stop_asks_those_too_whom_nobody_supervises() {
 }
 
 #[test]
-fn x2_what_does_not_stop_in_time_is_killed() {
+fn x2_a_process_that_does_not_stop_in_time_is_killed() {
     for sim in simulations(20) {
         let log = Log::new();
         let guard = Guard::new(&log, "dropped");
@@ -279,7 +279,7 @@ fn x2_after_a_stop_no_process_name_timer_or_thread_is_left() {
 }
 
 #[test]
-fn x2_a_stop_can_be_asked_for_inside_a_handler_twice_and_by_many() {
+fn x2_a_stop_can_be_requested_in_a_handler_twice_and_by_many() {
     for real in [true, false] {
         let sim = Simulation::new(1);
         let threads = Node::builder("x2in").workers(2).start().unwrap();
@@ -484,7 +484,7 @@ fn x3_a_flooded_process_is_inspected_within_one_message() {
 }
 
 #[test]
-fn x3_a_picture_of_a_busy_waiting_or_idle_process_is_taken_at_once() {
+fn x3_process_info_of_a_busy_waiting_or_idle_process_is_immediate() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let parent = trapper(&sim, "parent", &log);
@@ -550,7 +550,7 @@ fn x3_a_process_shows_each_of_its_states() {
 }
 
 #[test]
-fn x4_processes_tree_and_stats_show_who_lives() {
+fn x4_processes_tree_and_stats_show_the_living_processes() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let root = puppet(&sim, "root", &log);

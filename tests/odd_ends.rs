@@ -29,7 +29,7 @@ impl Actor for Deaf {
 }
 
 #[test]
-fn d4_a_subscriber_whose_conversion_panics_harms_nobody_else() {
+fn d4_a_subscriber_whose_conversion_panics_affects_no_other() {
     for sim in simulations(2) {
         let log = Log::new();
         sim.spawn(|| Deaf).wait().unwrap();
@@ -91,7 +91,7 @@ fn x4_subscriptions_end_with_their_process() {
 }
 
 #[test]
-fn d7_a_pool_that_cannot_take_the_letters_it_subscribed_to_does_not_spin() {
+fn d7_a_pool_that_cannot_take_subscribed_dead_letters_does_not_spin() {
     struct Slow;
     impl Actor for Slow {
         type Message = Told;
@@ -150,7 +150,7 @@ fn s10_a_stop_that_a_handler_has_received_stands_though_its_state_fails() {
 }
 
 #[test]
-fn d9_who_takes_in_a_handler_that_it_is_to_finish_finishes() {
+fn d9_a_process_that_receives_the_stop_in_a_handler_finishes() {
     for sim in simulations(3) {
         let log = Log::new();
         let noted = log.clone();
@@ -203,7 +203,7 @@ impl Actor for Target {
 }
 
 #[test]
-fn t1_timers_whose_messages_panic_when_dropped_all_go_with_their_process() {
+fn t1_timers_with_panicking_messages_all_end_with_their_process() {
     for sim in simulations(2) {
         let log = Log::new();
         let target: Recipient<Bomb> = sim.spawn(|| Target).wait().unwrap().recipient();
@@ -223,7 +223,7 @@ fn t1_timers_whose_messages_panic_when_dropped_all_go_with_their_process() {
 }
 
 #[test]
-fn t1_a_timer_whose_conversion_panics_leaves_nothing() {
+fn t1_a_timer_whose_conversion_panics_leaves_no_entry() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let target: Recipient<Never> = sim.spawn(|| Target).wait().unwrap().recipient();
@@ -262,7 +262,7 @@ fn x5_a_suspension_that_is_given_up_is_taken_back() {
 }
 
 #[test]
-fn d10_nobody_is_passivated_with_mail_at_hand() {
+fn d10_a_process_with_available_messages_is_not_passivated() {
     for sim in simulations(3) {
         let log = Log::new();
         let process = puppet(&sim, "p", &log);
@@ -281,7 +281,7 @@ fn d10_nobody_is_passivated_with_mail_at_hand() {
 }
 
 #[test]
-fn x5_a_suspended_process_that_traps_hears_of_the_stop_of_its_node() {
+fn x5_a_suspended_trapping_process_receives_the_stop_of_its_node() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let noted = log.clone();
@@ -299,7 +299,7 @@ fn x5_a_suspended_process_that_traps_hears_of_the_stop_of_its_node() {
 }
 
 #[test]
-fn s10_what_a_failed_state_had_set_aside_comes_to_the_next() {
+fn s10_the_stash_of_a_failed_state_comes_to_the_next_state() {
     /// Sets the first two aside and fails at the third.
     struct Aside(Log, u32);
     impl Actor for Aside {

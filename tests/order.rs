@@ -93,7 +93,7 @@ fn next(random: &mut u64) -> u64 {
 }
 
 #[test]
-fn m12_whatever_is_sent_between_whatever_is_handled_the_order_is_that_of_the_model() {
+fn m12_the_order_matches_the_model_for_any_sends_and_receives() {
     for seed in 0..100 {
         let mut random = seed;
         let (sim, log) = (Simulation::with_throughput(seed, 1), Log::new());
@@ -142,7 +142,7 @@ fn m12_senders_take_turns_and_each_keeps_its_order() {
 }
 
 #[test]
-fn m12_an_end_is_heard_of_after_all_that_the_dead_had_sent_before() {
+fn m12_a_notice_of_an_end_comes_after_earlier_messages_of_the_ended_process() {
     for order in [by_priority(), Order::fair()] {
         let (sim, log) = (Simulation::new(1), Log::new());
         let worker = worker(&sim, &log, order);
@@ -171,7 +171,7 @@ fn m12_an_end_is_heard_of_after_all_that_the_dead_had_sent_before() {
 }
 
 #[test]
-fn m12_the_bound_counts_what_is_sorted_and_what_is_too_much_goes_where_it_should() {
+fn m12_the_bound_counts_sorted_messages_and_overflow_works() {
     let (sim, log) = (Simulation::with_throughput(1, 1), Log::new());
     let noting = log.clone();
     let worker = sim.spawn(move || Worker(noting)).order(by_priority()).mailbox(3).start().unwrap();
@@ -212,7 +212,7 @@ impl Actor for Fallback {
 }
 
 #[test]
-fn m12_what_is_diverted_keeps_the_order_of_the_fallback() {
+fn m12_diverted_messages_follow_the_order_of_the_fallback() {
     let (sim, log) = (Simulation::new(1), Log::new());
     let to = log.clone();
     let order = Order::by_priority(|it: &Diverted<Job>| it.message.priority);
@@ -298,7 +298,7 @@ fn m12_workers_of_a_pool_have_their_orders() {
 }
 
 #[test]
-fn m12_a_priority_is_asked_for_once_for_each_message_however_it_comes() {
+fn m12_the_priority_function_runs_once_for_each_message() {
     let (sim, log) = (Simulation::new(1), Log::new());
     let asked = log.clone();
     let order = Order::by_priority(move |job: &Job| {
@@ -316,7 +316,7 @@ fn m12_a_priority_is_asked_for_once_for_each_message_however_it_comes() {
 }
 
 #[test]
-fn m12_what_is_sorted_and_not_handled_is_a_dead_letter_and_a_panic_is_that_of_its_process() {
+fn m12_sorted_unhandled_messages_are_dead_letters_and_a_panic_ends_its_process() {
     let (sim, log) = (Simulation::new(1), Log::new());
     let order = Order::by_priority(|job: &Job| {
         assert!(job.priority < 100, "no such priority");
@@ -494,7 +494,7 @@ fn m12_a_sender_that_has_had_its_turn_in_a_round_has_its_next_in_the_next() {
 }
 
 #[test]
-fn m12_whoever_sent_last_a_process_finishes_when_all_before_is_handled() {
+fn m12_a_finishing_process_handles_all_earlier_messages_first() {
     let (sim, log) = (Simulation::new(1), Log::new());
     let slow = slow(&sim, &log);
     let [s, t] = ["s", "t"].map(|name| puppet(&sim, name, &Log::new()));

@@ -39,7 +39,7 @@ fn send_four(to: &Address<String>) -> Vec<bool> {
 }
 
 #[test]
-fn m6_a_full_mailbox_refuses_unless_told_otherwise() {
+fn m6_a_full_mailbox_refuses_by_default() {
     for sim in simulations(5) {
         let log = Log::new();
         let slow = busy(&sim, &log, Overflow::Refuse);
@@ -98,7 +98,7 @@ impl Actor for Spare {
 }
 
 #[test]
-fn m6_what_is_too_much_goes_to_the_fallback_with_origin_tag_and_sender() {
+fn m6_overflow_goes_to_the_fallback_with_origin_tag_and_sender() {
     for sim in simulations(5) {
         let log = Log::new();
         let noted = log.clone();
@@ -128,7 +128,7 @@ fn m6_what_is_too_much_goes_to_the_fallback_with_origin_tag_and_sender() {
 }
 
 #[test]
-fn m6_a_fallback_that_is_full_or_dead_refuses_with_the_message() {
+fn m6_a_full_or_ended_fallback_refuses_with_the_message() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let noted = log.clone();
@@ -205,7 +205,7 @@ fn m6_fallbacks_in_a_ring_refuse_instead_of_recursing() {
 }
 
 #[test]
-fn m6_what_a_full_mailbox_drops_fails_its_call_and_is_offered_as_a_dead_letter() {
+fn m6_a_message_dropped_by_a_full_mailbox_fails_its_call_and_is_a_dead_letter() {
     struct Asked(Log);
     impl Actor for Asked {
         type Message = Reply<u32>;

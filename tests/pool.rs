@@ -94,7 +94,7 @@ fn p1_the_rotation_is_strict_under_concurrent_senders() {
 }
 
 #[test]
-fn p1_the_worker_sees_who_asked_and_answers_directly() {
+fn p1_the_worker_sees_the_original_sender_and_answers_directly() {
     for sim in simulations(10) {
         let log = Log::new();
         let inner = log.clone();
@@ -229,7 +229,7 @@ fn p3_commands_reach_the_pool_while_its_workers_are_full() {
 }
 
 #[test]
-fn p4_a_dead_worker_is_replaced_in_its_place_and_counted_once() {
+fn p4_an_ended_worker_is_replaced_in_its_place_and_counted_once() {
     for sim in simulations(50) {
         let log = Log::new();
         let pool = pool(&sim, 3, 5, &log);
@@ -248,7 +248,7 @@ fn p4_a_dead_worker_is_replaced_in_its_place_and_counted_once() {
 }
 
 #[test]
-fn p4_a_dead_worker_met_on_the_way_is_skipped_and_nothing_is_lost() {
+fn p4_an_ended_worker_is_skipped_and_nothing_is_lost() {
     for sim in simulations(100) {
         let log = Log::new();
         let pool = pool(&sim, 3, 50, &log);
@@ -413,7 +413,7 @@ fn p6_the_counters_are_exact_under_load() {
 }
 
 #[test]
-fn p6_inspect_tells_everything_there_is_to_know() {
+fn p6_inspect_shows_every_item() {
     let sim = Simulation::new(1);
     let pool = pool(&sim, 2, 7, &Log::new());
     let inspection = pool.inspect().wait().unwrap();
@@ -481,7 +481,7 @@ fn p7_workers_that_do_not_end_in_time_are_killed() {
 }
 
 #[test]
-fn p1_what_is_sent_before_the_pool_has_started_is_not_lost() {
+fn p1_messages_sent_before_the_pool_has_started_are_not_lost() {
     for sim in simulations(50) {
         let log = Log::new();
         let noted = log.clone();

@@ -14,7 +14,7 @@ use std::task::Poll;
 use support::{Guard, Log, poll_once, simulations};
 
 #[test]
-fn p1_after_a_full_or_a_dead_worker_the_turn_is_that_of_the_one_after_the_taker() {
+fn p1_after_a_skipped_worker_the_rotation_continues_after_the_taker() {
     for sim in simulations(20) {
         let log = Log::new();
         let factory = workers(&log);
@@ -42,7 +42,7 @@ fn p1_after_a_full_or_a_dead_worker_the_turn_is_that_of_the_one_after_the_taker(
 }
 
 #[test]
-fn p1_the_rotation_goes_on_round_a_worker_that_was_given_up_and_a_place_that_was_removed() {
+fn p1_the_rotation_continues_past_abandoned_workers_and_removed_places() {
     for sim in simulations(20) {
         let log = Log::new();
         let fails = Arc::new(AtomicBool::new(false));
@@ -71,7 +71,7 @@ fn p1_the_rotation_goes_on_round_a_worker_that_was_given_up_and_a_place_that_was
 }
 
 #[test]
-fn p1_the_rotation_goes_on_when_the_place_of_a_dead_worker_is_removed() {
+fn p1_the_rotation_continues_when_the_place_of_an_ended_worker_is_removed() {
     for sim in simulations(10) {
         let log = Log::new();
         let fails = Arc::new(AtomicBool::new(false));
@@ -189,7 +189,7 @@ fn p11_a_drain_waits_for_the_longest_job_though_its_worker_was_removed() {
 }
 
 #[test]
-fn p11_a_drain_waits_for_a_message_whose_room_went_down_with_its_worker() {
+fn p11_a_drain_waits_for_a_message_whose_room_was_lost_with_its_worker() {
     for sim in simulations(20) {
         let log = Log::new();
         let factory = workers(&log);
@@ -218,7 +218,7 @@ fn p11_a_drain_waits_for_a_message_whose_room_went_down_with_its_worker() {
 }
 
 #[test]
-fn p9_a_message_whose_room_is_gone_keeps_the_time_at_which_it_was_accepted() {
+fn p9_a_message_whose_room_was_lost_keeps_its_acceptance_time() {
     for sim in simulations(10) {
         let (log, gone) = (Log::new(), Log::new());
         let (factory, told) = (workers(&log), gone.clone());
@@ -365,7 +365,7 @@ fn p7_removed_workers_that_trap_exits_end_with_their_pool_and_in_its_time() {
 }
 
 #[test]
-fn p7_workers_that_end_when_they_are_asked_keep_nobody_waiting() {
+fn p7_workers_that_end_on_request_delay_no_other() {
     for sim in simulations(10) {
         let log = Log::new();
         let factory = workers(&log);
@@ -511,7 +511,7 @@ fn p13_workers_that_are_being_added_count_for_the_size_of_an_elastic_pool() {
 }
 
 #[test]
-fn p9_an_on_discard_that_panics_harms_nobody() {
+fn p9_an_on_discard_that_panics_has_no_further_effect() {
     for sim in simulations(5) {
         let log = Log::new();
         let factory = workers(&log);
@@ -561,7 +561,7 @@ impl Actor for Fidgets {
 }
 
 #[test]
-fn a_job_is_in_hand_until_it_is_done_whatever_its_worker_does_meanwhile() {
+fn a_job_is_in_progress_until_it_is_done() {
     for sim in simulations(5) {
         let pool: Address<u32, PoolCommand> =
             sim.spawn(|| Pool::new(1, || Fidgets).measured()).wait().unwrap();

@@ -151,7 +151,7 @@ fn p14_commands_and_calls_of_ones_own_reach_the_pool_and_never_its_workers() {
 }
 
 #[test]
-fn p14_urgent_commands_go_before_others_whatever_the_workers_have() {
+fn p14_urgent_commands_come_before_others() {
     for sim in simulations(20) {
         let (log, jobs) = (Log::new(), Log::new());
         let pool = managed(&sim, &log, &jobs);
@@ -190,7 +190,7 @@ fn p14_workers_are_added_and_removed_from_within_commands() {
 }
 
 #[test]
-fn p14_exits_downs_and_events_are_heard_by_the_pool_itself() {
+fn p14_exits_downs_and_events_reach_the_pool_itself() {
     for sim in simulations(10) {
         let (log, jobs) = (Log::new(), Log::new());
         let pool = managed(&sim, &log, &jobs);
@@ -221,7 +221,7 @@ fn p14_exits_downs_and_events_are_heard_by_the_pool_itself() {
 }
 
 #[test]
-fn p14_the_pool_says_what_it_is_and_what_its_behaviour_says() {
+fn p14_the_inspection_includes_that_of_the_behaviour() {
     let sim = Simulation::new(1);
     let pool = managed(&sim, &Log::new(), &Log::new());
     let inspection = pool.inspect().wait().unwrap();
@@ -339,7 +339,7 @@ fn p1_workers_are_actors_pools_or_bare_behaviours_and_keep_their_arguments() {
 }
 
 #[test]
-fn p7_a_managed_pool_that_ends_ends_its_workers_and_its_calls_hear_of_it() {
+fn p7_an_ending_pool_with_a_behaviour_ends_its_workers_and_fails_its_calls() {
     for sim in simulations(10) {
         let (log, jobs) = (Log::new(), Log::new());
         let pool = managed(&sim, &log, &jobs);
@@ -373,7 +373,7 @@ impl Actor for Late {
 }
 
 #[test]
-fn p4_a_pool_that_starts_answers_what_it_can_and_keeps_all_else_in_its_order() {
+fn p4_a_starting_pool_answers_what_it_can_and_defers_the_rest_in_order() {
     for sim in simulations(10) {
         let (log, jobs) = (Log::new(), Log::new());
         let (noted, factory) = (log.clone(), workers(&jobs));
@@ -480,7 +480,7 @@ fn p7_a_pool_whose_callback_receives_a_stop_ends_with_its_reason() {
 }
 
 #[test]
-fn p7_a_sender_that_is_the_last_to_use_what_a_pool_was_given_is_not_harmed_by_its_destructor() {
+fn p7_the_last_sender_to_use_user_code_of_a_pool_survives_its_destructor() {
     struct Bomb(Log);
     impl Drop for Bomb {
         fn drop(&mut self) {
@@ -515,7 +515,7 @@ fn p7_a_sender_that_is_the_last_to_use_what_a_pool_was_given_is_not_harmed_by_it
 }
 
 #[test]
-fn p14_the_end_of_each_worker_is_heard_once_and_of_those_that_were_removed_never() {
+fn p14_each_worker_end_is_reported_once_and_removed_workers_never() {
     for sim in simulations(10) {
         let (log, jobs) = (Log::new(), Log::new());
         let (manager, factory) = (Manager { log: log.clone(), init: Ok(()) }, workers(&jobs));
@@ -549,7 +549,7 @@ fn p14_the_end_of_each_worker_is_heard_once_and_of_those_that_were_removed_never
 }
 
 #[test]
-fn p14_a_pool_hears_nothing_of_its_own_dead_letters() {
+fn p14_a_pool_does_not_receive_its_own_dead_letters() {
     for sim in simulations(5) {
         let (log, jobs) = (Log::new(), Log::new());
         let (manager, factory) = (Manager { log: log.clone(), init: Ok(()) }, workers(&jobs));
@@ -630,7 +630,7 @@ impl Tries {
 }
 
 #[test]
-fn p14_what_a_behaviour_can_do_with_the_workers_depends_on_what_the_pool_does() {
+fn p14_worker_operations_of_a_behaviour_depend_on_the_state_of_the_pool() {
     for sim in simulations(5) {
         let log = Log::new();
         let (tries, fails) = (Tries(log.clone()), Arc::new(AtomicBool::new(false)));
@@ -757,7 +757,7 @@ impl PoolBehavior for Listens {
 }
 
 #[test]
-fn p14_an_event_that_cannot_be_converted_harms_nobody() {
+fn p14_an_event_that_cannot_be_converted_has_no_effect() {
     for sim in simulations(5) {
         let (log, factory) = (Log::new(), workers(&Log::new()));
         let heard = Log::new();

@@ -105,7 +105,7 @@ fn p11_a_second_drain_ends_with_a_permit_that_is_older_than_the_first() {
 }
 
 #[test]
-fn p11_a_message_from_before_a_drain_that_goes_to_another_worker_is_waited_for() {
+fn p11_a_drain_waits_for_an_earlier_message_that_moved_to_another_worker() {
     for sim in simulations(10) {
         let log = Log::new();
         let pool = pool(&sim, 2, 9, &log);
@@ -171,7 +171,7 @@ fn number(job: &Job) -> u32 {
 }
 
 #[test]
-fn p11_a_drain_refuses_at_once_who_waits_in_line() {
+fn p11_a_drain_refuses_waiting_senders_at_once() {
     for keyed in [false, true] {
         for sim in simulations(10) {
             let log = Log::new();
@@ -209,7 +209,7 @@ fn p11_a_drain_refuses_at_once_who_waits_in_line() {
 }
 
 #[test]
-fn p11_who_would_wait_behind_a_message_in_line_at_a_drained_pool_is_refused_at_once() {
+fn p11_a_new_waiter_at_a_drained_pool_is_refused_at_once() {
     for sim in simulations(10) {
         let log = Log::new();
         let pool = pool(&sim, 1, 1, &log);
@@ -300,7 +300,7 @@ fn p11_a_drain_waits_for_the_removed_workers_of_the_pools_behind_it() {
 }
 
 #[test]
-fn p11_a_drain_waits_for_what_stands_in_line_at_the_pools_behind_it() {
+fn p11_a_drain_waits_for_the_lines_of_inner_pools() {
     for before in [false, true] {
         for sim in simulations(10) {
             let log = Log::new();
@@ -328,7 +328,7 @@ fn p11_a_drain_waits_for_what_stands_in_line_at_the_pools_behind_it() {
 }
 
 #[test]
-fn p11_who_waits_at_a_pool_of_pools_is_served_when_the_inner_one_takes_jobs_again() {
+fn p11_a_waiter_at_a_pool_of_pools_is_served_when_the_inner_pool_reopens() {
     for empty in [false, true] {
         for sim in simulations(10) {
             let log = Log::new();

@@ -81,7 +81,7 @@ fn p13_without_a_cool_down_it_changes_each_time_that_it_looks_by_its_step() {
 }
 
 #[test]
-fn p13_workers_that_were_added_by_hand_take_their_share_of_what_waits() {
+fn p13_manually_added_workers_take_their_share_of_waiting_jobs() {
     for sim in simulations(10) {
         let log = Log::new();
         let elastic = Elastic::between(1, 4).grow_at(1_000).every(millis(500));
@@ -214,7 +214,7 @@ impl Routing<Job> for ToFirst {
 }
 
 #[test]
-fn p13_who_has_nothing_in_hand_can_go_though_others_have_a_queue() {
+fn p13_an_idle_worker_can_be_removed_while_others_have_a_queue() {
     let sim = Simulation::new(1);
     let factory = workers(&Log::new());
     let elastic = Elastic::between(1, 4).shrink_at(2).step(3).every(millis(100));

@@ -22,7 +22,7 @@ where
 }
 
 #[test]
-fn p9_a_job_that_has_waited_too_long_is_not_done_and_its_caller_hears_why() {
+fn p9_an_expired_job_is_not_done_and_its_call_fails_with_expired() {
     for sim in simulations(10) {
         let log = Log::new();
         let pool = Pool::new(1, workers(&log)).mailbox(9).time_to_live(seconds(3));
@@ -62,7 +62,7 @@ fn p9_each_job_can_have_its_own_time_to_live() {
 }
 
 #[test]
-fn p9_what_is_not_done_is_handed_out_with_the_reason() {
+fn p9_discarded_jobs_are_passed_out_with_the_reason() {
     for sim in simulations(10) {
         let log = Log::new();
         let discarded = Arc::new(Mutex::new(Vec::new()));
@@ -132,7 +132,7 @@ fn p9_watched_jobs_come_out_of_batches_stashes_and_bounds_like_any_other() {
 }
 
 #[test]
-fn p10_no_more_jobs_are_taken_in_a_second_than_it_was_told() {
+fn p10_no_more_jobs_per_second_than_the_rate_are_accepted() {
     for sim in simulations(5) {
         let log = Log::new();
         let pool = Pool::new(2, workers(&log)).mailbox(50).rate(Rate::per_second(10.0).burst(5));
@@ -155,7 +155,7 @@ fn p10_no_more_jobs_are_taken_in_a_second_than_it_was_told() {
 }
 
 #[test]
-fn p10_who_waits_gets_a_token_too_and_what_finds_no_room_takes_none() {
+fn p10_a_waiting_sender_takes_a_token_and_a_job_without_room_takes_none() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let pool = Pool::new(1, workers(&log)).mailbox(1).rate(Rate::per_second(1.0).burst(3));
@@ -208,7 +208,7 @@ fn p11_a_drained_pool_refuses_the_new_finishes_the_old_and_says_when_it_is_empty
 }
 
 #[test]
-fn p11_a_drain_waits_for_removed_workers_and_not_for_dead_ones() {
+fn p11_a_drain_waits_for_removed_workers_and_not_for_ended_ones() {
     for sim in simulations(20) {
         let log = Log::new();
         let pool = spawn(&sim, Pool::new(3, workers(&log)).mailbox(9));
@@ -361,7 +361,7 @@ fn p13_an_elastic_pool_grows_with_its_queue_and_shrinks_without_one() {
 }
 
 #[test]
-fn p13_new_workers_take_over_what_waits_at_the_old_ones() {
+fn p13_new_workers_take_over_waiting_jobs_of_old_ones() {
     for watched in [false, true] {
         for sim in simulations(10) {
             let log = Log::new();
@@ -382,7 +382,7 @@ fn p13_new_workers_take_over_what_waits_at_the_old_ones() {
 }
 
 #[test]
-fn c5_a_worker_of_an_elastic_pool_may_call_who_waits_for_a_job_that_was_moved() {
+fn c5_an_elastic_pool_worker_may_call_the_caller_of_a_moved_job() {
     enum Ask {
         Back(Address<Reply<()>>, Reply<()>),
         Slow(Address<Reply<()>>),
@@ -530,7 +530,7 @@ fn p6_latencies_are_those_of_the_jobs_and_only_where_they_are_measured() {
 }
 
 #[test]
-fn b1_limits_that_cannot_be_are_typed_errors_and_nothing_is_started() {
+fn b1_invalid_limits_are_typed_errors_and_nothing_is_started() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let new = |size| Pool::new(size, workers(&log)).mailbox(4);

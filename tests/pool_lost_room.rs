@@ -54,7 +54,7 @@ fn by(worker: Pid, numbers: &[u32]) -> Vec<String> {
 }
 
 #[test]
-fn p8_a_message_whose_room_is_gone_waits_for_room_at_the_worker_of_its_key() {
+fn p8_a_message_whose_room_was_lost_waits_at_the_worker_of_its_key() {
     for (drained, sim) in [false, true].into_iter().cycle().zip(simulations(10)) {
         let log = Log::new();
         let (pool, _) = keyed(&sim, &log, |pool| pool);
@@ -120,7 +120,7 @@ fn p8_a_message_whose_worker_is_missing_waits_for_the_replacement() {
 }
 
 #[test]
-fn p8_a_message_that_waits_for_the_worker_of_its_key_goes_where_the_key_goes() {
+fn p8_a_message_that_waits_for_its_key_follows_the_key() {
     for sim in simulations(10) {
         let log = Log::new();
         let (pool, _) = keyed(&sim, &log, |pool| pool);
@@ -144,7 +144,7 @@ fn p8_a_message_that_waits_for_the_worker_of_its_key_goes_where_the_key_goes() {
 }
 
 #[test]
-fn p8_messages_of_a_key_whose_room_is_gone_stay_in_their_order() {
+fn p8_messages_of_a_key_whose_room_was_lost_keep_their_order() {
     for sim in simulations(10) {
         let log = Log::new();
         let named = log.clone();

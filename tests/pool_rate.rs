@@ -39,7 +39,7 @@ fn p10_room_that_is_refused_or_given_back_gives_its_token_back() {
 }
 
 #[test]
-fn p10_who_gives_up_waiting_gives_its_token_back() {
+fn p10_a_waiter_that_gives_up_returns_its_token() {
     for sim in simulations(5) {
         let log = Log::new();
         let pool = rated(&sim, &log);
@@ -88,7 +88,7 @@ fn p10_room_that_came_and_was_not_used_gives_one_token_back() {
 }
 
 #[test]
-fn p10_who_waits_for_the_rate_takes_one_token_then_and_none_if_it_gives_up_before() {
+fn p10_a_waiter_for_the_rate_takes_one_token_when_served_and_none_if_it_gives_up() {
     for sim in simulations(5) {
         let log = Log::new();
         let factory = workers(&log);
@@ -125,7 +125,7 @@ fn p10_who_waits_for_the_rate_takes_one_token_then_and_none_if_it_gives_up_befor
 }
 
 #[test]
-fn p10_what_is_refused_for_another_reason_takes_no_token() {
+fn p10_a_job_refused_for_another_reason_takes_no_token() {
     for sim in simulations(5) {
         let log = Log::new();
         let pool = rated(&sim, &log);
@@ -156,7 +156,7 @@ fn p10_what_is_refused_for_another_reason_takes_no_token() {
 }
 
 #[test]
-fn p10_who_waits_at_a_pool_of_pools_takes_a_token_of_the_inner_one() {
+fn p10_a_waiter_at_a_pool_of_pools_takes_a_token_of_the_inner_pool() {
     let rate = Rate::per_second(1.0).burst(2);
     for (keyed, sim) in
         [false, true].into_iter().flat_map(|keyed| simulations(5).map(move |sim| (keyed, sim)))
@@ -199,7 +199,7 @@ fn p10_who_waits_at_a_pool_of_pools_takes_a_token_of_the_inner_one() {
 }
 
 #[test]
-fn p10_who_waits_for_a_token_of_an_inner_pool_waits_while_that_is_drained() {
+fn p10_a_waiter_for_an_inner_token_waits_while_the_inner_pool_is_drained() {
     for sim in simulations(5) {
         let (log, inside) = (Log::new(), Log::new());
         let (factory, inside_too) = (workers(&log), inside.clone());

@@ -12,7 +12,7 @@ use support::journal::Journal;
 use support::{Log, boom, simulations};
 
 #[test]
-fn p6_a_pool_reports_its_numbers_at_its_interval_and_only_if_it_is_told_to() {
+fn p6_a_pool_reports_its_statistics_at_its_interval_only_if_enabled() {
     let journal = Log::new();
     let numbers = journal.clone();
     let told = Journal::new(
@@ -342,7 +342,7 @@ impl PoolBehavior for Busy {
 }
 
 #[test]
-fn p12_what_is_due_is_done_though_the_pool_is_always_told_something() {
+fn p12_periodic_work_happens_under_a_flood_of_commands() {
     for sim in simulations(5) {
         let factory = workers(&Log::new());
         let pool = move || Pool::new(1, factory).stuck_limit(seconds(2)).behavior(Busy);

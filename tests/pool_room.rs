@@ -58,7 +58,7 @@ fn m6_a_sender_that_waits_at_a_pool_gets_the_first_room_at_any_worker_in_its_tur
 }
 
 #[test]
-fn m6_room_at_a_worker_that_was_added_or_has_replaced_another_goes_to_who_waits() {
+fn m6_room_at_an_added_or_replacement_worker_goes_to_waiting_senders() {
     for sim in simulations(20) {
         let log = Log::new();
         let pool = pool(&sim, 2, 1, &log);
@@ -191,7 +191,7 @@ fn m6_threads_that_wait_at_a_pool_are_all_served_and_the_bound_holds() {
 }
 
 #[test]
-fn m6_who_would_wait_at_a_pool_does_not_take_the_room_that_another_waits_for() {
+fn m6_a_new_waiter_at_a_pool_does_not_take_room_of_an_earlier_waiter() {
     let node = Node::builder("m6").workers(1).start().unwrap();
     let (entered, inside) = std::sync::mpsc::channel();
     let (go, held) = std::sync::mpsc::channel::<()>();
@@ -259,7 +259,7 @@ impl Actor for Spare {
 }
 
 #[test]
-fn p2_a_full_pool_diverts_to_its_fallback_if_it_is_told_to() {
+fn p2_a_full_pool_diverts_to_its_fallback_if_configured() {
     for sim in simulations(10) {
         let (log, spare) = (Log::new(), Log::new());
         let noted = spare.clone();
@@ -292,7 +292,7 @@ fn p2_a_full_pool_diverts_to_its_fallback_if_it_is_told_to() {
 }
 
 #[test]
-fn p2_a_full_pool_drops_the_newest_if_it_is_told_to() {
+fn p2_a_full_pool_drops_the_newest_if_configured() {
     let sim = Simulation::new(3);
     let log = Log::new();
     let factory = workers(&log);
@@ -360,7 +360,7 @@ fn p2_pools_that_divert_to_each_other_refuse_instead_of_recursing() {
 }
 
 #[test]
-fn p2_a_call_that_a_full_pool_drops_does_not_hear_of_the_end_of_who_sent_it() {
+fn p2_a_call_dropped_by_a_full_pool_is_not_affected_by_the_end_of_its_sender() {
     for sim in simulations(5) {
         let log = Log::new();
         let factory = workers(&log);
@@ -380,7 +380,7 @@ fn p2_a_call_that_a_full_pool_drops_does_not_hear_of_the_end_of_who_sent_it() {
 }
 
 #[test]
-fn p4_a_permit_whose_worker_dies_is_good_at_another() {
+fn p4_a_permit_whose_worker_ends_is_valid_at_another() {
     for sim in simulations(30) {
         let log = Log::new();
         let pool = pool(&sim, 2, 3, &log);
@@ -400,7 +400,7 @@ fn p4_a_permit_whose_worker_dies_is_good_at_another() {
 }
 
 #[test]
-fn p4_a_permit_whose_worker_dies_while_all_others_are_full_is_the_first_in_line() {
+fn p4_a_permit_whose_worker_ends_while_others_are_full_is_first_in_line() {
     for sim in simulations(30) {
         let log = Log::new();
         let pool = pool(&sim, 2, 1, &log);
@@ -427,7 +427,7 @@ fn p4_a_permit_whose_worker_dies_while_all_others_are_full_is_the_first_in_line(
 }
 
 #[test]
-fn p4_a_permit_that_is_used_when_nobody_lives_waits_for_the_replacement_and_dies_with_the_pool() {
+fn p4_a_permit_used_without_living_workers_waits_for_a_replacement_or_the_end() {
     for ends in [false, true] {
         let sim = Simulation::new(1);
         let log = Log::new();
@@ -456,7 +456,7 @@ fn p4_a_permit_that_is_used_when_nobody_lives_waits_for_the_replacement_and_dies
 }
 
 #[test]
-fn p4_messages_that_have_lost_their_room_count_and_go_before_who_only_waits() {
+fn p4_messages_that_lost_their_room_count_and_precede_waiting_senders() {
     for sim in simulations(20) {
         let log = Log::new();
         let pool = pool(&sim, 1, 2, &log);
@@ -522,7 +522,7 @@ fn p4_a_message_that_has_lost_its_room_gets_that_of_a_worker_that_is_added() {
 }
 
 #[test]
-fn p2_who_would_wait_at_a_pool_that_diverts_or_drops_does_not_wait() {
+fn p2_send_or_wait_at_a_diverting_or_dropping_pool_does_not_wait() {
     for sim in simulations(5) {
         let (log, spare) = (Log::new(), Log::new());
         let noted = spare.clone();
@@ -610,7 +610,7 @@ impl Actor for Broken {
 }
 
 #[test]
-fn p2_what_a_full_pool_loses_is_a_dead_letter_with_its_sender_and_its_cause() {
+fn p2_messages_lost_by_a_full_pool_are_dead_letters_with_sender_and_cause() {
     for sim in simulations(5) {
         let (log, letters) = (Log::new(), Log::new());
         let noted = letters.clone();
@@ -657,7 +657,7 @@ fn p2_what_a_full_pool_loses_is_a_dead_letter_with_its_sender_and_its_cause() {
 }
 
 #[test]
-fn p2_what_is_reserved_goes_round_like_what_is_sent_and_says_why_there_is_none() {
+fn p2_reservations_rotate_like_sends_and_fail_with_the_reason() {
     for sim in simulations(10) {
         let log = Log::new();
         let pool = pool(&sim, 4, 1, &log);
@@ -690,7 +690,7 @@ fn p2_what_is_reserved_goes_round_like_what_is_sent_and_says_why_there_is_none()
 }
 
 #[test]
-fn b1_a_full_pool_cannot_be_told_what_has_no_meaning() {
+fn b1_an_overflow_without_meaning_for_a_pool_is_refused() {
     let sim = Simulation::new(1);
     let spawn = |pool: Pool<Worker>| match sim.spawn(move || pool).wait().unwrap_err() {
         SpawnError::Init(reason) => reason.to_string(),
@@ -712,7 +712,7 @@ fn b1_a_full_pool_cannot_be_told_what_has_no_meaning() {
 }
 
 #[test]
-fn m6_room_that_nobody_waits_for_any_more_is_free_again() {
+fn m6_room_granted_to_an_abandoned_wait_is_free_again() {
     for sim in simulations(5) {
         let log = Log::new();
         let pool = pool(&sim, 1, 1, &log);

@@ -229,7 +229,7 @@ fn p8_room_for_a_key_is_room_at_its_worker() {
 }
 
 #[test]
-fn p8_who_waits_for_a_key_gets_the_room_of_its_worker_in_turn_or_hears_of_its_end() {
+fn p8_a_waiter_for_a_key_gets_room_at_its_worker_in_order_or_an_error() {
     for sim in simulations(10) {
         let log = Log::new();
         let pool = keyed(&sim, 3, 1, &log);
@@ -276,7 +276,7 @@ fn p8_who_waits_for_a_key_gets_the_room_of_its_worker_in_turn_or_hears_of_its_en
 }
 
 #[test]
-fn p8_who_waits_for_a_key_at_pools_gets_the_room_of_its_pool() {
+fn p8_a_waiter_for_a_key_at_a_pool_of_pools_gets_the_room_of_its_pool() {
     for sim in simulations(10) {
         let log = Log::new();
         let noted = log.clone();
@@ -402,7 +402,7 @@ impl Routing<Job> for Told {
 }
 
 #[test]
-fn p8_a_routing_of_ones_own_is_told_of_messages_workers_and_who_has_taken_its_turn() {
+fn p8_a_custom_routing_receives_messages_workers_and_takers() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let told = Told(log.clone(), AtomicUsize::new(1));
@@ -491,7 +491,7 @@ fn p8_a_broadcast_reaches_every_worker_or_none() {
 }
 
 #[test]
-fn p8_a_broadcast_passes_over_the_dead() {
+fn p8_a_broadcast_skips_ended_workers() {
     let sim = Simulation::new(2);
     let log = Log::new();
     let noted = log.clone();
@@ -568,7 +568,7 @@ impl<M> Routing<M> for Always {
 }
 
 #[test]
-fn p8_a_routing_can_be_ones_own_and_an_index_that_is_too_large_goes_round() {
+fn p8_a_custom_routing_works_and_too_large_an_index_wraps_around() {
     let sim = Simulation::new(1);
     let log = Log::new();
     for (index, place) in [(1, 1), (5, 2), (usize::MAX, 0)] {

@@ -61,7 +61,7 @@ const TIMES: [Duration; 4] =
     [Duration::from_nanos(1), Duration::from_millis(1), Duration::from_secs(1), Duration::MAX];
 
 #[test]
-fn b1_a_setting_at_its_end_has_a_meaning() {
+fn b1_extreme_settings_have_a_defined_meaning() {
     let mut settings = vec![
         setting(|pool| pool.mailbox(1)),
         setting(|pool| pool.mailbox(usize::MAX)),
@@ -155,7 +155,7 @@ fn b1_a_setting_without_meaning_is_an_error_that_names_it() {
 }
 
 #[test]
-fn b1_the_last_time_to_live_that_is_said_is_the_one() {
+fn b1_the_last_time_to_live_that_is_set_counts() {
     let zero = Duration::ZERO;
     let of = |time: Duration| move |_: &Job| Some(time);
     let dead = [
@@ -187,7 +187,7 @@ impl PoolBehavior for Idle {
 }
 
 #[test]
-fn b1_what_was_said_before_the_routing_and_the_behaviour_holds() {
+fn b1_settings_made_before_routing_and_behaviour_are_kept() {
     let sim = Simulation::new(1);
     let factory = workers(&Log::new());
     let pool = move || {
@@ -231,7 +231,7 @@ fn b1_what_was_said_before_the_routing_and_the_behaviour_holds() {
 }
 
 #[test]
-fn a_pool_says_in_a_debug_format_how_large_it_is() {
+fn the_debug_text_of_a_pool_shows_its_size() {
     let pool = Pool::new(3, workers(&Log::new())).mailbox(7);
     assert_eq!(format!("{pool:?}"), "Pool { size: 3, mailbox: Some(7), .. }");
 }

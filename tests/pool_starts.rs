@@ -42,7 +42,7 @@ fn late(sim: &Simulation, size: usize) -> (PoolAddress, Arc<AtomicBool>) {
 }
 
 #[test]
-fn p5_all_who_add_workers_hear_that_the_pool_stops() {
+fn p5_every_pending_add_of_workers_fails_when_the_pool_stops() {
     let ends: [fn(&PoolAddress); 2] =
         [|pool| pool.finish(), |pool| drop(poll_once(&mut pool.stop().into_future()))];
     for end in ends {
@@ -66,7 +66,7 @@ fn p5_all_who_add_workers_hear_that_the_pool_stops() {
 }
 
 #[test]
-fn p5_the_one_whose_worker_does_not_start_hears_of_it_and_others_are_served() {
+fn p5_only_the_request_whose_worker_does_not_start_fails() {
     for sim in simulations(5) {
         let (pool, fails) = late(&sim, 1);
         let mut first = pool.add_workers(3).into_future();
@@ -179,7 +179,7 @@ fn p5_a_worker_that_starts_while_its_pool_finishes_ends_like_the_others() {
 }
 
 #[test]
-fn p5_a_worker_that_comes_too_late_for_its_place_is_let_go_like_one_that_is_removed() {
+fn p5_a_worker_that_starts_after_its_place_was_removed_is_removed_too() {
     for (finishes, sim) in [false, true].into_iter().zip(simulations(2)) {
         let log = Log::new();
         let (made, noted) = (AtomicUsize::new(0), log.clone());
@@ -242,7 +242,7 @@ impl PoolBehavior for Stops {
 }
 
 #[test]
-fn p5_a_callback_that_wants_to_stop_cuts_nothing_off_when_the_pool_finishes() {
+fn p5_a_stop_in_a_callback_cuts_nothing_off_when_the_pool_finishes() {
     for (finishes, sim) in [true, false].into_iter().cycle().zip(simulations(4)) {
         let log = Log::new();
         let factory = workers(&log);
@@ -292,7 +292,7 @@ fn p7_a_pool_that_finishes_ends_at_once_when_it_is_stopped_or_a_callback_fails()
 }
 
 #[test]
-fn p7_a_call_in_hand_hears_of_the_end_of_a_pool_when_its_workers_have_ended() {
+fn p7_a_call_in_progress_fails_when_the_workers_of_an_ending_pool_have_ended() {
     for sim in simulations(5) {
         let factory = workers(&Log::new());
         let pool = sim.spawn(move || Pool::new(1, factory).behavior(Stops)).wait().unwrap();
@@ -339,7 +339,7 @@ impl PoolBehavior for Watches {
 }
 
 #[test]
-fn p14_a_pool_that_watches_from_its_init_on_hears_of_its_workers_and_not_of_itself() {
+fn p14_a_pool_that_subscribes_in_init_receives_its_workers_and_not_itself() {
     for sim in simulations(5) {
         let log = Log::new();
         let (watches, factory) = (Watches(log.clone()), workers(&Log::new()));

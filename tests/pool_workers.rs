@@ -382,7 +382,7 @@ fn refused(pool: Pid, state: PoolState) -> Result<Resized, ResizeError> {
 }
 
 #[test]
-fn p5_a_pool_that_is_not_at_work_says_so_to_who_would_resize_it() {
+fn p5_resizing_a_pool_that_is_not_running_is_an_error_that_names_the_state() {
     for sim in simulations(10) {
         // Started at once but for the last, and ended in the order of their jobs.
         let pool: PoolAddress = sim.spawn(|| Pool::new(2, slow(1, 3))).start().unwrap();
@@ -416,7 +416,7 @@ fn p5_a_pool_that_is_not_at_work_says_so_to_who_would_resize_it() {
 }
 
 #[test]
-fn p5_a_pool_that_finishes_says_so_to_who_would_resize_it() {
+fn p5_resizing_a_finishing_pool_is_an_error() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let factory = workers(&log);
@@ -432,7 +432,7 @@ fn p5_a_pool_that_finishes_says_so_to_who_would_resize_it() {
 }
 
 #[test]
-fn p5_who_adds_workers_hears_how_many_have_started_and_why_the_next_has_not() {
+fn p5_a_failed_add_reports_how_many_started_and_why_the_next_did_not() {
     struct Third(Arc<AtomicU32>);
     impl Actor for Third {
         type Message = Job;
@@ -498,7 +498,7 @@ fn p4_a_worker_that_does_not_initialise_in_time_is_killed_and_its_start_has_fail
 }
 
 #[test]
-fn p4_more_replacements_than_start_at_once_all_come_to_their_places() {
+fn p4_replacements_beyond_the_concurrent_limit_all_start() {
     for sim in simulations(5) {
         let pool: PoolAddress = sim.spawn(|| Pool::new(40, slow(40, 1))).wait().unwrap();
         (0..40).for_each(|_| pool.send(Job::End(boom())).unwrap());
@@ -647,7 +647,7 @@ fn p12_a_worker_that_is_stuck_when_it_is_removed_is_killed_and_not_replaced() {
 }
 
 #[test]
-fn m6_who_waits_at_a_pool_hears_when_the_last_place_goes_whose_worker_has_died() {
+fn m6_a_waiter_is_refused_when_the_last_place_of_an_ended_worker_is_removed() {
     for sim in simulations(10) {
         let pool: PoolAddress = sim.spawn(|| Pool::new(1, slow(1, 60)).mailbox(1)).wait().unwrap();
         pool.send(Job::End(boom())).unwrap();

@@ -106,7 +106,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn l5_links_and_monitors_are_what_is_on_paper(
+    fn l5_links_and_monitors_match_the_model(
         seed in any::<u64>(),
         traps in prop::collection::vec(any::<bool>(), NAMES.len()),
         steps in prop::collection::vec(step(), 1..60),

@@ -160,7 +160,7 @@ proptest! {
     })]
 
     #[test]
-    fn m2_a_mailbox_is_what_is_on_paper(
+    fn m2_a_mailbox_matches_the_model(
         kind in kind(),
         throughput in 1..4_u32,
         batch in 0..3_usize,

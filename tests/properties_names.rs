@@ -52,7 +52,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn n2_names_are_what_is_on_paper(
+    fn n2_names_match_the_model(
         seed in any::<u64>(),
         steps in prop::collection::vec(step(), 1..60),
     ) {

@@ -51,7 +51,7 @@ impl<F: Future> Future for Own<F> {
 }
 
 #[test]
-fn m1_mail_wakes_a_receive_that_is_polled_with_another_waker() {
+fn m1_a_message_wakes_a_receive_polled_with_another_waker() {
     for sim in simulations(5) {
         let log = Log::new();
         let noted = log.clone();
@@ -103,7 +103,7 @@ fn m1_mail_wakes_a_receive_that_is_polled_with_another_waker() {
 }
 
 #[test]
-fn m1_who_is_killed_while_another_waker_waits_for_its_mail_ends() {
+fn m1_a_process_killed_while_another_waker_waits_ends() {
     for sim in simulations(5) {
         let run = |mut ctx: Context<()>| async move {
             own(ctx.receive()).await;
@@ -158,7 +158,7 @@ fn m1_a_receive_that_is_dropped_before_it_is_ready_loses_nothing() {
 }
 
 #[test]
-fn m1_mail_wakes_a_receive_before_the_start_that_is_polled_with_another_waker() {
+fn m1_a_message_wakes_a_receive_polled_with_another_waker_before_the_start() {
     for sim in simulations(5) {
         let log = Log::new();
         let noted = log.clone();
@@ -185,7 +185,7 @@ fn m1_mail_wakes_a_receive_before_the_start_that_is_polled_with_another_waker() 
 }
 
 #[test]
-fn m5_who_wants_commands_alone_is_left_alone_by_messages_and_woken_by_all_else() {
+fn m5_receive_control_is_not_woken_by_messages_but_by_everything_else() {
     for sim in simulations(5) {
         let log = Log::new();
         let noted = log.clone();

@@ -173,7 +173,7 @@ fn run(seed: u64) -> Vec<String> {
 }
 
 #[test]
-fn t2_a_program_of_all_there_is_replays_to_its_end() {
+fn t2_a_program_with_every_feature_replays_to_its_end() {
     let both = [1, 2].map(|seed| {
         let (one, other) = (run(seed), run(seed));
         assert!(one.len() > 1_000, "{}", one.len());
@@ -267,7 +267,7 @@ fn t2_the_trace_forgets_a_name_that_is_taken_away() {
 }
 
 #[test]
-fn t2_the_trace_and_who_listens_are_told_of_parents_and_of_names_that_were_given_later() {
+fn t2_the_trace_and_listeners_get_parents_and_later_names() {
     let sim = Simulation::new(1);
     let (heard, log) = (Log::new(), Log::new());
     listener(&sim, &heard);
@@ -296,7 +296,7 @@ fn t2_the_trace_and_who_listens_are_told_of_parents_and_of_names_that_were_given
 
 /// The alarm of a mailbox is a timer that is set in the turn of whoever sends.
 #[test]
-fn t2_the_trace_names_whose_a_timer_was_though_that_has_ended() {
+fn t2_the_trace_names_the_owner_of_a_timer_after_its_end() {
     let fired = |ends: bool| {
         let sim = Simulation::new(1);
         let log = Log::new();
@@ -339,7 +339,7 @@ fn t2_a_turn_that_does_more_than_the_trace_holds_spoils_no_other_line() {
 }
 
 #[test]
-fn t2_a_simulation_says_what_makes_it_again_and_how_many_turns_it_took() {
+fn t2_a_simulation_prints_how_to_recreate_it_and_counts_its_turns() {
     let sim = Simulation::with_throughput(5, 0);
     assert_eq!(format!("{sim:?}"), "Simulation(Simulation::with_throughput(5, 1), at 0ns)");
     let one = puppet(&sim, "one", &Log::new());
@@ -407,7 +407,7 @@ impl Drop for Again {
 }
 
 #[test]
-fn t2_a_dropped_simulation_admits_nobody_while_it_ends_and_names_all_stand_for_one() {
+fn t2_a_dropped_simulation_admits_no_process_and_all_dispatcher_names_are_one() {
     let sim = Simulation::new(1);
     let log = Log::new();
     for name in ["first", "second"] {
@@ -434,7 +434,7 @@ fn t2_a_dropped_simulation_admits_nobody_while_it_ends_and_names_all_stand_for_o
 }
 
 #[test]
-fn t3_a_simulation_that_goes_down_with_a_panic_runs_nothing_of_what_it_holds() {
+fn t3_a_simulation_dropped_by_a_panic_runs_none_of_its_processes() {
     let log = Log::new();
     let noted = log.clone();
     let panics = std::panic::catch_unwind(move || {

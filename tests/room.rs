@@ -17,7 +17,7 @@ fn bounded(sim: &Simulation, log: &Log, room: usize, overflow: Overflow<Act>) ->
 }
 
 #[test]
-fn m6_the_oldest_is_dropped_of_whatever_type_it_is() {
+fn m6_the_oldest_is_dropped_regardless_of_its_type() {
     struct Any(Log);
     impl Actor for Any {
         type Message = u8;
@@ -115,7 +115,7 @@ fn m6_room_that_appears_while_the_fallback_refuses_is_not_missed() {
 }
 
 #[test]
-fn m6_a_fallback_whose_conversion_panics_harms_nobody_else() {
+fn m6_a_fallback_whose_conversion_panics_affects_no_other() {
     struct Never;
     struct Panics;
     impl From<Diverted<Act>> for Panics {
@@ -144,7 +144,7 @@ fn m6_a_fallback_whose_conversion_panics_harms_nobody_else() {
 }
 
 #[test]
-fn m6_a_call_that_is_dropped_does_not_hear_of_the_end_of_who_sent_too_much() {
+fn m6_a_dropped_call_is_not_affected_by_the_end_of_the_flooding_sender() {
     for sim in simulations(3) {
         let log = Log::new();
         let full = bounded(&sim, &log, 1, Overflow::DropOldest);
@@ -176,7 +176,7 @@ fn m6_a_call_that_is_dropped_does_not_hear_of_the_end_of_who_sent_too_much() {
 }
 
 #[test]
-fn d6_who_waits_for_room_hears_of_the_end_when_the_name_is_free() {
+fn d6_a_waiting_sender_is_notified_of_the_end_when_the_name_is_free() {
     for sim in simulations(3) {
         let log = Log::new();
         let puppet = Puppet::new("p", &log);
@@ -193,7 +193,7 @@ fn d6_who_waits_for_room_hears_of_the_end_when_the_name_is_free() {
 }
 
 #[test]
-fn n5_room_reserved_by_an_alias_goes_with_it() {
+fn n5_room_reserved_by_an_alias_is_void_after_its_revocation() {
     for sim in simulations(3) {
         let log = Log::new();
         let full = bounded(&sim, &log, 1, Overflow::Refuse);
@@ -257,7 +257,7 @@ fn x3_a_message_is_counted_once_however_it_is_sent() {
 }
 
 #[test]
-fn x3_what_is_sent_to_a_full_mailbox_by_an_alias_is_counted_if_it_is_accepted() {
+fn x3_a_send_by_an_alias_to_a_full_mailbox_is_counted_if_accepted() {
     for (overflow, accepted) in
         [(Overflow::Refuse, 0), (Overflow::DropOldest, 1), (Overflow::DropNewest, 1)]
     {
@@ -368,7 +368,7 @@ impl Actor for Held {
 }
 
 #[test]
-fn m6_who_would_wait_does_not_take_the_room_that_another_waits_for() {
+fn m6_a_new_waiter_does_not_take_room_of_an_earlier_waiter() {
     let node = Node::start("line@localhost").unwrap();
     let (entered, handled) = mpsc::channel();
     let (gate, held) = mpsc::channel();
@@ -401,7 +401,7 @@ fn m6_who_would_wait_does_not_take_the_room_that_another_waits_for() {
 }
 
 #[test]
-fn m6_who_gives_up_waiting_for_room_is_in_no_line_that_others_wait_behind() {
+fn m6_a_waiter_that_gives_up_leaves_the_line() {
     let node = Node::start("left-line@localhost").unwrap();
     let (entered, handled) = mpsc::channel();
     let (gate, held) = mpsc::channel();
@@ -423,7 +423,7 @@ fn m6_who_gives_up_waiting_for_room_is_in_no_line_that_others_wait_behind() {
 }
 
 #[test]
-fn m6_who_was_given_room_is_in_no_line_any_more() {
+fn m6_a_waiter_that_got_room_has_left_the_line() {
     let node = Node::start("given-room@localhost").unwrap();
     let (entered, handled) = mpsc::channel();
     let (gate, held) = mpsc::channel();
@@ -526,7 +526,7 @@ fn m6_a_hundred_thousand_senders_can_wait_in_line_and_leave_it() {
 }
 
 #[test]
-fn m6_what_is_at_hand_when_the_oldest_is_to_be_dropped_can_be_dropped() {
+fn m6_a_taken_message_can_be_dropped_as_the_oldest() {
     for sim in simulations(3) {
         let log = Log::new();
         let noted = log.clone();
@@ -551,7 +551,7 @@ fn m6_what_is_at_hand_when_the_oldest_is_to_be_dropped_can_be_dropped() {
 }
 
 #[test]
-fn m6_what_is_at_hand_keeps_its_order_when_the_oldest_is_to_be_dropped() {
+fn m6_taken_messages_keep_their_order_when_the_oldest_is_dropped() {
     let (sim, log) = (Simulation::new(1), Log::new());
     let noted = log.clone();
     let takes = behavior_fn(move |mut ctx: Context<u32>| async move {
@@ -571,7 +571,7 @@ fn m6_what_is_at_hand_keeps_its_order_when_the_oldest_is_to_be_dropped() {
 }
 
 #[test]
-fn x3_what_is_sent_by_an_alias_is_counted_on_threads_too() {
+fn x3_sends_by_an_alias_are_counted_on_threads_too() {
     let node = Node::start("counted@localhost").unwrap();
     let log = Log::new();
     let (to, from) = (puppet(&node, "to", &log), puppet(&node, "from", &log));

@@ -71,7 +71,7 @@ fn x6_a_stop_takes_the_users_down_first_and_then_the_services() {
 }
 
 #[test]
-fn x6_whoever_a_service_spawns_is_one_on_whatever_dispatcher_and_in_whatever_class() {
+fn x6_a_child_of_a_service_is_a_service_on_any_dispatcher_and_in_any_class() {
     let sim = Simulation::new(1);
     sim.add_dispatcher("other");
     let log = Log::new();
@@ -177,7 +177,7 @@ impl From<DeadLetter> for Told {
 }
 
 #[test]
-fn x6_a_service_hears_of_the_end_of_all_users_and_of_what_they_lost() {
+fn x6_a_service_is_notified_of_all_user_ends_and_their_dead_letters() {
     for sim in simulations(20) {
         let log = Log::new();
         let noted = log.clone();
@@ -217,7 +217,7 @@ fn x6_a_service_hears_of_the_end_of_all_users_and_of_what_they_lost() {
 }
 
 #[test]
-fn x6_users_who_do_not_stop_in_time_take_none_from_the_services() {
+fn x6_users_that_do_not_stop_in_time_take_no_time_from_the_services() {
     for sim in simulations(20) {
         let log = Log::new();
         let slow = Slow("service", log.clone());
@@ -251,7 +251,7 @@ fn x6_services_that_do_not_stop_in_time_are_killed() {
 }
 
 #[test]
-fn x6_a_service_that_fails_takes_nobody_along_and_one_that_fails_in_its_end_holds_nobody_up() {
+fn x6_a_failing_service_ends_no_other_and_delays_no_stop() {
     struct Dies(Log);
     impl Actor for Dies {
         type Message = ();
@@ -343,7 +343,7 @@ fn x6_the_node_stops_with_the_process_that_was_named() {
 }
 
 #[test]
-fn x6_who_has_ended_already_stops_the_node_at_once_and_twice_is_fine() {
+fn x6_stop_with_an_ended_process_stops_the_node_at_once() {
     let sim = Simulation::new(1);
     let gone = puppet(&sim, "gone", &Log::new());
     sim.kill(gone.pid());
@@ -439,7 +439,7 @@ fn x6_spawns_below_both_roots_that_race_with_a_stop_start_or_fail_and_nothing_is
 }
 
 #[test]
-fn n3_a_spawn_that_fails_or_is_killed_leaves_no_name_whoever_asks_for_it() {
+fn n3_a_failed_or_killed_spawn_leaves_no_name() {
     struct Fails(u32);
     impl Actor for Fails {
         type Message = ();

@@ -144,7 +144,7 @@ fn bearers(file: &str, source: &str) -> Vec<Bearer> {
 }
 
 #[test]
-fn a_test_with_an_attribute_more_is_found_and_one_without_an_id_is_not() {
+fn a_test_with_extra_attributes_is_found_and_one_without_an_id_is_not() {
     let source = "#[test]\n#[should_panic]\nfn m1_a() {}\n  #[test]\n  fn plain() {}\nfn m2_b() {}";
     let found: Vec<_> = bearers("x.rs", source).into_iter().map(|it| (it.name, it.id)).collect();
     assert_eq!(found, [("m1_a".to_owned(), "M1".to_owned())]);

@@ -27,7 +27,7 @@ fn parcels() -> [Parcel; 3] {
 }
 
 #[test]
-fn t5_what_can_be_serialised_arrives_by_every_way_of_sending() {
+fn t5_serialisable_messages_arrive_by_every_kind_of_send() {
     Simulation::explore(0..20, |sim| {
         sim.serializing_unchanged::<Parcel>();
         let probe = Probe::<Parcel>::named(sim, "probe");
@@ -67,7 +67,7 @@ fn t5_what_can_be_serialised_arrives_by_every_way_of_sending() {
 }
 
 #[test]
-fn t5_what_cannot_fails_the_seed_with_its_type_and_the_trace() {
+fn t5_an_unserialisable_message_fails_the_seed_with_type_and_trace() {
     let failing = Simulation::try_explore(5..9, |sim| {
         sim.serializing::<Parcel>();
         let probe = Probe::<Parcel>::spawn(sim);
@@ -92,7 +92,7 @@ fn t5_what_cannot_fails_the_seed_with_its_type_and_the_trace() {
 }
 
 #[test]
-fn t5_what_the_body_fails_with_goes_before_what_did_not_come_through() {
+fn t5_a_failure_of_the_body_precedes_codec_failures() {
     let ends: [fn() -> Result; 2] =
         [|| Err(Reason::error("the body's own")), || panic!("the body's own")];
     for end in ends {
@@ -113,7 +113,7 @@ fn t5_what_the_body_fails_with_goes_before_what_did_not_come_through() {
 }
 
 #[test]
-fn t5_what_comes_out_changed_is_found_if_asked_for() {
+fn t5_a_changed_round_trip_is_found_if_enabled() {
     let sim = Simulation::new(1);
     let probe = Probe::<Parcel>::spawn(&sim);
     let noted = Parcel::Noted(1, "fragile".to_owned());
@@ -166,7 +166,7 @@ fn t5_a_codec_of_ones_own_may_fail_and_panic() {
 }
 
 #[test]
-fn t5_the_first_failures_are_kept_and_what_failed_has_not_come_through() {
+fn t5_the_first_codec_failures_are_kept_and_not_counted_as_carried() {
     let sim = Simulation::new(1);
     sim.add_codec(|number: &u32| if *number < 20 { Err(number.to_string()) } else { Ok(*number) });
     let probe = Probe::<u32>::spawn(&sim);
@@ -194,7 +194,7 @@ fn t5_the_first_failures_are_kept_and_what_failed_has_not_come_through() {
 
 /// Whatever is no message of the process's own, and what somebody watches on its way.
 #[test]
-fn t5_what_travels_in_a_wrapping_is_carried_as_what_it_is() {
+fn t5_a_wrapped_message_passes_the_codec_of_its_own_type() {
     Simulation::explore(0..4, |sim| {
         sim.add_codec(|text: &String| Ok::<_, String>(format!("{text}, carried")));
         let probe = Probe::<String>::spawn(sim);

@@ -61,7 +61,7 @@ fn only(text: &str) -> String {
 }
 
 #[test]
-fn x7_the_page_lists_every_key_and_what_it_takes_and_no_other() {
+fn x7_the_page_lists_exactly_the_keys_and_their_values() {
     let page = fs::read_to_string(page("docs/settings.md")).unwrap();
     let rows: BTreeMap<String, String> = page
         .lines()
@@ -74,7 +74,7 @@ fn x7_the_page_lists_every_key_and_what_it_takes_and_no_other() {
 }
 
 #[test]
-fn x7_every_key_is_accepted_and_sets_what_it_says() {
+fn x7_every_key_is_accepted_and_has_its_effect() {
     // Every key is in the text, or is the id itself.
     for (key, _) in Settings::keys() {
         let key = key.rsplit_once('.').unwrap().1;
@@ -108,7 +108,7 @@ fn x7_every_key_is_accepted_and_sets_what_it_says() {
 }
 
 #[test]
-fn x7_the_ends_of_each_range_are_in_it_and_what_lies_beyond_is_refused() {
+fn x7_range_ends_are_accepted_and_values_beyond_are_refused() {
     let cases = [
         ("node", "blocking-threads", ["1", "16384"], ["0", "16385"]),
         ("node", "stop-timeout", ["\"1ns\"", "\"24h\""], ["\"0ns\"", "\"86400001ms\""]),
@@ -132,7 +132,7 @@ fn x7_the_ends_of_each_range_are_in_it_and_what_lies_beyond_is_refused() {
 }
 
 #[test]
-fn x7_nothing_said_is_the_default() {
+fn x7_missing_settings_are_the_defaults() {
     let builder = NodeBuilder::from_toml("").unwrap();
     assert!(has(&builder, &DispatcherOptions::new()));
     assert!(matches!(builder.start(), Err(NodeError::NoName)));
@@ -141,7 +141,7 @@ fn x7_nothing_said_is_the_default() {
 }
 
 #[test]
-fn x7_what_is_wrong_is_named_with_its_line_and_what_is_allowed() {
+fn x7_errors_name_the_line_and_what_is_allowed() {
     let cases: &[(&str, usize, &str)] = &[
         ("[nodes]", 1, "unknown key nodes (known are node, dispatcher)"),
         ("name = 'a'", 1, "unknown key name (known are node, dispatcher)"),
@@ -237,7 +237,7 @@ fn x7_what_is_wrong_is_named_with_its_line_and_what_is_allowed() {
 
 /// What no key takes, and what only some do.
 #[test]
-fn x7_each_key_refuses_what_it_does_not_take_and_is_named_with_its_line() {
+fn x7_each_key_refuses_wrong_values_with_key_and_line() {
     let nothing_takes = [
         "nan",
         "+inf",
@@ -338,7 +338,7 @@ fn x7_ids_and_names_have_bounds_and_are_there_once() {
 }
 
 #[test]
-fn x7_nothing_is_set_before_all_of_a_file_is_right() {
+fn x7_no_setting_takes_effect_before_the_whole_file_is_valid() {
     let right = format!("{EVERYTHING}\n[dispatcher.last]\n");
     let settings = Settings::from_toml(&right).unwrap();
     let before = format!("{:?}", NodeBuilder::from_settings(&settings).unwrap());
@@ -436,7 +436,7 @@ fn x7_the_stop_timeout_counts_for_every_stop() {
 }
 
 #[test]
-fn x7_what_is_set_is_told_when_the_node_starts() {
+fn x7_the_settings_are_reported_when_the_node_starts() {
     let log = Log::new();
     let noted = log.clone();
     let told = Journal::new(
@@ -499,7 +499,7 @@ fn x7_a_file_is_named_that_cannot_be_read_or_is_wrong() {
 }
 
 #[test]
-fn x7_what_a_dispatcher_does_not_say_is_as_of_whom_it_is_like_and_then_of_the_default() {
+fn x7_missing_settings_come_from_like_and_then_from_default() {
     let text = "
         [dispatcher.default]
         throughput = 1
@@ -551,7 +551,7 @@ fn x7_what_a_dispatcher_does_not_say_is_as_of_whom_it_is_like_and_then_of_the_de
 }
 
 #[test]
-fn x7_like_leads_through_other_names_and_on_from_there() {
+fn x7_like_follows_aliases() {
     let chain = "
         dispatcher.name-of-b = 'b'
         dispatcher.b.throughput = 2
@@ -571,7 +571,7 @@ fn x7_like_leads_through_other_names_and_on_from_there() {
 
 /// The way is told to where it closes, and no further.
 #[test]
-fn x7_a_circle_is_found_where_it_closes_through_other_names_and_the_default_too() {
+fn x7_a_cycle_is_found_also_through_aliases_and_the_default() {
     let cases = [
         ("a.like = 'b'\nb = 'a'", 1, "a.like", "a -> b -> a"),
         ("a.like = 'b'\nb.like = 'c'\nc = 'a'", 2, "b.like", "a -> b -> c -> a"),
@@ -631,7 +631,7 @@ fn x7_one_file_lies_over_another_key_by_key() {
 }
 
 #[test]
-fn x7_what_the_program_says_counts_more_than_the_file() {
+fn x7_the_program_overrides_the_file() {
     let builder = || NodeBuilder::from_toml(EVERYTHING).unwrap();
     // Of the default dispatcher one option alone.
     let default = DispatcherOptions::new().spare_workers(1).throughput(32).no_long_turn();
@@ -663,7 +663,7 @@ fn x7_what_the_program_says_counts_more_than_the_file() {
 }
 
 #[test]
-fn x7_another_name_is_the_same_dispatcher_and_one_of_nothing_is_an_error() {
+fn x7_an_alias_is_the_same_dispatcher_and_one_without_a_target_is_an_error() {
     let node = Node::builder("names")
         .dispatcher("own", DispatcherOptions::new().workers(1))
         .dispatcher_alias("first", "second")
@@ -826,7 +826,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn x7_whatever_is_done_to_a_file_nothing_panics_and_what_is_wrong_is_named(
+    fn x7_no_mutation_of_a_file_panics_and_errors_are_named(
         changes in prop::collection::vec(change(), 1..6),
     ) {
         let text = changes.iter().fold(EVERYTHING.to_owned(), |text, one| changed(&text, one));

@@ -166,7 +166,7 @@ fn lives(panics_at: &'static str, on: bool) -> (Vec<String>, u64) {
 const CALLBACKS: [&str; 4] = ["init", "handle", "terminate", "drop"];
 
 #[test]
-fn x8_what_a_callback_logs_is_in_a_span_that_names_its_process() {
+fn x8_logs_of_a_callback_are_in_a_span_that_names_its_process() {
     let (logged, open) = lives("nowhere", true);
     let mut expected: Vec<_> =
         CALLBACKS.iter().map(|call| format!("\"talker\" Talker {call}")).collect();
@@ -211,7 +211,7 @@ impl Behavior for Nameless {
 }
 
 #[test]
-fn d4_a_label_that_panics_harms_nobody() {
+fn d4_a_label_that_panics_has_no_further_effect() {
     for on in [false, true] {
         // Listened to as all others here: a thread that does not listen may be the first to come
         // to a span, which is then wanted by nobody.
@@ -247,7 +247,7 @@ async fn takes_all(mut ctx: Context<u8, u16>) -> Result {
 }
 
 #[test]
-fn x5_a_logged_trace_says_what_comes_of_which_type_and_from_whom() {
+fn x5_a_logged_trace_has_item_type_and_sender() {
     let mut from = 0;
     let (logged, _) = logged("nowhere", || {
         let sim = Simulation::new(1);

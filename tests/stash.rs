@@ -63,7 +63,7 @@ fn door(sim: &Simulation, log: &Log, bound: Option<usize>) -> Address<Knock> {
 }
 
 #[test]
-fn m9_what_was_set_aside_comes_back_in_order_before_newer_mail_and_from_its_sender() {
+fn m9_stashed_messages_return_in_order_before_newer_ones_with_their_sender() {
     for sim in simulations(20) {
         let log = Log::new();
         let door = door(&sim, &log, None);
@@ -93,7 +93,7 @@ fn m9_what_was_set_aside_comes_back_in_order_before_newer_mail_and_from_its_send
 }
 
 #[test]
-fn m9_what_is_set_aside_again_while_it_comes_back_keeps_its_place() {
+fn m9_a_message_stashed_again_during_replay_keeps_its_place() {
     for sim in simulations(20) {
         let log = Log::new();
         let door = door(&sim, &log, None);
@@ -135,7 +135,7 @@ fn m9_the_stash_has_the_bound_of_the_mailbox() {
 }
 
 #[test]
-fn m9_what_is_set_aside_is_lost_with_its_process_and_its_calls_fail_at_once() {
+fn m9_the_stash_is_lost_with_its_process_and_its_calls_fail_at_once() {
     for sim in simulations(5) {
         let log = Log::new();
         let door = door(&sim, &log, None);
@@ -156,7 +156,7 @@ fn m9_what_is_set_aside_is_lost_with_its_process_and_its_calls_fail_at_once() {
 }
 
 #[test]
-fn m9_a_failure_in_the_midst_of_what_comes_back_loses_the_rest_and_counts_it() {
+fn m9_a_failure_during_replay_loses_and_counts_the_rest() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let door = door(&sim, &log, None);
@@ -217,7 +217,7 @@ fn m10_batches_and_singles_together_are_the_arrival_order() {
 }
 
 #[test]
-fn m10_a_filter_ends_the_batch_and_what_it_does_not_want_comes_next() {
+fn m10_a_filter_ends_the_batch_and_the_rejected_message_comes_next() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let to = batches(&sim, &log, true);
@@ -229,7 +229,7 @@ fn m10_a_filter_ends_the_batch_and_what_it_does_not_want_comes_next() {
 }
 
 #[test]
-fn m10_a_batch_ends_before_whatever_else_keeps_its_place_and_with_the_turn() {
+fn m10_a_batch_ends_at_the_next_notice_and_with_the_turn() {
     // Turns of one message: a batch never crosses the end of a turn.
     let sim = Simulation::with_throughput(1, 1);
     let log = Log::new();
@@ -300,7 +300,7 @@ fn m10_senders_that_wait_for_room_do_not_end_a_batch() {
 }
 
 #[test]
-fn m9_what_is_set_aside_while_the_rest_still_comes_back_stays_before_the_rest() {
+fn m9_a_message_stashed_during_replay_stays_before_the_rest() {
     for sim in simulations(3) {
         let log = Log::new();
         let noted = log.clone();

@@ -294,7 +294,7 @@ fn o3_a_barrier_holds_asks_and_notices_back_and_nothing_else() {
 }
 
 #[test]
-fn o3_a_barrier_goes_with_its_ask_whatever_comes_of_that() {
+fn o3_a_barrier_is_lifted_with_its_ask_for_every_outcome() {
     for how in 0..3 {
         for sim in simulations(3) {
             let log = Log::new();

@@ -9,7 +9,7 @@ use state_support::{Doer, DoerAddress, HOUR, Kept, SECOND, doer, job};
 use support::{Log, simulations};
 
 #[test]
-fn o8_an_inspection_tells_the_load_and_whether_it_is_high() {
+fn o8_the_inspection_shows_the_load_and_whether_it_is_high() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let doer = doer(&sim, &log);
@@ -58,7 +58,7 @@ fn asking(sim: &Simulation, doer: &DoerAddress, asks: usize) -> Vec<Kept> {
 }
 
 #[test]
-fn o8_who_waits_for_nobody_is_queued_as_high_and_who_waits_is_not() {
+fn o8_an_actor_without_unanswered_asks_is_queued_as_high() {
     for sim in simulations(3) {
         let log = Log::new();
         let (varying, plain) = (varying(&sim, &log), doer(&sim, &log));
@@ -143,7 +143,7 @@ fn o8_more_than_four_events_left_at_the_end_of_a_turn_make_it_high() {
 }
 
 #[test]
-fn o8_who_waits_for_nobody_goes_before_others_16_times_in_a_row() {
+fn o8_a_high_state_actor_precedes_others_16_times_in_a_row() {
     for seed in 0..20 {
         let (sim, log) = (Simulation::with_throughput(seed, 1), Log::new());
         let doer = varying(&sim, &log);

@@ -281,7 +281,7 @@ impl StateActor for Heeds {
 }
 
 #[test]
-fn o5_an_exception_says_which_ask_has_failed_who_was_asked_and_why() {
+fn o5_an_exception_has_the_ask_the_callee_and_the_reason() {
     for sim in simulations(3) {
         let heard = Heard::default();
         let state = Heeds(Arc::clone(&heard));
@@ -314,7 +314,7 @@ fn o5_an_exception_says_which_ask_has_failed_who_was_asked_and_why() {
 }
 
 #[test]
-fn o5_a_call_and_an_ask_wait_for_five_seconds_or_for_as_long_as_they_are_told() {
+fn o5_calls_and_asks_time_out_after_five_seconds_or_as_configured() {
     let sim = Simulation::new(1);
     let (_probe, other) = keeps(&sim);
     let deaf = plain(&sim);
@@ -412,7 +412,7 @@ impl StateActor for Batches {
 }
 
 #[test]
-fn o4_no_more_than_1024_are_handled_together_unless_told_otherwise() {
+fn o4_a_batch_has_at_most_1024_by_default() {
     let (sim, log) = (Simulation::new(1), Log::new());
     let state = Batches(log.clone());
     let batches = sim.spawn(move || Stateful::new(state)).wait().unwrap();
@@ -534,7 +534,7 @@ fn o4_letters_are_handled_one_by_one_and_none_is_a_barrier_unless_the_actor_says
 }
 
 #[test]
-fn what_is_shown_of_a_state_actor_and_its_asks_tells_them_apart() {
+fn the_debug_texts_of_a_state_actor_and_its_asks_differ() {
     let state = Stateful::new(Batches(Log::new())).most_in_flight(3);
     assert_eq!(format!("{state:?}"), "Stateful { window: None, most_in_flight: 3, .. }");
     let (sim, log) = (Simulation::new(1), Log::new());

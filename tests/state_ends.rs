@@ -38,7 +38,7 @@ fn o7_a_stop_waits_for_handlers_in_flight_and_begins_nothing() {
 }
 
 #[test]
-fn o7_whatever_ends_it_calls_in_hand_fail_with_the_reason_and_the_cleaner_runs_once() {
+fn o7_for_every_end_calls_in_progress_fail_and_the_cleaner_runs_once() {
     for how in ["kill", "error", "panic", "exit", "state panic"] {
         for sim in simulations(5) {
             let log = Log::new();
@@ -84,7 +84,7 @@ fn o7_whatever_ends_it_calls_in_hand_fail_with_the_reason_and_the_cleaner_runs_o
 }
 
 #[test]
-fn o7_an_ask_that_fails_hears_why_also_if_terminate_takes_long_or_the_actor_restarts() {
+fn o7_a_failed_ask_gets_the_reason_despite_a_long_terminate_or_a_restart() {
     for restarts in [0, 1] {
         for sim in simulations(3) {
             let log = Log::new();
@@ -103,7 +103,7 @@ fn o7_an_ask_that_fails_hears_why_also_if_terminate_takes_long_or_the_actor_rest
 }
 
 #[test]
-fn o7_a_bound_holds_behind_a_barrier_and_senders_hear_of_it() {
+fn o7_a_bound_holds_behind_a_barrier_and_senders_get_full() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let state = Doer::new(&log);
@@ -276,7 +276,7 @@ fn o7_a_full_mailbox_behind_a_barrier_holds_no_stop_no_inspection_and_no_event_b
 }
 
 #[test]
-fn o7_who_is_told_to_end_does_not_restart() {
+fn o7_a_stopping_actor_does_not_restart() {
     for sim in simulations(3) {
         let log = Log::new();
         let doer = restarting(&sim, &log, 5, Ok(()));
@@ -327,7 +327,7 @@ fn x5_a_suspended_state_actor_handles_nothing_and_can_be_stopped() {
 }
 
 #[test]
-fn x5_a_state_actor_that_is_to_end_does_though_it_is_suspended_before_or_after_it_was_told() {
+fn x5_a_stop_ends_a_state_actor_suspended_before_or_after_it() {
     for before in [false, true] {
         for sim in simulations(3) {
             let log = Log::new();
@@ -360,7 +360,7 @@ impl Drop for Leaves<'_> {
 }
 
 #[test]
-fn o7_what_a_handler_leaves_behind_may_look_at_the_state_however_that_goes() {
+fn o7_values_that_a_handler_leaves_may_access_the_state_in_their_drop() {
     for how in ["restart", "error", "kill", "stop"] {
         for sim in simulations(3) {
             let log = Log::new();
@@ -396,7 +396,7 @@ fn o7_what_a_handler_leaves_behind_may_look_at_the_state_however_that_goes() {
 }
 
 #[test]
-fn o7_one_that_is_to_finish_hears_of_its_own_asks_and_serves_what_has_come_before_it_ends() {
+fn o7_a_finishing_actor_gets_its_answers_and_serves_earlier_messages() {
     for sim in simulations(5) {
         let log = Log::new();
         let doer = doer(&sim, &log);
@@ -429,7 +429,7 @@ fn o7_one_that_is_to_finish_hears_of_its_own_asks_and_serves_what_has_come_befor
 }
 
 #[test]
-fn o7_letters_behind_a_barrier_are_served_before_one_that_is_to_finish_ends() {
+fn o7_a_finishing_actor_serves_messages_behind_a_barrier() {
     for sim in simulations(3) {
         let log = Log::new();
         let state = Doer::new(&log);
@@ -621,7 +621,7 @@ fn d9_a_stop_that_a_handler_receives_ends_the_actor_with_its_reason_when_the_han
 }
 
 #[test]
-fn o7_what_was_not_begun_is_a_dead_letter_of_its_sender() {
+fn o7_messages_not_begun_are_dead_letters_with_their_sender() {
     for sim in simulations(3) {
         let log = Log::new();
         let doer = doer(&sim, &log);
@@ -685,7 +685,7 @@ fn o7_what_was_not_begun_is_a_dead_letter_of_its_sender() {
 }
 
 #[test]
-fn o7_events_that_wait_are_dead_letters_when_it_is_killed() {
+fn o7_waiting_events_of_a_killed_actor_are_dead_letters() {
     for sim in simulations(3) {
         let log = Log::new();
         let doer = doer(&sim, &log);

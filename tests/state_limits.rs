@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use support::{Log, boom, simulations};
 
 #[test]
-fn o1_no_more_letters_are_in_flight_than_may_be_and_the_next_begins_when_one_has_ended() {
+fn o1_messages_in_flight_are_limited_and_the_next_begins_when_one_ends() {
     for sim in simulations(5) {
         let log = Log::new();
         let doer = limited(&sim, &log, 100, 3);
@@ -99,7 +99,7 @@ fn o1_a_handler_counts_however_it_ends_and_replies_go_to_those_in_flight() {
 }
 
 #[test]
-fn o1_a_batch_is_one_in_flight_and_a_thousand_are_unless_told_otherwise() {
+fn o1_a_batch_counts_as_one_in_flight_and_1024_are_allowed_by_default() {
     let sim = Simulation::new(3);
     let log = Log::new();
     let doer = state_support::doer(&sim, &log);
@@ -143,7 +143,7 @@ enum Behind {
 }
 
 #[test]
-fn m5_a_bound_is_exact_whatever_holds_the_letters_of_a_state_actor_back() {
+fn m5_the_bound_of_a_state_actor_is_exact_whatever_holds_messages_back() {
     for behind in [Behind::Barrier, Behind::Limit, Behind::Suspension] {
         for (sim, bound) in
             [1, 2, 5].into_iter().flat_map(|bound| simulations(3).map(move |sim| (sim, bound)))
@@ -244,7 +244,7 @@ fn krarup_oneshot(
 }
 
 #[test]
-fn m5_what_comes_to_a_state_actor_beyond_its_bound_keeps_no_room() {
+fn m5_items_beyond_the_bound_of_a_state_actor_keep_no_room() {
     for sim in simulations(3) {
         let log = Log::new();
         let doer = limited(&sim, &log, 2, 1);
@@ -266,7 +266,7 @@ fn m5_what_comes_to_a_state_actor_beyond_its_bound_keeps_no_room() {
 
 /// A handler may take letters off the mailbox itself: those it has.
 #[test]
-fn m5_what_a_handler_takes_itself_waits_no_more() {
+fn m5_a_message_taken_by_a_handler_no_longer_waits() {
     // A turn of one message has nothing at hand for a batch.
     for sim in (0..3).map(Simulation::new) {
         let log = Log::new();
@@ -292,7 +292,7 @@ fn m5_what_a_handler_takes_itself_waits_no_more() {
 }
 
 #[test]
-fn m6_senders_wait_for_room_at_a_state_actor_and_have_it_when_a_letter_is_begun() {
+fn m6_waiting_senders_get_room_when_a_state_actor_begins_a_message() {
     for sim in simulations(5) {
         let log = Log::new();
         let doer = limited(&sim, &log, 2, 1);
@@ -328,7 +328,7 @@ fn m6_senders_wait_for_room_at_a_state_actor_and_have_it_when_a_letter_is_begun(
 }
 
 #[test]
-fn m6_the_oldest_letter_of_a_state_actor_is_dropped_though_it_is_held_back() {
+fn m6_the_oldest_message_of_a_state_actor_is_dropped_even_behind_a_barrier() {
     for sim in simulations(5) {
         let log = Log::new();
         let state = Doer::new(&log);
@@ -355,7 +355,7 @@ fn m6_the_oldest_letter_of_a_state_actor_is_dropped_though_it_is_held_back() {
 }
 
 #[test]
-fn p2_a_pool_of_state_actors_is_a_limit_and_its_senders_hear_of_it() {
+fn p2_a_pool_of_state_actors_is_bounded_and_its_senders_get_full() {
     const SIZE: usize = 3;
     const BOUND: usize = 2;
     const MOST: usize = 2;
@@ -395,7 +395,7 @@ fn p2_a_pool_of_state_actors_is_a_limit_and_its_senders_hear_of_it() {
 }
 
 #[test]
-fn o7_letters_that_a_suspended_state_actor_has_when_it_is_to_finish_are_handled_when_it_goes_on() {
+fn o7_a_resumed_finishing_state_actor_handles_its_messages() {
     for sim in simulations(5) {
         let log = Log::new();
         let doer = limited(&sim, &log, 8, 1);
@@ -512,7 +512,7 @@ fn m5_a_bound_is_exact_while_a_step_process_is_blocked() {
 /// What one sender sends while others do, and the actor is at its limit, comes in its order, once,
 /// and never do more wait than may.
 #[test]
-fn m5_bound_and_order_hold_whatever_letters_come_and_however_long_they_take() {
+fn m5_bound_and_order_hold_for_random_messages_and_durations() {
     Simulation::explore(0..100, |sim| {
         let log = Log::new();
         let doer = limited(sim, &log, 3, 2);

@@ -56,7 +56,7 @@ fn reason<T: std::fmt::Debug>(outcome: Result<T, SpawnError>) -> Reason {
 }
 
 #[test]
-fn b1_grains_that_cannot_be_are_typed_errors_and_the_greatest_numbers_are_none() {
+fn b1_invalid_grain_settings_are_typed_errors_and_the_greatest_values_are_valid() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let keeper = |mailbox: usize, idle: Duration| {
@@ -143,7 +143,7 @@ fn b1_the_numbers_of_a_state_actor_are_typed_errors_or_have_a_meaning() {
 }
 
 #[test]
-fn b1_no_time_and_all_time_have_a_meaning_in_a_handler() {
+fn b1_zero_and_endless_times_have_a_meaning_in_a_handler() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let doer = state_support::doer(&sim, &log);

@@ -144,7 +144,7 @@ fn o2_events_of_all_kinds_are_handled_in_the_order_in_which_they_came() {
 }
 
 #[test]
-fn o2_silence_is_an_event_behind_those_before_it() {
+fn o2_an_idle_timeout_is_an_event_behind_earlier_ones() {
     for sim in (0..3).map(Simulation::new) {
         let log = Log::new();
         let doer = doer(&sim, &log);
@@ -185,7 +185,7 @@ fn o2_a_second_look_finds_an_ask_behind_notices() {
 }
 
 #[test]
-fn o7_one_that_is_told_to_end_begins_no_event_of_any_kind_and_waits_for_those_begun() {
+fn o7_a_stopping_actor_begins_no_event_and_waits_for_running_ones() {
     for sim in simulations(3) {
         let log = Log::new();
         let doer = doer(&sim, &log);
@@ -281,7 +281,7 @@ fn o5_a_timer_that_has_rung_can_be_taken_back_until_its_event_is_handled() {
 }
 
 #[test]
-fn o8_an_inspection_counts_each_class_what_is_in_flight_and_tells_of_a_barrier() {
+fn o8_the_inspection_counts_classes_and_flights_and_shows_a_barrier() {
     for sim in simulations(3) {
         let log = Log::new();
         let doer = doer(&sim, &log);
@@ -344,7 +344,7 @@ fn m5_a_batch_frees_the_room_of_those_in_it_that_had_any() {
 }
 
 #[test]
-fn m5_the_first_notice_and_what_an_actor_sends_itself_leave_the_bound_as_it_is() {
+fn m5_the_first_notice_and_self_sends_do_not_change_the_bound() {
     for sim in simulations(3) {
         let log = Log::new();
         let state = Doer::new(&log);
@@ -427,7 +427,7 @@ fn o1_handlers_of_events_are_not_among_those_that_are_limited() {
 }
 
 #[test]
-fn m6_the_oldest_letter_is_dropped_whatever_the_actor_does_meanwhile() {
+fn m6_the_oldest_message_is_dropped_in_every_state_of_the_actor() {
     for sim in simulations(5) {
         for (most, is_ask) in [(1, true), (10, true), (1, false)] {
             let log = Log::new();
@@ -462,7 +462,7 @@ fn m6_the_oldest_letter_is_dropped_whatever_the_actor_does_meanwhile() {
 }
 
 #[test]
-fn o7_one_that_finishes_and_is_suspended_goes_on_when_it_is_resumed() {
+fn o7_a_suspended_finishing_actor_continues_when_it_is_resumed() {
     for (at_its_end, is_event) in [(false, false), (true, false), (true, true)] {
         let (sim, log) = (Simulation::new(1), Log::new());
         let doer = doer(&sim, &log);

@@ -288,7 +288,7 @@ impl StateActor for Picky {
 }
 
 #[test]
-fn o4_a_filter_that_panics_costs_the_ask_whose_batch_it_was_and_no_other() {
+fn o4_a_panicking_filter_loses_only_the_ask_of_its_batch() {
     for sim in simulations(3) {
         let log = Log::new();
         let state = Picky { fuse: AtomicBool::new(true) };
@@ -316,7 +316,7 @@ fn o4_a_filter_that_panics_costs_the_ask_whose_batch_it_was_and_no_other() {
 }
 
 #[test]
-fn o5_what_a_handler_and_its_promises_leave_may_panic_together() {
+fn o5_values_left_by_a_handler_and_its_promises_may_panic_together() {
     for guard_first in [true, false] {
         for how in ["kill", "fail", "restart"] {
             let (sim, log) = (Simulation::new(3), Log::new());
@@ -365,7 +365,7 @@ fn o5_what_a_handler_and_its_promises_leave_may_panic_together() {
 }
 
 #[test]
-fn o5_a_handler_goes_on_though_what_it_takes_back_panics_as_it_goes() {
+fn o5_a_handler_survives_an_abandoned_promise_that_panics_in_its_drop() {
     for sim in simulations(3) {
         let log = Log::new();
         let doer = restarting(&sim, &log, 0, Ok(()));
@@ -461,7 +461,7 @@ impl StateActor for Edgy {
 }
 
 #[test]
-fn o7_a_state_and_what_it_was_sent_may_panic_together_as_they_go() {
+fn o7_a_state_and_its_messages_may_panic_together_in_their_drop() {
     for at in ["after_mount", "after_mount fails", "cleaner", "period", "in flight"] {
         let (sim, log) = (Simulation::new(3), Log::new());
         let (edgy, first) =

@@ -269,7 +269,7 @@ fn o5_timers_can_be_taken_back() {
 }
 
 #[test]
-fn o5_ends_signals_silence_and_strangers_are_events() {
+fn o5_ends_signals_idle_times_and_other_types_are_events() {
     let sim = Simulation::new(5);
     let log = Log::new();
     let doer = doer(&sim, &log);
@@ -437,7 +437,7 @@ fn o5_a_handler_or_a_promise_that_yields_lets_everything_else_go_first() {
 }
 
 #[test]
-fn o5_who_asks_itself_or_the_dead_hears_so_at_once() {
+fn o5_an_ask_to_oneself_or_to_an_ended_process_fails_at_once() {
     for sim in simulations(3) {
         let log = Log::new();
         let doer = doer(&sim, &log);

@@ -220,7 +220,7 @@ fn o6_a_hook_that_fails_or_panics_is_another_failure() {
 }
 
 #[test]
-fn o6_what_waits_for_the_old_state_goes_with_it_and_what_others_have_sent_stays() {
+fn o6_promises_of_the_old_state_are_dropped_and_sent_messages_stay() {
     for sim in simulations(5) {
         let log = Log::new();
         let doer = restarting(&sim, &log, 1, Ok(()));
@@ -431,7 +431,7 @@ fn o6_a_restart_is_logged_with_its_reason() {
 }
 
 #[test]
-fn o6_an_end_that_is_normal_is_none_to_restart_after() {
+fn o6_a_normal_end_causes_no_restart() {
     for reason in [Reason::Normal, Reason::Shutdown] {
         let sim = Simulation::new(1);
         let log = Log::new();
@@ -474,7 +474,7 @@ fn o6_one_that_stops_itself_and_fails_does_not_restart() {
 }
 
 #[test]
-fn o7_what_was_taken_in_and_not_begun_is_a_dead_letter_when_a_handler_fails() {
+fn o7_received_messages_not_begun_are_dead_letters_when_a_handler_fails() {
     for sim in simulations(3) {
         let log = Log::new();
         let doer = doer(&sim, &log);
@@ -493,7 +493,7 @@ fn o7_what_was_taken_in_and_not_begun_is_a_dead_letter_when_a_handler_fails() {
 }
 
 #[test]
-fn o6_one_that_is_to_finish_and_restarts_serves_what_waits_and_finishes() {
+fn o6_a_finishing_actor_that_restarts_serves_waiting_messages_and_finishes() {
     for sim in simulations(3) {
         let log = Log::new();
         let doer = restarting(&sim, &log, 1, Ok(()));

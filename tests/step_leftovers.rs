@@ -184,7 +184,7 @@ fn w3_a_command_that_yields_and_one_that_waits_again_are_polled_until_they_are_d
 }
 
 #[test]
-fn w3_the_last_word_of_a_step_counts_and_one_that_goes_on_needs_nothing_to_come() {
+fn w3_the_last_call_of_a_step_counts_and_again_needs_no_event() {
     for sim in simulations(3) {
         let world = World::new();
         let mut steps = 0;
@@ -217,7 +217,7 @@ fn w3_the_last_word_of_a_step_counts_and_one_that_goes_on_needs_nothing_to_come(
 }
 
 #[test]
-fn w3_one_that_goes_on_is_ready_and_one_that_blocks_for_nothing_waits_for_anything() {
+fn w3_again_is_ready_and_a_block_without_commands_waits_for_anything() {
     for sim in simulations(3) {
         let world = World::new();
         let machine = world.machine(|_, out| {
@@ -287,7 +287,7 @@ fn w2_one_command_is_given_up_alone_and_those_of_the_last_step_are_not_begun() {
 }
 
 #[test]
-fn w2_what_a_command_leaves_may_panic_when_it_is_done_or_given_up() {
+fn w2_values_left_by_a_command_may_panic_when_it_is_done_or_abandoned() {
     for sim in simulations(3) {
         let world = World::new();
         let (log, mut held) = (world.log.clone(), None);
@@ -367,7 +367,7 @@ fn w4_all_is_given_up_at_the_end_though_all_of_it_panics() {
 }
 
 #[test]
-fn w4_an_end_says_what_went_wrong_first_and_a_close_that_panics_is_logged() {
+fn w4_an_end_has_the_first_failure_and_a_panicking_close_is_logged() {
     let journal = Log::new();
     let noted = journal.clone();
     let told = Journal::new(
@@ -410,7 +410,7 @@ fn w4_an_end_says_what_went_wrong_first_and_a_close_that_panics_is_logged() {
 }
 
 #[test]
-fn w5_what_a_step_leaves_is_lost_from_its_sender_and_what_is_beyond_the_bound_has_no_room() {
+fn w5_messages_left_by_a_step_are_dead_letters_with_their_sender() {
     for sim in simulations(3) {
         let world = World::new();
         let letters = Log::new();
@@ -459,7 +459,7 @@ fn w5_what_a_step_leaves_is_lost_from_its_sender_and_what_is_beyond_the_bound_ha
 }
 
 #[test]
-fn w2_what_is_left_of_commands_that_were_given_up_may_panic_and_ends_nothing() {
+fn w2_values_left_by_abandoned_commands_may_panic_without_effect() {
     for sim in simulations(3) {
         let world = World::new();
         let (log, mut given_up) = (world.log.clone(), None::<[Tag; 3]>);
@@ -572,7 +572,7 @@ fn m6_a_step_process_that_drops_its_oldest_takes_one_message_after_the_other() {
 }
 
 #[test]
-fn m6_a_blocked_step_process_that_drops_its_oldest_has_the_newest_when_it_goes_on() {
+fn m6_a_blocked_step_process_with_drop_oldest_keeps_the_newest() {
     for sim in simulations(3) {
         let world = World::new();
         let log = world.log.clone();

@@ -144,7 +144,7 @@ fn w1_a_process_runs_from_the_entry_point_that_is_named() {
 }
 
 #[test]
-fn w1_it_is_told_who_it_is_what_time_it_is_and_any_number_of_inputs() {
+fn w1_init_receives_pid_time_and_any_number_of_inputs() {
     for inputs in [vec![], vec![3], vec![4, 5, 6], (0..1000).collect()] {
         let (sim, log) = (Simulation::new(1), Log::new());
         sim.advance(7 * SECOND);
@@ -191,7 +191,7 @@ fn orders(most: usize) -> Vec<Vec<usize>> {
 
 /// Each order of five completions, and each way to have some of them come together.
 #[test]
-fn w2_completions_are_told_apart_by_their_tags_in_whatever_order_they_come() {
+fn w2_completions_are_matched_by_tag_in_any_order() {
     let orders = orders(5);
     assert_eq!(orders.len(), 120);
     for order in orders {
@@ -243,7 +243,7 @@ fn in_this_order(order: &[usize], together: u32) {
 }
 
 #[test]
-fn w2_what_goes_wrong_with_a_command_is_told_by_its_tag() {
+fn w2_a_command_failure_is_reported_by_its_tag() {
     let (sim, log, kept) = (Simulation::new(1), Log::new(), Kept::default());
     let mut begun = false;
     start(&sim, &log, &kept, move |_, _, out| {
@@ -498,7 +498,7 @@ fn w3_messages_and_completions_of_many_threads_all_come_once() {
 }
 
 #[test]
-fn w3_one_that_always_goes_on_shares_its_worker() {
+fn w3_a_step_process_that_never_waits_shares_its_worker() {
     for sim in simulations(3) {
         let (log, kept) = (Log::new(), Kept::default());
         let running = start(&sim, &log, &kept, |_, events, out| {
@@ -594,7 +594,7 @@ fn w4_a_close_that_panics_does_no_harm() {
 }
 
 #[test]
-fn w5_a_stop_is_a_cancel_event_and_who_ignores_it_is_killed_in_the_end() {
+fn w5_a_stop_is_a_cancel_event_and_a_process_that_ignores_it_is_killed() {
     let (sim, log, kept) = (Simulation::new(1), Log::new(), Kept::default());
     let mut finishing = false;
     let finishes = start(&sim, &log, &kept, move |_, events, out| {
@@ -707,7 +707,7 @@ fn w5_messages_left_by_a_step_or_by_the_end_are_dead_letters() {
 }
 
 #[test]
-fn w5_a_step_process_that_is_to_finish_while_it_is_suspended_does_so_when_it_goes_on() {
+fn w5_a_suspended_finishing_step_process_finishes_when_it_is_resumed() {
     for sim in simulations(3) {
         let (log, kept) = (Log::new(), Kept::default());
         let running = start(&sim, &log, &kept, |_, events, out| {
@@ -816,7 +816,7 @@ fn w2_every_completion_comes_once_in_every_order_of_kills_and_completions() {
 }
 
 #[test]
-fn w5_a_blocked_process_with_a_full_mailbox_hears_a_stop_and_is_inspected() {
+fn w5_a_blocked_process_with_a_full_mailbox_receives_stops_and_inspections() {
     for sim in simulations(3) {
         let (log, kept) = (Log::new(), Kept::default());
         let mut first = true;
@@ -967,7 +967,7 @@ fn x5_a_step_process_that_always_goes_on_stands_still_while_it_is_suspended() {
 }
 
 #[test]
-fn x5_a_step_process_that_is_to_end_steps_on_though_it_is_suspended_after_it_was_told() {
+fn x5_a_stopping_step_process_continues_when_suspended_after_the_stop() {
     for sim in simulations(3) {
         let (log, kept) = (Log::new(), Kept::default());
         let mut first = true;

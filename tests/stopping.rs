@@ -47,7 +47,7 @@ impl Actor for Doubles {
 }
 
 #[test]
-fn x2_everybody_is_asked_before_anybody_is_killed() {
+fn x2_every_process_is_asked_before_any_is_killed() {
     for sim in simulations(20) {
         let log = Log::new();
         // Started first, so it would be asked last.
@@ -74,7 +74,7 @@ fn x2_everybody_is_asked_before_anybody_is_killed() {
 }
 
 #[test]
-fn x2_those_who_are_left_are_asked_when_four_fifths_of_the_time_are_over() {
+fn x2_remaining_processes_are_asked_after_four_fifths_of_the_time() {
     struct Notes(&'static str, Log);
     impl Actor for Notes {
         type Message = ();
@@ -108,7 +108,7 @@ fn x2_those_who_are_left_are_asked_when_four_fifths_of_the_time_are_over() {
 
 /// Where each runs on the thread that asks it, they end in the order in which they are asked.
 #[test]
-fn x2_those_who_are_left_are_asked_together_the_last_started_first() {
+fn x2_remaining_processes_are_asked_together_last_started_first() {
     let here = DispatcherOptions::calling_thread();
     let node = Node::builder("x2together").options(here).start().unwrap();
     let log = Log::new();
@@ -147,7 +147,7 @@ fn x2_a_stop_without_a_limit_waits_as_long_as_it_takes() {
 }
 
 #[test]
-fn x2_what_runs_finishes_its_work_with_all_it_needs_until_it_is_asked() {
+fn x2_running_processes_can_do_everything_until_they_are_asked() {
     for sim in simulations(20) {
         let log = Log::new();
         let pool = sim.spawn(|| Pool::new(1, || Doubles)).wait().unwrap();

@@ -71,7 +71,7 @@ fn x5_a_suspended_process_keeps_its_bound_and_all_that_it_has_accepted_in_order(
 }
 
 #[test]
-fn x5_what_a_full_mailbox_does_it_does_while_its_process_is_suspended() {
+fn x5_overflow_works_while_the_process_is_suspended() {
     for sim in simulations(5) {
         let over: [(Overflow<u64>, &[u64]); 2] =
             [(Overflow::DropOldest, &[3, 4, 5]), (Overflow::DropNewest, &[1, 2, 3])];
@@ -90,7 +90,7 @@ fn x5_what_a_full_mailbox_does_it_does_while_its_process_is_suspended() {
 }
 
 #[test]
-fn x5_resuming_too_often_is_nothing_and_a_suspension_is_of_one_life() {
+fn x5_extra_resumes_have_no_effect_and_a_suspension_ends_with_its_process() {
     for sim in simulations(5) {
         let log = Log::new();
         let one = puppet(&sim, "one", &log);
@@ -144,7 +144,7 @@ fn x5_a_suspension_is_of_one_process_and_not_of_its_children() {
 
 /// Its orders are given in its own turns.
 #[test]
-fn x5_a_suspended_supervisor_restarts_nobody_until_it_is_resumed() {
+fn x5_a_suspended_supervisor_restarts_no_child_until_it_is_resumed() {
     for sim in simulations(5) {
         let log = Log::new();
         let noted = log.clone();
@@ -162,7 +162,7 @@ fn x5_a_suspended_supervisor_restarts_nobody_until_it_is_resumed() {
 }
 
 #[test]
-fn x5_who_ends_while_it_is_suspended_ends_as_always() {
+fn x5_a_suspended_process_ends_as_any_other() {
     for how in ["kill", "exit", "stop", "node"] {
         for sim in simulations(5) {
             let log = Log::new();
@@ -228,7 +228,7 @@ fn x5_who_ends_while_it_is_suspended_ends_as_always() {
 
 /// Whoever has others to end when it is stopped hears of their ends, though it was suspended.
 #[test]
-fn x5_a_stop_ends_the_suspension_of_who_has_to_end_others_first() {
+fn x5_a_stop_ends_the_suspension_of_supervisors_pools_and_keepers() {
     for how in ["stop", "node"] {
         for sim in simulations(5) {
             let log = Log::new();

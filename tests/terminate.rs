@@ -56,7 +56,7 @@ fn parent_exits(family: &Family, reason: Reason) {
 }
 
 #[test]
-fn d5_terminate_runs_once_for_an_end_of_its_own_and_for_a_stop_asked_for() {
+fn d5_terminate_runs_once_for_its_own_end_and_for_a_requested_stop() {
     let ways: [Way; 8] = [
         ("returned reason", |f| assert!(f.child.dies(boom())), boom()),
         ("returned normal", |f| assert!(f.child.dies(Reason::Normal)), Reason::Normal),
@@ -115,7 +115,7 @@ fn d5_terminate_does_not_run_for_a_kill_or_an_untrapped_signal() {
 }
 
 #[test]
-fn l3_a_trapping_actor_is_ended_by_its_parent_whatever_the_reason() {
+fn l3_a_trapping_actor_is_ended_by_its_parent_for_every_reason() {
     let ways: [Way; 5] = [
         ("signal normal", |f| parent_exits(f, Reason::Normal), Reason::Normal),
         ("signal killed", |f| parent_exits(f, Reason::Killed), Reason::Killed),

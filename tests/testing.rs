@@ -35,7 +35,7 @@ fn twice(sim: &Simulation, probe: &Probe<'_, u32>) -> Address<u32> {
 }
 
 #[test]
-fn t4_a_probe_takes_what_comes_at_the_moment_it_comes() {
+fn t4_a_probe_takes_a_message_at_the_moment_it_arrives() {
     Simulation::explore(0..20, |sim| {
         let probe = Probe::<u32>::spawn(sim);
         let twice = twice(sim, &probe);
@@ -58,7 +58,7 @@ fn t4_a_probe_takes_what_comes_at_the_moment_it_comes() {
 }
 
 #[test]
-fn t4_what_comes_at_the_very_limit_has_come_in_time() {
+fn t4_a_message_exactly_at_the_limit_is_in_time() {
     let sim = Simulation::new(1);
     let probe = Probe::<u32>::spawn(&sim);
     twice(&sim, &probe).send(3).unwrap();
@@ -69,7 +69,7 @@ fn t4_what_comes_at_the_very_limit_has_come_in_time() {
 }
 
 #[test]
-fn t4_a_failure_names_what_came_instead_and_the_last_steps() {
+fn t4_a_failure_names_the_unexpected_message_and_the_last_steps() {
     let sim = Simulation::new(2);
     let probe = Probe::<u32>::spawn(&sim);
     let twice = twice(&sim, &probe);
@@ -97,7 +97,7 @@ fn t4_a_failure_names_what_came_instead_and_the_last_steps() {
 }
 
 #[test]
-fn t4_ends_and_exits_come_to_whoever_monitors_and_links() {
+fn t4_downs_and_exits_reach_probes_that_monitor_or_link() {
     Simulation::explore(0..20, |sim| {
         let probe = Probe::<u32>::spawn(sim);
         let twice = twice(sim, &probe);
@@ -125,7 +125,7 @@ fn t4_ends_and_exits_come_to_whoever_monitors_and_links() {
 }
 
 #[test]
-fn t4_what_a_probe_does_it_does_at_once_and_in_its_own_name() {
+fn t4_a_probe_acts_at_once_and_in_its_own_name() {
     let sim = Simulation::new(3);
     let probe = Probe::<u32>::named(&sim, "till");
     let bystander = sim
@@ -171,7 +171,7 @@ fn t4_a_probe_runs_as_many_turns_as_it_takes_to_come_to_an_act() {
 }
 
 #[test]
-fn t4_fishing_passes_over_what_is_not_meant() {
+fn t4_fishing_skips_other_messages() {
     let sim = Simulation::new(3);
     let probe = Probe::<u32>::spawn(&sim);
     (1..=5).for_each(|n| probe.address().send(n).unwrap());
@@ -220,7 +220,7 @@ fn t4_several_messages_are_expected_in_any_order_and_by_number() {
 }
 
 #[test]
-fn t4_no_message_comes_though_an_end_does() {
+fn t4_expect_no_message_holds_despite_a_notice_of_an_end() {
     let sim = Simulation::new(3);
     let probe = Probe::<u32>::spawn(&sim);
     let twice = twice(&sim, &probe);
@@ -234,7 +234,7 @@ fn t4_no_message_comes_though_an_end_does() {
 }
 
 #[test]
-fn t4_a_probe_that_handles_its_messages_keeps_what_it_gives_back() {
+fn t4_a_probe_with_on_message_keeps_only_what_the_closure_returns() {
     let sim = Simulation::new(3);
     let probe = Probe::<u32>::spawn(&sim);
     let mut sum = 0;

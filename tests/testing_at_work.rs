@@ -148,7 +148,7 @@ impl Actor for House {
 }
 
 #[test]
-fn t4_a_house_opens_rooms_and_they_close_themselves() {
+fn t4_probes_test_a_parent_whose_children_end_by_themselves() {
     let sim = Simulation::new(4);
     let lives = Probe::of_lives(&sim);
     let guest = Probe::<Visit>::spawn(&sim);
@@ -202,7 +202,7 @@ impl Actor for Weather {
 }
 
 #[test]
-fn t4_whatever_goes_wrong_somebody_tells_the_weather_or_nobody_does() {
+fn t4_the_weather_is_reported_or_not_under_every_fault() {
     Simulation::explore(0..200, |sim| {
         let sources = [20, 30].map(|degrees| {
             let source = Probe::<Reply<i32>>::spawn(sim);
@@ -256,7 +256,7 @@ fn t4_whatever_goes_wrong_somebody_tells_the_weather_or_nobody_does() {
 }
 
 #[test]
-fn t4_lives_pass_over_what_is_not_asked_for_and_say_what_came() {
+fn t4_lifecycle_probes_skip_other_events_and_report_what_came() {
     let sim = Simulation::new(1);
     let lives = Probe::of_lives(&sim);
     let guest = Probe::<Visit>::spawn(&sim);

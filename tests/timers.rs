@@ -115,7 +115,7 @@ fn t1_cancel_and_remaining_tell_the_time_that_was_left() {
 }
 
 #[test]
-fn t1_nothing_comes_of_a_timer_that_was_cancelled_though_it_lay_in_the_mailbox() {
+fn t1_a_cancelled_timer_does_not_arrive_even_from_the_mailbox() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let noted = log.clone();
@@ -420,7 +420,7 @@ fn t1_an_exit_signal_can_be_sent_after_a_time_and_called_back() {
 }
 
 #[test]
-fn t1_what_acts_on_others_cannot_be_called_back_when_it_was_due() {
+fn t1_a_due_timer_that_acts_on_others_cannot_be_cancelled() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let (owner, other) = (puppet(&sim, "owner", &log), puppet(&sim, "other", &log));

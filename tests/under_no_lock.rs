@@ -200,7 +200,7 @@ fn r5_an_executor_may_ask_for_everything_when_room_is_granted() {
 }
 
 #[test]
-fn r5_an_executor_may_ask_for_everything_when_a_process_is_told_of_an_end() {
+fn r5_an_executor_may_call_the_node_during_a_notice_of_an_end() {
     for (links, urgent) in [(true, false), (true, true), (false, false), (false, true)] {
         let scene = Scene::new("asks-ends");
         let (one, two) = (&scene.one, &scene.two);
@@ -239,7 +239,7 @@ fn r5_an_executor_may_ask_for_everything_when_a_signal_comes() {
 }
 
 #[test]
-fn r5_an_executor_may_ask_for_everything_when_what_is_waited_for_comes() {
+fn r5_an_executor_may_call_the_node_when_a_wait_completes() {
     let scene = Scene::new("asks-wakes");
     let (one, two) = (&scene.one, &scene.two);
     // A reply, to a process that waits for it.

@@ -103,7 +103,7 @@ fn c5_a_worker_that_calls_its_own_pool_and_is_its_turn_calls_itself() {
 }
 
 #[test]
-fn c5_a_cycle_through_a_pool_is_found_whoever_parks_last() {
+fn c5_a_cycle_through_a_pool_is_found_whichever_process_parks_last() {
     for by_recipient in [false, true] {
         for sim in simulations(20) {
             let pool = sim.spawn(|| Pool::new(1, Asker::default)).wait().unwrap();
@@ -169,7 +169,7 @@ fn c5_a_diverted_request_is_waited_for_at_the_fallback() {
 }
 
 #[test]
-fn c5_who_waits_for_a_process_of_another_node_waits_for_none_of_its_own() {
+fn c5_a_wait_for_another_node_is_no_edge_to_an_own_process() {
     let (one, two) = (Simulation::new(1), Simulation::new(2));
     let (a, b) = (asker(&one), asker(&one));
     let (_, far) = (asker(&two), asker(&two));
@@ -184,7 +184,7 @@ fn c5_who_waits_for_a_process_of_another_node_waits_for_none_of_its_own() {
 }
 
 #[test]
-fn c5_who_waits_for_the_end_of_another_too_is_in_no_cycle() {
+fn c5_a_process_that_also_waits_for_an_end_is_in_no_cycle() {
     for sim in simulations(5) {
         let (a, b) = (asker(&sim), asker(&sim));
         let other = asker(&sim).pid();
@@ -301,7 +301,7 @@ impl Actor for Rounds {
 }
 
 #[test]
-fn c5_to_whom_something_else_was_handed_before_a_request_is_no_part_of_it() {
+fn c5_an_earlier_hand_over_does_not_affect_the_edge_of_a_request() {
     for way in 0..6 {
         let sim = Simulation::new(1);
         let pool = sim.spawn(|| Pool::new(1, || Rounds)).wait().unwrap();

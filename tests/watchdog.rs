@@ -122,7 +122,7 @@ fn r4_a_turn_within_the_limit_is_not_reported() {
 }
 
 #[test]
-fn r4_a_spare_worker_fills_in_and_goes_when_the_block_is_over() {
+fn r4_a_spare_worker_fills_in_and_ends_when_the_block_is_over() {
     for workers in [1, 2, 3] {
         let node = Node::builder("r4spare").workers(workers).start().unwrap();
         let hogs: Vec<_> = (0..workers).map(|_| puppet(&node, "hog", &Log::new())).collect();
@@ -166,7 +166,7 @@ fn r4_no_wake_up_is_lost_while_spares_come_and_go() {
 }
 
 #[test]
-fn r3_there_are_at_most_as_many_spares_as_asked_for_and_as_workers() {
+fn r3_spares_never_exceed_the_setting_or_the_workers() {
     for (options, spares) in [
         (DispatcherOptions::new().workers(1).spare_workers(0), 0),
         (DispatcherOptions::new().workers(1).spare_workers(5), 1),
@@ -215,7 +215,7 @@ fn x2_a_stop_joins_spare_workers_too() {
 }
 
 #[test]
-fn x3_running_time_grows_during_a_turn_and_only_of_who_runs() {
+fn x3_running_time_grows_during_a_turn_and_only_for_the_running_process() {
     let pinned = DispatcherOptions::pinned();
     let node = Node::builder("x3ran").workers(2).dispatcher("pinned", pinned).start().unwrap();
     for dispatcher in ["default", "pinned"] {

@@ -51,12 +51,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_refused() {
+    fn an_argument_that_is_not_a_number_is_refused() {
         assert!(matches!(parse("fanin many"), Err(WorkloadFailure::Number(_))));
     }
 
     #[test]
-    fn a_workload_is_needed_and_a_fourth_word_is_too_much() {
+    fn a_workload_is_required_and_a_fourth_argument_is_refused() {
         assert!(matches!(parse(""), Err(WorkloadFailure::Usage)));
         assert!(matches!(parse("fanin 1 2 3"), Err(WorkloadFailure::Usage)));
     }

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_is_turned_away_hears_when_to_come_back() {
+    fn a_client_that_is_turned_away_gets_a_retry_after() {
         let after = |seconds: &str| Some(seconds.to_owned());
         assert_eq!(answer(Failure::Saturated), (503, after("1")));
         let too_many = |millis| answer(Failure::TooMany(Duration::from_millis(millis)));

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_is_all_that_comes_up_to_the_limit() {
+    async fn a_body_is_accepted_up_to_the_limit() {
         let none = HeaderMap::new();
         let said = [b"ca", b"t!"].map(|bytes| Frame::data(Bytes::from_static(bytes)));
         let trailers = Frame::trailers(declared(9));
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_a_body_that_is_too_long_only_so_much_is_read() {
+    async fn the_read_of_a_body_that_is_too_long_is_bounded() {
         let mut headers = declared(MEGABYTE + 1);
         // The declared length alone is too long; the body that arrives may even be short.
         let (text, pieces) = read(&headers, [piece(1), piece(1)], End::Whole).await;
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_breaks_off_or_is_too_slow_is_an_error_that_says_so() {
+    async fn an_aborted_or_slow_body_is_an_error_that_says_so() {
         let none = HeaderMap::new();
         let (text, _) = read(&none, [piece(1)], End::Broken).await;
         assert!(matches!(&text, Err(Failure::Broken(why)) if why.contains("cut off")), "{text:?}");

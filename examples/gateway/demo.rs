@@ -203,7 +203,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_rate_is_what_came_in_a_second_and_no_time_is_no_error() {
+    fn a_rate_is_per_second_and_a_zero_duration_is_no_error() {
         assert_eq!(per_second(10, Duration::from_millis(500)), 20);
         assert_eq!(per_second(3, Duration::from_secs(2)), 1);
         assert_eq!(per_second(1, Duration::ZERO), 1_000_000);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_demonstration_is_judged_by_its_books() {
+    fn a_demonstration_passes_only_if_its_counts_agree() {
         let well = Answers { counted: 6, crashed: 1, refused: 2, ..Answers::default() };
         assert_eq!(faults(&well, &health(1, 10)), Vec::<String>::new());
         let count = |answers: &Answers, health: &Value| faults(answers, health).len();

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_demo_takes_a_free_port_unless_told_otherwise() {
+    fn a_demo_takes_a_free_port_unless_one_is_given() {
         let listen = |args: &[&str]| match parse(Parser::from_args(args)) {
             Ok(Asked::Run(options)) => options.listen.port(),
             other => panic!("{other:?}"),

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_vocabulary_stays_bounded_and_keeps_what_is_frequent() {
+    fn an_endless_vocabulary_stays_bounded_and_keeps_frequent_words() {
         let mut frequent = Frequent::default();
         let mut words = 0_u64;
         for n in 0..200_000_u32 {
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_without_end_is_not_kept() {
+    fn an_overlong_word_is_not_kept() {
         let mut frequent = Frequent::default();
         frequent.add("x".repeat(1 << 20).into(), 1);
         assert_eq!(frequent.len(), 0);

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_client_beyond_the_rate_is_told_when_the_next_job_is_taken() {
+    async fn a_job_beyond_the_rate_is_refused_with_the_time_of_the_next() {
         // One job in a second, and a burst of one.
         let gateway = gateway(&["--rate", "1"]).await;
         let count = || gateway.count("the cat".to_owned(), Duration::ZERO);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_full_pool_is_saturated_and_not_beyond_its_rate() {
+    async fn a_full_pool_reports_saturation_and_not_its_rate() {
         let flags = ["--workers", "1", "--mailbox", "1", "--rate", "1000000", "--timeout", "60000"];
         let gateway = gateway(&flags).await;
         let mut jobs = JoinSet::new();

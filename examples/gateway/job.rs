@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_goes_withdraws_its_job() {
+    fn a_dropped_client_withdraws_its_job() {
         let ticket = Arc::new(Ticket::default());
         drop(Client(Arc::clone(&ticket)));
         assert!(!ticket.start());

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_stop_lets_what_is_under_way_be_answered_and_the_next_listener_has_the_port() {
+    async fn a_stop_answers_requests_under_way_and_the_next_listener_gets_the_port() {
         let node = Node::builder("listener").tokio(tokio::runtime::Handle::current()).start();
         let node = node.expect("a node");
         let (begun, begins) = oneshot::channel();

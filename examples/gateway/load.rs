@@ -313,7 +313,7 @@ mod tests {
     use std::net::{Shutdown, TcpListener};
 
     #[test]
-    fn each_answer_counts_as_what_it_is() {
+    fn each_answer_is_counted_by_its_status() {
         let mut answers = Answers::default();
         for status in [200, 500, 503, 503, 429, 429, 429, 504, 404] {
             answers.count(status, CRASHES_ITS_WORKER);
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_accepted_and_not_answered_is_lost_and_what_was_not_accepted_is_closed() {
+    async fn unanswered_requests_are_lost_if_accepted_and_closed_if_not() {
         let fine = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
         let cut = "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{}";
         let answers = vec![fine, fine, "", cut];

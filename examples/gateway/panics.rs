@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn so_many_panics_of_a_second_have_a_line_and_the_others_are_counted() {
+    fn panics_beyond_the_lines_of_a_second_are_only_counted() {
         let began = Instant::now();
         let at = |millis| began + Duration::from_millis(millis);
         let mut second = Second { began, panics: 0 };

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn each_request_has_the_answer_that_it_is_due() {
+    async fn each_request_gets_the_right_answer() {
         let flags = ["--listen", "127.0.0.1:0", "--workers", "2", "--timeout", "60000"];
         let Ok(Asked::Run(options)) = parse(Parser::from_args(flags)) else { panic!("flags") };
         let node = Node::builder("gateway").tokio(tokio::runtime::Handle::current()).start();

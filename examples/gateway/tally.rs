@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_counted_whatever_their_case_and_what_is_around_them() {
+    fn words_are_counted_regardless_of_case_and_punctuation() {
         let tally = Tally::of("The cat, the -hat- and \"THE\" cat's crash-me!");
         assert_eq!(tally.words(), 8);
         assert_eq!(tally.distinct(), 6);

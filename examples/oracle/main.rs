@@ -118,7 +118,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn every_scenario_comes_out_as_otp_did_it() {
+    fn every_scenario_matches_the_recording_of_otp() {
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| {}));
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle");

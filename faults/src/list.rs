@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_says_where_and_why() {
+    fn an_invalid_list_is_reported_with_line_and_reason() {
         for (text, line, what) in [
             ("@ a | b\n", 1, "is not \"name"),
             ("@ a | b | cat\n-a\n+b\n", 1, "nobody is called \"cat\""),

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_counted_from_one_and_in_characters() {
+    fn a_position_counts_characters_from_one() {
         assert_eq!(offset("ab\nöd\n", 1, 1), Some(0));
         assert_eq!(offset("ab\nöd\n", 2, 2), Some(5));
         assert_eq!(offset("ab\n", 0, 1), None);

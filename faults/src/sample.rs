@@ -39,14 +39,14 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_draws_the_same_and_another_draws_others() {
+    fn the_same_seed_draws_the_same_and_another_seed_others() {
         assert_eq!(names("day 1").len(), 20);
         assert_eq!(names("day 1"), names("day 1"));
         assert_ne!(names("day 1"), names("day 2"));
     }
 
     #[test]
-    fn no_sample_is_larger_than_what_there_is() {
+    fn a_sample_is_not_larger_than_the_list() {
         assert_eq!(draw(faults(3), 20, "day").len(), 3);
         assert_eq!(draw(faults(3), 0, "day").len(), 0);
     }

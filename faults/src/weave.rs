@@ -214,13 +214,13 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_at_the_end_of_a_body_does_not_hide_what_follows() {
+    fn a_comment_at_the_end_of_a_body_does_not_hide_the_next_token() {
         let woven = weave(SOURCE, &[(1, with("c(); // c\n    ", "d(); // d"))], "on");
         assert!(syn::parse_file(&woven.text).is_ok(), "{}", woven.text);
     }
 
     #[test]
-    fn what_is_in_no_body_that_can_be_one_of_two_is_left_alone() {
+    fn changes_outside_switchable_bodies_are_built_alone() {
         for (old, new, why) in [
             ("N: u32 = 1", "N: u32 = 2", "more than bodies"),
             ("z()", "y()", "impl Trait"),

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn m7_a_dead_letter_prints_what_it_was_for_whom_from_whom_and_why() {
+    fn m7_a_dead_letter_prints_its_type_receiver_sender_and_cause() {
         let (to, from) = (Pid::local(7, 1), Pid::local(8, 1));
         let letter = DeadLetter::new(to, Some(from), "Order", DeadLetterCause::NoProcess);
         assert_eq!(letter.to_string(), "Order to <0.7.0> from <0.8.0>: no such process");

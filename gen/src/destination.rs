@@ -56,7 +56,7 @@ mod tests {
     use crate::Ref;
 
     #[test]
-    fn m7_whatever_names_a_process_is_a_destination() {
+    fn m7_a_pid_a_name_and_an_alias_convert_into_a_destination() {
         let (name, alias) = (Name::new("stock").unwrap(), Alias::new(Ref::new(3)));
         for (to, expected, printed) in [
             (Destination::from(Pid::local(7, 1)), Destination::Pid(Pid::local(7, 1)), "<0.7.0>"),

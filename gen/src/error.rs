@@ -565,7 +565,7 @@ mod tests {
     }
 
     #[test]
-    fn m7_a_message_that_was_not_accepted_comes_back_out_of_every_error() {
+    fn m7_every_send_error_returns_its_message() {
         for (error, said, called) in send_errors() {
             assert_eq!((error.to_string().as_str(), format!("{error:?}").as_str()), (said, called));
             assert_eq!(error.is_full(), called == "Full(..)", "{called}");
@@ -622,7 +622,7 @@ mod tests {
     }
 
     #[test]
-    fn c2_a_call_that_failed_says_why_and_whether_it_can_be_made_again() {
+    fn c2_a_call_error_states_the_cause_and_whether_a_retry_is_safe() {
         for (error, said, was_begun) in call_errors() {
             assert_eq!(error.to_string(), said);
             assert_eq!(error.was_begun(), was_begun, "{error}");
@@ -635,7 +635,7 @@ mod tests {
     }
 
     #[test]
-    fn b1_what_was_not_done_says_why_and_names_the_value() {
+    fn b1_each_error_names_the_cause_and_the_value() {
         let panic = Reason::Panic(Arc::new(Panic::new("boom".into(), Some("a.rs:1:2".into()))));
         let name = || Name::new("stock").unwrap();
         let (by, text) = (Pid::local(7, 1), String::from);

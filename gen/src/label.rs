@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn x3_a_label_is_short_whatever_type_it_is_of() {
+    fn x3_a_label_omits_the_modules_of_any_type() {
         for (path, short) in [
             ("Worker", "Worker"),
             ("shop::stock::Worker", "Worker"),

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn x4_whatever_becomes_of_a_process_says_which() {
+    fn x4_every_lifecycle_event_has_its_pid() {
         let (pid, other) = (Pid::local(7, 1), Pid::local(8, 1));
         let behavior = Label::of_type("Worker");
         for event in [

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn l6_a_target_prints_what_was_monitored_and_knows_whose_it_was() {
+    fn l6_a_target_prints_its_name_and_has_its_pid() {
         let pid = Pid::local(7, 1);
         let name = || Name::new("stock").unwrap();
         let alias = Alias::new(Ref::new(3));

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn n1_what_no_pid_prints_does_not_parse() {
+    fn n1_a_text_that_no_pid_prints_does_not_parse() {
         for text in [
             "",
             "<>",
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn n1_pids_are_compared_by_node_and_number_and_told_apart_by_creation() {
+    fn n1_pids_compare_by_node_and_number_and_differ_by_creation() {
         let far: Pid = "<3.17.0>".parse().unwrap();
         let (ours, stranger, parsed) = (Pid::local(17, 1), Pid::local(17, 2), Pid::local(17, 0));
         assert_eq!((ours, ours), (stranger, parsed));

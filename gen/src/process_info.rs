@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn x3_states_classes_and_roots_print_what_they_are_called() {
+    fn x3_states_classes_and_roots_print_their_names() {
         use ProcessState::{Idle, Init, Running, Scheduled, Suspended, Terminated, Waiting};
         let states = [Init, Idle, Scheduled, Running, Waiting, Suspended, Terminated];
         let printed = states.map(|state| state.to_string());

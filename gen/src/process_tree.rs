@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn x4_a_printed_tree_says_who_each_is_and_below_which_root() {
+    fn x4_a_printed_tree_shows_each_process_and_its_root() {
         let mut service = tree(1, vec![tree(2, vec![])]);
         service.process.root = Root::System;
         service.process.name = Some(crate::Name::new("logs").unwrap());

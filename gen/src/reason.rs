@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn d8_a_reason_prints_what_it_is_and_is_equal_to_those_that_say_the_same() {
+    fn d8_a_reason_prints_its_variant_and_equals_reasons_with_the_same_text() {
         let panic = |text: &str, place: Option<&str>| {
             Reason::Panic(Arc::new(Panic::new(text.into(), place.map(Into::into))))
         };
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn d8_the_error_of_a_reason_comes_back_out_of_it_and_of_a_shutdown() {
+    fn d8_the_error_of_a_reason_or_shutdown_can_be_downcast() {
         let error = || "x".parse::<u8>().unwrap_err();
         for reason in [Reason::from(error()), Reason::error(error()), Reason::shutdown(error())] {
             assert_eq!(reason.downcast_ref(), Some(&error()));

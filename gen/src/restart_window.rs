@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn s5_looking_for_room_counts_nothing() {
+    fn s5_checking_the_window_counts_nothing() {
         let mut window = RestartWindow::new(1, Duration::from_secs(5));
         assert!(window.has_room(seconds(1)) && window.has_room(seconds(1)));
         assert!(window.record(seconds(1)));
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn s5_one_that_was_too_many_counts_like_the_others() {
+    fn s5_a_refused_restart_counts_like_the_others() {
         let mut window = RestartWindow::new(1, Duration::from_secs(5));
         assert_eq!(window.period(), Duration::from_secs(5));
         assert!(window.record(seconds(1)));

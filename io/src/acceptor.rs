@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn i9_an_acceptor_has_at_most_so_many_workers() {
+    fn i9_the_number_of_workers_of_an_acceptor_is_bounded() {
         let acceptor = || Acceptor::new(([127, 0, 0, 1], 0).into(), || Nothing);
         let (most, option) = (65_536, "workers");
         assert_eq!(acceptor().workers(most).check(), Ok(()));

@@ -81,7 +81,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_subscriber_that_panics_leaves_nothing_undone() {
+    fn a_panicking_subscriber_does_not_skip_any_work() {
         let events = logged(|| {
             log(|| tracing::error!(target: "krarup", "once"));
             log(|| tracing::warn!(target: "krarup", "twice"));

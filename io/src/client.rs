@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn i1_a_client_that_is_connected_to_itself_is_refused() {
+    fn i1_a_client_connected_to_itself_is_refused() {
         let sim = Simulation::new(1);
         let (told, tells) = channel();
         let process = behavior_fn(move |mut ctx: Context<()>| async move {
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn i9_a_client_has_the_default_limits_unless_told_otherwise() {
+    fn i9_a_client_has_the_default_limits_unless_options_are_given() {
         let client = || Client::new(([127, 0, 0, 1], 9).into(), Nothing);
         assert_eq!(client().options, ConnectionOptions::default());
         let options = ConnectionOptions::new().write_limit(7);

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn i1_the_reason_of_a_connection_is_that_of_the_table() {
+    fn i1_each_cause_of_closing_has_the_reason_in_the_table() {
         let why = Reason::error("why");
         for is_client in [false, true] {
             for closed in [Closed::Local, Closed::Aborted] {
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn i1_errors_say_what_was_asked_and_why_not() {
+    fn i1_errors_name_the_request_and_the_cause() {
         for (closed, says) in lost() {
             assert_eq!(closed.to_string(), says);
         }

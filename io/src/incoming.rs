@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn i5_the_time_of_a_frame_stands_while_nothing_is_read() {
+    fn i5_the_frame_timeout_is_suspended_while_reading_is_paused() {
         let at = |millis| Timestamp::default() + Duration::from_millis(millis);
         let mut incoming = Incoming::new(at(0));
         // Between two frames no time is granted.

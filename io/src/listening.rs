@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn i6_after_a_success_an_acceptor_waits_as_little_as_at_first() {
+    fn i6_a_success_resets_the_back_off_of_an_acceptor() {
         let waits = simulated(|mut ctx| async move {
             let (listener, local, stream) = sockets();
             let mut server = server(&mut ctx, (listener, local), None).await?;
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn i6_a_connection_that_is_refused_was_accepted_by_the_system_all_the_same() {
+    fn i6_a_refused_connection_was_accepted_by_the_system_first() {
         let waits = simulated(|mut ctx| async move {
             let (listener, local, stream) = sockets();
             let mut server = server(&mut ctx, (listener, local), Some(1)).await?;
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn i6_a_connection_that_was_broken_off_before_is_counted_and_not_waited_for() {
+    fn i6_a_connection_aborted_before_accept_is_counted_and_causes_no_back_off() {
         let (waits, errors) = simulated(|mut ctx| async move {
             let (listener, local, _stream) = sockets();
             let mut server = server(&mut ctx, (listener, local), None).await?;
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn i6_of_many_refusals_one_behind_the_other_the_first_is_logged() {
+    fn i6_only_the_first_of_consecutive_refusals_is_logged() {
         let events = logged(|| {
             simulated(|mut ctx| async move {
                 let (listener, local, stream) = sockets();
@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn i6_nothing_is_accepted_before_the_wait_is_over() {
+    fn i6_nothing_is_accepted_during_the_back_off() {
         simulated(|mut ctx| async move {
             let (listener, local, _stream) = sockets();
             let mut server = server(&mut ctx, (listener, local), None).await?;
@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn i1_a_connection_that_no_worker_takes_is_dropped_in_the_end() {
+    fn i1_a_connection_that_no_worker_accepts_is_dropped_after_the_retries() {
         let took = simulated(|mut ctx| async move {
             let (listener, local, stream) = sockets();
             let mut server = server(&mut ctx, (listener, local), None).await?;
@@ -528,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn i1_a_connection_that_cannot_be_made_is_dropped_at_once() {
+    fn i1_a_connection_that_cannot_be_spawned_is_dropped_at_once() {
         let dropped = logged(|| {
             let took = simulated(|mut ctx| async move {
                 let (listener, local, stream) = sockets();
@@ -548,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn i2_an_acceptor_whose_socket_is_told_of_no_more_ends() {
+    fn i2_an_acceptor_ends_when_its_socket_gets_no_more_readiness_events() {
         let reason = simulated(|mut ctx| async move {
             let listener = TcpListener::bind(([127, 0, 0, 1], 0).into())?;
             let local = listener.local_addr()?;
@@ -560,7 +560,7 @@ mod tests {
     }
 
     #[test]
-    fn i7_an_acceptor_ends_with_its_pool_however_orderly_that_ends() {
+    fn i7_an_acceptor_ends_with_its_pool_even_if_that_ends_normally() {
         let reason = simulated(|mut ctx| async move {
             ctx.trap_exits(true);
             let listener = TcpListener::bind(([127, 0, 0, 1], 0).into())?;
@@ -574,7 +574,7 @@ mod tests {
     }
 
     #[test]
-    fn i6_what_an_acceptor_is_asked_comes_before_the_next_connection() {
+    fn i6_requests_to_an_acceptor_are_handled_before_the_next_connection() {
         simulated(|mut ctx| async move {
             let (listener, local, _stream) = sockets();
             let mut server = server(&mut ctx, (listener, local), None).await?;

@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn i9_each_option_is_set_alone_and_can_be_taken_back() {
+    fn i9_each_option_is_set_independently_and_can_be_reset() {
         let time = Duration::from_secs(7);
         let new = ConnectionOptions::new;
         assert_eq!(new(), ConnectionOptions::default());
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn i9_a_keepalive_is_from_one_second_to_the_most_that_systems_take() {
+    fn i9_a_keepalive_is_from_one_second_to_the_system_maximum() {
         let check = |millis| {
             ConnectionOptions::new().keepalive(Duration::from_millis(millis)).check().is_ok()
         };
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn i9_an_error_says_which_option_it_is_and_what_it_may_be() {
+    fn i9_an_error_names_the_option_and_its_range() {
         for (error, says) in [
             (OptionsError::Zero("limit"), "limit is 0: it must be at least 1"),
             (

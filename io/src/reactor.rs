@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn i2_when_the_thread_of_the_sockets_fails_each_socket_says_so_and_the_next_has_another() {
+    fn i2_a_failed_socket_thread_fails_each_socket_and_the_next_socket_gets_a_new_thread() {
         let reactor = Reactor::start().unwrap();
         let socket = Socket::on(Arc::clone(&reactor), open()).unwrap();
         let (sender, woken) = channel();
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn i2_when_the_thread_of_the_sockets_fails_a_waker_that_panics_silences_no_other() {
+    fn i2_a_panicking_waker_does_not_stop_the_wake_ups_of_a_failed_socket_thread() {
         const SOCKETS: usize = 8;
         let reactor = Reactor::start().unwrap();
         let sockets: Vec<_> =
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn i7_the_table_of_sockets_is_empty_when_they_are_closed() {
+    fn i7_the_socket_table_is_empty_after_all_sockets_are_closed() {
         let reactor = Reactor::start().unwrap();
         let there = || reactor.sources.lock().as_ref().unwrap().all().count();
         let sockets: Vec<_> =
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn i2_a_waker_that_panics_keeps_nobody_else_from_being_woken() {
+    fn i2_a_panicking_waker_does_not_stop_the_other_wake_ups() {
         let reactor = Reactor::start().unwrap();
         let [first, second] = [(); 2].map(|()| Socket::on(Arc::clone(&reactor), open()).unwrap());
         let (sender, woken) = channel();

@@ -184,14 +184,14 @@ mod tests {
     }
 
     #[test]
-    fn i2_no_order_of_what_comes_and_what_is_tried_loses_a_wake_up() {
+    fn i2_no_interleaving_of_readiness_and_attempts_loses_a_wake_up() {
         for order in 0..1 << STEPS {
             assert_eq!(unread(order), 0, "in the order {order:#b}");
         }
     }
 
     #[test]
-    fn i2_what_is_told_of_one_side_wakes_nobody_at_the_other() {
+    fn i2_readiness_of_one_direction_does_not_wake_the_other() {
         let readiness = Readiness::new();
         let cx = Context::from_waker(Waker::noop());
         let tick = readiness.tick(Direction::Read).unwrap();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn i2_a_waker_that_gives_way_to_another_is_dropped_under_no_lock() {
+    fn i2_a_replaced_waker_is_dropped_outside_the_lock() {
         let readiness = Arc::new(Readiness::new());
         readiness.exhausted(Direction::Read, readiness.tick(Direction::Read).unwrap());
         let locked = Arc::new(AtomicBool::new(true));

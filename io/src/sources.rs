@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn i2_a_token_is_never_that_of_another_open_socket_nor_of_the_thread() {
+    fn i2_tokens_of_open_sockets_are_distinct_and_differ_from_the_threads_own() {
         let mut sources = Sources::new();
         let readiness = || Arc::new(Readiness::new());
         let early: Vec<_> = (0..3)

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn i6_whoever_waits_for_a_place_is_woken_by_each_that_is_free() {
+    fn i6_an_acceptor_that_waits_for_a_slot_is_woken_by_each_free_slot() {
         let tally = ConnectionTally::<()>::new();
         let mut places: Vec<_> = (0..3).map(|_| tally.take()).collect();
         assert_eq!(tally.open(), 3);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn i6_a_waker_that_panics_is_no_matter_of_the_connection_that_ends() {
+    fn i6_a_panicking_waker_does_not_affect_the_ending_connection() {
         let tally = ConnectionTally::<()>::new();
         let place = tally.take();
         let (bell, waker) = bell(true);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn i6_a_place_shows_its_connection_while_it_is_taken_and_not_after() {
+    fn i6_a_slot_shows_its_connection_only_while_it_is_taken() {
         let sim = Simulation::new(1);
         let process = sim.spawn(|| behavior_fn(|_: Process<()>| std::future::pending())).start();
         let connection = process.unwrap();

@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn i5_whatever_went_last_either_way_begins_the_idle_time_anew() {
+    fn i5_traffic_in_either_direction_restarts_the_idle_timeout() {
         let options = options().idle_timeout(LIMIT);
         for (read, wrote) in [(3, 1), (1, 3)] {
             let times = Times { read: at(read), wrote: at(wrote), ..Times::default() };
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn i5_only_who_has_bytes_waiting_can_stall() {
+    fn i5_only_a_connection_with_waiting_bytes_can_stall() {
         let options = options().stall_timeout(LIMIT);
         let times = Times { read: at(9), wrote: at(1), ..Times::default() };
         assert_eq!(times.first(&options), None);
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn i5_a_frame_has_its_time_from_its_first_byte_and_none_in_a_pause() {
+    fn i5_the_frame_timeout_runs_from_the_first_byte_and_not_in_a_pause() {
         let options = options().frame_timeout(LIMIT);
         let times = Times { read: at(8), ..Times::default() };
         assert_eq!(times.first(&options), None);
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn i5_of_several_times_the_first_one_counts() {
+    fn i5_the_earliest_of_several_timeouts_fires() {
         let minute = Duration::from_mins(1);
         let times = Times { waiting: 1, began: Some(at(1)), ..Times::default() };
         let all = options().idle_timeout(minute).stall_timeout(minute).frame_timeout(minute);

@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn i8_datagrams_wait_in_order_as_many_as_may_and_the_refused_are_told_once() {
+    fn i8_datagrams_queue_in_order_up_to_the_limit_and_refusal_gives_one_drained() {
         let noted = Noted::new();
         assert_eq!(noted.tell("room"), ["drained"]);
         assert_eq!(noted.got(), "123");
@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn i8_a_datagram_that_is_lost_while_it_waits_is_counted_and_holds_up_no_other() {
+    fn i8_a_datagram_lost_in_the_queue_is_counted_and_delays_no_other() {
         let noted = Noted::new();
         assert_eq!(noted.tell("lose"), [""; 0]);
         assert_eq!(noted.got(), "12");
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn i8_a_socket_that_stops_sends_before_what_waits_and_one_that_fails_waits_for_nothing() {
+    fn i8_a_stopping_socket_sends_its_queue_first_and_a_failing_one_does_not() {
         for (what, note, got) in [
             ("stop", "closed: normal, 0 wait", "123"),
             ("shut down", "closed: shutdown, 0 wait", "123"),
@@ -491,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn i8_a_flood_of_datagrams_or_of_messages_hides_neither_the_other_nor_that_there_is_room() {
+    fn i8_a_flood_of_datagrams_or_messages_starves_neither_the_other_nor_drained() {
         const FLOOD: usize = 100;
         let noted = Noted::new();
         assert_eq!(noted.tell("pause"), [""; 0]);

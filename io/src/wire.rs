@@ -191,7 +191,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn i5_what_the_system_is_to_do_by_itself_is_set() {
+    fn i5_the_socket_options_for_the_system_are_set() {
         let listener = std::net::TcpListener::bind(any_port()).unwrap();
         let stream = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         stream.set_nonblocking(true).unwrap();
@@ -222,7 +222,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn i1_who_is_connected_to_itself_is_not_connected() {
+    fn i1_a_connection_to_itself_is_refused() {
         let wire = to_itself();
         let Poll::Ready(Ok(peer)) = wire.poll_connected(&Context::from_waker(Waker::noop())) else {
             panic!("not connected")
@@ -233,7 +233,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn i2_who_was_refused_is_told_once_and_not_of_a_broken_connection() {
+    fn i2_a_refused_send_is_followed_by_one_drained_and_none_after_a_failure() {
         let mut outgoing = OutgoingBytes {
             refused: true,
             failure: Some(Closed::Local),
@@ -246,7 +246,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn i5_bytes_stand_still_from_when_they_were_last_seen_to_move() {
+    fn i5_the_stall_time_runs_from_the_last_observed_progress() {
         let at = |seconds| Timestamp::ZERO + Duration::from_secs(seconds);
         let mut outgoing = OutgoingBytes { moved: true, ..OutgoingBytes::default() };
         assert_eq!(outgoing.still_since(|| at(3)), at(3));

@@ -62,7 +62,7 @@ fn nobody_answers() -> (SocketAddr, Vec<socket2::Socket>) {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn i5_a_server_that_does_not_answer_is_given_up_in_time() {
+fn i5_connecting_to_a_silent_server_times_out() {
     let node = Node::start("patient@localhost").unwrap();
     let (address, _keep) = nobody_answers();
     let options = ConnectionOptions::new().connect_timeout(SOON);
@@ -78,7 +78,7 @@ fn i5_a_server_that_does_not_answer_is_given_up_in_time() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn i7_a_client_that_is_not_connected_yet_ends_when_it_is_to() {
+fn i7_a_client_that_is_still_connecting_can_be_stopped() {
     let (address, _keep) = nobody_answers();
     let options = ConnectionOptions::new().connect_timeout(Duration::from_hours(1));
     let node = Node::start("leaving@localhost").unwrap();
@@ -96,7 +96,7 @@ fn i7_a_client_that_is_not_connected_yet_ends_when_it_is_to() {
 }
 
 #[test]
-fn i1_a_server_that_breaks_off_at_once_is_a_typed_reason_however_early_it_is() {
+fn i1_a_server_that_resets_at_once_gives_a_typed_reason() {
     let node = Node::start("unlucky@localhost").unwrap();
     let listener = TcpListener::bind(any_port()).unwrap();
     let address = listener.local_addr().unwrap();
@@ -141,7 +141,7 @@ impl Protocol for Stillborn {
 }
 
 #[test]
-fn i1_a_connection_whose_beginning_fails_is_closed() {
+fn i1_a_connection_whose_connected_callback_fails_is_closed() {
     let node = Node::start("stillborn@localhost").unwrap();
     let listener = TcpListener::bind(any_port()).unwrap();
     let address = listener.local_addr().unwrap();
@@ -161,7 +161,7 @@ fn i1_a_connection_whose_beginning_fails_is_closed() {
 }
 
 #[test]
-fn i1_an_address_that_nobody_can_have_is_an_error_that_names_it() {
+fn i1_an_impossible_address_is_an_error_that_names_it() {
     let node = Node::start("nowhere@localhost").unwrap();
     // An address reserved for documentation (RFC 5737), and a port that is not a port.
     let not_ours: SocketAddr = ([192, 0, 2, 1], 1).into();
@@ -181,7 +181,7 @@ fn i1_an_address_that_nobody_can_have_is_an_error_that_names_it() {
 }
 
 #[test]
-fn i7_when_a_client_is_gone_its_socket_is_closed_however_it_went() {
+fn i7_the_socket_of_a_client_is_closed_however_the_client_ended() {
     let node = Node::start("gone@localhost").unwrap();
     let listener = TcpListener::bind(any_port()).unwrap();
     let address = listener.local_addr().unwrap();
@@ -213,7 +213,7 @@ fn i7_when_a_client_is_gone_its_socket_is_closed_however_it_went() {
 }
 
 #[test]
-fn i1_a_client_knows_both_sides_and_is_asked_to_close_when_it_is_to_stop() {
+fn i1_a_client_knows_both_addresses_and_closes_on_a_stop() {
     let node = Node::start("polite@localhost").unwrap();
     let listener = TcpListener::bind(any_port()).unwrap();
     let address = listener.local_addr().unwrap();
@@ -261,7 +261,7 @@ impl Protocol for Pouring {
 }
 
 #[test]
-fn i1_what_breaks_a_connection_in_its_beginning_is_why_it_is_closed() {
+fn i1_a_failure_during_the_connected_callback_is_the_reason_of_the_close() {
     let node = Node::start("early@localhost").unwrap();
     let listener = TcpListener::bind(any_port()).unwrap();
     let address = listener.local_addr().unwrap();
@@ -277,7 +277,7 @@ fn i1_what_breaks_a_connection_in_its_beginning_is_why_it_is_closed() {
 }
 
 #[test]
-fn i5_a_client_has_the_limits_that_it_is_given() {
+fn i5_a_client_uses_the_limits_in_its_options() {
     let node = Node::start("limited@localhost").unwrap();
     let listener = TcpListener::bind(any_port()).unwrap();
     let address = listener.local_addr().unwrap();

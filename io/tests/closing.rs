@@ -37,7 +37,7 @@ fn i4_the_peer_closes_first() {
 }
 
 #[test]
-fn i4_this_side_closes_first_and_all_it_sent_arrives() {
+fn i4_everything_sent_before_a_local_close_arrives() {
     let served = Served::new();
     let (mut peer, connection) = served.connect();
     let end = connection.monitor();
@@ -60,7 +60,7 @@ fn i4_this_side_closes_first_and_all_it_sent_arrives() {
 }
 
 #[test]
-fn i4_what_was_sent_last_arrives_though_the_peer_has_sent_what_nobody_read() {
+fn i4_the_last_bytes_arrive_even_if_bytes_of_the_peer_are_unread() {
     let served = Served::new();
     let (mut peer, connection) = served.connect();
     act(&connection, |channel| {
@@ -84,7 +84,7 @@ fn i4_what_was_sent_last_arrives_though_the_peer_has_sent_what_nobody_read() {
 }
 
 #[test]
-fn i4_a_peer_that_has_closed_its_half_is_served_to_the_end() {
+fn i4_a_half_closed_peer_is_served_to_the_end() {
     let served = Served::half_open();
     let (mut peer, connection) = served.connect();
     peer.say("nothing");
@@ -105,7 +105,7 @@ fn i4_a_peer_that_has_closed_its_half_is_served_to_the_end() {
 }
 
 #[test]
-fn i4_a_reset_is_no_crash() {
+fn i4_a_reset_is_not_a_crash() {
     let served = Served::new();
     let (peer, connection) = served.connect();
     let end = connection.monitor();
@@ -120,7 +120,7 @@ fn i4_a_reset_is_no_crash() {
 }
 
 #[test]
-fn i4_a_connection_that_is_broken_off_is_reset() {
+fn i4_an_aborted_connection_is_reset() {
     let served = Served::new();
     let (mut peer, connection) = served.connect();
     let end = connection.monitor();
@@ -158,7 +158,7 @@ fn i4_a_connection_is_stopped_like_any_process() {
 }
 
 #[test]
-fn i4_a_stop_behind_the_end_of_the_peer_is_why_a_connection_is_closed() {
+fn i4_a_stop_after_the_end_of_the_peer_is_the_reason_of_the_close() {
     let served = Served::half_open();
     let (mut peer, connection) = served.connect();
     peer.stream().shutdown(Shutdown::Write).unwrap();
@@ -188,7 +188,7 @@ impl Protocol for Plain {
 }
 
 #[test]
-fn i4_a_protocol_closes_by_default_with_its_peer_and_when_it_is_to_stop() {
+fn i4_by_default_a_protocol_closes_with_its_peer_and_on_a_stop() {
     let node = Node::start("plain@localhost").unwrap();
     let (sender, closed) = channel();
     let plain = move || Plain(sender.clone());
@@ -211,7 +211,7 @@ fn i4_a_protocol_closes_by_default_with_its_peer_and_when_it_is_to_stop() {
 }
 
 #[test]
-fn i4_a_line_that_is_broken_off_is_not_taken_for_one() {
+fn i4_an_unfinished_line_is_not_delivered() {
     let served = Served::new();
     let (peer, _) = served.connect();
     peer.stream().try_clone().unwrap().write_all(b"one\ndelete 12").unwrap();
@@ -224,7 +224,7 @@ fn i4_a_line_that_is_broken_off_is_not_taken_for_one() {
 }
 
 #[test]
-fn i4_a_peer_that_does_not_close_its_side_is_not_waited_for_longer_than_told() {
+fn i4_waiting_for_the_peer_to_close_is_limited_by_the_linger_time() {
     let options = ConnectionOptions::new().linger(Duration::ZERO);
     let served = Served::with(options, |acceptor| acceptor);
     let (mut peer, _) = served.connect();
@@ -236,7 +236,7 @@ fn i4_a_peer_that_does_not_close_its_side_is_not_waited_for_longer_than_told() {
 }
 
 #[test]
-fn i4_what_the_peer_does_not_take_is_not_waited_for_longer_than_told() {
+fn i4_flushing_to_a_peer_that_does_not_read_is_limited_by_the_close_timeout() {
     const SOON: Duration = Duration::from_millis(40);
     // More than both systems buffer.
     let options = ConnectionOptions::new().write_limit(64 << 20).stall_timeout(None);
@@ -261,7 +261,7 @@ fn i4_what_the_peer_does_not_take_is_not_waited_for_longer_than_told() {
 }
 
 #[test]
-fn i4_closing_twice_is_closing_and_what_is_sent_after_it_is_refused() {
+fn i4_closing_twice_is_harmless_and_a_send_after_close_is_refused() {
     let served = Served::new();
     let (mut peer, connection) = served.connect();
     let (sender, refused) = std::sync::mpsc::channel();
@@ -291,7 +291,7 @@ fn i4_closing_twice_is_closing_and_what_is_sent_after_it_is_refused() {
 }
 
 #[test]
-fn i4_of_many_that_end_in_every_way_each_says_so_once() {
+fn i4_each_of_many_connections_reports_its_end_exactly_once() {
     let options = ConnectionOptions::new().linger(Duration::ZERO);
     let served = Served::with(options, |acceptor| acceptor);
     let mut expected = 0;
@@ -340,7 +340,7 @@ fn i4_a_protocol_that_stops_its_process_closes_in_order() {
 }
 
 #[test]
-fn i4_a_connection_that_is_finished_handles_what_came_before_and_is_asked_to_close() {
+fn i4_a_finish_handles_earlier_messages_and_then_asks_the_protocol_to_close() {
     let served = Served::new();
     let (mut peer, connection) = served.connect();
     let end = connection.monitor();
@@ -357,7 +357,7 @@ fn i4_a_connection_that_is_finished_handles_what_came_before_and_is_asked_to_clo
 }
 
 #[test]
-fn i4_what_breaks_a_connection_while_it_sends_is_why_it_is_closed() {
+fn i4_a_failure_while_sending_is_the_reason_of_the_close() {
     let served = Served::new();
     for why in ["", "something else"] {
         let (mut peer, connection) = served.connect();
@@ -382,7 +382,7 @@ fn i4_what_breaks_a_connection_while_it_sends_is_why_it_is_closed() {
 }
 
 #[test]
-fn i4_a_connection_that_reads_nothing_sees_that_it_is_broken_when_it_writes() {
+fn i4_a_connection_that_does_not_read_notices_a_failure_when_it_writes() {
     let served = Served::new();
     let (mut peer, connection) = served.connect();
     act(&connection, |channel| {
@@ -398,7 +398,7 @@ fn i4_a_connection_that_reads_nothing_sees_that_it_is_broken_when_it_writes() {
 }
 
 #[test]
-fn i4_what_cannot_be_written_any_more_while_a_connection_closes_is_why_it_is_closed() {
+fn i4_a_write_failure_during_closing_is_the_reason_of_the_close() {
     let options = ConnectionOptions::new().write_limit(64 << 20).stall_timeout(None);
     let served = Served::with(options, |acceptor| acceptor);
     let (peer, connection) = served.connect();
@@ -441,7 +441,7 @@ impl Protocol for Rude {
 }
 
 #[test]
-fn i4_a_protocol_that_fails_at_the_end_is_closed_and_ends_with_that() {
+fn i4_a_protocol_that_fails_at_the_end_is_closed_and_ends_with_that_reason() {
     let served = Served::new();
     let server = served.node.spawn(|| Acceptor::new(any_port(), || Rude)).wait().unwrap();
     let address = server.call(AcceptorRequest::Address).wait().unwrap();
@@ -466,7 +466,7 @@ fn i4_a_protocol_that_fails_at_the_end_is_closed_and_ends_with_that() {
 }
 
 #[test]
-fn i4_a_peer_that_never_ends_is_not_awaited_longer_than_told() {
+fn i4_waiting_for_a_peer_that_never_ends_is_limited() {
     let options = ConnectionOptions::new().linger(Duration::from_millis(40));
     let served = Served::with(options, |acceptor| acceptor);
     let (peer, connection) = served.connect();

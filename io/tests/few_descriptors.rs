@@ -20,7 +20,7 @@ const CLIENTS: usize = 100;
 const MARK: &str = "server: ";
 
 #[test]
-fn i6_a_server_without_descriptors_waits_and_goes_on_when_there_are_some() {
+fn i6_a_server_without_descriptors_waits_and_continues_when_some_are_free() {
     if std::env::var_os(ROLE).is_some() {
         return serve();
     }

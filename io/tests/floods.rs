@@ -106,7 +106,7 @@ fn i5_a_flood_does_not_hide_that_its_sender_reads_nothing() {
 }
 
 #[test]
-fn i2_who_was_refused_in_a_flood_is_told_when_there_is_room() {
+fn i2_drained_is_called_during_a_flood() {
     let options = ConnectionOptions::new().linger(Duration::ZERO);
     let (node, address, tells) = flooded(true, options);
     let mut stream = TcpStream::connect(address).unwrap();
@@ -170,7 +170,7 @@ fn i2_frames_and_messages_take_turns() {
 }
 
 #[test]
-fn i2_a_flood_ends_its_turn_after_some_dozen_of_frames() {
+fn i2_a_flood_yields_its_turn_after_some_dozen_frames() {
     /// Counts the frames of one turn.
     struct Counting {
         frames: Arc<AtomicU32>,

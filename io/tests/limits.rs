@@ -15,7 +15,7 @@ use support::{Act, Peer, Puppet, Seen, Served, any_port};
 const SOON: Duration = Duration::from_millis(40);
 
 #[test]
-fn i5_a_client_that_says_nothing_is_closed() {
+fn i5_a_silent_client_is_closed() {
     let options = ConnectionOptions::new().idle_timeout(SOON).linger(Duration::ZERO);
     let served = Served::with(options, |acceptor| acceptor);
     let (mut peer, _) = served.connect();
@@ -25,7 +25,7 @@ fn i5_a_client_that_says_nothing_is_closed() {
 }
 
 #[test]
-fn i5_a_client_that_never_reads_is_broken_off() {
+fn i5_a_client_that_never_reads_is_aborted() {
     let options = ConnectionOptions::new().stall_timeout(SOON);
     let served = Served::with(options, |acceptor| acceptor);
     let (peer, _) = served.connect();
@@ -101,7 +101,7 @@ fn i6_one_connection_more_than_the_limit_is_refused() {
 }
 
 #[test]
-fn i9_an_option_that_cannot_be_is_an_error_that_names_it() {
+fn i9_an_invalid_option_is_an_error_that_names_it() {
     let node = Node::start("options@localhost").unwrap();
     let puppet = || Puppet { seen: channel().0, keeps_half: false, stubborn: false };
     let options = ConnectionOptions::new;
@@ -144,7 +144,7 @@ fn i9_an_option_that_cannot_be_is_an_error_that_names_it() {
 }
 
 #[test]
-fn i9_the_greatest_numbers_are_limits_that_are_never_reached() {
+fn i9_the_greatest_values_are_limits_that_are_never_reached() {
     let options = ConnectionOptions::new()
         .write_limit(usize::MAX)
         .read_limit(usize::MAX)
@@ -176,7 +176,7 @@ fn i9_the_greatest_numbers_are_limits_that_are_never_reached() {
 }
 
 #[test]
-fn i9_the_smallest_numbers_and_the_ends_of_ranges_are_options() {
+fn i9_the_smallest_values_and_the_ends_of_ranges_are_valid() {
     let least = ConnectionOptions::new().mailbox(1).keepalive(Duration::from_secs(1));
     let served = Served::with(least, |acceptor| acceptor.workers(1).limit(1).backlog(1));
     let (mut peer, connection) = served.connect();
@@ -230,7 +230,7 @@ fn timer_of(local: SocketAddr, peer: SocketAddr) -> String {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn i5_the_system_asks_after_a_peer_that_is_silent_if_it_is_told_to() {
+fn i5_keepalive_probes_a_silent_peer_if_it_is_enabled() {
     for (keepalive, timer) in [(Some(Duration::from_hours(1)), "02"), (None, "00")] {
         let options = ConnectionOptions::new().keepalive(Duration::from_secs(9));
         let options = options.keepalive(keepalive);
@@ -251,7 +251,7 @@ fn i5_the_system_asks_after_a_peer_that_is_silent_if_it_is_told_to() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn i6_so_many_connections_wait_to_be_accepted_as_the_backlog_says() {
+fn i6_the_backlog_bounds_the_connections_that_wait_to_be_accepted() {
     const CLIENTS: usize = 64;
     for (backlog, all) in [(Some(1), false), (None, true), (Some(u32::MAX), true)] {
         let served = Served::with(ConnectionOptions::new(), move |acceptor| match backlog {

@@ -89,7 +89,7 @@ fn i2_a_full_mailbox_stops_the_client_and_nothing_is_lost() {
 }
 
 #[test]
-fn i2_what_waits_to_be_sent_is_bounded_exactly_and_a_refused_frame_is_not_written() {
+fn i2_the_write_buffer_is_bounded_exactly_and_a_refused_frame_is_not_written() {
     const LIMIT: usize = 10_000;
     let options = ConnectionOptions::new().write_limit(LIMIT);
     let served = Served::with(options, |acceptor| acceptor);
@@ -125,7 +125,7 @@ fn i2_what_waits_to_be_sent_is_bounded_exactly_and_a_refused_frame_is_not_writte
 }
 
 #[test]
-fn i2_a_frame_of_just_the_limit_is_sent_and_only_who_found_no_room_is_told_of_it() {
+fn i2_a_frame_of_exactly_the_limit_is_sent_and_only_a_refused_send_gets_drained() {
     const LIMIT: usize = 1000;
     let served = Served::with(ConnectionOptions::new().write_limit(LIMIT), |acceptor| acceptor);
     let (mut peer, connection) = served.connect();
@@ -218,7 +218,7 @@ impl Protocol for Unlucky {
 }
 
 #[test]
-fn i2_a_codec_that_fails_panics_or_takes_away_has_sent_nothing_and_spoilt_nothing() {
+fn i2_a_codec_that_fails_panics_or_truncates_leaves_the_write_buffer_unchanged() {
     let node = Node::start("faulty@localhost").unwrap();
     let server = node.spawn(|| Acceptor::new(any_port(), || Unlucky)).wait().unwrap();
     let address = server.call(AcceptorRequest::Address).wait().unwrap();
@@ -261,7 +261,7 @@ impl Protocol for Pouring {
 }
 
 #[test]
-fn i2_who_waits_for_room_sends_all_in_order_and_never_more_than_the_limit_waits() {
+fn i2_a_sender_waiting_for_room_sends_in_order_and_within_the_limit() {
     const LINES: usize = 2000;
     const LIMIT: usize = 64 << 10;
     let node = Node::start("pour@localhost").unwrap();
@@ -301,7 +301,7 @@ impl Protocol for Twofold {
 }
 
 #[test]
-fn i2_an_answer_goes_out_while_its_callback_waits_for_something_else() {
+fn i2_an_answer_is_written_while_its_callback_waits_for_something_else() {
     let node = Node::start("twofold@localhost").unwrap();
     let (sender, asked) = channel();
     let keeper = behavior_fn(move |mut ctx: Context<Reply<()>>| async move {
@@ -351,7 +351,7 @@ impl Protocol for Noting {
 }
 
 #[test]
-fn i2_what_a_callback_waits_for_comes_before_all_events_and_what_is_for_later_after_them() {
+fn i2_items_awaited_in_a_callback_precede_all_events_and_deferred_ones_follow() {
     let node = Node::start("noting@localhost").unwrap();
     let (sender, asked) = channel();
     let keeper = behavior_fn(move |mut ctx: Context<Reply<()>>| async move {
@@ -408,7 +408,7 @@ fn i2_a_paused_connection_reads_nothing_and_still_takes_messages() {
 }
 
 #[test]
-fn i2_what_came_with_the_frame_that_pauses_waits_as_well() {
+fn i2_frames_read_together_with_the_pausing_frame_wait_too() {
     let served = Served::new();
     let (mut peer, connection) = served.connect();
     peer.0.get_mut().write_all(b"pause\nsay one\n").unwrap();
@@ -430,7 +430,7 @@ fn i2_what_came_with_the_frame_that_pauses_waits_as_well() {
 }
 
 #[test]
-fn i2_a_client_that_floods_delays_nobody() {
+fn i2_a_flooding_client_does_not_delay_others() {
     let served = Served::new();
     let (flooder, _) = served.connect();
     let mut stream = flooder.stream().try_clone().unwrap();

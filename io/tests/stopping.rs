@@ -13,7 +13,7 @@ use std::time::Duration;
 use support::{Act, Peer, Puppet, Seen, Served, any_port};
 
 #[test]
-fn i7_an_acceptor_that_stops_listens_no_more_and_lets_its_connections_close() {
+fn i7_a_stopping_acceptor_closes_its_socket_and_lets_its_connections_close() {
     let served = Served::new();
     let mut peers: Vec<_> = (0..10).map(|_| served.connect().0).collect();
     let stop = served.acceptor.stop();
@@ -37,7 +37,7 @@ fn i7_an_acceptor_that_stops_listens_no_more_and_lets_its_connections_close() {
 }
 
 #[test]
-fn i7_connections_that_go_on_are_killed_when_the_time_is_over() {
+fn i7_connections_that_do_not_close_are_killed_at_the_timeout() {
     let served = Served::stubborn(Duration::from_millis(30));
     let (mut peer, _) = served.connect();
     served.acceptor.stop().wait().unwrap();
@@ -49,7 +49,7 @@ fn i7_connections_that_go_on_are_killed_when_the_time_is_over() {
 }
 
 #[test]
-fn i7_one_that_hangs_in_a_callback_and_traps_exits_is_killed_too() {
+fn i7_a_connection_that_hangs_in_a_callback_and_traps_exits_is_killed_too() {
     let served = Served::stubborn(Duration::from_millis(30));
     let (mut peer, _) = served.connect();
     peer.say("hang");
@@ -62,7 +62,7 @@ fn i7_one_that_hangs_in_a_callback_and_traps_exits_is_killed_too() {
 }
 
 #[test]
-fn i7_a_node_stops_in_its_time_though_its_connections_do_not() {
+fn i7_a_node_stops_in_time_even_if_its_connections_do_not() {
     // Their acceptor would give them an hour.
     let served = Served::stubborn(Duration::from_hours(1));
     let mut peers: Vec<_> = (0..10).map(|_| served.connect().0).collect();
@@ -90,7 +90,7 @@ fn i7_a_connection_that_traps_exits_ends_with_its_worker() {
 }
 
 #[test]
-fn i7_a_connection_that_is_to_stop_may_end_what_it_has_begun() {
+fn i7_a_stopping_connection_may_complete_its_work_before_it_closes() {
     let served = Served::stubborn(Duration::from_secs(30));
     let (mut peer, connection) = served.connect();
     let stop = served.acceptor.stop();
@@ -115,7 +115,7 @@ fn i7_a_connection_that_is_to_stop_may_end_what_it_has_begun() {
 }
 
 #[test]
-fn i7_a_killed_acceptor_takes_all_with_it() {
+fn i7_a_killed_acceptor_ends_its_workers_and_connections() {
     let served = Served::new();
     let mut peers: Vec<_> = (0..10).map(|_| served.connect()).collect();
     let ends: Vec<_> = peers.iter().map(|(_, connection)| connection.monitor()).collect();
@@ -196,7 +196,7 @@ fn i7_an_acceptor_stops_in_order_when_a_process_that_it_is_linked_to_fails() {
 }
 
 #[test]
-fn i7_an_acceptor_whose_pool_ends_ends_with_its_reason() {
+fn i7_an_acceptor_ends_with_the_reason_of_its_pool() {
     let served = Served::new();
     let (mut peer, connection) = served.connect();
     let worker = connection.info().parent.unwrap();
@@ -237,7 +237,7 @@ fn i7_an_acceptor_stops_in_order_when_its_parent_ends() {
 }
 
 #[test]
-fn i7_an_acceptor_that_is_finished_stops_in_order_and_one_that_is_stopped_says_why() {
+fn i7_a_finished_acceptor_stops_in_order_and_a_stopped_one_reports_the_reason() {
     for finishes in [true, false] {
         let served = Served::new();
         let (mut peer, _) = served.connect();
@@ -257,7 +257,7 @@ fn i7_an_acceptor_that_is_finished_stops_in_order_and_one_that_is_stopped_says_w
 }
 
 #[test]
-fn i7_the_last_connection_to_close_is_what_a_stop_waits_for() {
+fn i7_a_stop_waits_for_the_last_connection_to_close() {
     let served = Served::stubborn(Duration::from_hours(1));
     let (mut first, closes) = served.connect();
     let (mut second, stays) = served.connect();
@@ -290,7 +290,7 @@ fn i7_the_last_connection_to_close_is_what_a_stop_waits_for() {
 }
 
 #[test]
-fn i7_an_acceptor_that_is_started_again_has_its_port_again() {
+fn i7_a_restarted_acceptor_gets_its_port_back() {
     let served = Served::new();
     let (mut peer, _) = served.connect();
     // This side closes first, so the system keeps the port reserved for stray packets.

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use support::{Act, Peer, Seen, Served, any_port};
 
 #[test]
-fn i1_what_happens_to_a_connection_comes_in_its_order() {
+fn i1_the_callbacks_of_a_connection_are_called_in_order() {
     let served = Served::new();
     let (mut peer, connection) = served.connect();
     let end = connection.monitor();
@@ -71,7 +71,7 @@ fn i1_connections_are_handed_to_the_workers_in_turn() {
 }
 
 #[test]
-fn i1_a_worker_that_dies_is_replaced_and_takes_only_its_connections_with_it() {
+fn i1_a_failed_worker_is_replaced_and_ends_only_its_own_connections() {
     let served = Served::with(ConnectionOptions::new(), |acceptor| acceptor.workers(2));
     let (mut first, dies) = served.connect();
     let (mut second, lives) = served.connect();
@@ -90,7 +90,7 @@ fn i1_a_worker_that_dies_is_replaced_and_takes_only_its_connections_with_it() {
 }
 
 #[test]
-fn i1_a_connection_that_was_handed_to_a_worker_that_dies_is_handed_to_another() {
+fn i1_a_connection_handed_to_a_failing_worker_is_handed_to_another() {
     let served = Served::with(ConnectionOptions::new(), |acceptor| acceptor.workers(1));
     let (_first, connection) = served.connect();
     let worker = connection.info().parent.unwrap();
@@ -109,7 +109,7 @@ fn i1_a_connection_that_was_handed_to_a_worker_that_dies_is_handed_to_another() 
 }
 
 #[test]
-fn i1_a_connection_that_crashes_is_nobody_elses_matter() {
+fn i1_a_crashing_connection_affects_no_other() {
     let served = Served::new();
     let (mut good, lives) = served.connect();
     for how in ["panic", "fail"] {
@@ -131,7 +131,7 @@ fn i1_a_connection_that_crashes_is_nobody_elses_matter() {
 }
 
 #[test]
-fn i1_a_connection_shows_what_went_through_it() {
+fn i1_a_connection_shows_its_traffic_counters() {
     let served = Served::new();
     let (mut peer, connection) = served.connect();
     peer.say("say abc");
@@ -160,7 +160,7 @@ fn i1_a_connection_shows_what_went_through_it() {
 }
 
 #[test]
-fn i1_a_connection_shows_all_that_came_and_went_and_its_pause() {
+fn i1_a_connection_shows_its_frames_its_bytes_and_its_pause() {
     let served = Served::new();
     let (mut peer, connection) = served.connect();
     let (sender, told) = mpsc::channel();
@@ -185,7 +185,7 @@ fn i1_a_connection_shows_all_that_came_and_went_and_its_pause() {
 }
 
 #[test]
-fn i1_a_connection_hears_of_the_processes_it_watches_as_any_other() {
+fn i1_a_connection_receives_exits_and_downs_like_any_process() {
     let served = Served::stubborn(Duration::from_secs(30));
     let (_peer, connection) = served.connect();
     let fails = || {
@@ -220,7 +220,7 @@ fn i1_a_connection_hears_of_the_processes_it_watches_as_any_other() {
 }
 
 #[test]
-fn i1_a_protocol_that_traps_exits_ends_with_an_abnormal_one_unless_it_says_otherwise() {
+fn i1_by_default_a_protocol_that_traps_exits_ends_with_an_abnormal_exit() {
     struct Trapping(mpsc::Sender<()>);
     impl Protocol for Trapping {
         type Message = Pid;
@@ -267,7 +267,7 @@ fn i1_a_protocol_that_traps_exits_ends_with_an_abnormal_one_unless_it_says_other
 }
 
 #[test]
-fn i1_a_factory_that_panics_is_the_matter_of_that_connection_alone() {
+fn i1_a_panicking_factory_affects_only_that_connection() {
     let node = Node::start("faulty@localhost").unwrap();
     let calls = AtomicUsize::new(0);
     let factory = move || {
@@ -344,7 +344,7 @@ fn i1_a_worker_counts_its_connections_and_those_that_crash() {
 }
 
 #[test]
-fn i1_what_cannot_be_bound_or_connected_is_a_typed_error_that_names_the_address() {
+fn i1_a_failed_bind_or_connect_is_a_typed_error_that_names_the_address() {
     let node = Node::start("errors@localhost").unwrap();
     let taken = TcpListener::bind(any_port()).unwrap();
     let address = taken.local_addr().unwrap();
@@ -419,7 +419,7 @@ impl Protocol for Asking {
 }
 
 #[test]
-fn i1_many_clients_ask_at_once_and_what_comes_does_not_cross() {
+fn i1_answers_to_many_concurrent_clients_are_not_mixed_up() {
     let node = Node::start("mirrors@localhost").unwrap();
     let server = node.spawn(|| Acceptor::new(any_port(), || Mirror)).wait().unwrap();
     let address = server.call(AcceptorRequest::Address).wait().unwrap();
@@ -444,7 +444,7 @@ fn i1_many_clients_ask_at_once_and_what_comes_does_not_cross() {
 }
 
 #[test]
-fn i1_a_client_that_has_lost_its_server_is_connected_again_by_its_supervisor() {
+fn i1_a_client_that_lost_its_server_is_reconnected_by_its_supervisor() {
     let node = Node::start("again@localhost").unwrap();
     let listener = TcpListener::bind(any_port()).unwrap();
     let address: SocketAddr = listener.local_addr().unwrap();
@@ -464,7 +464,7 @@ fn i1_a_client_that_has_lost_its_server_is_connected_again_by_its_supervisor() {
 }
 
 #[test]
-fn i3_what_is_no_line_is_answered_and_ends_the_connection() {
+fn i3_a_malformed_line_is_answered_and_ends_the_connection() {
     let long = vec![b'x'; support::LONGEST + 1];
     let cases: [(&[u8], CodecError); 2] = [
         (b"fine\nab\xffcd\n", CodecError::NotUtf8 { at: 2 }),
@@ -491,7 +491,7 @@ fn i3_what_is_no_line_is_answered_and_ends_the_connection() {
 }
 
 #[test]
-fn i3_a_byte_at_a_time_makes_the_same_lines() {
+fn i3_lines_sent_byte_by_byte_are_the_same() {
     let served = Served::new();
     let (peer, _) = served.connect();
     let mut stream = peer.stream();
@@ -504,7 +504,7 @@ fn i3_a_byte_at_a_time_makes_the_same_lines() {
 }
 
 #[test]
-fn i3_many_frames_that_come_at_once_are_not_one_that_is_too_long() {
+fn i3_many_frames_in_one_read_are_not_taken_for_a_frame_that_is_too_long() {
     let served = Served::with(ConnectionOptions::new().read_limit(20), |acceptor| acceptor);
     let (mut peer, _) = served.connect();
     let lines: Vec<_> = (10..60).map(|number| format!("nothing {number}")).collect();

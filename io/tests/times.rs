@@ -249,7 +249,7 @@ fn no_limits() -> ConnectionOptions {
 }
 
 #[test]
-fn i5_silence_is_the_idle_time_to_the_millisecond() {
+fn i5_the_idle_timeout_fires_to_the_millisecond() {
     let timed = Timed::new(no_limits().idle_timeout(LIMIT));
     timed.closes_after(LIMIT, &Closed::Idle(LIMIT));
 }
@@ -313,7 +313,7 @@ fn i5_a_pause_costs_no_frame_time_and_does_not_close_as_slow() {
 }
 
 #[test]
-fn i5_a_frame_that_waited_for_the_protocol_has_its_time_behind_that() {
+fn i5_the_timeout_of_a_frame_that_waited_for_the_protocol_starts_after_the_wait() {
     let timed = Timed::new(no_limits().frame_timeout(LIMIT));
     // The rest of the second frame would be late when the nap is over.
     (&timed.peer).write_all(b"nap\nhal").unwrap();
@@ -333,7 +333,7 @@ fn i5_a_limit_that_is_due_before_the_one_that_is_armed_fires_in_time() {
 }
 
 #[test]
-fn i5_a_peer_that_takes_some_of_what_waits_is_not_stalled() {
+fn i5_a_peer_that_takes_some_waiting_bytes_is_not_stalled() {
     let options = no_limits().write_limit(64 << 20).stall_timeout(LIMIT);
     let timed = Timed::new(options);
     timed.peer.set_nonblocking(true).unwrap();
@@ -357,7 +357,7 @@ fn i5_a_peer_that_takes_some_of_what_waits_is_not_stalled() {
 }
 
 #[test]
-fn i5_bytes_that_wait_have_their_time_from_when_they_began_to() {
+fn i5_the_stall_timeout_of_waiting_bytes_starts_when_they_begin_to_wait() {
     const FRAME: usize = 1000;
     let timed = Timed::new(no_limits().stall_timeout(LIMIT));
     // Whenever a frame is sent, there has been no progress for a long time. Of the last
@@ -370,7 +370,7 @@ fn i5_bytes_that_wait_have_their_time_from_when_they_began_to() {
 }
 
 #[test]
-fn i5_what_is_sent_meanwhile_gives_what_waits_no_more_time() {
+fn i5_further_sends_do_not_extend_the_stall_timeout() {
     let timed = Timed::new(no_limits().write_limit(64 << 20).stall_timeout(LIMIT));
     timed.fill(LOT);
     for _ in 0..100 {
@@ -389,7 +389,7 @@ fn i5_what_is_sent_meanwhile_gives_what_waits_no_more_time() {
 }
 
 #[test]
-fn i5_what_the_peer_takes_during_a_callback_gives_the_rest_its_time() {
+fn i5_bytes_the_peer_reads_during_a_callback_restart_the_stall_timeout() {
     let timed = Timed::new(no_limits().write_limit(64 << 20).stall_timeout(LIMIT));
     timed.fill(2 * MUCH + LOT);
     timed.tell(Do::SendAfter(2 * LIMIT));
@@ -404,7 +404,7 @@ fn i5_what_the_peer_takes_during_a_callback_gives_the_rest_its_time() {
 }
 
 #[test]
-fn i5_what_waits_when_a_connection_closes_may_stall() {
+fn i5_a_closing_connection_may_stall() {
     for (close, rounds) in [(None, 0), (Some(100 * LIMIT), 1)] {
         let options = no_limits().write_limit(64 << 20).stall_timeout(LIMIT).close_timeout(close);
         let timed = Timed::new(options);
@@ -422,7 +422,7 @@ fn i5_what_waits_when_a_connection_closes_may_stall() {
 }
 
 #[test]
-fn i5_what_waits_when_a_connection_closes_is_given_up_though_some_of_it_is_taken() {
+fn i5_a_closing_connection_is_abandoned_at_the_close_timeout_despite_progress() {
     let options = no_limits().write_limit(64 << 20).stall_timeout(LIMIT).close_timeout(2 * LIMIT);
     let timed = Timed::new(options);
     timed.fill(2 * MUCH + LOT);
@@ -438,7 +438,7 @@ fn i5_what_waits_when_a_connection_closes_is_given_up_though_some_of_it_is_taken
 }
 
 #[test]
-fn i2_who_waits_for_room_goes_on_when_there_is_some() {
+fn i2_a_sender_waiting_for_room_continues_when_there_is_some() {
     const LIMIT: usize = 16 * LOT;
     let timed = Timed::new(no_limits().write_limit(LIMIT));
     timed.fill(LIMIT - LOT);
@@ -469,7 +469,7 @@ fn i2_who_waits_for_room_goes_on_when_there_is_some() {
 }
 
 #[test]
-fn i4_the_end_of_a_peer_is_awaited_for_just_so_long() {
+fn i4_the_end_of_a_peer_is_awaited_for_exactly_the_linger_time() {
     let timed = Timed::new(ConnectionOptions::new().linger(LIMIT));
     timed.tell(Do::Close);
     // The peer gets the end of the stream at once.
@@ -483,7 +483,7 @@ fn i4_the_end_of_a_peer_is_awaited_for_just_so_long() {
 }
 
 #[test]
-fn i4_a_peer_that_goes_on_sending_is_not_read_for_longer_than_told() {
+fn i4_a_peer_that_keeps_sending_is_read_no_longer_than_the_linger_time() {
     let timed = Timed::new(no_limits());
     timed.tell(Do::Pause);
     // Fill the buffers of both systems, which is more than one discarding pass reads.
@@ -508,7 +508,7 @@ fn i4_a_peer_that_goes_on_sending_is_not_read_for_longer_than_told() {
 }
 
 #[test]
-fn i7_connections_have_the_time_to_close_that_their_acceptor_gives() {
+fn i7_connections_get_the_closing_time_of_their_acceptor() {
     for (drain, time) in [(Some(LIMIT), LIMIT), (None, Duration::from_secs(3))] {
         let timed = Timed::with(no_limits(), true, drain);
         let end = timed.acceptor.monitor();
@@ -523,7 +523,7 @@ fn i7_connections_have_the_time_to_close_that_their_acceptor_gives() {
 }
 
 #[test]
-fn i5_a_server_that_answers_in_time_is_not_given_up() {
+fn i5_connecting_to_a_server_that_answers_in_time_succeeds() {
     struct Silent;
     impl Protocol for Silent {
         type Message = Infallible;

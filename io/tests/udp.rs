@@ -58,7 +58,7 @@ fn peer() -> UdpSocket {
 }
 
 #[test]
-fn i8_datagrams_come_back_to_who_sent_them() {
+fn i8_datagrams_come_back_to_their_senders() {
     let node = Node::start("udp@localhost").unwrap();
     let (bound, address) = channel();
     let (closed, ended) = channel();
@@ -87,7 +87,7 @@ fn i8_datagrams_come_back_to_who_sent_them() {
 }
 
 #[test]
-fn i8_a_crash_closes_the_socket_and_tells_the_protocol() {
+fn i8_a_crash_closes_the_socket_and_calls_closed() {
     let node = Node::start("udp@localhost").unwrap();
     let (bound, address) = channel();
     let (closed, ended) = channel();
@@ -130,7 +130,7 @@ impl DatagramProtocol for Sending {
 }
 
 #[test]
-fn i8_what_cannot_be_sent_or_bound_is_a_typed_error() {
+fn i8_a_failed_bind_or_send_is_a_typed_error() {
     let node = Node::start("udp@localhost").unwrap();
     let (outcome, outcomes) = channel();
     let socket = node.spawn(move || Udp::new(any_port(), Sending { outcome })).wait().unwrap();
@@ -181,7 +181,7 @@ fn i8_a_flood_of_datagrams_leaves_the_socket_able_to_stop() {
 }
 
 #[test]
-fn i8_a_receiver_that_is_not_there_is_no_matter_of_the_socket() {
+fn i8_a_missing_receiver_does_not_affect_the_socket() {
     let node = Node::start("udp@localhost").unwrap();
     let (outcome, outcomes) = channel();
     let socket = node.spawn(move || Udp::new(any_port(), Sending { outcome })).wait().unwrap();
@@ -351,7 +351,7 @@ fn i8_a_paused_socket_reads_nothing_and_still_takes_messages() {
 }
 
 #[test]
-fn i8_a_socket_hears_of_the_processes_it_watches_as_any_other() {
+fn i8_a_socket_receives_exits_and_downs_like_any_process() {
     let listened = Listened::new();
     let fails = |reason: Reason| {
         let process = behavior_fn(move |mut ctx: Context<()>| async move {
@@ -398,7 +398,7 @@ fn i8_a_socket_hears_of_the_processes_it_watches_as_any_other() {
 }
 
 #[test]
-fn i8_a_socket_ends_with_the_reason_it_has_and_says_it() {
+fn i8_a_socket_reports_the_reason_it_ends_with() {
     let shutdown = Reason::shutdown("enough");
     for (how, reason) in [
         ("stops itself", Reason::Normal),
@@ -450,7 +450,7 @@ impl DatagramProtocol for Stillborn {
 }
 
 #[test]
-fn i8_a_socket_whose_beginning_fails_is_closed() {
+fn i8_a_socket_whose_connected_callback_fails_is_closed() {
     let node = Node::start("udp@localhost").unwrap();
     let address = peer().local_addr().unwrap();
     let spawned = node.spawn(move || Udp::new(address, Stillborn)).wait();

@@ -270,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r4_long_turns_are_reported_of_shared_dispatchers_and_of_others_if_that_is_asked_for() {
+    fn r4_long_turns_are_reported_on_shared_dispatchers_and_on_others_if_enabled() {
         struct Drops;
         impl Executor for Drops {
             fn execute(&self, task: crate::ExecutorTask) -> Result<(), crate::ExecutorTask> {
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn r3_there_are_as_many_workers_as_cores_at_least_two_and_no_more_than_may_be_asked_for() {
+    fn r3_the_default_is_one_worker_per_core_at_least_two_and_at_most_the_limit() {
         assert_eq!([0, 1, 2, 3, 64].map(workers_for), [2, 2, 2, 3, 64]);
         assert_eq!([1024, 1025, usize::MAX].map(workers_for), [1024, 1024, 1024]);
     }

@@ -273,7 +273,7 @@ mod tests {
     use krarup_act::{Address, Context, Host, Spawn, behavior_fn};
 
     #[test]
-    fn pages_go_when_the_last_of_theirs_has_ended_and_not_before() {
+    fn a_page_is_removed_when_its_last_process_has_ended_and_not_before() {
         let name = Name::new("registry").unwrap();
         let core = Core::new(name, 1, Clock::simulated(), Blocking::none());
         let around = Arc::new(|work: &mut dyn FnMut()| work()) as _;
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_closed_below_one_root_is_open_below_the_other() {
+    fn closing_one_root_leaves_the_other_open() {
         let registry = Registry::default();
         let closed = || [Root::User, Root::System].map(|root| registry.is_closed_below(root));
         assert!(!registry.is_closing());

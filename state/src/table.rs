@@ -99,7 +99,7 @@ mod tests {
         /// M21: under any sequence of insertions and removals the table behaves like a
         /// map, and a key that was removed never finds a value again.
         #[test]
-        fn o2_the_table_is_a_map_and_used_keys_find_nothing(
+        fn o2_the_table_behaves_as_a_map_and_stale_keys_find_nothing(
             steps in prop::collection::vec((any::<bool>(), any::<prop::sample::Index>()), 1..200),
         ) {
             let mut table = Table::default();

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn b1_a_bad_supervisor_is_refused_before_anything_starts() {
+    fn b1_an_invalid_supervisor_is_refused_before_any_start() {
         let flags = SupervisorFlags::new(Strategy::OneForOne);
         assert_eq!(flags.check(&[rules("a"), rules("b")]), Ok(()));
         let duplicate = SpecError::DuplicateId { id: "a".into() };

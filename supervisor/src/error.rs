@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_specification_says_what_is_wrong_with_which_child() {
+    fn a_refused_specification_names_the_fault_and_the_child() {
         let name = SpecError::InvalidName { id: id(), error: NameError::Empty };
         let error = BackOffError::ZeroMin;
         let named = [NameError::Empty.to_string(), error.to_string()];
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_request_says_what_was_asked_of_which_child_and_why_not() {
+    fn a_refused_request_names_the_child_and_the_reason() {
         let (pid, reason, call) = (Pid::local(7, 0), Reason::error("no"), CallError::NoProcess);
         let failed = "child \"a\" failed to start: no";
         let running = "child \"a\" is running as <0.7.0>";

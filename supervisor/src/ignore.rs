@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn s2_to_have_nothing_to_do_is_no_failure() {
+    fn s2_an_ignored_child_is_not_a_failure() {
         let reason = Ignore::reason();
         assert!(!reason.is_abnormal());
         assert_eq!(reason.downcast_ref::<Ignore>(), Some(&Ignore));

@@ -154,7 +154,7 @@ fn s10_several_children_wait_each_for_its_own_time() {
 }
 
 #[test]
-fn s10_what_came_during_a_start_is_served_though_another_child_waits() {
+fn s10_items_held_during_a_start_are_served_while_another_child_waits() {
     let stage = Stage::new();
     let (a, b) = (stage.child("a").back_off(BackOff::new(HOUR, HOUR)), stage.child("b"));
     let supervisor =
@@ -174,7 +174,7 @@ fn s10_what_came_during_a_start_is_served_though_another_child_waits() {
 }
 
 #[test]
-fn s10_the_same_seed_throws_the_same_dice() {
+fn s10_the_same_seed_gives_the_same_jitter() {
     let waits = |seed: u64| {
         let stage = Stage::with_seed(seed);
         let a = stage.child("a").back_off(back_off().jitter(0.5).reset_after(HOUR));
@@ -203,7 +203,7 @@ fn s10_the_same_seed_throws_the_same_dice() {
 }
 
 #[test]
-fn s10_a_childspec_and_which_children_tell_of_it() {
+fn s10_get_childspec_and_which_children_show_the_back_off() {
     let stage = Stage::new();
     let supervisor = ab(&stage, Supervisor::one_for_one());
     let spec = supervisor.get_childspec("a").wait().unwrap();

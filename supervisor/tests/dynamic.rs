@@ -48,7 +48,7 @@ fn s1_children_are_started_with_arguments_and_restarted_with_the_same() {
 }
 
 #[test]
-fn s4_a_child_that_ends_without_a_restart_is_gone() {
+fn s4_a_dynamic_child_that_ends_without_a_restart_is_removed() {
     let stage = Stage::new();
     let supervisor = pool(&stage, RestartType::Transient);
     let a = start(&supervisor, "a");
@@ -71,7 +71,7 @@ fn s2_a_failed_or_ignored_start_leaves_nothing() {
 
 /// OTP 25 keeps such a child without a process, and crashes because of it later.
 #[test]
-fn s2_a_child_that_is_ignored_in_a_restart_is_gone() {
+fn s2_a_dynamic_child_that_is_ignored_in_a_restart_is_removed() {
     let stage = Stage::new();
     let supervisor = pool(&stage, RestartType::Permanent);
     let a = start(&supervisor, "a");
@@ -98,7 +98,7 @@ fn s8_a_child_is_terminated_by_its_pid() {
 }
 
 #[test]
-fn s8_what_needs_an_id_is_refused() {
+fn s8_requests_by_id_are_refused_for_dynamic_children() {
     let stage = Stage::new();
     let supervisor = pool(&stage, RestartType::Permanent);
     let error = supervisor.terminate_child("dynamic").wait();
@@ -129,7 +129,7 @@ fn s8_the_spec_is_that_of_the_template() {
 }
 
 #[test]
-fn s8_there_is_one_specification_however_many_children_and_each_is_of_its_kind() {
+fn s8_any_number_of_dynamic_children_counts_as_one_specification_of_its_kind() {
     let stage = Stage::new();
     let shared = stage.shared();
     let template = ChildTemplate::supervisor("inner", move |id: String| {
@@ -153,7 +153,7 @@ fn s8_there_is_one_specification_however_many_children_and_each_is_of_its_kind()
 
 /// OTP refuses a second specification too.
 #[test]
-fn b1_simple_one_for_one_takes_no_child_but_those_of_its_template() {
+fn b1_simple_one_for_one_takes_only_children_of_its_template() {
     let stage = Stage::new();
     let template =
         ChildTemplate::supervisor("inner", |spec: ChildSpec| Supervisor::one_for_one().child(spec));
@@ -189,7 +189,7 @@ fn s6_a_child_that_waits_for_its_restart_is_cancelled_by_its_last_pid() {
 }
 
 #[test]
-fn s8_a_dead_stranger_is_terminated_and_a_living_one_is_none_of_the_children() {
+fn s8_terminating_an_ended_process_succeeds_and_a_living_non_child_is_not_found() {
     let stage = Stage::new();
     let dynamic = pool(&stage, RestartType::Permanent);
     let (a, b) = (stage.child("a"), stage.child("b"));
@@ -257,7 +257,7 @@ fn s7_an_early_end_gives_the_other_children_no_more_time() {
 }
 
 #[test]
-fn s7_dynamic_children_that_are_killed_are_not_asked_and_those_without_a_limit_waited_for() {
+fn s7_dynamic_children_are_killed_at_once_or_waited_for_without_a_limit() {
     for (shutdown, time, stopped) in
         [(Shutdown::BrutalKill, Duration::ZERO, 0), (Shutdown::Infinity, HOUR, 3)]
     {
@@ -338,7 +338,7 @@ fn b1_auto_shutdown_is_refused() {
 }
 
 #[test]
-fn s8_under_simple_one_for_one_active_is_what_the_supervisor_has_been_told_of() {
+fn s8_under_simple_one_for_one_active_counts_children_without_a_known_end() {
     for is_simple in [true, false] {
         let stage = Stage::new();
         let template = template(&stage, Habits::default());

@@ -23,7 +23,7 @@ fn ab(stage: &Stage, intensity: u32) -> SupervisorAddress {
 }
 
 #[test]
-fn s10_the_process_stays_and_the_restart_is_the_childs() {
+fn s10_a_restart_in_place_keeps_the_process_and_counts_for_the_child() {
     let stage = Stage::new();
     let supervisor = ab(&stage, 5);
     let pid = stage.pid("a");
@@ -39,7 +39,7 @@ fn s10_the_process_stays_and_the_restart_is_the_childs() {
 }
 
 #[test]
-fn s10_it_counts_like_any_restart_and_the_supervisor_gives_up_as_always() {
+fn s10_a_restart_in_place_counts_and_can_exceed_the_intensity() {
     let stage = Stage::new();
     let supervisor = ab(&stage, 2);
     stage.crash("a");
@@ -67,7 +67,7 @@ fn s10_a_failing_init_counts_and_is_tried_again() {
 }
 
 #[test]
-fn s10_ends_of_the_process_are_what_they_always_are() {
+fn s10_ends_of_a_child_in_place_are_handled_as_usual() {
     for (restart, kids_after) in [
         (RestartType::Permanent, "a"),
         (RestartType::Transient, "a:undefined"),
@@ -228,7 +228,7 @@ fn s10_a_child_whose_start_waits_for_one_that_failed_is_served() {
 }
 
 #[test]
-fn s10_a_child_whose_start_waits_for_one_that_may_not_go_on_hears_of_its_end() {
+fn s10_a_child_that_starts_is_notified_when_its_server_may_not_restart_in_place() {
     for seed in 0..8 {
         let sim = Simulation::new(seed);
         let (supervisor, log) = server_and_client(&sim, 0, true);
@@ -266,7 +266,7 @@ fn s11_a_child_that_fails_while_it_is_stopped_ends_at_once() {
 }
 
 #[test]
-fn s10_nothing_hangs_on_threads() {
+fn s10_restarts_in_place_never_hang_on_threads() {
     let node = Node::start("threads@localhost").unwrap();
     let ids = ["a", "b", "c", "d"];
     let supervisor = node
@@ -314,7 +314,7 @@ impl Actor for Hasty {
 }
 
 #[test]
-fn s10_a_child_that_fails_right_after_its_start_goes_on() {
+fn s10_a_child_that_fails_right_after_its_start_is_restarted_in_place() {
     let node = Node::start("hasty@localhost").unwrap();
     let template = ChildTemplate::worker_in_place("hasty", |first: Arc<AtomicBool>| {
         Hasty(first.swap(false, Ordering::SeqCst))
@@ -366,7 +366,7 @@ impl Actor for Traps {
 }
 
 #[test]
-fn s10_a_child_whose_supervisor_has_ended_does_not_go_on() {
+fn s10_a_child_whose_supervisor_has_ended_is_not_restarted_in_place() {
     let stage = Stage::new();
     let child = ChildSpec::worker_in_place("a", || Traps).name("a");
     let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(child));
@@ -378,7 +378,7 @@ fn s10_a_child_whose_supervisor_has_ended_does_not_go_on() {
 }
 
 #[test]
-fn s10_a_child_waits_for_the_verdict_however_long_it_takes() {
+fn s10_a_child_waits_without_a_limit_for_the_supervisors_decision() {
     let stage = Stage::new();
     let supervisor = ab(&stage, 5);
     let pid = stage.pid("a");

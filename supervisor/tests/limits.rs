@@ -173,7 +173,7 @@ fn b1_a_child_spec_of_any_id_works() {
 }
 
 #[test]
-fn what_a_supervisor_is_made_of_can_be_shown() {
+fn the_parts_of_a_supervisor_implement_debug() {
     let stage = Stage::new();
     let (spec, shared) = (stage.child("a"), stage.shared());
     assert!(format!("{spec:?}").starts_with("ChildSpec(ChildRules { id: \"a\""), "{spec:?}");

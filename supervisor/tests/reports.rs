@@ -153,7 +153,7 @@ fn s12_waits_and_restarts_in_place_are_events() {
 }
 
 #[test]
-fn s12_a_child_that_did_not_end_as_told_is_a_warning() {
+fn s12_a_child_that_did_not_end_as_requested_is_a_warning() {
     let journal = Journal::default();
     let _here = tracing::subscriber::set_default(journal.clone());
     let stage = Stage::new();
@@ -194,7 +194,7 @@ fn x3_inspect_shows_the_settings_and_every_child() {
 }
 
 #[test]
-fn s12_a_child_that_is_left_behind_is_an_error() {
+fn s12_an_abandoned_child_is_an_error() {
     let journal = Journal::default();
     let _here = tracing::subscriber::set_default(journal.clone());
     let stage = Stage::new();
@@ -257,7 +257,7 @@ fn s12_a_start_that_fails_and_an_auto_shutdown_have_their_causes() {
 
 /// The supervisor stops children of whose end it has not been notified yet.
 #[test]
-fn s12_a_child_that_was_killed_or_gone_when_it_was_stopped_did_as_it_was_told() {
+fn s12_a_stopped_child_that_was_killed_or_had_ended_is_no_warning() {
     for shutdown in [Shutdown::BrutalKill, Shutdown::Infinity] {
         let journal = Journal::default();
         let _here = tracing::subscriber::set_default(journal.clone());
@@ -357,7 +357,7 @@ fn s12_a_subscriber_that_panics_ends_no_supervisor() {
 }
 
 #[test]
-fn x3_inspect_shows_what_was_set_and_the_children_of_a_template() {
+fn x3_inspect_shows_the_settings_and_the_children_of_a_template() {
     let stage = Stage::new();
     let second = Duration::from_secs(1);
     let supervisor = stage.supervisor(move || {
@@ -399,7 +399,7 @@ fn hold(stage: &Stage, pids: &[Pid]) {
 }
 
 #[test]
-fn s12_dynamic_children_that_are_left_behind_are_reported_one_by_one() {
+fn s12_abandoned_dynamic_children_are_reported_one_by_one() {
     let journal = Journal::default();
     let _here = tracing::subscriber::set_default(journal.clone());
     let stage = Stage::new();
@@ -420,7 +420,7 @@ fn s12_dynamic_children_that_are_left_behind_are_reported_one_by_one() {
 }
 
 #[test]
-fn s12_a_child_that_has_ended_is_not_left_behind_though_it_has_no_grace() {
+fn s12_a_child_that_has_ended_is_not_abandoned_without_a_grace_period() {
     let journal = Journal::default();
     let _here = tracing::subscriber::set_default(journal.clone());
     let stage = Stage::new();

@@ -142,7 +142,7 @@ fn s8_count_children_counts_specs_processes_and_kinds() {
 }
 
 #[test]
-fn s8_processes_and_plain_threads_ask_alike() {
+fn s8_processes_and_plain_threads_make_requests_alike() {
     let stage = Stage::new();
     let supervisor = ab(&stage);
     let (asked, c) = (supervisor.clone(), stage.child("c"));
@@ -181,7 +181,7 @@ fn c2_a_request_that_a_dying_supervisor_never_served_fails_with_its_reason() {
 }
 
 #[test]
-fn s8_a_request_can_be_given_up() {
+fn s8_a_request_can_be_abandoned() {
     let stage = Stage::new();
     let slow = Habits { trap: true, slow: Some(Duration::from_secs(3)) };
     let a = stage.child_with("a", slow);
@@ -194,7 +194,7 @@ fn s8_a_request_can_be_given_up() {
 }
 
 #[test]
-fn s8_a_request_that_is_awaited_waits_as_long_as_it_is_told_or_as_it_takes() {
+fn s8_an_awaited_request_waits_for_its_timeout_or_without_a_limit() {
     let stage = Stage::new();
     let minute = Duration::from_mins(1);
     let slow = Habits { trap: true, slow: Some(minute) };
@@ -258,7 +258,7 @@ impl Drop for Bomb {
 }
 
 #[test]
-fn d4_what_starts_a_child_and_panics_when_it_is_dropped_ends_no_supervisor() {
+fn d4_a_factory_that_panics_when_it_is_dropped_ends_no_supervisor() {
     let stage = Stage::new();
     let supervisor = ab(&stage);
     let armed = |id: &str| {
@@ -322,7 +322,7 @@ fn d4_a_template_that_panics_when_it_is_dropped_changes_no_reason() {
 }
 
 #[test]
-fn s6_what_comes_while_a_child_is_stopped_is_served_then() {
+fn s6_items_that_arrive_while_a_child_is_stopped_are_served_afterwards() {
     let stage = Stage::new();
     let second = Duration::from_secs(1);
     let slow = Habits { trap: true, slow: Some(second) };

@@ -190,7 +190,7 @@ fn s6_a_group_restart_starts_members_that_had_no_process() {
 }
 
 #[test]
-fn s9_an_exit_signal_of_a_stranger_is_ignored() {
+fn s9_an_exit_signal_of_an_unknown_process_is_ignored() {
     let stage = Stage::new();
     let supervisor = abc(&stage, Supervisor::one_for_all());
     stage.sim.exit(supervisor.pid(), Reason::error("boom"));

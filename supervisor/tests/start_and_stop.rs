@@ -146,7 +146,7 @@ fn s7_a_child_that_takes_too_long_is_killed_and_the_others_have_their_full_time(
 }
 
 #[test]
-fn s7_brutal_kill_does_not_ask_and_infinity_waits() {
+fn s7_brutal_kill_kills_at_once_and_infinity_waits() {
     let stage = Stage::new();
     let day = Habits { trap: true, slow: Some(Duration::from_hours(24)) };
     let a = stage.child_with("a", day).shutdown(Shutdown::Infinity);
@@ -157,7 +157,7 @@ fn s7_brutal_kill_does_not_ask_and_infinity_waits() {
 }
 
 #[test]
-fn s7_a_timeout_of_zero_asks_and_kills_at_once() {
+fn s7_a_timeout_of_zero_stops_and_kills_at_once() {
     let stage = Stage::new();
     let slow = Habits { trap: true, slow: Some(Duration::from_secs(1)) };
     let a = stage.child_with("a", slow).shutdown(Duration::ZERO);
@@ -218,7 +218,7 @@ fn s2_a_childs_init_timeout_is_a_failed_start() {
 }
 
 #[test]
-fn s8_a_childspec_tells_the_defaults() {
+fn s8_get_childspec_returns_the_defaults() {
     let stage = Stage::new();
     let a = stage.child("a");
     let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(a));
@@ -248,7 +248,7 @@ fn s11_a_child_that_hangs_in_its_init_does_not_hold_up_a_stop() {
 }
 
 #[test]
-fn s11_a_supervisor_that_hangs_in_its_own_start_is_asked_to_end() {
+fn s11_a_supervisor_that_hangs_in_its_own_start_is_told_to_stop() {
     let stage = Stage::new();
     stage.plan("b", &[Start::Never]);
     let (a, b) = (stage.child("a"), stage.child("b").shutdown(Duration::from_secs(3)));
@@ -384,7 +384,7 @@ fn s2_every_incarnation_of_a_child_is_spawned_as_it_is_specified() {
 }
 
 #[test]
-fn s8_a_childspec_tells_what_was_set() {
+fn s8_get_childspec_returns_the_settings() {
     let stage = Stage::new();
     let inner = ChildSpec::supervisor("inner", Supervisor::one_for_one);
     let inner = inner.restart(RestartType::Transient).significant(true).name("other");

@@ -35,7 +35,7 @@ fn thaw(stage: &Stage) {
 }
 
 #[test]
-fn s11_a_stop_goes_on_without_a_child_that_cannot_be_ended() {
+fn s11_a_stop_continues_without_a_child_that_cannot_be_ended() {
     let stage = Stage::new();
     let children = ["a", "b", "c"].map(|id| stage.child(id).shutdown(2 * SECOND));
     let supervisor = stage
@@ -53,7 +53,7 @@ fn s11_a_stop_goes_on_without_a_child_that_cannot_be_ended() {
 }
 
 #[test]
-fn s11_each_level_of_a_tree_goes_on() {
+fn s11_each_level_of_a_tree_continues_without_a_stuck_child() {
     let stage = Stage::new();
     let (a, b) = (stage.child("a"), stage.child("b").shutdown(Shutdown::BrutalKill));
     let inner = ChildSpec::supervisor("inner", move || {
@@ -67,7 +67,7 @@ fn s11_each_level_of_a_tree_goes_on() {
 }
 
 #[test]
-fn s11_a_group_restart_goes_on_and_what_comes_of_the_old_child_touches_nothing() {
+fn s11_a_group_restart_continues_and_the_abandoned_child_affects_nothing() {
     let stage = Stage::new();
     let (a, b) = (stage.child("a"), stage.child("b").shutdown(SECOND));
     let supervisor =
@@ -103,7 +103,7 @@ fn s11_a_child_that_cannot_be_ended_is_terminated_all_the_same() {
 }
 
 #[test]
-fn s11_a_failed_start_goes_on_without_a_child_that_cannot_be_ended() {
+fn s11_a_failed_start_continues_without_a_child_that_cannot_be_ended() {
     let stage = Stage::new();
     stage.plan("c", &[Start::FailLate(SECOND)]);
     let [a, b, c] = ["a", "b", "c"].map(|id| stage.child(id));
@@ -140,7 +140,7 @@ fn s11_an_init_timeout_ends_though_the_child_does_not() {
 }
 
 #[test]
-fn s11_a_child_that_did_not_start_and_lives_on_is_no_business_of_its_supervisor() {
+fn s11_a_child_that_failed_to_start_and_lives_does_not_affect_its_supervisor() {
     let stage = Stage::new();
     stage.plan("a", &[Start::Never]);
     let a = stage.child("a").init_timeout(SECOND);
@@ -160,7 +160,7 @@ fn s11_a_child_that_did_not_start_and_lives_on_is_no_business_of_its_supervisor(
 }
 
 #[test]
-fn s11_a_stop_that_comes_during_a_start_that_never_returns_goes_on() {
+fn s11_a_stop_continues_during_a_start_that_never_returns() {
     let stage = Stage::new();
     stage.plan("b", &[Start::Never]);
     let (a, b) = (stage.child("a"), stage.child("b").shutdown(SECOND));
@@ -176,7 +176,7 @@ fn s11_a_stop_that_comes_during_a_start_that_never_returns_goes_on() {
 }
 
 #[test]
-fn s11_dynamic_children_that_cannot_be_ended_have_one_grace_together() {
+fn s11_dynamic_children_that_cannot_be_ended_share_one_grace_period() {
     let stage = Stage::new();
     let shared = stage.shared();
     let worker =
@@ -210,7 +210,7 @@ fn s11_a_child_that_ends_within_the_grace_is_waited_for() {
 }
 
 #[test]
-fn s11_a_plain_spawn_gives_up_too() {
+fn s11_a_plain_spawn_also_abandons_a_stuck_start() {
     let stage = Stage::new();
     let never = || {
         behavior_fn(|_: Context<()>| async {
@@ -233,7 +233,7 @@ fn s11_a_plain_spawn_gives_up_too() {
 }
 
 #[test]
-fn s11_a_name_that_another_has_taken_meanwhile_is_left_to_it() {
+fn s11_a_name_that_another_process_has_taken_stays_with_it() {
     let stage = Stage::new();
     let a = stage.child("a").shutdown(Shutdown::BrutalKill);
     let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(a));

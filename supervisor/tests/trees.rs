@@ -115,7 +115,7 @@ fn d3_the_children_of_a_killed_supervisor_end_and_a_new_tree_takes_their_place()
 }
 
 #[test]
-fn l3_a_supervisor_ends_with_its_linked_parent_whatever_the_reason() {
+fn l3_a_supervisor_ends_with_its_linked_parent_for_every_reason() {
     for reason in [Reason::Normal, Reason::Shutdown, Reason::error("gone")] {
         let stage = Stage::new();
         let a = stage.child("a");

@@ -229,7 +229,7 @@ mod tests {
     const SHOP: Register<'_> = Register { name: "shop", port: 4711, hidden: true };
 
     #[test]
-    fn zhs8_registration_is_what_epmd_takes_and_a_taken_name_is_an_error() {
+    fn zhs8_a_registration_is_accepted_by_epmd_and_a_taken_name_is_an_error() {
         let [(request, answer), (_, taken), ..] = &recorded()[..] else { panic!() };
         let mut out = Vec::new();
         SHOP.write(&mut out).unwrap();
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn zhs9_a_look_up_tells_the_port_or_that_there_is_no_such_node() {
+    fn zhs9_a_look_up_returns_the_port_or_no_node() {
         let [.., (request, answer), (_, none)] = &recorded()[..] else { panic!() };
         let shop = LookUp { name: "shop" };
         let mut out = Vec::new();

@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zhs1_what_otp_and_c_nodes_offer_is_taken() {
+    fn zhs1_the_flags_of_otp_and_c_nodes_are_accepted() {
         for bits in [0xd_07df_7fbc, 0x6d_07df_7fbc, 0x4_0707_4f9c, 0xd_07df_7fbd] {
             let both =
                 DistributionFlags::OFFERED.negotiate(DistributionFlags::from_bits(bits)).unwrap();
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn zhs3_each_mandatory_flag_is_missed_by_name() {
+    fn zhs3_each_missing_mandatory_flag_is_named() {
         for (flag, name) in DistributionFlags::NAMED
             .iter()
             .filter(|(flag, _)| DistributionFlags::MANDATORY.contains(*flag))
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_not_be_offered_is_not() {
+    fn unsupported_flags_are_not_offered() {
         let never = [
             DistributionFlags::PUBLISHED,
             DistributionFlags::ATOM_CACHE,

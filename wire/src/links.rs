@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn zlink4_of_all_interleavings_to_depth_8_none_leaves_two_opinions_at_rest() {
+    fn zlink4_in_all_interleavings_to_depth_8_both_ends_agree_at_rest() {
         let mut known = HashSet::new();
         let mut worlds = vec![World::new()];
         for _ in 0..8 {
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn zlink3_nothing_of_an_end_on_its_way_comes_after_unlink() {
+    fn zlink3_no_exit_in_transit_is_delivered_after_unlink() {
         let mut world = World::new();
         world.link(0);
         world.deliver(1);
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn zsec5_an_exit_is_obeyed_only_where_there_is_a_link() {
+    fn zsec5_an_exit_is_delivered_only_over_an_existing_link() {
         let mut links = Links::new(10);
         assert!(!links.exit_received(&1));
         assert_eq!(links.link_received(1), Ok(LinkReceived::Linked));
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn zlink10_links_are_bounded_and_none_leaves_anything() {
+    fn zlink10_links_are_bounded_and_leave_no_state_behind() {
         let mut links = Links::new(2);
         assert_eq!(links.link_received(1), Ok(LinkReceived::Linked));
         assert_eq!(links.link(2), Ok(true));

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zid9_a_name_has_two_parts() {
+    fn zid9_a_node_name_has_two_parts() {
         assert_eq!(node_name("shop@10.0.0.7").unwrap(), "shop@10.0.0.7");
         for wrong in ["", "@", "shop", "shop@", "@host", "a@b@c", &format!("a@{}", "x".repeat(254))]
         {

@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn zhs5_in_every_interleaving_exactly_one_connection_stands_and_on_both_sides_the_same() {
+    fn zhs5_in_every_interleaving_both_sides_keep_the_same_single_connection() {
         let mut known = HashSet::new();
         let mut worlds = vec![World::new(3)];
         let mut rests = 0;
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn zhs6_one_that_restarted_takes_the_place_of_its_old_connection_which_is_lost_first() {
+    fn zhs6_a_restarted_peer_replaces_its_old_connection_which_is_lost_first() {
         let (mut peers, other) = (peers("b@x"), Atom::fixed("a@x"));
         assert_eq!(peers.accepted(&other, 1, None).len(), 1);
         let answer = peers.name_received(&other, START);
@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn zhs10_a_peer_is_dialled_once_and_a_dial_that_fails_or_takes_too_long_is_told_once() {
+    fn zhs10_a_peer_is_dialled_once_and_a_failed_or_late_dial_is_reported_once() {
         let (mut peers, other) = (peers("b@x"), Atom::fixed("a@x"));
         let failed = PeerAction::Failed { peer: other.clone() };
         let dial = |connection| Some(PeerAction::Dial { peer: other.clone(), connection });
@@ -505,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn zhs4_a_name_that_is_never_proved_leaves_nothing() {
+    fn zhs4_an_unauthenticated_name_leaves_no_state() {
         let (mut peers, other) = (peers("b@x"), Atom::fixed("a@x"));
         assert_eq!(peers.name_received(&other, START).decision, Decision::Accept);
         assert!(peers.is_empty());

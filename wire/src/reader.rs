@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_short_is_an_error_with_its_place_and_takes_nothing() {
+    fn short_input_is_an_error_with_its_offset_and_consumes_nothing() {
         let mut reader = Reader::new(&[0, 5, 1, 2]);
         assert_eq!(reader.u8(), Ok(0));
         assert_eq!(reader.u32(), Err(Short { offset: 1, wanted: 4, left: 3 }));

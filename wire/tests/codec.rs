@@ -350,7 +350,7 @@ fn zterm9_variants_are_atoms_and_tuples_with_an_atom() {
 }
 
 #[test]
-fn zterm10_an_error_tells_the_path_and_cuts_what_it_found() {
+fn zterm10_an_error_contains_the_path_and_truncates_the_found_value() {
     type Nested = BTreeMap<String, Vec<(u8, Point)>>;
     let point = map([(atom("x"), Term::Int(1)), (atom("y"), Term::binary("long ".repeat(100)))]);
     let term = map([(atom("all"), Term::list([Term::tuple([Term::Int(1), point])]))]);
@@ -365,7 +365,7 @@ fn zterm10_an_error_tells_the_path_and_cuts_what_it_found() {
 }
 
 #[test]
-fn zterm9_options_of_the_codec_are_obeyed_in_both_directions() {
+fn zterm9_codec_options_apply_in_both_directions() {
     let mut codec = TermCodec::default();
     codec.names = Names::AsWritten;
     both_with(codec, Command::FetchAll, "'FetchAll'");
@@ -393,7 +393,7 @@ struct Mixed {
 }
 
 #[test]
-fn zterm9_terms_atoms_and_identities_are_themselves() {
+fn zterm9_terms_atoms_and_identities_convert_to_themselves() {
     let node = Atom::fixed("a@b");
     let mixed = Mixed {
         anything: Term::list_with_tail([atom("x")], Term::Int(1)),
@@ -527,7 +527,7 @@ impl Extension for Tokens {
 }
 
 #[test]
-fn zterm9_a_token_takes_no_element_wherever_it_stands() {
+fn zterm9_a_token_field_has_no_element_in_any_position() {
     for (value, text) in [
         (Calc::Add(2, 3, Reply(7)), "{add,2,3}"),
         (Calc::Ask(Reply(7), 5), "{ask,5}"),
@@ -606,7 +606,7 @@ fn large_stack(run: impl FnOnce() + Send) {
 }
 
 #[test]
-fn zterm6_what_is_skipped_takes_no_stack_however_deep_it_is() {
+fn zterm6_skipped_values_use_no_stack_at_any_depth() {
     with_stack(512 << 10, || {
         let deep = (0..1_000_000).fold(Term::nil(), |term, _| Term::tuple([term]));
         let thing = map([(atom("x"), Term::Int(1)), (atom("y"), Term::Int(2)), (atom("z"), deep)]);
@@ -705,7 +705,7 @@ fn shapes() -> impl Strategy<Value = Shapes> {
 
 proptest! {
     #[test]
-    fn zterm9_values_of_all_shapes_come_back_equal(value in shapes()) {
+    fn zterm9_values_of_all_shapes_round_trip(value in shapes()) {
         for structs in [Structs::Map, Structs::Tuple, Structs::Record] {
             let mut codec = TermCodec::default();
             codec.structs = structs;
@@ -721,7 +721,7 @@ proptest! {
     }
 
     #[test]
-    fn zterm9_any_term_comes_back_through_serde(term in term()) {
+    fn zterm9_any_term_round_trips_through_serde(term in term()) {
         prop_assert_eq!(&CODEC.from_term::<Term>(&term).unwrap(), &term);
         prop_assert_eq!(CODEC.to_term(&vec![term.clone()]).unwrap(), Term::list([term]));
     }

@@ -126,7 +126,7 @@ fn every() -> Vec<(ControlMessage, &'static str)> {
 }
 
 #[test]
-fn zlink11_each_control_message_is_the_term_that_the_protocol_has() {
+fn zlink11_each_control_message_is_the_term_of_the_protocol() {
     for (control, text) in every() {
         let bytes = written(&control);
         let mut decoder = Decoder::new(&bytes);
@@ -228,7 +228,7 @@ fn zmsg9_a_message_cut_anywhere_is_an_error() {
 
 proptest! {
     #[test]
-    fn zmsg9_what_is_read_of_changed_bytes_is_written_and_read_again(
+    fn zmsg9_a_message_read_from_mutated_bytes_round_trips(
         which in 0..every().len(),
         changes in prop::collection::vec(any::<(u8, u16, u8)>(), 1..5),
     ) {
@@ -240,7 +240,7 @@ proptest! {
     }
 
     #[test]
-    fn any_fields_come_back(
+    fn arbitrary_fields_round_trip(
         (from, to, alias) in (pid(), pid(), reference()),
         name in atom(),
         reason in term(),

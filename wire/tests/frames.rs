@@ -70,7 +70,7 @@ fn payload(message: &IncomingMessage<'_>) -> Term {
 }
 
 #[test]
-fn zmsg7_recorded_frames_of_all_forms_say_the_same() {
+fn zmsg7_recorded_frames_of_all_forms_decode_to_the_same_messages() {
     let recorded = recorded();
     assert_eq!(recorded.len(), 4);
     let long = "€".repeat(200);
@@ -206,7 +206,7 @@ fn zmsg5_fragments_of_several_messages_can_be_written_in_turns() {
 }
 
 #[test]
-fn zmsg9_lengths_payloads_and_kinds_that_cannot_be_are_errors() {
+fn zmsg9_impossible_lengths_payloads_and_kinds_are_errors() {
     let format = FrameFormat::of(DistributionFlags::OFFERED);
     let read = |bytes: &[u8]| {
         Frames::new(format, FrameLimits::DEFAULT).read(bytes).map(|_| ()).unwrap_err()
@@ -238,7 +238,7 @@ fn zmsg9_lengths_payloads_and_kinds_that_cannot_be_are_errors() {
 }
 
 #[test]
-fn zmsg8_a_payload_that_is_no_term_costs_that_message_alone() {
+fn zmsg8_an_invalid_payload_loses_only_that_message() {
     let format = FrameFormat::of(DistributionFlags::OFFERED);
     let mut out = Vec::new();
     for payload in [&[255, 1, 2][..], &[97, 1, 0], &[97, 1]] {
@@ -269,7 +269,7 @@ proptest! {
     }
 
     #[test]
-    fn zsec7_no_changed_frames_do_more_than_end_the_connection(
+    fn zsec7_mutated_frames_at_most_end_the_connection(
         which in 0..4_usize,
         changes in prop::collection::vec(any::<(u8, u16, u8)>(), 1..8),
     ) {

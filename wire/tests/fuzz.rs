@@ -146,7 +146,7 @@ fn handshakes(bytes: &[u8]) {
 }
 
 #[test]
-fn zsec9_no_changed_input_does_harm() {
+fn zsec9_mutated_input_is_harmless() {
     let number = |name| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let inputs = number("KRARUP_WIRE_FUZZ_INPUTS").unwrap_or(20_000);
     let seed = number("KRARUP_WIRE_FUZZ_SEED").unwrap_or(4_711);

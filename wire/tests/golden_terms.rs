@@ -40,7 +40,7 @@ fn zterm2_recorded_identities_maps_and_funs_are_written_back_byte_for_byte() {
 }
 
 #[test]
-fn zterm2_what_older_nodes_write_is_read_to_the_same() {
+fn zterm2_terms_of_older_nodes_decode_to_the_same_values() {
     let [.., forms] = parts();
     assert_eq!(forms.len(), 8);
     for line in forms {
@@ -50,7 +50,7 @@ fn zterm2_what_older_nodes_write_is_read_to_the_same() {
 }
 
 #[test]
-fn terms_have_the_order_that_erlang_sorts_them_in() {
+fn terms_sort_as_in_erlang() {
     let sorted: Vec<_> = lines(ORDER)
         .map(|line| {
             let same = line.strip_prefix('=');

@@ -189,7 +189,7 @@ fn zhs4_a_wrong_cookie_brings_no_connection_up_in_either_role() {
 }
 
 #[test]
-fn zhs5_a_peer_that_dials_itself_is_given_way() {
+fn zhs5_nok_ends_a_dial_in_favour_of_the_peers_own() {
     let two = || (identity(NAMES[0], 4, "x"), identity(NAMES[1], 5, "x"));
     let (one, other) = two();
     let outcome = talk(one, other, Lengths::Two, 3, Decision::Refuse);
@@ -213,7 +213,7 @@ fn name_message(flags: DistributionFlags, name: &str, more: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn zhs3_who_is_not_taken_is_told_not_allowed() {
+fn zhs3_a_refused_peer_is_told_not_allowed() {
     let refused = counted(b"snot_allowed");
     let flags = DistributionFlags::OFFERED;
     let (result, room) =
@@ -233,7 +233,7 @@ fn zhs3_who_is_not_taken_is_told_not_allowed() {
 }
 
 #[test]
-fn zhs3_another_node_than_was_dialled_is_left() {
+fn zhs3_a_node_other_than_the_dialled_one_is_rejected() {
     let (one, mut two) = (identity(NAMES[0], 4, "x"), identity("six@box", 5, "x"));
     let mut room = Vec::new();
     let mut dialling = Handshake::dialling(one, Atom::fixed(NAMES[1]), 1, &mut room);
@@ -251,7 +251,7 @@ fn zhs3_another_node_than_was_dialled_is_left() {
 }
 
 #[test]
-fn zhs2_bytes_behind_the_name_are_ignored_and_nothing_else_is() {
+fn zhs2_only_bytes_after_the_name_are_ignored() {
     let (result, _) = accept(&name_message(DistributionFlags::OFFERED, NAMES[0], b"more"));
     assert!(matches!(result, Ok(ReadStep::Decide { .. })));
     let mut message = name_message(DistributionFlags::OFFERED, NAMES[0], b"");
@@ -285,7 +285,7 @@ fn zhs7_a_message_has_at_most_1024_bytes_and_a_longer_one_is_refused_at_its_leng
 
 proptest! {
     #[test]
-    fn zsec7_no_bytes_of_a_stranger_do_more_than_end_the_handshake(
+    fn zsec7_bytes_of_an_unknown_peer_at_most_end_the_handshake(
         changes in prop::collection::vec(any::<(u8, u16, u8)>(), 1..5),
         dialling: bool,
     ) {

@@ -26,7 +26,7 @@ fn nested((_, open, close): (&str, &[u8], &[u8]), depth: usize) -> Vec<u8> {
 }
 
 #[test]
-fn zterm6_everything_at_the_limit_of_depth_needs_less_than_512_kib_of_stack() {
+fn zterm6_all_operations_at_the_depth_limit_need_less_than_512_kib_of_stack() {
     for opening in openings() {
         with_small_stack(move || {
             let bytes = nested(opening, Limits::DEFAULT.depth);
@@ -64,7 +64,7 @@ fn zterm6_ten_million_levels_are_refused_at_the_limit() {
 }
 
 #[test]
-fn zterm6_a_limit_of_depth_of_300_000_still_needs_no_stack() {
+fn zterm6_a_depth_limit_of_300_000_still_needs_no_stack() {
     let mut limits = Limits::DEFAULT;
     limits.depth = 300_000;
     for opening in openings() {
@@ -77,7 +77,7 @@ fn zterm6_a_limit_of_depth_of_300_000_still_needs_no_stack() {
 }
 
 #[test]
-fn zterm5_a_length_that_is_a_lie_is_an_error_for_every_tag() {
+fn zterm5_a_false_length_is_an_error_for_every_tag() {
     for tag in 0..=255_u8 {
         for lie in [[255; 4], [127, 255, 255, 255], [0, 255, 255, 255], [128, 0, 0, 0]] {
             for rest in [&[][..], &[0; 3], &[97; 40], &[106; 40], &[119, 1, b'a', 97, 1]] {

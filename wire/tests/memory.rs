@@ -25,7 +25,7 @@ fn growth(run: impl FnOnce()) -> usize {
 const MIB: usize = 1 << 20;
 
 #[test]
-fn zterm5_what_is_read_allocates_in_proportion_to_what_came() {
+fn zterm5_decoding_allocates_in_proportion_to_the_input() {
     // Inputs of a few bytes that announce gigabytes: for every tag, typed and untyped, and
     // in frames.
     let lies = growth(|| {

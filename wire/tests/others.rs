@@ -140,7 +140,7 @@ fn known_to_erltf(term: &Term) -> bool {
 
 proptest! {
     #[test]
-    fn zterm11_what_is_written_is_read_to_the_same_by_eetf(
+    fn zterm11_eetf_reads_encoded_terms_to_the_same_values(
         term in term().prop_filter("known", |term| all(term, known_to_eetf))
     ) {
         let read = eetf::Term::decode(&term.encode().unwrap()[..]).unwrap();
@@ -148,7 +148,7 @@ proptest! {
     }
 
     #[test]
-    fn zterm11_what_is_written_is_read_to_the_same_by_erltf(
+    fn zterm11_erltf_reads_encoded_terms_to_the_same_values(
         term in term().prop_filter("known", |term| all(term, known_to_erltf))
     ) {
         let read = erltf::decode(&term.encode().unwrap()).unwrap();

@@ -289,7 +289,7 @@ fn forms() -> [(&'static str, DistributionFlags); 4] {
 }
 
 #[test]
-fn zterm1_random_terms_come_back_equal_from_an_echo_on_otp_in_every_form_of_frames() {
+fn zterm1_random_terms_come_back_equal_from_an_otp_echo_in_every_form_of_frames() {
     let Some(otp) = Otp::start("wire_terms") else { return };
     let mut runner = TestRunner::deterministic();
     for (me, flags) in forms() {
@@ -312,7 +312,7 @@ fn zterm1_random_terms_come_back_equal_from_an_echo_on_otp_in_every_form_of_fram
 }
 
 #[test]
-fn zterm3_a_fun_of_otp_goes_home_and_runs() {
+fn zterm3_a_fun_of_otp_is_sent_back_and_runs_there() {
     let Some(otp) = Otp::start("wire_funs") else { return };
     for (me, flags) in forms() {
         let mut connection = Connection::dial(&otp, me, flags);
@@ -351,7 +351,7 @@ fn zterm3_a_fun_of_otp_goes_home_and_runs() {
 }
 
 #[test]
-fn zlink11_monitors_links_and_exits_are_what_otp_takes_and_sends() {
+fn zlink11_monitors_links_and_exits_match_those_of_otp() {
     let Some(otp) = Otp::start("wire_links") else { return };
     for (me, flags) in forms().into_iter().take(3) {
         let mut connection = Connection::dial(&otp, me, flags);
@@ -422,7 +422,7 @@ fn zlink11_monitors_links_and_exits_are_what_otp_takes_and_sends() {
 }
 
 #[test]
-fn zhs1_otp_finds_us_by_epmd_dials_and_its_ping_is_a_pong() {
+fn zhs1_otp_finds_this_node_by_epmd_and_its_ping_returns_pong() {
     // Starting the node starts epmd too.
     let Some(_otp) = Otp::start("wire_other") else { return };
     for (at, (_, flags)) in forms().into_iter().enumerate() {

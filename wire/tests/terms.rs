@@ -16,7 +16,7 @@ fn hash(term: &Term) -> u64 {
 
 proptest! {
     #[test]
-    fn zterm1_any_term_comes_back_equal_and_is_written_the_same(term in term()) {
+    fn zterm1_any_term_round_trips_and_encodes_the_same_again(term in term()) {
         let bytes = term.encode().unwrap();
         let read = Term::decode(&bytes).unwrap();
         prop_assert_eq!(&read, &term);
@@ -34,7 +34,7 @@ proptest! {
     }
 
     #[test]
-    fn zterm5_what_is_read_of_changed_bytes_is_a_term(
+    fn zterm5_a_term_read_from_mutated_bytes_round_trips(
         term in term(),
         changes in prop::collection::vec(any::<(u8, u16, u8)>(), 1..6),
     ) {
@@ -47,7 +47,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_is_one(a in term(), b in term(), c in term()) {
+    fn the_order_of_terms_is_total(a in term(), b in term(), c in term()) {
         prop_assert_eq!(a.cmp(&b), b.cmp(&a).reverse());
         prop_assert_eq!(a == b, a.cmp(&b).is_eq());
         prop_assert_eq!(a.compare(&b), b.compare(&a).reverse());
@@ -57,7 +57,7 @@ proptest! {
     }
 
     #[test]
-    fn zterm8_a_map_has_one_hash_whatever_the_order_of_its_pairs(
+    fn zterm8_the_hash_of_a_map_does_not_depend_on_the_order_of_its_pairs(
         pairs in prop::collection::vec((term(), term()), 0..5)
     ) {
         let turned: Vec<_> = pairs.iter().rev().cloned().collect();
@@ -72,7 +72,7 @@ proptest! {
     }
 
     #[test]
-    fn limits_that_are_met_change_nothing(term in term()) {
+    fn limits_that_are_not_exceeded_change_nothing(term in term()) {
         let bytes = term.encode().unwrap();
         let limits = |terms| {
             let mut limits = Limits::DEFAULT;

@@ -133,7 +133,7 @@ mod tests {
     use krarup_gen::DebugError;
 
     #[test]
-    fn c8_why_a_thread_cannot_wait_is_the_same_in_every_error() {
+    fn c8_every_error_gives_the_same_cause_why_a_thread_cannot_wait() {
         use CannotWait::{InProcess, InRuntime, Stalled};
         let all = [InProcess, InRuntime, Stalled];
         let [process, runtime, stalled] = [

@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn c1_a_slot_is_used_again_as_if_it_were_new() {
+    fn c1_a_reused_slot_behaves_like_a_new_one() {
         let (sender, mut receiver) = slot_for(None);
         let first = place(&receiver);
         sender.pass_on();
@@ -378,7 +378,7 @@ mod tests {
 
     /// The sender may still fill it.
     #[test]
-    fn c3_a_slot_that_was_given_up_is_not_used_again() {
+    fn c3_an_abandoned_slot_is_not_reused() {
         let (sender, mut receiver) = slot_for(None);
         let first = place(&receiver);
         assert_eq!(receiver.close(|| ()), None);
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn c1_a_slot_that_is_kept_keeps_nobody() {
+    fn c1_a_cached_slot_holds_no_waker_and_no_value() {
         let (waiter, value) = (Arc::new(Nobody), Arc::new(()));
         let (sender, mut receiver) = slot_for(Some(Waker::from(Arc::clone(&waiter))));
         let first = place(&receiver);
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn c3_what_was_not_taken_goes_with_its_slot() {
+    fn c3_a_value_that_was_not_taken_is_dropped_with_its_slot() {
         let value = Arc::new(());
         let (sender, mut receiver) = slot_for(None);
         let first = place(&receiver);

@@ -84,7 +84,7 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn each_type_gets_its_own() {
+    fn a_cached_slot_is_reused_only_for_its_own_type() {
         keep(Arc::new(1_u8));
         keep(Arc::new(2_u16));
         assert_eq!(take::<u32>(), None);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_keeps_a_handful_and_those_that_came_last() {
+    fn a_thread_keeps_only_the_slots_that_were_cached_last() {
         let kept: [Weak<usize>; 2 * PLACES] = std::array::from_fn(|number| {
             let spare = Arc::new(number);
             let kept = Arc::downgrade(&spare);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_large_is_not_kept() {
+    fn a_large_slot_is_not_cached() {
         keep(Arc::new([0_u8; LARGEST + 1]));
         assert_eq!(take::<[u8; LARGEST + 1]>(), None);
         keep(Arc::new([0_u8; LARGEST]));
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_ends_keeps_nothing() {
+    fn a_thread_that_ends_drops_its_cached_slots() {
         let spare = Arc::new(());
         let kept = Arc::downgrade(&spare);
         thread::spawn(move || keep(spare)).join().expect("a thread");

@@ -528,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn m1_what_is_late_overtakes_messages_of_others_and_nothing_else() {
+    fn m1_a_late_message_overtakes_only_messages_of_other_senders() {
         for (senders, places, passed, order) in [
             (&[1, 2, 3][..], 1, 1, &[1, 3, 2][..]),
             (&[1, 2, 3], 2, 2, &[3, 1, 2]),

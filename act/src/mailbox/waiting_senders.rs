@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn m6_senders_in_line_come_in_their_order_and_leave_from_anywhere() {
+    fn m6_waiting_senders_are_served_in_order_and_can_leave_from_any_position() {
         let waiters: Vec<_> = (0..5).map(|_| waiter()).collect();
         let mut waiting = WaitingSenders::default();
         waiters.iter().for_each(|waiter| waiting.push(waiter));

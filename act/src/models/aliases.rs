@@ -27,17 +27,17 @@ fn nothing_more(send: fn(&Recipient<u32>)) {
 }
 
 #[test]
-fn n5_nothing_is_sent_by_an_alias_that_is_revoked() {
+fn n5_no_message_arrives_by_a_revoked_alias() {
     nothing_more(|to| drop(to.send(1)));
 }
 
 #[test]
-fn n5_nobody_is_notified_by_an_alias_that_is_revoked() {
+fn n5_no_notification_arrives_by_a_revoked_alias() {
     nothing_more(|to| to.notify(1));
 }
 
 #[test]
-fn n5_no_room_is_filled_by_an_alias_that_is_revoked() {
+fn n5_reserved_room_is_not_filled_by_a_revoked_alias() {
     nothing_more(|to| {
         if let Ok(room) = to.reserve() {
             room.send(1);

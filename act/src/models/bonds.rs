@@ -51,7 +51,7 @@ fn notices(ctx: &mut Context<u32, u32>) -> usize {
 }
 
 #[test]
-fn one_exit_per_link_whenever_the_target_dies() {
+fn one_exit_per_link_whenever_the_target_ends() {
     model(|| {
         let (house, mut ctx, target, ready) = couple();
         let death = dying(ready);
@@ -100,7 +100,7 @@ fn no_exit_after_unlink() {
 }
 
 #[test]
-fn a_link_made_again_is_heard_of_once() {
+fn a_link_made_again_delivers_one_exit() {
     model(|| {
         let (house, mut ctx, target, ready) = couple();
         ctx.link(target.pid);
@@ -116,7 +116,7 @@ fn a_link_made_again_is_heard_of_once() {
 /// Two processes link to each other at the same time, and one ends. There is one link and one
 /// exit notice, and there is no deadlock of the two locks.
 #[test]
-fn a_link_from_both_ends_is_one() {
+fn a_link_made_from_both_ends_is_one_link() {
     model(|| {
         let (house, mut ctx, target, ready) = couple();
         let other = thread::spawn({
@@ -135,7 +135,7 @@ fn a_link_from_both_ends_is_one() {
 }
 
 #[test]
-fn one_down_per_monitor_whenever_the_target_dies() {
+fn one_down_per_monitor_whenever_the_target_ends() {
     model(|| {
         let (house, mut ctx, target, ready) = couple();
         let death = dying(ready);
@@ -162,7 +162,7 @@ fn no_down_after_demonitor() {
 
 /// A monitor from outside any process fires whenever the target ends.
 #[test]
-fn who_watches_from_outside_is_told_whenever_the_target_dies() {
+fn a_monitor_from_outside_fires_whenever_the_target_ends() {
     model(|| {
         let house = ModelHost::new();
         let (target, ready) = house.spawn(UNBOUNDED, |ctx| async move {
@@ -181,7 +181,7 @@ fn who_watches_from_outside_is_told_whenever_the_target_dies() {
 /// A monitor from outside that is given up leaves no entry at the target, whatever the target
 /// does.
 #[test]
-fn who_gives_up_watching_leaves_nothing() {
+fn a_monitor_from_outside_that_is_given_up_leaves_no_entry() {
     model(|| {
         let (house, ctx, target, ready) = couple();
         let end = watch(house.host(), Target::Pid(target.pid));
@@ -228,7 +228,7 @@ fn both_halves_of_a_link_agree() {
 /// Two linked processes that monitor each other end at the same moment. Both end, and no entry
 /// of either remains.
 #[test]
-fn two_who_die_together_leave_nothing() {
+fn two_processes_that_end_together_leave_no_bonds() {
     bounded(5, || {
         let house = ModelHost::until(2);
         let ending = |mut ctx: Context<u32, u32>| async move {
@@ -258,7 +258,7 @@ fn two_who_die_together_leave_nothing() {
 /// A process that monitors a living process ends while that one starts to monitor it. No entry
 /// of the ended process remains at the living one.
 #[test]
-fn the_dead_leave_no_monitor_at_the_living() {
+fn an_ended_process_leaves_no_monitor_at_a_living_one() {
     model(|| {
         let (house, mut ctx, mortal, ready) = couple();
         Context::new(Arc::clone(&mortal)).monitor(ctx.pid());
@@ -275,7 +275,7 @@ fn the_dead_leave_no_monitor_at_the_living() {
 /// Three processes in a chain of links. The end of one reaches the last, although the link to
 /// the middle one is being made at the same time.
 #[test]
-fn an_exit_runs_through_a_chain_that_is_being_made() {
+fn an_exit_passes_through_a_chain_of_links_in_the_making() {
     bounded(4, || {
         let (house, mut ctx, middle, ready) = couple();
         let first = house.admit_new(UNBOUNDED);

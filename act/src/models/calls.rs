@@ -150,7 +150,7 @@ fn a_caller_that_is_killed_leaves_neither_reply_nor_timer() {
 /// A callee is killed while it is called. The caller receives its reason, or that there is no
 /// process, or its reply; it never waits for ever.
 #[test]
-fn a_call_to_one_who_is_killed_ends() {
+fn a_call_to_a_killed_process_ends() {
     bounded(3, || {
         let house = ModelHost::until(2);
         let (caller, outcome) = process(&house, None);

@@ -202,17 +202,17 @@ fn two_causes(one: fn(Arc<dyn Process>), other: fn(Arc<dyn Process>), fails: boo
 }
 
 #[test]
-fn a_kill_and_a_stop_and_a_failure_are_one_end() {
+fn a_kill_a_stop_and_a_failure_end_a_process_once() {
     two_causes(kill, stop, true);
 }
 
 #[test]
-fn a_signal_and_a_stop_are_one_end() {
+fn a_signal_and_a_stop_end_a_process_once() {
     two_causes(signal, stop, false);
 }
 
 #[test]
-fn two_stops_and_a_failure_are_one_end() {
+fn two_stops_and_a_failure_end_a_process_once() {
     two_causes(stop, stop, true);
 }
 
@@ -220,7 +220,7 @@ fn two_stops_and_a_failure_are_one_end() {
 /// when subscribers are to be notified; still the current call fails, the monitor fires, and
 /// the worker lives on.
 #[test]
-fn an_end_comes_to_its_end_though_its_host_panics() {
+fn an_end_completes_although_its_host_panics() {
     model(|| {
         let house = ModelHost::failing();
         let (token, answer) = Reply::<u32>::new(None);
@@ -263,7 +263,7 @@ mod broken {
 
     #[test]
     #[should_panic(expected = "terminated twice")]
-    fn an_end_that_anybody_may_bring_about_comes_twice() {
+    fn an_end_decided_in_two_steps_happens_twice() {
         model(|| {
             let process = Arc::new(Doubtful::default());
             let killing = thread::spawn({

@@ -130,7 +130,7 @@ fn a_restart_loses_no_message_and_handles_none_twice() {
 
 /// The same with a kill at any moment.
 #[test]
-fn a_kill_in_a_restart_ends_it_once() {
+fn a_kill_during_a_restart_ends_the_process_once() {
     bounded(4, || {
         let (log, dead_letters) = restarted(9, |fragile| fragile.process().kill());
         // A process killed before its first turn has no state; one killed before `init` has
@@ -155,7 +155,7 @@ mod broken {
     /// another, while other threads access the state in between.
     #[test]
     #[should_panic(expected = "messages")]
-    fn a_restart_that_others_can_look_into_loses_a_message() {
+    fn a_restart_in_two_steps_loses_a_message() {
         model(|| {
             let state = Arc::new(Mutex::new(Some(0_u32)));
             let sender = thread::spawn({

@@ -296,38 +296,38 @@ fn parking_in_a_second_step_loses_a_message() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn looking_for_the_process_before_the_message_is_there_loses_it() {
+fn checking_for_idleness_before_the_push_loses_the_message() {
     mail(MailboxFault::LooksBeforePushing);
 }
 
 #[test]
 #[should_panic(expected = "out of order")]
-fn the_queue_before_the_idle_slot_is_out_of_order() {
+fn taking_the_queue_before_the_idle_slot_breaks_the_order() {
     order(MailboxFault::HandlesQueueFirst);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn parking_without_a_look_at_the_wakers_loses_one() {
+fn parking_without_checking_the_wakers_loses_a_wake_up() {
     waker(MailboxFault::ForgetsWakers);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn a_doom_that_arrives_as_a_message_does_not_end_a_process_that_waits() {
+fn a_pending_exit_scheduled_like_a_message_does_not_end_a_waiting_process() {
     doom(MailboxFault::DoomsAsMail, MailboxPhase::Waiting);
 }
 
 #[test]
 #[should_panic(expected = "no room")]
-fn counting_after_handling_refuses_one_who_has_seen_the_effect() {
+fn counting_after_handling_refuses_a_sender_that_has_seen_the_effect() {
     room(MailboxFault::CountsAfterHandling);
 }
 
 /// A sender that checks for room under one lock and puts its message in under another.
 #[test]
 #[should_panic(expected = "beyond the bound")]
-fn a_bound_that_is_looked_at_before_the_lock_is_exceeded() {
+fn a_bound_checked_under_another_lock_is_exceeded() {
     fn send(inbox: &Lock<Inbox<u32, ()>>) -> u64 {
         let has_room = inbox.lock().accepted() < 1;
         u64::from(has_room && inbox.lock().push_main(1, 0, 0, || 0, |_| {}).is_ok())

@@ -107,7 +107,7 @@ fn every_command_is_handled() {
 /// A command reaches a process that listens only to the control lanes, whenever it arrives. A
 /// message on Main stays there.
 #[test]
-fn a_command_reaches_who_listens_to_the_control_lanes_alone() {
+fn a_command_reaches_a_process_that_receives_control_lanes_only() {
     model(|| {
         let house = ModelHost::new();
         let cell = house.start(UNBOUNDED, |mut ctx| async move {
@@ -130,7 +130,7 @@ fn a_command_reaches_who_listens_to_the_control_lanes_alone() {
 /// A message that arrives while a process listens only to the control lanes wakes it as soon as
 /// it listens to all lanes, in either order of message and command.
 #[test]
-fn a_message_to_who_listens_to_the_control_lanes_alone_comes_after_the_command() {
+fn a_message_waits_while_a_process_receives_control_lanes_only() {
     model(|| {
         let house = ModelHost::new();
         let cell = house.start(UNBOUNDED, |mut ctx| async move {
@@ -152,7 +152,7 @@ fn a_message_to_who_listens_to_the_control_lanes_alone_comes_after_the_command()
 
 /// Three senders find a process idle. It is queued once.
 #[test]
-fn one_of_three_senders_wakes() {
+fn three_senders_queue_an_idle_process_once() {
     bounded(5, || {
         let house = ModelHost::new();
         let cell = house.start(UNBOUNDED, |mut ctx| async move {
@@ -276,7 +276,7 @@ mod broken {
     /// sets it.
     #[test]
     #[should_panic(expected = "two are in it")]
-    fn a_process_that_a_flag_guards_has_two_turns_at_once() {
+    fn a_process_guarded_by_a_flag_has_two_turns_at_once() {
         #[derive(Default)]
         struct Guarded {
             taken: AtomicBool,
@@ -306,7 +306,7 @@ mod broken {
     /// Every sender that finds the process idle queues it, and it stays idle until it runs.
     #[test]
     #[should_panic(expected = "queued twice")]
-    fn who_does_not_take_the_process_out_queues_it_twice() {
+    fn a_sender_that_leaves_the_process_in_the_mailbox_queues_it_twice() {
         model(|| {
             let queue = Arc::new(Mutex::new(0));
             let idle = Arc::new(AtomicBool::new(true));

@@ -31,7 +31,7 @@ fn scheduled(house: &Arc<ModelHost>, handled: &Arc<AtomicU64>) -> (ModelActor, R
 }
 
 #[test]
-fn what_comes_while_a_process_is_put_back_is_handled() {
+fn a_message_sent_while_a_process_is_put_back_is_handled() {
     model(|| {
         let (house, handled) = (ModelHost::new(), Arc::new(AtomicU64::new(0)));
         let (cell, ready) = scheduled(&house, &handled);
@@ -65,7 +65,7 @@ fn a_process_that_is_killed_while_it_is_put_back_ends_once() {
 
 /// A process that has never run ends with the reason that came first.
 #[test]
-fn a_process_that_was_killed_before_nobody_will_run_it_was_killed() {
+fn a_kill_before_the_refusal_of_a_new_process_is_its_reason() {
     for kills in [false, true] {
         model(move || {
             let house = ModelHost::new();

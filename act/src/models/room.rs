@@ -52,7 +52,7 @@ fn a_sender_that_waits_gets_room() {
 /// A waiting sender is notified of the end of the process. Its message is handled, counted as a
 /// dead letter, or given back.
 #[test]
-fn a_sender_that_waits_hears_of_the_end() {
+fn a_waiting_sender_is_notified_of_the_end() {
     bounded(4, || {
         let house = ModelHost::new();
         let (cell, handled) = counting(&house, 9);
@@ -75,7 +75,7 @@ fn a_sender_that_waits_hears_of_the_end() {
 /// A permit keeps the only room, and a sender waits for it. When the permit is returned the
 /// sender gets its room, although the process does nothing.
 #[test]
-fn room_that_is_given_back_goes_to_who_waits() {
+fn returned_room_goes_to_the_waiting_sender() {
     model(|| {
         let house = ModelHost::new();
         let cell = house.admit_new(1);
@@ -94,7 +94,7 @@ fn room_that_is_given_back_goes_to_who_waits() {
 
 /// A sender that stops waiting at the moment it is given room leaves that room to others.
 #[test]
-fn room_that_nobody_waits_for_any_more_is_not_lost() {
+fn room_offered_to_a_sender_that_gives_up_is_not_lost() {
     model(|| {
         let house = ModelHost::new();
         let cell = house.admit_new(1);

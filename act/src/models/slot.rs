@@ -51,7 +51,7 @@ fn a_reply_against_a_timeout_has_one_outcome() {
 }
 
 #[test]
-fn a_dropped_token_against_a_timeout_is_no_late_reply() {
+fn a_token_dropped_at_the_timeout_is_not_a_late_reply() {
     model(|| {
         let (reply, mut receiver) = Reply::<u32>::new(None);
         let late = WakeCount::default();
@@ -82,7 +82,7 @@ fn a_waiter_that_was_never_polled_is_woken() {
 
 /// While the value arrives the waiter is polled with a new waker.
 #[test]
-fn a_waiter_that_moves_is_woken_where_it_is() {
+fn a_waiter_is_woken_by_its_newest_waker() {
     model(|| {
         let (before, bell) = (WakeSignal::new(), WakeSignal::new());
         let (sender, mut receiver) = slot_for(Some(before.waker().clone()));
@@ -94,7 +94,7 @@ fn a_waiter_that_moves_is_woken_where_it_is() {
 
 /// The waiter gives up or is dropped while the value arrives.
 #[test]
-fn a_value_for_a_waiter_that_goes_away_is_dropped_once() {
+fn a_value_for_a_dropped_waiter_is_dropped_once() {
     struct Value(WakeCount);
 
     impl Drop for Value {
@@ -117,7 +117,7 @@ fn a_value_for_a_waiter_that_goes_away_is_dropped_once() {
 /// A call after an answered call uses the same slot, and the sender of the first call may not
 /// have released it yet.
 #[test]
-fn a_slot_that_is_used_again_brings_its_new_answer() {
+fn a_reused_slot_delivers_the_new_answer() {
     model(|| {
         let bell = WakeSignal::new();
         let mut replying = Vec::new();
@@ -196,7 +196,7 @@ mod broken {
 
     #[test]
     #[should_panic(expected = "deadlock")]
-    fn a_waiter_that_registers_after_it_has_looked_is_not_woken() {
+    fn a_waiter_that_registers_after_its_check_is_not_woken() {
         model(|| {
             let slot = Arc::new(Halting::default());
             let sending = thread::spawn({
@@ -210,7 +210,7 @@ mod broken {
 
     #[test]
     #[should_panic(expected = "outcomes")]
-    fn a_timeout_that_closes_after_it_has_looked_loses_a_reply() {
+    fn a_timeout_that_closes_after_its_check_loses_a_reply() {
         model(|| {
             let slot = Arc::new(Halting::default());
             let sending = thread::spawn({
@@ -224,7 +224,7 @@ mod broken {
 
     #[test]
     #[should_panic(expected = "another's reply")]
-    fn a_slot_that_is_used_again_after_a_timeout_brings_the_reply_of_before() {
+    fn a_slot_reused_after_a_timeout_delivers_the_previous_reply() {
         model(|| {
             let slot = Arc::new(Halting::default());
             let send = |value| {

@@ -32,7 +32,7 @@ fn resume(cell: &ModelActor) -> bool {
 
 /// A suspension is taken back while the process parks. The process continues.
 #[test]
-fn who_is_resumed_goes_on() {
+fn a_resumed_process_continues() {
     model(|| {
         let house = ModelHost::new();
         let (cell, _) = counting(&house, 1);
@@ -76,13 +76,13 @@ fn a_suspension(resumes: impl Fn(&ModelActor) + Send + Sync + Copy + 'static) {
 }
 
 #[test]
-fn who_is_suspended_handles_nothing() {
+fn a_suspended_process_handles_nothing() {
     a_suspension(|_| {});
 }
 
 /// Two suspensions, one of which is taken back. The process still handles nothing.
 #[test]
-fn who_is_suspended_twice_and_resumed_once_handles_nothing() {
+fn a_process_suspended_twice_and_resumed_once_handles_nothing() {
     a_suspension(|cell| {
         let (reply, answer) = Reply::new(None);
         (Arc::clone(cell) as Arc<dyn Process>).suspend(reply);

@@ -118,6 +118,6 @@ fn of_two_that_call_each_other_exactly_one_fails() {
 /// Both search before they call, and both too early.
 #[test]
 #[should_panic(expected = "deadlock")]
-fn without_the_look_when_they_park_both_wait_for_ever() {
+fn without_the_search_on_parking_both_callers_wait_for_ever() {
     bounded(5, || meet(false));
 }

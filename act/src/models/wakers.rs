@@ -73,7 +73,7 @@ fn a_waker_that_fires_in_a_turn_is_not_lost() {
 /// The same for a process that also waits for a message, which never arrives. Its poll ends
 /// like one that waits for a message only.
 #[test]
-fn a_waker_that_fires_beside_a_wait_for_a_message_is_not_lost() {
+fn a_waker_that_fires_during_a_wait_for_a_message_is_not_lost() {
     model(|| {
         let house = ModelHost::new();
         let flag = WakingFlag::default();

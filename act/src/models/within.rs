@@ -15,7 +15,7 @@ use std::task::Poll;
 
 /// After the inner turn the outer process is current again, with the rest of its budget.
 #[test]
-fn a_turn_within_another_leaves_that_as_it_was() {
+fn an_inner_turn_leaves_the_outer_turn_unchanged() {
     for outcome in [Ok(()), Err(Reason::Kill)] {
         model(move || {
             let (house, other) = (ModelHost::new(), ModelHost::new());
@@ -57,7 +57,7 @@ fn a_turn_within_another_leaves_that_as_it_was() {
 /// After the inner turn the outer one still has its state: the process it waits for, the
 /// process that it floods, its count of sent messages, and that its dropped requests were not begun.
 #[test]
-fn a_turn_within_another_makes_that_forget_nothing() {
+fn an_inner_turn_keeps_the_state_of_the_outer_turn() {
     model(|| {
         let (house, other) = (ModelHost::new(), ModelHost::new());
         let _ = house.next_pid();

@@ -108,7 +108,7 @@ mod tests {
     use super::shares;
 
     #[test]
-    fn the_shares_are_even_and_who_has_the_most_keeps_the_rest() {
+    fn the_shares_are_even_and_the_most_loaded_workers_keep_the_remainder() {
         assert_eq!(shares(&[10, 0, 0]), [4, 3, 3]);
         assert_eq!(shares(&[1, 5, 1]), [2, 3, 2]);
         assert_eq!(shares(&[2, 2]), [2, 2]);

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn it_grows_with_the_queue_and_shrinks_without_one_within_its_range() {
+    fn an_elastic_pool_grows_and_shrinks_with_its_queue_within_its_range() {
         let elastic = Elastic::between(2, 5).grow_at(3).step(2);
         let wanted = |size, waiting, busy| wanted(elastic, PoolLoad { size, waiting, busy });
         assert_eq!(wanted(2, 6, 2), Change::Grow(2));
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn between_two_changes_it_cools_down() {
+    fn a_plan_cools_down_between_two_changes() {
         let elastic = Elastic::between(1, 9).grow_at(1).cool_down(Duration::from_secs(5));
         let mut plan = ElasticPlan::new(elastic, seconds(0));
         let busy = PoolLoad { size: 1, waiting: 50, busy: 1 };
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_looks_for_the_first_time_after_its_period_and_may_change_then() {
+    fn the_first_check_is_after_one_period_and_may_change_the_size() {
         let elastic = Elastic::between(1, 9).grow_at(1).every(Duration::from_secs(3));
         let mut plan = ElasticPlan::new(elastic, seconds(4));
         assert_eq!(plan.due, seconds(7));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn out_of_its_range_it_comes_back_at_once_whatever_its_step() {
+    fn a_size_out_of_range_returns_at_once_whatever_the_step() {
         let elastic = Elastic::between(4, 6);
         let wanted = |size| wanted(elastic, PoolLoad { size, waiting: 0, busy: size });
         assert_eq!(
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn it_shrinks_at_the_queue_that_it_was_told_and_no_pool_is_too_large_to_decide() {
+    fn a_plan_shrinks_at_its_threshold_and_decides_for_any_size() {
         let elastic = Elastic::between(1, 9).grow_at(4).shrink_at(2).step(3);
         let wanted = |size, waiting, busy| wanted(elastic, PoolLoad { size, waiting, busy });
         assert_eq!(wanted(4, 8, 1), Change::Shrink(3));

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_are_those_of_what_was_recorded() {
+    fn quantiles_match_the_recorded_values() {
         let histogram = DurationHistogram::new();
         assert_eq!(histogram.latency(), Latency::default());
         let endless = DurationHistogram::new();

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_without_meaning_is_refused() {
+    fn an_invalid_rate_is_refused() {
         let tiny = [f64::MIN_POSITIVE, 5e-324, 1e-20, 0.9e-9];
         for jobs in [0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, 1e10].into_iter().chain(tiny) {
             assert!(Rate::per_second(jobs).check().is_err(), "{jobs}");

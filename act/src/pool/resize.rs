@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_names_the_pool_its_state_and_how_far_it_got() {
+    fn a_resize_error_names_the_pool_its_state_and_the_progress() {
         let pool = Pid::local(7, 0);
         let states = [
             (PoolState::Starting, "starting"),

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn no_time_is_shorter_than_a_pool_keeps_and_a_longer_one_stays() {
+    fn times_are_raised_to_the_shortest_and_longer_ones_are_kept() {
         let short = Duration::from_nanos(1);
         let elastic = Elastic::between(1, 2).every(short).cool_down(short);
         let all = |time| {
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_are_watched_for_whatever_wants_to_know_of_them() {
+    fn jobs_are_watched_if_any_setting_needs_it() {
         let watches = |set: fn(&mut PoolSettings<u8>)| settings(set).watches();
         assert!(watches(|settings| settings.time_to_live = Some(std::sync::Arc::new(|_| None))));
         assert!(watches(|settings| settings.on_discard = Some(std::sync::Arc::new(|_, _| {}))));
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_has_its_most_workers_and_no_more() {
+    fn a_pool_can_have_the_maximum_of_workers_and_no_more() {
         let of = |size| settings(|settings| settings.size = size).check();
         let most = MOST_WORKERS;
         assert_eq!((of(most), of(1)), (Ok(()), Ok(())));
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_in_words() {
+    fn each_invalid_setting_has_an_error_text() {
         let zero = Duration::ZERO;
         let said = [
             (PoolError::NoWorkers, "a pool cannot start with 0 workers"),

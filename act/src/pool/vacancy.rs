@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn each_place_is_put_off_by_itself_and_never_for_longer_than_the_most() {
+    fn each_place_has_its_own_back_off_up_to_the_longest_delay() {
         let mut vacancies = Vacancies::new((Duration::from_secs(1), Duration::from_secs(3)));
         vacancies.add(pid(1), seconds(0));
         vacancies.add(pid(2), seconds(0));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_to_be_filled_is_the_one_that_was_put_off_least_and_the_last_go_first() {
+    fn the_earliest_due_place_is_filled_first_and_the_last_is_removed_first() {
         let mut vacancies = Vacancies::new((Duration::from_secs(1), Duration::from_secs(8)));
         (1..4).for_each(|number| vacancies.add(pid(number), seconds(0)));
         (0..3).for_each(|_| assert!(vacancies.begin_due(seconds(0)).is_some()));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delay_without_end_is_no_overflow() {
+    fn an_endless_delay_does_not_overflow() {
         let mut vacancies = Vacancies::new((Duration::MAX, Duration::MAX));
         vacancies.add(pid(1), Timestamp::MAX);
         for _ in 0..3 {

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_that_were_accepted_come_first_and_senders_in_their_order_once() {
+    fn stranded_messages_come_first_and_senders_once_in_order() {
         let queue = PoolLine::new();
         let (senders, places): (Vec<_>, Vec<_>) = (0..4)
             .map(|_| slot())
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_may_not_go_where_the_room_is_holds_up_nobody_and_keeps_its_turn() {
+    fn a_stranded_message_without_fitting_room_keeps_its_turn_and_blocks_no_other() {
         let queue = PoolLine::new();
         let (sender, place) = slot();
         let sender = Arc::new(Waiter::new(sender));
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_waits_if_anybody_in_the_line_does() {
+    fn a_line_waits_if_any_of_its_entries_does() {
         let queue = PoolLine::new();
         let (idle, busy) = (Arc::new(Elsewhere(false)), Arc::new(Elsewhere(true)));
         let (idle_line, busy_line) = (line(&idle), line(&busy));
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn senders_are_sent_away_and_may_come_again_and_lines_stay() {
+    fn dismissed_senders_may_join_again_and_lines_of_other_pools_stay() {
         let queue = PoolLine::new();
         let busy = Arc::new(Elsewhere(true));
         let lines = line(&busy);

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_tells_its_callee_and_its_handles() {
+    fn an_awaited_process_has_its_callee_and_its_handles() {
         let callee = Pid::local(7, 1);
         let wait = AwaitedProcess::on(callee);
         assert_eq!((wait.callee(), wait.handles()), (7, 1));

@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_contained_quietly_is_quiet_to_its_end_and_no_longer() {
+    fn a_quiet_containment_is_quiet_only_until_its_end() {
         let outcome = contain_quietly(|| {
             assert!(contain_quietly(|| panic!("within")).is_err());
             QUIET.get()
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_raised_has_no_place_though_a_panic_has_said_the_same() {
+    fn a_raised_panic_has_no_location_despite_an_equal_message() {
         note_panic_locations();
         assert!(catch_unwind(|| panic!("the same")).is_err());
         let Err(Reason::Panic(raised)) = contain(|| raise("the same")) else { panic!("no panic") };

@@ -93,7 +93,7 @@ mod tests {
     use std::rc::Rc;
 
     #[test]
-    fn m7_what_waits_for_the_lock_of_a_route_runs_after_it_though_that_panics() {
+    fn m7_deferred_work_runs_after_the_route_lock_also_after_a_panic() {
         let told = Rc::new(Cell::new(0));
         let tell = || {
             let told = Rc::clone(&told);

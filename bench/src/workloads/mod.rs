@@ -73,7 +73,7 @@ mod tests {
     use super::share;
 
     #[test]
-    fn a_share_is_rounded_down_and_never_nothing() {
+    fn a_share_is_rounded_down_and_at_least_one() {
         assert_eq!(share(10, 4).ok(), Some(2));
         assert!(share(3, 4).is_err());
         assert!(share(3, 0).is_err());

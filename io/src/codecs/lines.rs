@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn i3_whatever_bytes_come_they_are_lines_that_can_be_sent_or_an_error() {
+    fn i3_any_input_yields_lines_that_can_be_sent_or_an_error() {
         // All strings of these bytes up to a length. The last byte is never valid UTF-8.
         let bytes = [b'a', b'\r', b'\n', 0xff];
         for length in 0..=6 {
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn i3_a_line_is_the_same_however_its_bytes_come() {
+    fn i3_lines_do_not_depend_on_how_the_bytes_are_split() {
         let text = "first\r\n\nthird \u{e9}\nfourth\n";
         for size in 1..=text.len() {
             let mut lines = Lines::new(16);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn i3_a_line_of_the_longest_length_is_one_and_a_byte_more_is_an_error() {
+    fn i3_a_line_of_the_maximum_length_is_valid_and_one_byte_more_is_an_error() {
         for end in ["\n", "\r\n"] {
             let decode = |text: String| Lines::new(4).decode(&mut BytesMut::from(&*text));
             assert_eq!(decode(format!("1234{end}")), Ok(Some("1234".to_owned())));
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn i9_lines_of_no_length_and_of_any() {
+    fn i9_line_limits_of_zero_and_of_usize_max() {
         let mut empty = Lines::new(0);
         assert_eq!(empty.decode(&mut BytesMut::from("\nx\n")), Ok(Some(String::new())));
         let error = CodecError::TooLong { length: 1, limit: 0 };
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn i3_garbage_and_a_line_that_is_broken_off_are_errors_that_say_where() {
+    fn i3_garbage_and_an_unfinished_line_are_errors_with_their_position() {
         let garbage = &mut BytesMut::from(&b"ab\xff\n"[..]);
         assert_eq!(Lines::new(9).decode(garbage), Err(CodecError::NotUtf8 { at: 2 }));
         let broken = &mut BytesMut::from("delete 12");
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn i3_what_cannot_be_a_line_is_not_sent_and_its_error_says_where() {
+    fn i3_text_that_cannot_be_a_line_is_not_sent_and_the_error_has_the_position() {
         let encode = |line: &str| {
             let mut out = BytesMut::from("before");
             let sent = Lines::new(4).encode(line, &mut out);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn i3_each_error_of_a_line_says_what_and_where() {
+    fn i3_each_line_error_names_the_fault_and_its_position() {
         let decode = |text: &[u8]| Lines::new(6).decode(&mut BytesMut::from(text)).unwrap_err();
         assert_eq!(decode(b"ab\xffcd\n"), CodecError::NotUtf8 { at: 2 });
         assert_eq!(decode(b"a\rb\rc\n"), CodecError::LineBreak { at: 1 });
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn i3_whole_lines_at_the_end_of_a_stream_are_lines() {
+    fn i3_complete_lines_at_the_end_of_a_stream_are_delivered() {
         let mut lines = Lines::new(9);
         let mut buffer = BytesMut::from("one\ntwo\nx");
         assert_eq!(lines.decode_end(&mut buffer), Ok(Some("one".to_owned())));

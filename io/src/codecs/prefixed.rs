@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn i3_frames_are_the_same_however_their_bytes_come() {
+    fn i3_frames_do_not_depend_on_how_the_bytes_are_split() {
         let mut wire = BytesMut::new();
         let mut frames = Prefixed::new(300);
         let sent: [&[u8]; 3] = [b"", b"x", &[7; 300]];
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn i9_frames_of_no_length_and_of_any() {
+    fn i9_frame_limits_of_zero_and_of_usize_max() {
         let mut empty = Prefixed::new(0);
         assert_eq!(empty.decode(&mut BytesMut::from(&[0; 4][..])), Ok(Some(Bytes::new())));
         let error = CodecError::TooLong { length: 1, limit: 0 };
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn i3_a_frame_of_the_longest_length_is_one_and_a_byte_more_is_an_error() {
+    fn i3_a_frame_of_the_maximum_length_is_valid_and_one_byte_more_is_an_error() {
         let mut frames = Prefixed::new(3);
         let mut wire = BytesMut::from("before");
         assert_eq!(frames.encode(b"abc", &mut wire), Ok(()));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn i3_a_frame_that_is_broken_off_is_an_error_that_says_so() {
+    fn i3_an_unfinished_frame_is_an_error_that_says_so() {
         let mut frames = Prefixed::new(9);
         for rest in [&b"\0"[..], b"\0\0\0\x02", b"\0\0\0\x02a"] {
             let mut wire = BytesMut::from(&b"\0\0\0\x01x"[..]);

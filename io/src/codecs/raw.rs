@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn i3_bytes_are_a_frame_as_they_come_and_go() {
+    fn i3_raw_bytes_pass_through_unchanged() {
         let mut buffer = BytesMut::from("some");
         for end in [false, true] {
             let decode = |buffer: &mut BytesMut| {

@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn r7_who_is_refused_is_offered_again_after_twice_as_long_until_a_task_is_run() {
+    fn r7_a_refused_process_is_offered_again_after_doubling_delays_until_a_task_runs() {
         let list = List::default();
         let name = Name::new("executed").unwrap();
         let core = Core::new(name, 1, Clock::simulated(), Blocking::none());

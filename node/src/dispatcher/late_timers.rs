@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_on_the_list_is_poked_once_and_a_full_one_takes_nobody() {
+    fn a_listed_process_is_poked_once_and_a_full_list_takes_no_more() {
         let pokes = LateTimers::default();
         let process = Arc::new(Process::default());
         for _ in 0..MOST {

@@ -252,7 +252,7 @@ mod tests {
     use std::sync::mpsc;
 
     #[test]
-    fn x2_a_process_that_has_more_to_do_at_a_stop_has_a_last_turn() {
+    fn x2_a_process_with_waiting_messages_has_a_last_turn_at_a_stop() {
         let name = Name::new("pinned").unwrap();
         let core = Core::new(name, 1, Clock::simulated(), Blocking::none());
         let around = Arc::new(|work: &mut dyn FnMut()| work()) as _;

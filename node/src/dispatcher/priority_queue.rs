@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r6_the_word_says_what_is_there() {
+    fn r6_the_word_counts_the_queued_processes() {
         let express = PriorityQueue::new();
         assert!(express.is_quiet() && !express.calls());
         (0..3).for_each(|n| express.push(n));

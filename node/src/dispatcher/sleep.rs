@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_dozed_and_is_awake_hides_no_sleeper_from_those_who_queue() {
+    fn a_worker_that_has_dozed_does_not_hide_a_parked_one() {
         let parkers = [Parker::new(), Parker::new()];
         let sleep = IdleWorkers::new(&parkers);
         let mut seen = Vec::new();

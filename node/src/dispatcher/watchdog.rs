@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn x3_the_time_since_the_last_look_is_charged_to_those_who_run() {
+    fn x3_the_time_since_the_last_look_is_charged_to_the_running_processes() {
         let watchdog = Watchdog::new(None);
         let look = |millis, workers| {
             let look = watchdog.look(at(millis), glances(workers), |_| false);

@@ -140,7 +140,7 @@ fn of_three_of_one_name_one_is_admitted() {
 /// A process ends while another takes its name. The other is refused or has the name, also if
 /// the end is reported twice.
 #[test]
-fn a_name_goes_from_the_dead_to_the_living() {
+fn a_name_moves_from_an_ended_process_to_a_living_one() {
     model(|| {
         let registry = Arc::new(Registry::default());
         registry.admit(process(1), Some(&name())).expect("a free name");
@@ -161,7 +161,7 @@ fn a_name_goes_from_the_dead_to_the_living() {
 
 /// A process that is found by its name is found by its pid.
 #[test]
-fn whoever_has_a_name_has_a_pid() {
+fn a_process_found_by_its_name_is_found_by_its_pid() {
     model(|| {
         let registry = Arc::new(Registry::default());
         let admitting = thread::spawn({
@@ -178,7 +178,7 @@ fn whoever_has_a_name_has_a_pid() {
 /// A spawn against the stop of the node. A process that is admitted is counted when the registry
 /// has been closed, so the stop waits for it. No process is admitted after that.
 #[test]
-fn who_closes_the_registry_misses_nobody() {
+fn a_thread_that_closes_the_registry_misses_no_process() {
     model(|| {
         let registry = Arc::new(Registry::default());
         let admitting = thread::spawn({
@@ -197,7 +197,7 @@ fn who_closes_the_registry_misses_nobody() {
 /// The spawn of a child against a stop that has come to the end of its root. A child may be
 /// spawned while the node stops, and if it is admitted it is counted when the root is closed.
 #[test]
-fn who_closes_a_root_misses_nobody_below_it() {
+fn a_thread_that_closes_a_root_misses_no_process_below_it() {
     model(|| {
         let registry = Arc::new(Registry::default());
         registry.close_to_top_level();
@@ -226,7 +226,7 @@ mod broken {
 
     #[test]
     #[should_panic(expected = "winners")]
-    fn a_name_that_is_looked_up_before_it_is_taken_has_two_winners() {
+    fn checking_a_name_before_taking_it_admits_two_winners() {
         model(|| {
             let names = Arc::new(RwLock::<BTreeMap<Name, u64>>::default());
             let take = |number| {
@@ -248,7 +248,7 @@ mod broken {
     /// As `Registry::retire`, but without a check of the holder.
     #[test]
     #[should_panic(expected = "whose name")]
-    fn a_name_that_is_taken_without_a_look_at_its_holder_is_taken_from_another() {
+    fn releasing_a_name_without_checking_its_holder_takes_it_from_another() {
         model(|| {
             let registry = Arc::new(Registry::default());
             registry.admit(process(1), Some(&name())).expect("a free name");
@@ -265,7 +265,7 @@ mod broken {
 
     #[test]
     #[should_panic(expected = "missed")]
-    fn who_is_counted_after_the_look_is_missed() {
+    fn a_process_counted_after_the_check_is_missed() {
         model(|| {
             let shared = Arc::new((AtomicBool::default(), AtomicUsize::default()));
             let admitting = thread::spawn({
@@ -287,7 +287,7 @@ mod broken {
     /// The name is registered before the pid.
     #[test]
     #[should_panic(expected = "no such pid")]
-    fn a_name_that_comes_first_leads_nowhere() {
+    fn a_name_registered_before_its_pid_leads_to_no_process() {
         model(|| {
             let registry = Arc::new(Registry::default());
             let admitting = thread::spawn({

@@ -107,7 +107,7 @@ mod broken {
 
     #[test]
     #[should_panic(expected = "deadlock")]
-    fn a_thread_that_looks_before_it_falls_asleep_oversleeps_a_timer() {
+    fn a_thread_that_checks_and_sleeps_in_two_steps_oversleeps_a_timer() {
         model(|| {
             let timers = Arc::new(Hasty::default());
             let turning = thread::spawn({
@@ -127,7 +127,7 @@ mod broken {
 
     #[test]
     #[should_panic(expected = "fired")]
-    fn a_timer_that_is_looked_for_and_taken_in_two_steps_fires_though_cancelled() {
+    fn a_timer_found_and_taken_in_two_steps_fires_after_its_cancel() {
         model(|| {
             let timer = Arc::new(Mutex::new(Some(())));
             let firing = thread::spawn({

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn works_that_wait_for_each_other_meet_though_idle_threads_end_all_the_time() {
+    fn work_that_waits_for_other_work_makes_progress_while_idle_threads_end() {
         let blocking = blocking(2, Duration::ZERO);
         for _ in 0..2_000 {
             let meet = Arc::new(Barrier::new(3));
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_thread_stays_if_work_has_come_for_it() {
+    fn an_idle_thread_stays_if_accepted_work_needs_it() {
         let busy = |accepted, threads| {
             let blocking = blocking(3, KEEP_ALIVE);
             let mut state = blocking.state.lock();
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn x2_work_that_does_not_return_is_left_behind_and_what_has_not_begun_is_dropped() {
+    fn x2_work_that_does_not_return_is_abandoned_and_waiting_work_is_dropped() {
         let blocking = blocking(1, KEEP_ALIVE);
         let (release, released) = mpsc::channel::<()>();
         let (begun, begins) = mpsc::channel();
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn x2_all_that_waits_at_a_stop_is_dropped_though_each_panics() {
+    fn x2_all_waiting_work_is_dropped_at_a_stop_though_each_destructor_panics() {
         let blocking = blocking(1, KEEP_ALIVE);
         let release = held(&blocking);
         let (tell, told) = mpsc::channel();

@@ -72,7 +72,7 @@ mod tests {
 
     /// With a grace period for each pool it would take 10 s.
     #[test]
-    fn x2_all_pools_have_one_grace_together() {
+    fn x2_all_pools_share_one_grace_period() {
         let blocking = |role: &str| {
             Blocking::new("test", role, 1, KEEP_ALIVE, Arc::new(|work: &mut dyn FnMut()| work()))
         };

@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn t2_choices_are_within_what_there_is_and_none_is_left_out() {
+    fn t2_choices_are_in_range_and_every_one_occurs() {
         let mut seeded = Seeded::new(1);
         assert_eq!((seeded.choose(0), seeded.choose(1)), (0, 0));
         let mut times = [0; 7];

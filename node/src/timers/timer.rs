@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn t1_a_stopped_node_has_no_timers_and_none_is_found_by_a_key_of_then() {
+    fn t1_a_stopped_node_has_no_timers_and_finds_none_by_an_old_key() {
         let timers = NodeTimers::new();
         let (tell, told) = mpsc::channel();
         for _ in 0..3 {

@@ -299,7 +299,7 @@ mod tests {
         /// Against a sorted map: every timer fires in the advance that reaches its due time.
         /// None fires earlier, none twice, and none after it was cancelled.
         #[test]
-        fn t1_the_wheel_fires_what_a_sorted_map_fires(steps in prop::collection::vec(step(), 1..80)) {
+        fn t1_the_wheel_fires_the_same_timers_as_a_sorted_map(steps in prop::collection::vec(step(), 1..80)) {
             let mut wheel = Wheel::new();
             let fired = Arc::new(Mutex::new(Vec::new()));
             let mut model: BTreeMap<(u64, usize), TimerKey> = BTreeMap::new();
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn t1_what_is_due_already_fires_at_the_next_tick_and_what_never_is_never_does() {
+    fn t1_an_overdue_timer_fires_at_the_next_tick_and_one_due_never_does_not_fire() {
         let mut wheel = Wheel::new();
         fires(&mut wheel, 100);
         wheel.set(ms(7), idle());

@@ -236,7 +236,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn k2_a_place_at_a_grain_that_is_not_there_counts_until_it_is_used_or_given_back() {
+    fn k2_a_permit_of_an_absent_grain_counts_until_it_is_used_or_given_back() {
         let sim = Simulation::new(1);
         let tills = Tills::new(2, world(&sim).0);
         let (one, other) = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
@@ -251,7 +251,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn k2_who_gives_up_its_place_leaves_nothing() {
+    fn k2_a_dropped_permit_leaves_no_entry() {
         let sim = Simulation::new(1);
         let tills = Tills::new(1, world(&sim).0);
         let only = at_once(&tills).unwrap();
@@ -261,7 +261,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn k2_a_grain_that_goes_leaves_its_places_to_the_next_one() {
+    fn k2_an_ending_grain_passes_its_permits_to_the_next_one() {
         let sim = Simulation::new(1);
         let (agent, grain) = world(&sim);
         let tills = Tills::new(2, agent);
@@ -283,7 +283,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn k2_a_place_is_the_next_grains_though_nothing_else_was_sent() {
+    fn k2_a_permit_alone_carries_over_to_the_next_grain() {
         let sim = Simulation::new(1);
         let (agent, grain) = world(&sim);
         let tills = Tills::new(2, agent);
@@ -345,7 +345,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn k2_as_many_are_woken_as_places_come_free_and_a_place_that_is_given_up_is_passed_on() {
+    fn k2_each_free_permit_wakes_one_waiter_and_an_abandoned_one_is_passed_on() {
         let sim = Simulation::new(1);
         let tills = Tills::new(3, world(&sim).0);
         let mut places: Vec<_> = (0..3).map(|_| at_once(&tills).unwrap()).collect();
@@ -376,8 +376,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn k2_those_that_wait_at_a_grain_are_the_next_ones_when_it_is_gone_and_have_room_when_it_comes()
-    {
+    fn k2_waiters_of_an_ended_grain_wait_for_the_next_one_and_get_its_room() {
         let sim = Simulation::new(1);
         let (agent, grain) = world(&sim);
         let tills = Tills::new(2, agent);
@@ -405,7 +404,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn k2_what_a_new_grain_has_no_room_for_is_the_next_ones() {
+    fn k2_messages_a_new_grain_has_no_room_for_go_to_the_next_one() {
         let sim = Simulation::new(1);
         let (agent, grain) = world(&sim);
         let tills = Tills::new(2, agent);
@@ -435,7 +434,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn k2_a_hundred_thousand_wait_and_each_place_wakes_one() {
+    fn k2_with_100_000_waiters_each_free_permit_wakes_one() {
         const MANY: usize = 100_000;
         struct Counts(AtomicUsize);
         impl Wake for Counts {
@@ -466,7 +465,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn k3_when_grains_are_kept_no_more_all_hear_of_it_in_the_order_of_their_keys_first_messages() {
+    fn k3_when_the_keeper_ends_waiters_are_notified_in_order_of_their_keys_first_messages() {
         let sim = Simulation::new(1);
         let tills = Tills::new(1, world(&sim).0);
         let woken = Arc::default();

@@ -123,7 +123,7 @@ mod tests {
         /// Senders join, leave and are granted room in any order. Room goes once to each
         /// of those that have waited longest, and leaving after a grant reports the grant.
         #[test]
-        fn k2_places_are_granted_in_the_order_in_which_their_waiters_came(
+        fn k2_permits_are_granted_in_the_order_of_arrival(
             steps in prop::collection::vec((0..5_u8, any::<prop::sample::Index>()), 1..200),
         ) {
             let mut line = GrainLine::default();

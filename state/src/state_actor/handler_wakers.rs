@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn o5_who_has_rung_keeps_the_process_from_resting_and_later_wakes_it() {
+    fn o5_a_woken_handler_keeps_the_process_from_parking_and_later_wakes_it() {
         let belfry: Arc<HandlerWakers> = Arc::default();
         let key = Table::default().insert_with(|_| ());
         let bell = belfry.bell(Of::Stack(key));

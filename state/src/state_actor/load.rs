@@ -59,26 +59,26 @@ mod tests {
     }
 
     #[test]
-    fn o8_more_than_two_replies_make_an_actor_high() {
+    fn o8_more_than_two_replies_make_the_load_high() {
         assert!(!is_high(2, 0, 1));
         assert!(is_high(3, 0, 1));
     }
 
     #[test]
-    fn o8_more_than_four_events_make_an_actor_high() {
+    fn o8_more_than_four_events_make_the_load_high() {
         assert!(!is_high(0, 4, 1));
         assert!(is_high(0, 5, 1));
     }
 
     #[test]
-    fn o8_an_actor_that_waits_for_nobody_is_high() {
+    fn o8_no_pending_promises_make_the_load_high() {
         assert!(is_high(0, 0, 0));
         assert!(!is_high(0, 0, 1));
         assert!(!is_high(2, 4, 7));
     }
 
     #[test]
-    fn o8_a_description_says_what_the_load_is_and_whether_it_is_high() {
+    fn o8_the_description_shows_the_load_and_whether_it_is_high() {
         for (replies, events, pending) in [(3, 0, 1), (0, 5, 1), (2, 4, 7), (0, 0, 0)] {
             let mut inspection = Inspection::new();
             Load { replies, events, pending }.describe(&mut inspection);

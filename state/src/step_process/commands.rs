@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn w3_who_hands_in_to_one_that_runs_wakes_nobody_and_it_looks_again() {
+    fn w3_a_completion_for_a_running_process_wakes_nothing_and_is_seen_before_parking() {
         let counter = Arc::new(CompletionQueue::new());
         let complete = |tag| Completion::new(Tag(tag), Arc::clone(&counter)).complete(Ok(tag));
         let wakes = Arc::new(Wakes::default());

@@ -10,7 +10,7 @@ use std::sync::mpsc;
 /// On threads a child can start, fail and call its supervisor before the supervisor handles its
 /// start: then the plan does not know its process yet.
 #[test]
-fn s10_a_child_that_fails_before_its_start_was_heard_of_goes_on() {
+fn s10_a_child_that_fails_before_its_start_is_known_is_restarted_in_place() {
     let sim = Simulation::new(1);
     let supervisor = sim
         .spawn(|| {

@@ -272,7 +272,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn s1_to_s10_hold_whatever_happens(
+    fn s1_to_s10_hold_for_random_sequences_of_events(
         (flags, children) in supervisor(),
         first in prop_oneof![3 => Just(StartOutcome::Up), 1 => Just(StartOutcome::Ignore), 1 => Just(StartOutcome::Fail)],
         ops in prop::collection::vec(op(), 1..60),

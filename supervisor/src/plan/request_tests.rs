@@ -112,7 +112,7 @@ fn s8_terminate_child_keeps_the_spec_unless_temporary() {
 }
 
 #[test]
-fn s8_restart_child_and_delete_child_want_a_child_without_a_process() {
+fn s8_restart_child_and_delete_child_need_a_child_without_a_process() {
     let mut world = abc(Strategy::OneForOne);
     let (id, pid) = (|| "a".into(), world.pid("a"));
     let error = RestartChildError::Running { id: id(), pid };
@@ -185,7 +185,7 @@ fn s8_a_dynamic_child_is_terminated_by_pid_only() {
 }
 
 #[test]
-fn s8_a_dynamic_child_without_a_process_is_gone() {
+fn s8_a_dynamic_child_without_a_process_is_removed() {
     let mut world = simple(RestartType::Transient, 2);
     world.dies("d", Reason::Normal);
     world.outcomes("d", &[StartOutcome::Ignore, StartOutcome::Fail, StartOutcome::Ignore]);
@@ -227,7 +227,7 @@ fn s8_a_temporary_dynamic_child_does_not_keep_its_arguments() {
 // -- S9: stale and strange exits
 
 #[test]
-fn s9_an_end_asked_for_by_the_supervisor_is_no_restart() {
+fn s9_an_end_requested_by_the_supervisor_causes_no_restart() {
     let mut world = abc(Strategy::OneForOne);
     world.request(ChildRequest::Terminate("a".into()));
     world.serve();
@@ -245,7 +245,7 @@ fn s9_a_child_that_died_and_was_then_terminated_is_not_restarted() {
 }
 
 #[test]
-fn s9_exits_of_strangers_and_of_earlier_incarnations_are_ignored() {
+fn s9_exits_of_unknown_processes_and_of_earlier_incarnations_are_ignored() {
     let mut world = abc(Strategy::OneForAll);
     let old = world.crashes("a");
     world.serve();

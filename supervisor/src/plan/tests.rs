@@ -139,7 +139,7 @@ fn s4_only_abnormal_ends_restart_a_transient_child() {
 }
 
 #[test]
-fn s4_a_permanent_child_is_restarted_whatever_the_reason() {
+fn s4_a_permanent_child_is_restarted_for_every_reason() {
     for reason in [Reason::Normal, Reason::Shutdown, Reason::Killed, Reason::error("boom")] {
         let mut world = abc(Strategy::OneForOne);
         world.dies("a", reason);
@@ -149,7 +149,7 @@ fn s4_a_permanent_child_is_restarted_whatever_the_reason() {
 }
 
 #[test]
-fn s4_a_temporary_child_is_never_restarted_and_its_spec_goes_with_it() {
+fn s4_a_temporary_child_is_never_restarted_and_its_spec_is_removed() {
     for reason in [Reason::Normal, Reason::error("boom")] {
         let mut world =
             World::running(flags(Strategy::OneForAll), &[temporary("a"), permanent("b")]);
@@ -221,7 +221,7 @@ fn s5_ends_without_a_restart_and_requests_do_not_count() {
 // -- S6: failing restarts
 
 #[test]
-fn s6_a_failed_restart_is_tried_again_behind_the_mail_that_waits() {
+fn s6_a_failed_restart_is_tried_again_after_the_waiting_messages() {
     let mut world = abc(Strategy::OneForOne);
     world.outcomes("a", &[StartOutcome::Fail, StartOutcome::Fail]);
     world.crashes("a");
@@ -320,7 +320,7 @@ fn s6_another_restart_that_starts_the_child_makes_its_retry_void() {
 }
 
 #[test]
-fn s6_a_group_restart_goes_on_behind_a_member_that_is_ignored() {
+fn s6_a_group_restart_continues_after_an_ignored_member() {
     for strategy in [Strategy::OneForAll, Strategy::RestForOne] {
         let mut world = abc(strategy);
         world.outcomes("b", &[StartOutcome::Ignore]);

@@ -22,7 +22,7 @@ fn abc(strategy: Strategy) -> World {
 }
 
 #[test]
-fn s10_a_restart_waits_and_the_others_go_on() {
+fn s10_the_other_children_run_while_a_restart_waits() {
     let mut world = abc(Strategy::OneForOne);
     world.crashes("b");
     world.serve();
@@ -154,7 +154,7 @@ fn s10_a_stop_ends_a_supervisor_whose_child_waits() {
 }
 
 #[test]
-fn s10_a_child_that_goes_on_in_place_is_counted_like_any_restart() {
+fn s10_a_restart_in_place_is_counted_like_any_restart() {
     let flags = SupervisorFlags { intensity: 1, ..SupervisorFlags::new(Strategy::OneForOne) };
     let mut world = World::running(flags, &[permanent("a"), permanent("b")]);
     let pid = world.pid("a");
@@ -173,7 +173,7 @@ fn s10_a_child_that_goes_on_in_place_is_counted_like_any_restart() {
 }
 
 #[test]
-fn s10_room_in_the_window_comes_back_with_time() {
+fn s10_restarts_leave_the_window_with_time() {
     let mut world = World::running(SupervisorFlags::new(Strategy::OneForOne), &[permanent("a")]);
     let pid = world.pid("a");
     for _ in 0..9 {
@@ -183,7 +183,7 @@ fn s10_room_in_the_window_comes_back_with_time() {
 }
 
 #[test]
-fn s10_a_temporary_child_does_not_go_on_in_place() {
+fn s10_a_temporary_child_is_not_restarted_in_place() {
     let mut world = World::running(flags(Strategy::OneForOne), &[temporary("a"), transient("b")]);
     assert!(world.state_fails(world.pid("b")));
     assert!(!world.state_fails(world.pid("a")));
@@ -210,7 +210,7 @@ fn now() -> EventTime {
 }
 
 #[test]
-fn s10_a_child_that_is_being_stopped_does_not_go_on_and_the_others_do() {
+fn s10_a_child_that_is_being_stopped_is_not_restarted_in_place_and_others_are() {
     let (mut plan, a, b) = ab();
     let action = plan.step(PlanEvent::Request(ChildRequest::Terminate("a".into())), now());
     assert!(matches!(action, Some(Action::Stop { key, .. }) if key == a));
@@ -222,7 +222,7 @@ fn s10_a_child_that_is_being_stopped_does_not_go_on_and_the_others_do() {
 }
 
 #[test]
-fn s10_a_child_may_go_on_while_another_starts() {
+fn s10_a_child_is_restarted_in_place_while_another_starts() {
     let (mut plan, a, _) = ab();
     let started = plan.step(PlanEvent::Request(ChildRequest::Start(permanent("c"), ())), now());
     assert!(matches!(started, Some(Action::Start(_))));

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_variants_become_atoms_as_rust_writes_functions() {
+    fn names_of_variants_become_snake_case_atoms() {
         for (name, atom) in [
             ("FetchAll", "fetch_all"),
             ("Reset", "reset"),

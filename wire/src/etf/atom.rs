@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zterm7_an_atom_has_at_most_255_characters_whatever_their_bytes() {
+    fn zterm7_an_atom_has_at_most_255_characters_regardless_of_their_bytes() {
         assert!(Atom::new("€".repeat(255)).is_ok());
         assert_eq!(Atom::new("€".repeat(256)), Err(AtomError { characters: 256 }));
         assert_eq!(Atom::new("x".repeat(256)), Err(AtomError { characters: 256 }));
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn zterm12_a_full_table_still_reads_and_keeps_no_more() {
+    fn zterm12_a_full_atom_table_still_reads_and_adds_nothing() {
         let mut atoms = Atoms::new(2);
         for text in ["a", "b", "a", "c", "d", "c"] {
             assert_eq!(atoms.atom(text).unwrap(), text);

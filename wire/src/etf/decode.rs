@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tail_that_is_a_list_is_joined_and_is_no_depth() {
+    fn a_tail_that_is_a_list_is_joined_and_adds_no_depth() {
         let one_more = [108, 0, 0, 0, 1, 97, 7];
         let chain = [one_more.repeat(100_000), vec![106]].concat();
         assert!(matches!(decode(&chain), Ok(Term::List(elements)) if elements.len() == 100_000));
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn zterm5_what_is_announced_and_does_not_follow_is_an_error() {
+    fn zterm5_announced_bytes_that_do_not_follow_are_an_error() {
         for opening in [108, 105, 116, 109, 111, 107, 118] {
             let bytes = [opening, 255, 255, 255, 255, 1];
             assert!(decode(&bytes).is_err(), "tag {opening}");
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn zterm7_what_no_erlang_term_can_be_is_an_error() {
+    fn zterm7_impossible_terms_are_errors() {
         let nan = [&[70][..], &f64::NAN.to_be_bytes()].concat();
         let infinite = [&[70][..], &f64::INFINITY.to_be_bytes()].concat();
         assert!(matches!(decode(&nan), Err(DecodeError::Float { .. })));

@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_that_do_not_count_are_zero() {
+    fn unused_bits_are_zero() {
         assert_eq!(Bits::new(&[0xff], 3), Bits::new(&[0xe0], 3));
         assert!(Bits::new(&[], 3).is_none());
         assert!(Bits::new(&[1], 0).is_none());

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn zmsg6_sequences_mixed_are_put_together() {
+    fn zmsg6_interleaved_fragment_sequences_are_reassembled() {
         let mut fragments = fragments();
         assert!(fragments.first(1, 3, head(), b"ab").unwrap().is_none());
         assert!(fragments.first(2, 2, head(), b"x").unwrap().is_none());
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn zmsg6_what_is_out_of_turn_repeated_or_unknown_is_an_error() {
+    fn zmsg6_out_of_order_repeated_or_unknown_fragments_are_errors() {
         let mut fragments = fragments();
         fragments.first(1, 4, head(), b"").unwrap();
         let turn = |expected, found| FrameError::OutOfTurn { sequence: 1, expected, found };

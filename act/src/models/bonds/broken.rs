@@ -70,13 +70,13 @@ fn the_copy_without_a_fault_holds() {
 
 #[test]
 #[should_panic(expected = "exits")]
-fn a_link_to_closed_relations_is_never_heard_of() {
+fn a_link_to_closed_relations_delivers_no_exit() {
     a_link_with(LinkFault::ForgetsClosed);
 }
 
 #[test]
 #[should_panic(expected = "exits")]
-fn a_link_made_in_two_steps_can_be_missed_by_a_death() {
+fn a_link_made_in_two_steps_can_miss_the_end_of_its_target() {
     a_link_with(LinkFault::LocksOneByOne);
 }
 
@@ -84,7 +84,7 @@ fn a_link_made_in_two_steps_can_be_missed_by_a_death() {
 /// the notice of a link that it has removed.
 #[test]
 #[should_panic(expected = "exits at once")]
-fn an_exit_that_nobody_checks_comes_after_unlink() {
+fn an_exit_that_is_not_checked_arrives_after_unlink() {
     model(|| {
         let (house, mut ctx, target, ready) = couple();
         ctx.link(target.pid);
@@ -100,7 +100,7 @@ fn an_exit_that_nobody_checks_comes_after_unlink() {
 /// An unlink that removes the halves in two steps lets the other end link in between.
 #[test]
 #[should_panic(expected = "halves")]
-fn a_link_that_is_taken_away_in_two_steps_is_left_by_half() {
+fn an_unlink_in_two_steps_leaves_one_half() {
     model(|| {
         let house = ModelHost::new();
         let (one, other) = (house.admit_new(UNBOUNDED), house.admit_new(UNBOUNDED));

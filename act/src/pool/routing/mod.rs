@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rotation_goes_on_after_the_taker_unless_others_have_moved_it() {
+    fn a_rotation_continues_after_the_taker_unless_another_sender_moved_it() {
         let turns = RoundRobin::new();
         let next = || chosen(&turns, &[0; 4], 0);
         assert_eq!([next(), next(), next(), next(), next()], [0, 1, 2, 3, 0]);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn equals_at_least_loaded_take_turns_though_others_have_more() {
+    fn equally_loaded_workers_take_turns_beside_more_loaded_ones() {
         let least = LeastLoaded::new();
         let did: Vec<_> = (0..6).map(|_| chosen(&least, &[5, 1, 5, 1, 1], 0)).collect();
         assert_eq!(did, [1, 3, 4, 1, 3, 4]);

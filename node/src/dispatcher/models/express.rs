@@ -59,6 +59,6 @@ fn two_high_pushes_are_both_taken() {
 #[cfg(loom)]
 #[test]
 #[should_panic(expected = "deadlock")]
-fn not_looking_at_the_word_before_parking_loses_a_high_push() {
+fn omitting_the_word_check_before_parking_loses_a_high_push() {
     a_push_against_a_park(1, false);
 }

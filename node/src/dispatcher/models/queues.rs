@@ -75,14 +75,14 @@ fn conserves() {
 
 #[cfg(not(loom))]
 #[test]
-fn what_is_pushed_is_taken_once() {
+fn each_pushed_item_is_taken_once() {
     conserves();
 }
 
 /// Two workers steal from each other all the time. Each item is run once, and both workers end.
 #[cfg(not(loom))]
 #[test]
-fn two_who_steal_from_each_other_get_on() {
+fn two_workers_that_steal_from_each_other_make_progress() {
     let queues = [(); 2].map(|()| Worker::new_fifo());
     let stealers = queues.each_ref().map(Worker::stealer);
     let run = Arc::new(AtomicUsize::new(0));

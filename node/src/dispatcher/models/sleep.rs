@@ -20,7 +20,7 @@ fn a_push_finds_the_worker_that_dozes() {
 }
 
 #[test]
-fn a_push_finds_one_of_two_the_first_of_which_dozes() {
+fn a_push_finds_one_of_two_workers_if_the_first_dozes() {
     bounded(2, || one_push(2, DozesFirst::new));
 }
 
@@ -35,7 +35,7 @@ fn the_last_searcher_that_finds_work_hands_on() {
 }
 
 #[test]
-fn a_stop_ends_everybody() {
+fn a_stop_ends_all_workers() {
     bounded(2, || workers(2, IdleWorkers::new, |_, _| {}, ModelDispatcher::stop));
 }
 
@@ -67,13 +67,13 @@ mod broken {
 
     #[test]
     #[should_panic(expected = "deadlock")]
-    fn looking_before_registering_loses_a_push() {
+    fn checking_before_registering_loses_a_push() {
         bounded(3, || one_push(1, Varied::with(VariedFault::LooksFirst)));
     }
 
     #[test]
     #[should_panic(expected = "deadlock")]
-    fn not_looking_again_loses_a_push() {
+    fn omitting_the_second_check_loses_a_push() {
         bounded(3, || one_push(1, Varied::with(VariedFault::DoesNotLook)));
     }
 
@@ -85,7 +85,7 @@ mod broken {
 
     #[test]
     #[should_panic(expected = "deadlock")]
-    fn a_stop_that_wakes_before_it_says_why_leaves_workers_asleep() {
+    fn a_stop_that_wakes_before_it_sets_its_flag_leaves_workers_asleep() {
         let stop = |dispatcher: &ModelDispatcher<IdleWorkers>| {
             dispatcher.sleep.wake_all();
             dispatcher.stopped.store(true, Ordering::SeqCst);

@@ -26,7 +26,7 @@ fn a_spare_leaves<P: SleepProtocol>(protocol: impl FnOnce(&[Parker]) -> P) {
 }
 
 #[test]
-fn a_spare_that_leaves_hands_on() {
+fn a_leaving_spare_wakes_a_successor() {
     bounded(3, || a_spare_leaves(IdleWorkers::new));
 }
 
@@ -96,13 +96,13 @@ mod broken {
 
     #[test]
     #[should_panic(expected = "deadlock")]
-    fn a_spare_that_leaves_in_silence_loses_a_push() {
+    fn a_spare_that_leaves_without_a_wake_loses_a_push() {
         bounded(3, || a_spare_leaves(Varied::with(VariedFault::LeavesInSilence)));
     }
 
     #[test]
     #[should_panic(expected = "deadlock")]
-    fn a_spare_that_is_woken_before_it_is_superfluous_stays() {
+    fn a_spare_woken_before_it_is_superfluous_stays_for_ever() {
         bounded(3, || {
             a_spare_is_sent_away(|spares, sleep| {
                 sleep.wake(0);

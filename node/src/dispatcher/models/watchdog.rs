@@ -113,7 +113,7 @@ mod broken {
 
     #[test]
     #[should_panic(expected = "deadlock")]
-    fn work_behind_a_long_turn_that_nobody_looks_at_stays_there() {
+    fn work_behind_a_long_turn_stays_there_without_a_look() {
         bounded(4, || hidden_work(false));
     }
 
@@ -153,7 +153,7 @@ mod broken {
 
     #[test]
     #[should_panic(expected = "timers set")]
-    fn a_worker_that_nearly_slept_and_says_nothing_is_not_watched() {
+    fn a_worker_that_almost_slept_and_does_not_rouse_is_not_watched() {
         bounded(3, || a_watched_push(Watchdog::new(None), |has_slept| has_slept));
     }
 
@@ -173,7 +173,7 @@ mod broken {
 
     #[test]
     #[should_panic(expected = "timers set")]
-    fn a_watchdog_that_looks_once_leaves_a_worker_unwatched() {
+    fn a_watchdog_that_checks_once_leaves_a_worker_unwatched() {
         let fault = || VariedWatchdog { looks_once: true, ..VariedWatchdog::default() };
         bounded(3, move || a_watched_push(fault(), always));
     }

@@ -178,7 +178,7 @@ fn options(workers: usize) -> DispatcherOptions {
 }
 
 #[test]
-fn r1_a_worker_takes_its_own_then_a_batch_of_what_came_from_outside_then_half_of_a_siblings() {
+fn r1_a_worker_takes_local_work_then_a_batch_of_injected_work_then_half_of_a_siblings() {
     as_worker(options(2), |stepped| {
         stepped.nursery.flooded(0, Class::Normal, 1);
         stepped.outside(|from| from.flood(1..41, 1));
@@ -262,7 +262,7 @@ fn x4_a_worker_that_sees_work_at_the_last_look_has_not_parked() {
 }
 
 #[test]
-fn r1_who_finds_the_queue_full_spills() {
+fn r1_a_process_spills_to_the_injector_when_the_local_queue_is_full() {
     as_worker(options(1), |stepped| {
         const ALL: usize = LOCAL_CAPACITY + 44;
         stepped.nursery.flood(0..ALL, 1);
@@ -284,7 +284,7 @@ fn r1_who_finds_the_queue_full_spills() {
 /// From Akka's `ForkJoinPoolStarvationSpec`: processes that keep the workers busy with messages
 /// to themselves must not starve work from outside.
 #[test]
-fn r1_who_sends_to_itself_for_ever_does_not_starve_what_comes_from_outside() {
+fn r1_processes_that_send_to_themselves_for_ever_do_not_starve_work_from_outside() {
     for busy in [1, 2, 10, 100] {
         as_worker(options(1).throughput(5), move |stepped| {
             for n in 0..busy {
@@ -348,7 +348,7 @@ proptest! {
     /// process in the queue of a worker has its turn within a round. A process in the injector
     /// has it within 61 turns for each take of a batch before it, plus a round.
     #[test]
-    fn r1_nobody_waits_longer_than_the_others_turns_whenever_they_come(
+    fn r1_no_process_waits_longer_than_the_turns_of_the_others(
         busy in 1..20_usize,
         arrivals in prop::collection::vec((0..400_usize, 1..30_usize), 0..5),
     ) {
@@ -427,7 +427,7 @@ proptest! {
     /// A process of class Varying is queued in the class it sets, from the end of that turn on.
     /// Process `normal` is of high class for 20 turns.
     #[test]
-    fn r6_who_says_its_class_is_queued_in_it_next(normal in 1..5_usize) {
+    fn r6_a_process_that_sets_its_class_is_queued_in_it_next(normal in 1..5_usize) {
         as_worker(options(1).throughput(1), move |stepped| {
             let again = |own: &Address<()>, _: &Core| own.send(()).unwrap();
             (0..normal).for_each(|n| {
@@ -467,7 +467,7 @@ proptest! {
     /// High processes go first, for sixteen turns; then one normal process has a turn. Each
     /// class has its own rotation.
     #[test]
-    fn r6_high_ones_go_first_and_after_16_of_them_a_normal_one(
+    fn r6_high_processes_run_first_and_after_16_turns_a_normal_one(
         high in 0..40_usize,
         normal in 0..40_usize,
     ) {

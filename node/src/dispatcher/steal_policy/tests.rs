@@ -29,7 +29,7 @@ fn theft(processes: usize, when: Timestamp, victims_turns: u64) -> Theft {
 }
 
 #[test]
-fn a_theft_that_was_worth_it_is_followed_by_the_next_at_once() {
+fn after_a_theft_that_paid_off_the_next_follows_at_once() {
     let mut thief = StealPolicy::default();
     assert_eq!(thief.patience(|| at(0), idle()), None);
     thief.has_stolen(theft(10, at(0), 0), idle());
@@ -38,7 +38,7 @@ fn a_theft_that_was_worth_it_is_followed_by_the_next_at_once() {
 }
 
 #[test]
-fn thefts_that_are_not_hold_it_back_longer_and_longer_up_to_a_limit() {
+fn thefts_that_do_not_pay_delay_the_next_ones_longer_up_to_a_limit() {
     let mut thief = StealPolicy::default();
     let mut now = 0;
     for wait in [8, 16, 32, 64, 128, 256, 500, 500] {
@@ -103,7 +103,7 @@ fn work_behind_long_turns_is_stolen_as_soon_as_it_looks_again() {
 }
 
 #[test]
-fn one_sibling_with_long_turns_is_enough() {
+fn one_sibling_with_long_turns_is_enough_for_a_theft() {
     let siblings = |fast, slow| [working(fast), slow].into_iter();
     let stuck = |has_work| Sibling { worker: 2, turns: 7, has_work };
     let mut thief = StealPolicy::default();
@@ -131,7 +131,7 @@ fn holds_back(thief: &mut StealPolicy) -> bool {
 }
 
 #[test]
-fn a_theft_after_which_both_are_hardly_faster_than_one_was_is_not_worth_it() {
+fn a_theft_that_hardly_speeds_up_both_workers_does_not_pay_off() {
     assert!(holds_back(&mut compared(600, 500)));
     assert!(holds_back(&mut compared(100, 1_100)));
     assert!(!holds_back(&mut compared(700, 600)));
@@ -139,7 +139,7 @@ fn a_theft_after_which_both_are_hardly_faster_than_one_was_is_not_worth_it() {
 }
 
 #[test]
-fn who_left_its_victim_without_work_has_helped() {
+fn a_theft_that_leaves_the_victim_without_work_is_worth_it() {
     let mut thief = held_back();
     thief.has_stolen(theft(10, at(101), 1_100), busy(1_100));
     let dry = Sibling { has_work: false, ..working(1_200) };
@@ -168,7 +168,7 @@ fn a_spare_never_holds_back() {
 /// The other sibling's turns are long compared with those of the one whose pace is known, and
 /// two workers run them twice as fast.
 #[test]
-fn the_pace_of_one_says_nothing_of_another() {
+fn the_pace_of_one_sibling_is_not_used_for_another() {
     let siblings = |fast, slow| [working(fast), Sibling { worker: 2, ..working(slow) }];
     let mut thief = held_back();
     let both = siblings(1_100, 0);
@@ -191,7 +191,7 @@ fn long_turns_are_not_compared() {
 }
 
 #[test]
-fn who_does_not_know_the_pace_of_the_others_watches_and_then_steals() {
+fn a_worker_without_a_known_pace_watches_and_then_steals() {
     let mut thief = StealPolicy::default();
     thief.has_stolen(theft(10, at(0), 0), busy(0));
     thief.has_run_dry(500, || at(100), busy(500));
@@ -205,7 +205,7 @@ fn who_does_not_know_the_pace_of_the_others_watches_and_then_steals() {
 
 /// Whatever its siblings do and whatever it has seen, it steals again in time (rule R2).
 #[test]
-fn r2_a_trial_comes_in_time_whatever_happens() {
+fn r2_a_trial_theft_always_happens_in_time() {
     let mut rng = SmallRng::seed_from_u64(1);
     let (mut thief, mut now, mut own) = (StealPolicy::default(), at(0), 0);
     let mut turns = [0, 0, 0];
@@ -238,7 +238,7 @@ fn r2_a_trial_comes_in_time_whatever_happens() {
 }
 
 #[test]
-fn a_pace_is_known_for_a_while_only() {
+fn a_measured_pace_expires() {
     let mut thief = compared(900, 900);
     thief.has_stolen(theft(10, at(11_000), 9_000), busy(9_000));
     thief.has_run_dry(100, || at(11_100), busy(9_100));
@@ -247,7 +247,7 @@ fn a_pace_is_known_for_a_while_only() {
 }
 
 #[test]
-fn who_lets_go_while_it_watches_watches_no_more_and_holds_back() {
+fn a_worker_that_hands_debtors_over_while_it_watches_holds_back() {
     let mut thief = StealPolicy::default();
     thief.has_stolen(theft(1, at(20_000), 0), idle());
     // Short turns, and the sibling's pace alone is unknown: it holds back to measure it.

@@ -270,7 +270,7 @@ fn explore(sim: &Simulation, plan: ModelBounds) -> usize {
 }
 
 #[test]
-fn k2_no_order_of_mail_passivation_and_the_next_ones_making_loses_anything() {
+fn k2_no_interleaving_of_messages_passivation_and_respawn_loses_a_message() {
     let sim = Simulation::new(1);
     let plan = ModelBounds { bound: 2, ..ModelBounds::default() };
     let plans = [
@@ -287,7 +287,7 @@ fn k2_no_order_of_mail_passivation_and_the_next_ones_making_loses_anything() {
 }
 
 #[test]
-fn k1_in_no_order_is_a_grain_made_before_the_one_is_gone_that_has_died() {
+fn k1_no_interleaving_spawns_a_grain_before_the_previous_one_is_down() {
     let sim = Simulation::new(1);
     let plan = ModelBounds { bound: 2, dies: true, ..ModelBounds::default() };
     let plans = [

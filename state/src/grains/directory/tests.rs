@@ -33,7 +33,7 @@ pub(crate) fn stages(tills: &Tills) -> [Option<u64>; 3] {
 }
 
 #[test]
-fn k1_grains_are_made_in_the_order_in_which_they_were_wanted() {
+fn k1_grains_are_spawned_in_the_order_of_the_requests() {
     let sim = Simulation::new(1);
     let tills = Tills::new(2, world(&sim).0);
     for key in [3, 1, 2, 1] {
@@ -44,7 +44,7 @@ fn k1_grains_are_made_in_the_order_in_which_they_were_wanted() {
 }
 
 #[test]
-fn k2_what_is_sent_with_a_place_when_grains_are_kept_no_more_is_a_dead_letter() {
+fn k2_a_message_sent_with_a_permit_after_the_keeper_ended_is_a_dead_letter() {
     let sim = Simulation::new(1);
     let senders: Arc<Mutex<Vec<_>>> = Arc::default();
     let noted = Arc::clone(&senders);
@@ -74,7 +74,7 @@ fn k2_what_is_sent_with_a_place_when_grains_are_kept_no_more_is_a_dead_letter() 
 }
 
 #[test]
-fn k1_what_is_said_of_one_grain_is_not_taken_for_another_of_its_key() {
+fn k1_a_notice_about_one_grain_is_not_applied_to_a_later_one_of_its_key() {
     let sim = Simulation::new(1);
     let (agent, grain) = world(&sim);
     let (_, before) = world(&sim);
@@ -93,7 +93,7 @@ fn k1_what_is_said_of_one_grain_is_not_taken_for_another_of_its_key() {
 }
 
 #[test]
-fn k2_room_at_a_grain_that_was_let_go_meanwhile_is_given_back() {
+fn k2_room_at_a_grain_that_was_told_to_finish_meanwhile_is_given_back() {
     let sim = Simulation::new(1);
     let (agent, grain) = world(&sim);
     let tills = Tills::new(2, agent);
@@ -112,7 +112,7 @@ fn k2_room_at_a_grain_that_was_let_go_meanwhile_is_given_back() {
 }
 
 #[test]
-fn k1_a_grain_goes_by_itself_when_nobody_wants_anything_of_it() {
+fn k1_a_grain_without_permits_messages_or_waiters_may_passivate() {
     let sim = Simulation::new(1);
     let (agent, grain) = world(&sim);
     let tills = Tills::new(2, agent);
@@ -139,7 +139,7 @@ fn k1_a_grain_goes_by_itself_when_nobody_wants_anything_of_it() {
 }
 
 #[test]
-fn k2_what_is_sent_to_a_grain_that_has_died_is_the_next_ones_before_its_end_is_heard_of() {
+fn k2_a_message_to_an_ended_grain_before_its_down_goes_to_the_next_grain() {
     let sim = Simulation::new(1);
     for first in ["sends", "fills", "gives back", "waits"] {
         let (agent, grain) = world(&sim);
@@ -173,7 +173,7 @@ fn k2_what_is_sent_to_a_grain_that_has_died_is_the_next_ones_before_its_end_is_h
 }
 
 #[test]
-fn k2_a_place_at_a_grain_that_is_there_is_given_back_alone() {
+fn k2_an_unused_permit_of_a_present_grain_frees_only_its_own_room() {
     let sim = Simulation::new(1);
     let (agent, grain) = world(&sim);
     let tills = Tills::new(2, agent);
@@ -187,7 +187,7 @@ fn k2_a_place_at_a_grain_that_is_there_is_given_back_alone() {
 }
 
 #[test]
-fn k2_as_many_have_places_at_a_key_as_may_however_often_its_grain_comes_and_goes() {
+fn k2_permits_of_a_key_stay_bounded_over_many_lives_of_its_grain() {
     let sim = Simulation::new(1);
     let (agent, mut grain) = world(&sim);
     let tills = Tills::new(2, agent);
@@ -209,7 +209,7 @@ fn k2_as_many_have_places_at_a_key_as_may_however_often_its_grain_comes_and_goes
 }
 
 #[test]
-fn k2_those_for_whom_a_new_grain_has_no_room_are_called_to_its_mailbox_each_time_one_comes() {
+fn k2_waiters_without_room_in_a_new_grain_are_called_to_its_mailbox_each_time() {
     let sim = Simulation::new(1);
     let (agent, grain) = world(&sim);
     let tills = Tills::new(2, agent);
@@ -239,7 +239,7 @@ fn k2_those_for_whom_a_new_grain_has_no_room_are_called_to_its_mailbox_each_time
 }
 
 #[test]
-fn k2_a_sender_that_was_granted_a_place_has_one_place_when_the_grain_has_come() {
+fn k2_a_sender_with_a_granted_permit_has_one_permit_once_the_grain_runs() {
     let sim = Simulation::new(1);
     let (agent, grain) = world(&sim);
     let tills = Tills::new(2, agent);
@@ -266,7 +266,7 @@ fn k2_a_sender_that_was_granted_a_place_has_one_place_when_the_grain_has_come() 
 }
 
 #[test]
-fn k3_a_grain_that_has_died_before_it_had_what_was_held_takes_that_along() {
+fn k3_messages_held_for_a_grain_that_ends_before_it_gets_them_are_lost_with_it() {
     let sim = Simulation::new(1);
     let (agent, grain) = world(&sim);
     let tills = Tills::new(3, agent);
@@ -290,7 +290,7 @@ fn told_and_taken(tills: &Arc<Tills>) -> (Pid, Pid) {
 }
 
 #[test]
-fn c5_callers_are_told_the_pid_that_a_grain_is_to_have_in_each_of_its_lives() {
+fn c5_callers_get_the_pid_of_the_grain_in_each_of_its_lives() {
     let sim = Simulation::new(1);
     let (agent, grain) = world(&sim);
     let tills = Tills::new(3, agent);
@@ -435,7 +435,7 @@ type TestWaits = std::pin::Pin<
 >;
 
 #[test]
-fn k2_of_a_users_code_only_hash_and_eq_of_a_key_run_while_the_book_is_locked() {
+fn k2_only_hash_and_eq_of_a_key_run_under_the_directory_lock() {
     let sim = Simulation::new(1);
     let book: Arc<OnceLock<Weak<Desks>>> = Arc::default();
     let (seen, locked) =

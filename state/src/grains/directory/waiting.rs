@@ -21,7 +21,7 @@ fn obedient(sim: &Simulation) -> krarup_act::Address<u64> {
 }
 
 #[test]
-fn k2_the_first_that_stands_at_the_mailbox_is_not_called_there_when_another_gives_up() {
+fn k2_the_first_waiter_at_the_mailbox_is_not_called_again_when_another_gives_up() {
     let sim = Simulation::new(1);
     let (agent, grain) = world(&sim);
     let tills = Tills::new(2, agent);
@@ -34,7 +34,7 @@ fn k2_the_first_that_stands_at_the_mailbox_is_not_called_there_when_another_give
 }
 
 #[test]
-fn k2_a_grain_that_goes_grants_as_many_places_as_the_next_has_room_for() {
+fn k2_an_ending_grain_grants_as_many_permits_as_the_next_has_room_for() {
     let sim = Simulation::new(1);
     let (agent, grain) = world(&sim);
     let tills = Tills::new(2, agent);
@@ -50,7 +50,7 @@ fn k2_a_grain_that_goes_grants_as_many_places_as_the_next_has_room_for() {
 }
 
 #[test]
-fn k3_a_grain_that_could_not_be_made_leaves_the_places_to_those_that_have_them() {
+fn k3_a_failed_spawn_of_a_grain_leaves_permits_with_their_holders() {
     let sim = Simulation::new(1);
     let tills = Tills::new(2, world(&sim).0);
     let place = at_once(&tills).unwrap();
@@ -63,7 +63,7 @@ fn k3_a_grain_that_could_not_be_made_leaves_the_places_to_those_that_have_them()
 }
 
 #[test]
-fn k2_who_waits_looks_for_room_at_the_grain_that_is_there() {
+fn k2_a_waiting_sender_looks_for_room_at_the_present_grain() {
     let sim = Simulation::new(1);
     let (agent, before) = world(&sim);
     let tills = Tills::new(2, agent);
@@ -89,7 +89,7 @@ fn k2_who_waits_looks_for_room_at_the_grain_that_is_there() {
 }
 
 #[test]
-fn k2_who_waits_behind_places_of_the_next_grain_takes_no_room_at_the_one_before() {
+fn k2_a_waiter_behind_permits_of_the_next_grain_takes_no_room_at_the_previous_one() {
     let sim = Simulation::new(1);
     let (agent, grain) = world(&sim);
     let tills = Tills::new(2, agent);
@@ -104,7 +104,7 @@ fn k2_who_waits_behind_places_of_the_next_grain_takes_no_room_at_the_one_before(
 }
 
 #[test]
-fn k2_a_newcomer_that_others_have_filled_finishes_and_the_next_one_comes() {
+fn k2_a_new_grain_filled_by_other_senders_finishes_and_the_next_one_starts() {
     let sim = Simulation::new(1);
     let grain = obedient(&sim);
     let tills = Tills::new(2, world(&sim).0);
@@ -119,7 +119,7 @@ fn k2_a_newcomer_that_others_have_filled_finishes_and_the_next_one_comes() {
 }
 
 #[test]
-fn k1_a_grain_is_not_idle_while_one_that_was_called_to_it_has_not_looked() {
+fn k1_a_grain_is_not_idle_while_a_called_waiter_has_not_looked_for_room() {
     let sim = Simulation::new(1);
     let (grain, agent) = (obedient(&sim), world(&sim).0);
     let tills = Tills::new(2, agent);
@@ -138,7 +138,7 @@ fn k1_a_grain_is_not_idle_while_one_that_was_called_to_it_has_not_looked() {
 }
 
 #[test]
-fn k2_places_at_a_grain_that_has_died_count_before_its_end_is_heard_of() {
+fn k2_permits_of_an_ended_grain_count_until_its_down_arrives() {
     let sim = Simulation::new(1);
     for uses in [false, true] {
         let (agent, grain) = world(&sim);

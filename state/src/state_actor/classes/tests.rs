@@ -108,7 +108,7 @@ proptest! {
     /// first class that may begin (M23). A barrier holds until its own handler has ended, and
     /// no longer (M22). Batches and single items together keep the order of arrival (M24).
     #[test]
-    fn o2_o3_o4_what_is_next_is_what_the_model_says(steps in steps(), most in 0..4_usize) {
+    fn o2_o3_o4_the_next_item_matches_the_model(steps in steps(), most in 0..4_usize) {
         let mut classes = TestedClasses::default();
         let mut model = ClassesModel::default();
         let mut stacks = Table::default();
@@ -188,7 +188,7 @@ proptest! {
 }
 
 #[test]
-fn o3_the_end_of_another_stack_does_not_take_the_barrier_away() {
+fn o3_the_end_of_another_handler_does_not_remove_the_barrier() {
     let mut classes = TestedClasses::default();
     let mut stacks = Table::default();
     let (older, barrier) = (stacks.insert_with(|_| ()), stacks.insert_with(|_| ()));
@@ -201,7 +201,7 @@ fn o3_the_end_of_another_stack_does_not_take_the_barrier_away() {
 }
 
 #[test]
-fn o7_closed_classes_begin_no_ask_and_no_notice() {
+fn o7_closed_classes_start_no_ask_and_no_notice() {
     let mut classes = TestedClasses::default();
     let item = TestLetter { number: 1, barrier: false, batch: false };
     classes.asks.push_back(item);

@@ -50,7 +50,7 @@ enum PromiseStep {
 
 proptest! {
     #[test]
-    fn o5_what_the_ledger_counts_is_what_was_asked_and_not_heard_of(
+    fn o5_the_ledger_counts_exactly_the_asks_without_a_delivered_outcome(
         steps in prop::collection::vec(
             prop_oneof![
                 3 => Just(PromiseStep::Ask),
@@ -130,7 +130,7 @@ proptest! {
 }
 
 #[test]
-fn o5_an_answer_is_not_seen_before_its_turn_and_goes_to_its_own_promise() {
+fn o5_an_answer_is_delivered_in_its_turn_to_its_own_promise() {
     let (ledger, belfry): (Arc<TestedTable>, Arc<HandlerWakers>) = (Arc::default(), Arc::default());
     let (first, second) = (LateAnswer::default(), LateAnswer::default());
     let mut one = Promise::open(&ledger, &belfry, first.clone());
@@ -152,7 +152,7 @@ fn o5_an_answer_is_not_seen_before_its_turn_and_goes_to_its_own_promise() {
 }
 
 #[test]
-fn o5_who_holds_a_promise_of_a_ledger_that_is_given_up_hears_of_it() {
+fn o5_holders_of_promises_are_notified_when_the_ledger_is_cleared() {
     let (ledger, belfry): (Arc<TestedTable>, Arc<HandlerWakers>) = (Arc::default(), Arc::default());
     let mut promise = Promise::open(&ledger, &belfry, LateAnswer::default());
     assert_eq!(ledger.pending(), 1);
@@ -162,7 +162,7 @@ fn o5_who_holds_a_promise_of_a_ledger_that_is_given_up_hears_of_it() {
 }
 
 #[test]
-fn o5_a_waker_that_panics_keeps_nobody_else_from_hearing_that_a_ledger_is_given_up() {
+fn o5_a_panicking_waker_does_not_stop_the_other_notifications_of_a_cleared_ledger() {
     struct Sore;
     impl std::task::Wake for Sore {
         fn wake(self: Arc<Self>) {
@@ -201,7 +201,7 @@ impl Drop for Sore {
 }
 
 #[test]
-fn o5_work_that_gives_up_its_own_promise_may_panic_as_it_goes() {
+fn o5_work_that_drops_its_own_promise_may_panic_when_dropped() {
     let ledger: Arc<TestedTable> = Arc::default();
     let belfry: Arc<HandlerWakers> = Arc::default();
     let own = Arc::default();

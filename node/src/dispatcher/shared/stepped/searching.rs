@@ -40,7 +40,7 @@ fn give_to_sibling(stepped: &SteppedWorker) {
 }
 
 #[test]
-fn r1_a_search_finds_its_own_first_then_what_came_from_outside_then_half_of_a_siblings() {
+fn r1_a_search_takes_local_work_then_injected_work_then_half_of_a_siblings() {
     as_worker(options(2), |stepped| {
         stepped.outside(|from| from.flood(41..49, 1));
         give_to_sibling(stepped);
@@ -63,7 +63,7 @@ fn r1_a_search_finds_its_own_first_then_what_came_from_outside_then_half_of_a_si
 }
 
 #[test]
-fn r1_a_thief_takes_32_at_most() {
+fn r1_a_theft_takes_at_most_32_processes() {
     as_worker(options(2), |stepped| {
         stepped.outside(|from| from.flood(0..1_000, 1));
         give_to_sibling(stepped);
@@ -78,7 +78,7 @@ fn r1_a_thief_takes_32_at_most() {
 }
 
 #[test]
-fn r1_every_61st_take_looks_outside_before_the_own_queue() {
+fn r1_every_61st_take_looks_at_the_injector_before_the_local_queue() {
     as_worker(options(2), |stepped| {
         stepped.nursery.flood(0..300, 1);
         let mut search = Search::new();

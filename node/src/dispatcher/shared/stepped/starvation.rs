@@ -52,7 +52,7 @@ fn takes_turns(turns: &[usize], all: usize, others: usize) {
 }
 
 #[test]
-fn r1_more_than_a_queue_holds_take_turns_all_the_same() {
+fn r1_more_processes_than_a_queue_holds_still_take_turns() {
     as_worker(options(1).throughput(ONE_AND_A_LOOK), |stepped| {
         const ALL: usize = LOCAL_CAPACITY + 1_500;
         for number in 0..ALL {
@@ -66,7 +66,7 @@ fn r1_more_than_a_queue_holds_take_turns_all_the_same() {
 
 /// As if there were one queue, whether it is long or short.
 #[test]
-fn r1_who_is_flooded_from_outside_takes_turns_from_the_first_on() {
+fn r1_processes_flooded_from_outside_take_turns_from_the_first_one_on() {
     for (all, budget) in [(2, 5), (2, 64), (17, 1), (18, 1), (61, 3)] {
         as_worker(options(1).throughput(budget), move |stepped| {
             let budget = budget as usize;
@@ -82,7 +82,7 @@ fn r1_who_is_flooded_from_outside_takes_turns_from_the_first_on() {
 /// The same for processes that set their own class to normal, or to high on a dispatcher without
 /// classes.
 #[test]
-fn r1_who_says_its_own_class_and_is_flooded_from_outside_takes_turns_like_any() {
+fn r1_flooded_processes_of_class_varying_take_turns_like_others() {
     for (says, all, budget) in [
         (Class::Normal, 2, 5),
         (Class::Normal, 17, 1),
@@ -120,7 +120,7 @@ fn r1_who_says_its_own_class_and_is_flooded_from_outside_takes_turns_like_any() 
 /// A process that comes in waits for those that came before it, in the injector and in the
 /// queue.
 #[test]
-fn r1_however_many_come_from_outside_each_waits_for_those_before_it() {
+fn r1_each_process_from_outside_waits_for_those_before_it_however_many() {
     for all in [20, 100, 1_000] {
         as_worker(options(1).throughput(ONE_AND_A_LOOK), move |stepped| {
             stepped.outside(|from| {
@@ -134,7 +134,7 @@ fn r1_however_many_come_from_outside_each_waits_for_those_before_it() {
 
 /// One process that never stops, and a thousand that have one message each.
 #[test]
-fn r1_who_never_stops_and_a_thousand_with_one_message_get_on_beside_each_other() {
+fn r1_an_endless_process_and_a_thousand_with_one_message_all_have_turns() {
     for from_outside in [false, true] {
         as_worker(options(1), move |stepped| {
             endless(&stepped.nursery, 0, Class::Normal);
@@ -164,7 +164,7 @@ fn r1_who_never_stops_and_a_thousand_with_one_message_get_on_beside_each_other()
 /// The processes of a ring make the next one ready as the last thing they do. A queue that ran
 /// the newest process first would run no other process.
 #[test]
-fn r1_a_chain_that_always_makes_itself_ready_first_takes_one_turn_of_a_round() {
+fn r1_a_chain_that_readies_itself_first_takes_one_turn_per_round() {
     for (ring, others) in [(1, 1), (2, 1), (2, 30), (7, 3)] {
         as_worker(options(1).throughput(ONE_AND_A_LOOK), move |stepped| {
             let next = Arc::<Mutex<Vec<Address<()>>>>::default();
@@ -192,7 +192,7 @@ fn r1_a_chain_that_always_makes_itself_ready_first_takes_one_turn_of_a_round() {
 /// High processes that never end, normal ones that never end, and normal ones from outside: of
 /// 17 turns one is a normal process's, and of 61 of those one is for the injector.
 #[test]
-fn r6_beside_high_ones_without_end_normal_ones_go_round_wherever_they_come_from() {
+fn r6_normal_processes_have_turns_beside_endless_high_ones() {
     for (high, normal) in [(1, 1), (3, 10), (40, 2)] {
         as_worker(options(1).throughput(ONE_AND_A_LOOK), move |stepped| {
             (0..normal).for_each(|number| drop(endless(&stepped.nursery, number, Class::Normal)));
@@ -290,7 +290,7 @@ fn m4_a_kill_of_one_with_a_hundred_thousand_waiting_is_its_next_turn() {
 /// Each process has ten thousand messages from outside, and sends itself another one for each
 /// that it handles. So it stays flooded, and floods no other process.
 #[test]
-fn r1_who_is_flooded_and_sends_to_itself_takes_turns_like_any() {
+fn r1_a_flooded_process_that_sends_to_itself_takes_turns_like_others() {
     for (busy, flooded, budget) in [(0, 10, 1), (0, 10, 64), (5, 5, 1), (5, 5, 64), (0, 1, 5)] {
         as_worker(options(1).throughput(budget), move |stepped| {
             for number in 0..busy {
@@ -317,7 +317,7 @@ fn r1_who_is_flooded_and_sends_to_itself_takes_turns_like_any() {
 
 /// The spare leaves right after a turn, when it is one too many.
 #[test]
-fn r4_a_spare_that_goes_after_its_turn_is_in_none_any_more() {
+fn r4_a_spare_that_leaves_after_its_turn_is_in_no_turn() {
     as_worker(options(1).spare_workers(1), |stepped| {
         let shared = Arc::clone(&stepped.shared);
         let seat = shared.spares.enter().unwrap();
