@@ -70,7 +70,7 @@ use std::time::Duration;
 ///     }
 /// }
 ///
-/// 4 workers with at most 20 waiting pictures each: 80 in all, then `Full`.
+/// // 4 workers with at most 20 waiting pictures each: 80 in all, then `Full`.
 /// let pool = || Pool::new(4, Resizer::default).mailbox(20);
 /// # let _ = pool;
 /// ```

@@ -255,7 +255,15 @@ pub(crate) struct Peer(pub(crate) BufReader<TcpStream>);
 
 impl Peer {
     pub(crate) fn connect(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).unwrap();
+        Self::of(TcpStream::connect(address).unwrap())
+    }
+
+    /// Connects to a server that may refuse the connection, as soon as it is made.
+    pub(crate) fn try_connect(address: SocketAddr) -> std::io::Result<Self> {
+        TcpStream::connect(address).map(Self::of)
+    }
+
+    fn of(stream: TcpStream) -> Self {
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.set_write_timeout(Some(PATIENCE)).unwrap();
         Peer(BufReader::new(stream))
