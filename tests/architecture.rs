@@ -1,5 +1,6 @@
-//! `docs/architecture.md` says that arrows only go down: no files import each other in a circle. And the
-//! files that the documents name are there, and one type name means one thing.
+//! `docs/architecture.md` says that arrows only go down: no files import each other in a circle. These
+//! tests hold that, and that the files that the documents name exist, that the page of the
+//! architecture names every file, and that one type name means one thing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -206,6 +207,30 @@ fn every_path_that_the_documents_name_exists() {
     }
     assert!(found > 200, "only {found} paths were found");
     assert_eq!(missing, Vec::<String>::new());
+}
+
+#[test]
+fn every_source_file_is_named_on_the_page_of_the_architecture() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(root.join("docs/architecture.md")).unwrap();
+    let prose: String = text.split("```").step_by(2).collect();
+    let named: BTreeSet<_> = prose
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .flat_map(paths_of)
+        .map(|path| root.join(path))
+        .collect();
+    let mut files = Vec::new();
+    for folder in fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()) {
+        if folder.join("Cargo.toml").exists() && folder.join("src").is_dir() {
+            sources(&folder.join("src"), &mut files);
+        }
+    }
+    sources(&root.join("src"), &mut files);
+    assert!(files.len() > 400, "only {} files were found", files.len());
+    let missing: Vec<_> = files.iter().filter(|file| !named.contains(*file)).collect();
+    assert_eq!(missing, Vec::<&PathBuf>::new());
 }
 
 /// The types that a text defines where nothing is indented: those of a module itself.
