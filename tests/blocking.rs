@@ -234,7 +234,7 @@ fn x2_a_stop_says_that_blocking_work_does_not_return() {
     begins.recv().unwrap();
     node.kill(process.pid());
     let error = node.stop().wait().unwrap_err();
-    assert!(error.to_string().contains("1 blocking work"), "{error}");
+    assert!(error.to_string().contains("blocking work does not return on 1 thread"), "{error}");
     assert_eq!((node.stats().processes, node.stats().blocking_threads), (0, 1));
     // Who awaits it hears the same.
     let awaited = poll_once(&mut node.stop().into_future());

@@ -436,9 +436,12 @@ fn d7_messages_accepted_and_never_handled_are_offered_as_dead_letters() {
         let pid = adder.pid();
         let lines = log.take();
         assert_eq!(lines.len(), 3, "{lines:?}");
-        assert!(lines[0].ends_with(&format!("Add to {pid}: receiver ended before it handled it")));
+        assert!(
+            lines[0]
+                .ends_with(&format!("Add to {pid}: receiver ended before it handled the message"))
+        );
         assert!(lines[1].ends_with(&format!(
-            "Add to {pid} from {sender}: receiver ended before it handled it"
+            "Add to {pid} from {sender}: receiver ended before it handled the message"
         )));
         assert_eq!(lines[2], format!("{pid}  ended killed"));
     }

@@ -344,7 +344,7 @@ fn r7_a_spawn_that_is_refused_fails_and_a_kill_is_obeyed_here() {
     let puppet = Puppet::new("p", &log);
     let spawned = node.spawn(move || puppet).dispatcher("list").name("p").wait();
     let Err(SpawnError::Init(reason)) = spawned else { panic!("{spawned:?}") };
-    assert_eq!(reason.to_string(), "dispatcher \"list\" refused the process");
+    assert_eq!(reason.to_string(), "the executor of dispatcher \"list\" refused the process");
     assert_eq!((node.whereis("p"), log.take()), (None, vec!["p dropped".to_owned()]));
     // Killed while it is refused: it ends, and whoever monitors it hears of that.
     let process = spawn(&node, &log);

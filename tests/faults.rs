@@ -79,7 +79,8 @@ fn t3_a_process_panics_at_its_next_message_and_terminates() {
     let echo = echo(&sim, &listener, 9);
     sim.faults(Faults::new().at_step(0, Fault::Panic, echo.pid()));
     listener.expect_message(SECOND, &"started".to_owned());
-    listener.expect_message(SECOND, &"terminate: panic: a fault of the simulation".to_owned());
+    listener
+        .expect_message(SECOND, &"terminate: panic: injected fault of the simulation".to_owned());
     assert!(!echo.is_alive());
     assert_eq!(faults_of(&sim), ["<0.2.0> \"echo\" Echo panics at its next message"]);
 }
@@ -99,7 +100,7 @@ fn t3_a_delayed_process_is_late_while_time_moves_on() {
     listener.expect_none(Duration::from_millis(1_999));
     listener.expect_message(Duration::from_millis(1), &"late".to_owned());
     assert_eq!(sim.now(), Timestamp::ZERO + 7 * SECOND);
-    assert_eq!(faults_of(&sim), ["<0.2.0> \"echo\" Echo is held up for 7s"]);
+    assert_eq!(faults_of(&sim), ["<0.2.0> \"echo\" Echo is delayed for 7s"]);
 }
 
 #[test]
@@ -158,7 +159,7 @@ fn t3_an_init_fails_and_nothing_of_it_has_run() {
     sim.faults(Faults::new().at_step(0, Fault::FailInit, "echo"));
     let to = listener.recipient();
     let failed = sim.spawn(move || Echo(to)).name("echo").wait().unwrap_err();
-    assert_eq!(failed, SpawnError::Init(Reason::error("a fault of the simulation")));
+    assert_eq!(failed, SpawnError::Init(Reason::error("injected fault of the simulation")));
     assert_eq!(sim.whereis("echo"), None);
     listener.expect_none(SECOND);
     assert_eq!(faults_of(&sim), ["<0.2.0> \"echo\" Echo fails to start"]);
@@ -203,7 +204,7 @@ fn t3_a_chosen_fault_without_a_victim_is_reported() {
     listener.address().send("go".to_owned()).unwrap();
     listener.expect(SECOND);
     assert!(roomy.is_alive());
-    let nobody = ["Kill does not find \"nobody\"", "Fill(1s) finds nobody"];
+    let nobody = ["Kill does not find \"nobody\"", "Fill(1s) finds no process"];
     assert_eq!(faults_of(&sim), [nobody[0], nobody[1], "Fill(1s) does not find \"roomy\""]);
 }
 
@@ -242,7 +243,7 @@ fn t3_each_kind_of_fault_comes_by_chance_from_the_seed() {
     let kinds: [(Faults, &str); 5] = [
         (Faults::new().kill_one_in(9), "is killed"),
         (Faults::new().panic_one_in(9), "panics at its next message"),
-        (Faults::new().delay_one_in(9, tenth), "is held up for"),
+        (Faults::new().delay_one_in(9, tenth), "is delayed for"),
         (Faults::new().fill_one_in(9, tenth), "is full for"),
         (Faults::new().kill_one_in(9).fail_init_one_in(2), "fails to start"),
     ];
@@ -266,7 +267,7 @@ fn t3_random_times_are_whole_milliseconds_within_the_limit() {
     let lines = (0..20).flat_map(|seed| a_shop(seed, Faults::new().delay_one_in(5, tenth)));
     let mut times: Vec<u64> = lines
         .map(|line| {
-            let (_, time) = line.split_once("is held up for ").expect("a delay");
+            let (_, time) = line.split_once("is delayed for ").expect("a delay");
             time.strip_suffix("ms").expect("milliseconds").parse().expect("a whole number")
         })
         .collect();
@@ -474,7 +475,7 @@ fn t3_the_last_setting_of_a_fault_counts_and_one_in_zero_is_never() {
     sim.faults(Faults::new().delay_one_in(1, 9 * SECOND).delay_one_in(1, Duration::from_millis(1)));
     one_turn(&sim);
     let lines = faults_of(&sim);
-    assert!(lines[0].ends_with("is held up for 1ms"), "{lines:?}");
+    assert!(lines[0].ends_with("is delayed for 1ms"), "{lines:?}");
     // Less than a millisecond is one.
     sim.faults(Faults::new().fill_one_in(1, Duration::ZERO).only(all[0].pid()));
     one_turn(&sim);
@@ -495,7 +496,7 @@ fn t3_a_delayed_process_is_not_delayed_twice_at_once_but_again_later() {
         "echo",
     ));
     one_turn(&sim);
-    let held = "<0.2.0> \"echo\" Echo is held up for 2s";
+    let held = "<0.2.0> \"echo\" Echo is delayed for 2s";
     let lines = [held, "Delay(9s) does not find \"echo\"", "Delay(1s) does not find \"echo\""];
     assert_eq!(faults_of(&sim), lines);
     echo.send(Say::This("late")).unwrap();

@@ -184,7 +184,7 @@ fn k1_a_signal_that_a_grain_sends_in_its_end_brings_its_successor_no_earlier() {
         sim.run_until_idle();
         tell(&grains, 1, Do::Note(2));
         sim.advance(4 * SECOND);
-        assert_eq!(*world.seen.lock().unwrap(), [(1, 1)], "the one before is not gone");
+        assert_eq!(*world.seen.lock().unwrap(), [(1, 1)], "the previous grain has not ended");
         assert_eq!(grains.inspect().wait().unwrap().number("leaving"), Some(1));
         sim.advance(2 * SECOND);
         assert_eq!(*world.seen.lock().unwrap(), [(1, 1), (1, 2)]);

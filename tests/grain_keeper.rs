@@ -68,7 +68,7 @@ fn k3_a_name_that_panics_fails_the_calls_to_its_grain_and_is_logged_and_nothing_
             assert!(!failed.was_begun());
             assert!(failed.to_string().contains("unlucky"), "{failed}");
             let lines = journal.take();
-            let line = lines.iter().find(|line| line.contains("could not be made"));
+            let line = lines.iter().find(|line| line.contains("could not be spawned"));
             let line = line.unwrap_or_else(|| panic!("{lines:?}"));
             assert!(line.contains(&grains.pid().to_string()) && line.contains("unlucky"), "{line}");
         }

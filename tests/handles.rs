@@ -179,7 +179,7 @@ fn d7_messages_on_every_lane_at_an_end_are_dead_letters_with_their_sender() {
         sim.kill(doomed.pid());
         sim.run_until_idle();
         let lost = |from: &str| {
-            format!("u32 to {}{from}: receiver ended before it handled it", doomed.pid())
+            format!("u32 to {}{from}: receiver ended before it handled the message", doomed.pid())
         };
         let sent = lost(&format!(" from {}", sender.pid()));
         assert_eq!(letters.take_sorted(), [sent.clone(), sent.clone(), sent, lost("")]);
@@ -681,7 +681,7 @@ fn n1_a_pid_that_was_kept_for_a_process_is_that_of_the_process() {
     agent.lose(7_u16, 0);
     sim.run_until_idle();
     let to = process.pid();
-    let lost = |what: &str| format!("{what}: receiver ended before it handled it");
+    let lost = |what: &str| format!("{what}: receiver ended before it handled the message");
     let expected = [lost(&format!("u8 to {to} from {pid}")), lost(&format!("u16 to {to}"))];
     assert_eq!(letters.take(), expected);
 }
@@ -821,7 +821,7 @@ fn d7_an_unhandled_message_of_another_type_is_a_dead_letter_of_that_type() {
     let from = sender.pid();
     assert_eq!(
         letters.take(),
-        [format!("u8 to {to} from {from}: receiver ended before it handled it")]
+        [format!("u8 to {to} from {from}: receiver ended before it handled the message")]
     );
 }
 
@@ -854,7 +854,10 @@ fn d7_a_message_in_reserved_room_of_an_ended_process_is_a_dead_letter() {
     room.send(1);
     sim.run_until_idle();
     let to = doomed.pid();
-    assert_eq!(letters.take(), [format!("u32 to {to}: receiver ended before it handled it")]);
+    assert_eq!(
+        letters.take(),
+        [format!("u32 to {to}: receiver ended before it handled the message")]
+    );
 }
 
 #[test]

@@ -57,7 +57,7 @@ impl Count {
     }
 }
 
-struct BombError(#[allow(dead_code, reason = "made to be dropped")] Bomb);
+struct BombError(#[allow(dead_code, reason = "held only for its destructor")] Bomb);
 
 impl fmt::Debug for BombError {
     fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -74,7 +74,7 @@ impl fmt::Display for BombError {
 impl std::error::Error for BombError {}
 
 /// A route that panics when it is dropped, for a process that has ended.
-struct BombRoute(#[allow(dead_code, reason = "made to be dropped")] Bomb);
+struct BombRoute(#[allow(dead_code, reason = "held only for its destructor")] Bomb);
 
 impl<M: Send + 'static> Route<M> for BombRoute {
     fn send(&self, message: M, _: u64) -> Result<(), SendError<M>> {
@@ -234,7 +234,7 @@ fn d6_an_end_completes_despite_panicking_reasons_of_notices_and_stops() {
 #[test]
 fn d6_an_end_completes_despite_a_panicking_reason() {
     let scene = Scene::new(1);
-    let printed = "an error that cannot be printed";
+    let printed = "an error whose Display panicked";
     let reason = scene.bombs.reason();
     // The test itself has it last, and lets it be.
     std::mem::forget(reason.clone());
@@ -430,7 +430,7 @@ fn d6_remaining_messages_are_dropped_lane_by_lane_in_arrival_order() {
 }
 
 /// An error with the token of a call in it.
-struct Holds(#[allow(dead_code, reason = "made to be dropped")] Mutex<Reply<()>>);
+struct Holds(#[allow(dead_code, reason = "held only for its destructor")] Mutex<Reply<()>>);
 
 impl fmt::Debug for Holds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

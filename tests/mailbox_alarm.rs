@@ -110,7 +110,7 @@ fn m11_an_alarm_that_is_refused_changes_nothing() {
     noting(&log, |sim| {
         for early in [0, 9_999, 1] {
             let error = sim.mailbox_alarm(early).unwrap_err().to_string();
-            let says = format!("cannot be at {early} messages: it must be at 10000 at least");
+            let says = format!("cannot be at {early} messages: the minimum is 10000");
             assert!(error.ends_with(&says), "{error}");
         }
         let address = spawn(sim);

@@ -84,7 +84,7 @@ fn t5_an_unserialisable_message_fails_the_seed_with_type_and_trace() {
     let failing = failing.unwrap_err();
     assert_eq!(failing.seed(), 5);
     let text = failing.to_string();
-    let expected = "seed 5 fails: a serializing::Parcel does not come through its codec: \
+    let expected = "seed 5 fails: the codec of serializing::Parcel failed: \
                     the enum variant Parcel::Local cannot be serialized\n";
     assert!(text.starts_with(expected), "{text}");
     let (before, after) = text.split_once("codec      serializing::Parcel: the enum").unwrap();

@@ -140,92 +140,126 @@ fn x7_missing_settings_are_the_defaults() {
     node.unwrap().stop().wait().unwrap();
 }
 
+/// A text, the line of its fault, and the beginning of what the error says.
+const FAULTS: &[(&str, usize, &str)] = &[
+    ("[nodes]", 1, "unknown key nodes (known keys: node, dispatcher)"),
+    ("name = 'a'", 1, "unknown key name (known keys: node, dispatcher)"),
+    ("node = 1", 1, "node cannot be the number 1 (expected a table)"),
+    ("\n[[node]]\nname = 'a'", 2, "node cannot be a list (expected a table)"),
+    (
+        "[node]\n\nnmae = 'a'",
+        3,
+        "unknown key node.nmae (known keys: name, blocking-threads, stop-timeout)",
+    ),
+    ("[node]\nname = ''", 2, "node.name cannot be \"\" (expected text of 1 to 255 bytes)"),
+    ("[node]\nname = 1979-05-27", 2, "node.name cannot be a date, 1979-05-27 (expected text of"),
+    ("node.blocking-threads = 16385", 1, "node.blocking-threads cannot be 16385 (expected a whole"),
+    ("node.blocking-threads = 1.0", 1, "node.blocking-threads cannot be a floating-point number"),
+    ("dispatcher = 'a'", 1, "dispatcher cannot be the text \"a\" (expected a table)"),
+    (
+        "[dispatcher]\ndefault = 'a'",
+        2,
+        "dispatcher.default cannot be the text \"a\" (expected a table)",
+    ),
+    (
+        "[dispatcher]\na = 5",
+        2,
+        "dispatcher.a cannot be the number 5 (expected a table, or the id of",
+    ),
+    (
+        "[dispatcher]\n'' = 'b'",
+        2,
+        "the id of a dispatcher cannot be \"\" (expected text of 1 to 255",
+    ),
+    ("[dispatcher.'a b']\nx = 1", 2, "unknown key dispatcher.\"a b\".x (known keys: kind, like,"),
+    (
+        "[dispatcher.a]\nworkers = -1",
+        2,
+        "dispatcher.a.workers cannot be -1 (expected a whole number,",
+    ),
+    (
+        "dispatcher.a.workers = 0x401",
+        1,
+        "dispatcher.a.workers cannot be 0x401 (expected a whole number",
+    ),
+    (
+        "dispatcher.a.throughput = 99999999999999999999999999999999999999999999",
+        1,
+        "dispatcher.a.throughput cannot be 99999999999999999999999999999999999999999999 (expected a whole",
+    ),
+    (
+        "dispatcher.a.throughput = 0",
+        1,
+        "dispatcher.a.throughput cannot be 0 (expected a whole number, 1",
+    ),
+    ("dispatcher.a.throughput = true", 1, "dispatcher.a.throughput cannot be the boolean true"),
+    (
+        "dispatcher.a.kind = 'executor'",
+        1,
+        "dispatcher.a.kind cannot be \"executor\" (expected one of",
+    ),
+    (
+        "dispatcher.a.long-turn = 5",
+        1,
+        "dispatcher.a.long-turn cannot be the number 5 (expected text: a",
+    ),
+    (
+        "dispatcher.a.long-turn = '0ms'",
+        1,
+        "dispatcher.a.long-turn cannot be \"0ms\" (expected text: a",
+    ),
+    (
+        "dispatcher.a.long-turn = 'on'",
+        1,
+        "dispatcher.a.long-turn cannot be \"on\" (expected text: a",
+    ),
+    (
+        "dispatcher.a.stack-size = '1KiB'",
+        1,
+        "dispatcher.a.stack-size cannot be \"1KiB\" (expected a",
+    ),
+    (
+        "[dispatcher.a]\nkind = 'pinned'\nworkers = 2",
+        3,
+        "dispatcher.a.workers is not a setting of dispatchers of kind \"pinned\" (only of shared)",
+    ),
+    (
+        "dispatcher.default.kind = 'calling-thread'\n[dispatcher.a]\nstack-size = '1MiB'",
+        3,
+        "dispatcher.a.stack-size is not a setting of dispatchers of kind \"calling-thread\" \
+             (only of shared, pinned)",
+    ),
+    (
+        "[dispatcher.a]\nlike = 'b'",
+        2,
+        "dispatcher.a.like names the dispatcher \"b\", which is not in the settings",
+    ),
+    (
+        "dispatcher.a.like = 'b'\ndispatcher.b.like = 'a'",
+        2,
+        "dispatcher.b.like forms a circle: a -> b -> a",
+    ),
+    ("dispatcher.a.like = 'a'", 1, "dispatcher.a.like forms a circle: a -> a"),
+    (
+        "dispatcher.a.like = 'b'\ndispatcher.b = 'a'",
+        1,
+        "dispatcher.a.like forms a circle: a -> b -> a",
+    ),
+    (
+        "dispatcher.a.like = 'b'\ndispatcher.b = 'c'\ndispatcher.c = 'b'",
+        1,
+        "dispatcher.a.like names the dispatcher \"b\", which is not in the settings",
+    ),
+    ("[node]\nname = 'a'\nname = 'b'", 3, "\"name = 'b'\" is not TOML: duplicate key"),
+    // The first in the text, not in the alphabet.
+    ("dispatcher.z.workers = 0\ndispatcher.a.workers = 0", 1, "dispatcher.z.workers cannot be 0"),
+    ("[node\nname = 'a'", 1, "\"[node\" is not TOML: "),
+    ("[node]\nname = ", 2, "\"name = \" is not TOML: "),
+];
+
 #[test]
 fn x7_errors_name_the_line_and_what_is_allowed() {
-    let cases: &[(&str, usize, &str)] = &[
-        ("[nodes]", 1, "unknown key nodes (known are node, dispatcher)"),
-        ("name = 'a'", 1, "unknown key name (known are node, dispatcher)"),
-        ("node = 1", 1, "node cannot be the number 1 (a table)"),
-        ("\n[[node]]\nname = 'a'", 2, "node cannot be a list (a table)"),
-        (
-            "[node]\n\nnmae = 'a'",
-            3,
-            "unknown key node.nmae (known are name, blocking-threads, stop-timeout)",
-        ),
-        ("[node]\nname = ''", 2, "node.name cannot be \"\" (text of 1 to 255 bytes)"),
-        ("[node]\nname = 1979-05-27", 2, "node.name cannot be a date, 1979-05-27 (text of"),
-        ("node.blocking-threads = 16385", 1, "node.blocking-threads cannot be 16385 (a whole"),
-        ("node.blocking-threads = 1.0", 1, "node.blocking-threads cannot be a number with a point"),
-        ("dispatcher = 'a'", 1, "dispatcher cannot be the text \"a\" (a table)"),
-        ("[dispatcher]\ndefault = 'a'", 2, "dispatcher.default cannot be the text \"a\" (a table)"),
-        ("[dispatcher]\na = 5", 2, "dispatcher.a cannot be the number 5 (a table, or the id of"),
-        ("[dispatcher]\n'' = 'b'", 2, "the id of a dispatcher cannot be \"\" (text of 1 to 255"),
-        ("[dispatcher.'a b']\nx = 1", 2, "unknown key dispatcher.\"a b\".x (known are kind, like,"),
-        ("[dispatcher.a]\nworkers = -1", 2, "dispatcher.a.workers cannot be -1 (a whole number,"),
-        ("dispatcher.a.workers = 0x401", 1, "dispatcher.a.workers cannot be 0x401 (a whole number"),
-        (
-            "dispatcher.a.throughput = 99999999999999999999999999999999999999999999",
-            1,
-            "dispatcher.a.throughput cannot be 99999999999999999999999999999999999999999999 (a whole",
-        ),
-        (
-            "dispatcher.a.throughput = 0",
-            1,
-            "dispatcher.a.throughput cannot be 0 (a whole number, 1",
-        ),
-        (
-            "dispatcher.a.throughput = true",
-            1,
-            "dispatcher.a.throughput cannot be true or false, true",
-        ),
-        ("dispatcher.a.kind = 'executor'", 1, "dispatcher.a.kind cannot be \"executor\" (one of"),
-        ("dispatcher.a.long-turn = 5", 1, "dispatcher.a.long-turn cannot be the number 5 (text: a"),
-        ("dispatcher.a.long-turn = '0ms'", 1, "dispatcher.a.long-turn cannot be \"0ms\" (text: a"),
-        ("dispatcher.a.long-turn = 'on'", 1, "dispatcher.a.long-turn cannot be \"on\" (text: a"),
-        ("dispatcher.a.stack-size = '1KiB'", 1, "dispatcher.a.stack-size cannot be \"1KiB\" (a"),
-        (
-            "[dispatcher.a]\nkind = 'pinned'\nworkers = 2",
-            3,
-            "dispatcher.a.workers means nothing to a dispatcher of the kind \"pinned\" (only to shared)",
-        ),
-        (
-            "dispatcher.default.kind = 'calling-thread'\n[dispatcher.a]\nstack-size = '1MiB'",
-            3,
-            "dispatcher.a.stack-size means nothing to a dispatcher of the kind \"calling-thread\" \
-             (only to shared, pinned)",
-        ),
-        (
-            "[dispatcher.a]\nlike = 'b'",
-            2,
-            "dispatcher.a.like names the dispatcher \"b\", which is not in the settings",
-        ),
-        (
-            "dispatcher.a.like = 'b'\ndispatcher.b.like = 'a'",
-            2,
-            "dispatcher.b.like leads back to where it began: a -> b -> a",
-        ),
-        ("dispatcher.a.like = 'a'", 1, "dispatcher.a.like leads back to where it began: a -> a"),
-        (
-            "dispatcher.a.like = 'b'\ndispatcher.b = 'a'",
-            1,
-            "dispatcher.a.like leads back to where it began: a -> b -> a",
-        ),
-        (
-            "dispatcher.a.like = 'b'\ndispatcher.b = 'c'\ndispatcher.c = 'b'",
-            1,
-            "dispatcher.a.like names the dispatcher \"b\", which is not in the settings",
-        ),
-        ("[node]\nname = 'a'\nname = 'b'", 3, "\"name = 'b'\" is no TOML: duplicate key"),
-        // The first in the text, not in the alphabet.
-        (
-            "dispatcher.z.workers = 0\ndispatcher.a.workers = 0",
-            1,
-            "dispatcher.z.workers cannot be 0",
-        ),
-        ("[node\nname = 'a'", 1, "\"[node\" is no TOML: "),
-        ("[node]\nname = ", 2, "\"name = \" is no TOML: "),
-    ];
-    for (text, line, says) in cases {
+    for (text, line, says) in FAULTS {
         let error = NodeBuilder::from_toml(text).unwrap_err();
         let said = error.to_string();
         let expected = format!("line {line}: {says}");
@@ -318,10 +352,10 @@ fn x7_ids_and_names_have_bounds_and_are_there_once() {
         (format!("[dispatcher.{long}]\nworkers = 1"), 1, "the id of a dispatcher cannot be \"x"),
         (format!("dispatcher.a = '{long}'"), 1, "dispatcher.a cannot be \"x"),
         (format!("[node]\nname = '{long}'"), 2, "node.name cannot be \"x"),
-        ("[dispatcher.a]\n[dispatcher.a]".to_owned(), 2, "\"[dispatcher.a]\" is no TOML: "),
-        ("[dispatcher]\na = 'b'\n[dispatcher.a]".to_owned(), 3, "\"[dispatcher.a]\" is no TOML: "),
-        ("[node]\n[node]".to_owned(), 2, "\"[node]\" is no TOML: "),
-        ("[Node]\nname = 'a'".to_owned(), 1, "unknown key Node (known are node, dispatcher)"),
+        ("[dispatcher.a]\n[dispatcher.a]".to_owned(), 2, "\"[dispatcher.a]\" is not TOML: "),
+        ("[dispatcher]\na = 'b'\n[dispatcher.a]".to_owned(), 3, "\"[dispatcher.a]\" is not TOML: "),
+        ("[node]\n[node]".to_owned(), 2, "\"[node]\" is not TOML: "),
+        ("[Node]\nname = 'a'".to_owned(), 1, "unknown key Node (known keys: node, dispatcher)"),
         ("[dispatcher.'']\nworkers = 1".to_owned(), 1, "the id of a dispatcher cannot be \"\""),
     ] {
         let said = NodeBuilder::from_toml(&text).unwrap_err().to_string();
@@ -331,7 +365,7 @@ fn x7_ids_and_names_have_bounds_and_are_there_once() {
     let said = NodeBuilder::from_toml(&format!("node.name = '{long}'")).unwrap_err().to_string();
     assert!(said.contains(&format!("cannot be \"{}..\" (", "x".repeat(60))), "{said}");
     let circle = NodeBuilder::from_toml("dispatcher.a.like = 'b'\ndispatcher.b = 'a'").unwrap_err();
-    assert!(circle.to_string().ends_with("where it began: a -> b -> a"), "{circle}");
+    assert!(circle.to_string().ends_with("forms a circle: a -> b -> a"), "{circle}");
     // Ids are told apart by their case: this one is no default.
     let said = NodeBuilder::from_toml("[dispatcher.Default]\nlike = 'Shared'").unwrap_err();
     assert!(said.to_string().contains("names the dispatcher \"Shared\", which is not in"));
@@ -583,7 +617,7 @@ fn x7_a_cycle_is_found_also_through_aliases_and_the_default() {
     for (text, line, key, way) in cases {
         let error =
             NodeBuilder::from_toml(&format!("dispatcher.{}", text.replace('\n', "\ndispatcher.")));
-        let says = format!("line {line}: dispatcher.{key} leads back to where it began: {way}");
+        let says = format!("line {line}: dispatcher.{key} forms a circle: {way}");
         assert_eq!(error.unwrap_err().to_string(), says, "{text}");
     }
 }
@@ -687,7 +721,7 @@ fn x7_an_alias_is_the_same_dispatcher_and_one_without_a_target_is_an_error() {
     let error = file().start().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "dispatcher \"a\" stands for \"special\", which is none (line 3)"
+        "dispatcher alias \"a\" stands for \"special\", which is not a dispatcher (line 3)"
     );
     let special = file().dispatcher("special", DispatcherOptions::calling_thread()).start();
     special.unwrap().stop().wait().unwrap();
@@ -705,7 +739,10 @@ fn x7_settings_can_be_a_part_of_others_in_any_format() {
     assert!(has(&builder, &DispatcherOptions::new().workers(2)));
     let text = r#"{ "dispatcher": { "a": { "workers": 0 } } }"#;
     let error = serde_json::from_str::<Settings>(text).unwrap_err().to_string();
-    assert!(error.contains("dispatcher.a.workers cannot be 0 (a whole number, 1 to"), "{error}");
+    assert!(
+        error.contains("dispatcher.a.workers cannot be 0 (expected a whole number, 1 to"),
+        "{error}"
+    );
     for text in
         ["[]", "null", "1", "{\"node\": null}", "{\"node\": {\"name\": [{}]}}", "{\"x\":{}}"]
     {

@@ -403,7 +403,7 @@ fn w4_an_end_has_the_first_failure_and_a_panicking_close_is_logged() {
             // A normal end is no failure.
             assert_eq!(reason == boom(), fails == Some(boom()), "{reason}");
             assert!(reason == boom() || reason.to_string().contains("sore"), "{reason}");
-            assert_eq!(journal.count("panicked as it was closed"), 1, "{:?}", journal.lines());
+            assert_eq!(journal.count("panicked in its close"), 1, "{:?}", journal.lines());
             journal.take();
         }
     });

@@ -87,7 +87,7 @@ fn t4_a_failure_names_the_unexpected_message_and_the_last_steps() {
     assert!(text.starts_with("probe <0.1.0> expected nothing within 2s, but there came 3 at 1s"));
     probe.expect(SECOND);
     let text = panic_of(|| probe.expect(2 * SECOND));
-    let expected = "probe <0.1.0> expected a message within 2s, but nothing came until 3s\n";
+    let expected = "probe <0.1.0> expected a message within 2s, but nothing arrived until 3s\n";
     assert!(text.starts_with(expected), "{text}");
     sim.kill(probe.pid());
     let text = panic_of(|| probe.expect(SECOND));
@@ -177,12 +177,12 @@ fn t4_fishing_skips_other_messages() {
     (1..=5).for_each(|n| probe.address().send(n).unwrap());
     assert_eq!(probe.fish(SECOND, "more than 3", |n| *n > 3), 4);
     let text = panic_of(|| probe.fish(SECOND, "more than 5", |n| *n > 5));
-    assert!(text.contains("but nothing like it came until 1s\n  before that: 5 at 0ns from"));
+    assert!(text.contains("but no match arrived until 1s\n  before that: 5 at 0ns from"));
     sim.send(probe.pid(), "a text").unwrap();
     let text = panic_of(|| probe.expect(SECOND));
     assert!(text.contains("there came a &str at 1s from outside"), "{text}");
     let text = panic_of(|| probe.expect_other::<Dynamic>(SECOND));
-    assert!(text.contains("but nothing came until 2s"), "{text}");
+    assert!(text.contains("but nothing arrived until 2s"), "{text}");
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn t4_several_messages_are_expected_in_any_order_and_by_number() {
     send(&[7, 8, 9]);
     assert_eq!(probe.expect_many(SECOND, 2), [7, 8]);
     let text = panic_of(|| probe.expect_many(SECOND, 2));
-    assert!(text.contains("expected message 2 of 2 within 1s, but nothing came"), "{text}");
+    assert!(text.contains("expected message 2 of 2 within 1s, but nothing arrived"), "{text}");
     send(&[1, 2]);
     sim.run_until_idle();
     assert_eq!((probe.take_messages(), probe.take_messages()), (vec![1, 2], vec![]));
@@ -267,10 +267,10 @@ fn t4_a_condition_is_waited_for_and_no_longer() {
     });
     assert_eq!(sim.now().since(krarup::Timestamp::ZERO), SECOND);
     let text = panic_of(|| sim.run_until(SECOND, "a third has come", || false));
-    assert!(text.starts_with("it did not come within 1s that a third has come\nthe last"));
+    assert!(text.starts_with("condition not met within 1s: a third has come\nthe last"));
     assert_eq!(sim.within(SECOND, || probe.expect_none(SECOND)), ());
     let text = panic_of(|| sim.within(SECOND, || sim.advance(2 * SECOND)));
-    assert!(text.starts_with("it took 2s, and not at most 1s\n"), "{text}");
+    assert!(text.starts_with("took 2s, expected at most 1s\n"), "{text}");
 }
 
 #[test]
@@ -311,11 +311,11 @@ fn t4_a_limit_is_for_all_that_is_expected_together() {
         text
     };
     let text = fails(&|probe| drop(probe.expect_many(limit, 3)));
-    assert!(text.contains("expected message 3 of 3 within 500ms, but nothing came"), "{text}");
+    assert!(text.contains("expected message 3 of 3 within 500ms, but nothing arrived"), "{text}");
     let text = fails(&|probe| probe.expect_all(limit, &[3, 2, 1]));
-    assert!(text.contains("expected 3 within 500ms, but nothing came until 2.5s"), "{text}");
+    assert!(text.contains("expected 3 within 500ms, but nothing arrived until 2.5s"), "{text}");
     let text = fails(&|probe| _ = probe.fish(limit, "more", |n| *n > 2));
-    let passed = "expected more within 2.5s, but nothing like it came until 2.5s\n  before that: 1 at \
+    let passed = "expected more within 2.5s, but no match arrived until 2.5s\n  before that: 1 at \
                   1s from <0.2.0>\n  before that: 2 at 2s from <0.2.0>\n";
     assert!(text.contains(passed), "{text}");
     fails(&|probe| {
@@ -360,7 +360,7 @@ fn t4_the_sender_is_that_of_the_message_that_was_taken_last() {
     probe.expect_message(SECOND, &7);
     assert_eq!(probe.sender(), None);
     let text = panic_of(|| probe.reply(1_u32));
-    assert_eq!(text, "probe <0.1.0> has nobody to reply to");
+    assert_eq!(text, "probe <0.1.0> has no sender to reply to");
     from(3, one);
     probe.expect(SECOND);
     sim.kill(others[3].pid());
@@ -396,7 +396,7 @@ fn t4_messages_are_taken_and_looked_for_among_ends_and_exits() {
     let text = panic_of(|| probe.expect_exit(SECOND, other.pid()));
     assert!(text.contains("expected an exit signal of <0.3.0> \"other\" within 1s, but"), "{text}");
     let none = panic_of(|| probe.expect(SECOND));
-    assert!(none.contains("but nothing came until"), "{none}");
+    assert!(none.contains("but nothing arrived until"), "{none}");
 }
 
 #[test]

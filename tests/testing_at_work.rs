@@ -311,5 +311,5 @@ fn t4_lives_are_known_by_name_and_by_behavior_with_its_path_or_without() {
         lives.expect_spawned(SECOND, "Idl")
     }));
     let text = *caught.unwrap_err().downcast::<String>().unwrap();
-    assert!(text.contains("expected the birth of \"Idl\" within 1s, but nothing"), "{text}");
+    assert!(text.contains("expected the spawn of \"Idl\" within 1s, but no match"), "{text}");
 }

@@ -153,7 +153,7 @@ impl<A: Actor> Behavior for A {
 
     #[allow(
         clippy::manual_async_fn,
-        reason = "an `async fn` keeps room for its arguments twice, in every process"
+        reason = "an `async fn` stores its arguments twice in every process"
     )]
     fn run(mut self, mut ctx: Context<A::Message>) -> impl Future<Output = Result> + Send {
         async move {

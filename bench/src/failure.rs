@@ -10,7 +10,7 @@ use std::process::ExitCode;
 pub(crate) enum WorkloadFailure {
     #[error("usage: bench-krarup WORKLOAD [SIZE] [COUNT]")]
     Usage,
-    #[error("SIZE and COUNT are numbers: {0}")]
+    #[error("SIZE and COUNT must be numbers: {0}")]
     Number(#[from] ParseIntError),
     #[error("{size} cannot be shared among {among}")]
     TooSmall { size: u64, among: u64 },

@@ -9,4 +9,5 @@ pub(crate) enum BenchMessage {
     Value { from: u32, number: u64 },
 }
 
-const _: () = assert!(size_of::<BenchMessage>() == 16, "the workloads' messages have 16 bytes");
+const _: () =
+    assert!(size_of::<BenchMessage>() == 16, "the messages of the workloads have 16 bytes");

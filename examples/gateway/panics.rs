@@ -66,7 +66,7 @@ fn one_line(info: &PanicHookInfo<'_>, second: &Mutex<Second>) {
     if !has_line {
         return;
     }
-    let message = info.payload_as_str().unwrap_or("a value that is no text");
+    let message = info.payload_as_str().unwrap_or("a value that is not text");
     match info.location() {
         Some(location) => eprintln!("gateway: a process panicked: {message} ({location})"),
         None => eprintln!("gateway: a process panicked: {message}"),

@@ -15,7 +15,7 @@ pub(crate) type Programs = BTreeMap<Suite, PathBuf>;
 pub(crate) enum BuildError {
     #[error("cannot run cargo: {0}")]
     Cargo(std::io::Error),
-    #[error("the copy does not build, and no fault is where the error is:\n{0}")]
+    #[error("the copy does not build, and the error is in no fault:\n{0}")]
     Elsewhere(String),
     #[error("no program was built for {0:?}")]
     NoProgram(Suite),

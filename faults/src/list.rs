@@ -145,7 +145,7 @@ pub(crate) fn parse(
                     content.strip_prefix("@ ").ok_or_else(|| wrong("no blank after \"@\""))?;
                 let fault = headed(head).map_err(|what| wrong(&what))?;
                 if faults.iter().any(|other| other.name == fault.name) {
-                    return Err(wrong(&format!("{:?} stands there twice", fault.name)));
+                    return Err(wrong(&format!("{:?} occurs twice", fault.name)));
                 }
                 faults.push(fault);
             }
@@ -155,7 +155,7 @@ pub(crate) fn parse(
                 add(fault, last, content).map_err(|what| wrong(&what))?;
             }
             ' ' if content.trim().is_empty() => {}
-            _ => return Err(wrong(&format!("{content:?} is no line of a fault"))),
+            _ => return Err(wrong(&format!("{content:?} is not a line of a fault"))),
         }
         last = kind;
     }
@@ -223,7 +223,7 @@ fn caught_by(text: &str) -> Result<Catcher, String> {
                 None => Suite::File { package: "krarup".to_owned(), file: file.to_owned() },
             }
         }
-        _ => return Err(format!("nobody is called {kind:?}: act, node, lib or test")),
+        _ => return Err(format!("unknown catcher {kind:?}: expected act, node, lib or test")),
     };
     let filter = words.next().unwrap_or(match suite {
         Suite::Models { .. } => "models",
@@ -259,11 +259,11 @@ mod tests {
     fn an_invalid_list_is_reported_with_line_and_reason() {
         for (text, line, what) in [
             ("@ a | b\n", 1, "is not \"name"),
-            ("@ a | b | cat\n-a\n+b\n", 1, "nobody is called \"cat\""),
+            ("@ a | b | cat\n-a\n+b\n", 1, "unknown catcher \"cat\""),
             ("+b\n", 1, "without a fault"),
             ("@ a | b | act\n+b\n", 2, "without \"-\""),
             ("@ a | b | act\n-a\n+b\n\n@ a | b | act\n-a\n+b\n", 5, "twice"),
-            ("@ a | b | act\nhm\n", 2, "no line of a fault"),
+            ("@ a | b | act\nhm\n", 2, "not a line of a fault"),
             ("@ a | b | act\n", 0, "changes nothing"),
         ] {
             let error = parse(text, "a.txt", &mut Vec::new()).unwrap_err();

@@ -56,7 +56,7 @@ enum Trouble {
     Tree(#[from] tree::TreeError),
     #[error(transparent)]
     Build(#[from] build::BuildError),
-    #[error("no fault has {0:?} in its name, its file or its area")]
+    #[error("no fault has {0:?} in its name, file or area")]
     NoneSuch(String),
 }
 

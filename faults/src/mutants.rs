@@ -12,7 +12,7 @@ use std::path::Path;
 pub(crate) enum MutantsError {
     #[error("cannot read {path}: {source}")]
     Read { path: String, source: std::io::Error },
-    #[error("{path} is no list of mutants: {what}")]
+    #[error("{path} is not a list of mutants: {what}")]
     Form { path: String, what: String },
 }
 

@@ -83,7 +83,7 @@ pub(crate) fn all(
         tell(fault, &verdict);
         verdicts.insert(number, verdict);
     }
-    let missing = || FaultVerdict::Stale("it was not looked at".to_owned());
+    let missing = || FaultVerdict::Stale("it was not tested".to_owned());
     Ok((1..=faults.len()).map(|number| verdicts.remove(&number).unwrap_or_else(missing)).collect())
 }
 
@@ -248,7 +248,7 @@ impl Runner<'_> {
         let by = match (failed.as_slice(), said.hangs) {
             ([first], _) => (*first).to_owned(),
             ([first, rest @ ..], _) => format!("{first} and {} more", rest.len()),
-            ([], true) => "a test that waits for ever".to_owned(),
+            ([], true) => "a test that hangs".to_owned(),
             ([], false) => "an abort".to_owned(),
         };
         FaultVerdict::Caught { by, seconds }

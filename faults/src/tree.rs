@@ -25,7 +25,7 @@ pub(crate) enum TreeError {
 pub(crate) type Regions = BTreeMap<String, Vec<Region>>;
 
 /// The source of the function that returns whether a fault is on.
-const SWITCH: &str = r#"//! Which fault is on: the one whose number the environment names.
+const SWITCH: &str = r#"//! The fault that is on: its number is in the environment.
 
 use std::sync::OnceLock;
 
@@ -173,7 +173,7 @@ fn edited(original: &str, edits: &[(String, String)], file: &str) -> Result<Stri
     for (old, new) in edits {
         let line = old.lines().next().unwrap_or_default().trim();
         match text.matches(old.as_str()).count() {
-            0 => return Err(format!("\"{line}\" is not in {file} any more")),
+            0 => return Err(format!("\"{line}\" is no longer in {file}")),
             1 => text = text.replacen(old.as_str(), new, 1),
             count => return Err(format!("\"{line}\" is in {file} {count} times")),
         }
@@ -190,6 +190,6 @@ mod tests {
         let edit = |old: &str| edited("a b a", &[(old.to_owned(), "c".to_owned())], "x.rs");
         assert_eq!(edit("b"), Ok("a c a".to_owned()));
         assert!(edit("a").unwrap_err().contains("2 times"));
-        assert!(edit("d").unwrap_err().contains("not in x.rs"));
+        assert!(edit("d").unwrap_err().contains("no longer in x.rs"));
     }
 }

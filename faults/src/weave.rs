@@ -44,7 +44,7 @@ pub(crate) fn weave(original: &str, faulty: &[(Number, String)], switch: &str) -
     let mut woven = Woven { text: String::new(), regions: Vec::new(), alone: Vec::new() };
     let Ok(bodies) = bodies(original) else {
         woven.alone =
-            faulty.iter().map(|(n, _)| (*n, "the source is no Rust".to_owned())).collect();
+            faulty.iter().map(|(n, _)| (*n, "the source is not Rust".to_owned())).collect();
         original.clone_into(&mut woven.text);
         return woven;
     };
@@ -100,7 +100,7 @@ fn changed<'a>(
     bodies: &[FunctionBody],
     text: &'a str,
 ) -> Result<Vec<(usize, &'a str)>, String> {
-    let others = self::bodies(text).map_err(|error| format!("it is no Rust: {error}"))?;
+    let others = self::bodies(text).map_err(|error| format!("it is not Rust: {error}"))?;
     if shell(original, bodies) != shell(text, &others) {
         return Err("it changes more than bodies of functions".to_owned());
     }
@@ -224,7 +224,7 @@ mod tests {
         for (old, new, why) in [
             ("N: u32 = 1", "N: u32 = 2", "more than bodies"),
             ("z()", "y()", "impl Trait"),
-            ("    1\n", "    1 +\n", "no Rust"),
+            ("    1\n", "    1 +\n", "not Rust"),
         ] {
             let woven = weave(SOURCE, &[(1, with(old, new))], "on");
             assert_eq!(woven.text, SOURCE);

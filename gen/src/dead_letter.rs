@@ -64,7 +64,7 @@ impl fmt::Display for DeadLetterCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             DeadLetterCause::NoProcess => "no such process",
-            DeadLetterCause::Unhandled => "receiver ended before it handled it",
+            DeadLetterCause::Unhandled => "receiver ended before it handled the message",
             DeadLetterCause::Overflow => "dropped by a full mailbox",
             DeadLetterCause::Revoked => "alias was revoked",
             DeadLetterCause::Expired => "waited longer than its time to live",
@@ -82,7 +82,7 @@ mod tests {
         let letter = DeadLetter::new(to, Some(from), "Order", DeadLetterCause::NoProcess);
         assert_eq!(letter.to_string(), "Order to <0.7.0> from <0.8.0>: no such process");
         for (cause, said) in [
-            (DeadLetterCause::Unhandled, "receiver ended before it handled it"),
+            (DeadLetterCause::Unhandled, "receiver ended before it handled the message"),
             (DeadLetterCause::Overflow, "dropped by a full mailbox"),
             (DeadLetterCause::Revoked, "alias was revoked"),
             (DeadLetterCause::Expired, "waited longer than its time to live"),

@@ -124,11 +124,11 @@ impl<M> fmt::Display for SendError<M> {
                 f.write_str("no room can be reserved before the message is known")
             }
             SendError::Timeout { limit, .. } => write!(f, "no room within {limit:?}"),
-            SendError::WaitInProcess(_) => {
-                f.write_str("a process must await room, and cannot wait for its own")
-            }
+            SendError::WaitInProcess(_) => f.write_str(
+                "use `.await` in a process; a process cannot wait for room in its own mailbox",
+            ),
             SendError::WaitInRuntime(_) => f.write_str(
-                "this thread drives an async runtime: use `.await`, for `.wait()` would stop it",
+                "this thread drives an async runtime, which `.wait()` would block: use `.await`",
             ),
             SendError::Stalled(_) => f.write_str("the simulation ran out of events"),
             SendError::WrongType { expected, found, .. } => {
@@ -178,7 +178,7 @@ pub enum CallError {
     /// The callee ended, for this reason, while the request waited in its queue (rule C2).
     ///
     /// No handler has seen the request, so it can be made again without being handled twice.
-    #[error("callee terminated before it began the request: {0}")]
+    #[error("callee terminated before it handled the request: {0}")]
     NotBegun(Reason),
     /// The callee's mailbox is full, or all workers of the pool are.
     #[error("mailbox full")]
@@ -219,10 +219,10 @@ pub enum CallError {
     #[error("deadlock: {0}")]
     Deadlock(CallCycle),
     /// `wait` was used inside a process, which must `await` instead.
-    #[error("a process must await, not wait: waiting would hold its worker")]
+    #[error("a process cannot use `.wait()`, which would block its worker: use `.await`")]
     WaitInProcess,
     /// `wait` was used on the thread that drives a runtime, as in `#[tokio::test]`: use `.await`.
-    #[error("this thread drives an async runtime: use `.await`, for `.wait()` would stop it")]
+    #[error("this thread drives an async runtime, which `.wait()` would block: use `.await`")]
     WaitInRuntime,
     /// The simulation has nothing left to do, so the reply can never come.
     #[error("the simulation ran out of events before the reply came")]
@@ -346,10 +346,10 @@ pub enum SpawnError {
     #[error("node is stopping")]
     NodeStopping,
     /// `wait` was used inside a process, which must `await` instead.
-    #[error("a process must await, not wait: waiting would hold its worker")]
+    #[error("a process cannot use `.wait()`, which would block its worker: use `.await`")]
     WaitInProcess,
     /// `wait` was used on the thread that drives a runtime, as in `#[tokio::test]`: use `.await`.
-    #[error("this thread drives an async runtime: use `.await`, for `.wait()` would stop it")]
+    #[error("this thread drives an async runtime, which `.wait()` would block: use `.await`")]
     WaitInRuntime,
     /// The simulation has nothing left to do, so `init` can never return.
     #[error("the simulation ran out of events before init returned")]
@@ -377,12 +377,12 @@ pub enum BlockError {
 
 /// An overflow rule was set for a mailbox without a bound, which is never full (rule M6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an overflow was chosen for a mailbox without a bound, which is never full")]
+#[error("an overflow rule was set for a mailbox without a bound, which is never full")]
 pub struct NoBound;
 
 /// An order was set for a mailbox that drops its oldest message when it is full (rule M12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a mailbox that drops its oldest message takes its messages in the order of their arrival")]
+#[error("a mailbox that drops its oldest message cannot have an order")]
 pub struct OrderError;
 
 /// The error of a change of the overflow rule. Nothing has changed.
@@ -413,7 +413,7 @@ pub enum RegisterError {
     #[error("no such process")]
     NoProcess,
     /// The process has a name already; it can have only one.
-    #[error("the process has the name {name} already")]
+    #[error("the process already has the name {name}")]
     AlreadyNamed {
         /// The name it has.
         name: Name,
@@ -461,16 +461,16 @@ pub enum StopError {
     Other(Reason),
     /// A process that waits for its own end would wait for ever. It calls `ctx.stop()`, or
     /// returns.
-    #[error("process {0} waits for its own end")]
+    #[error("process {0} cannot wait for its own end")]
     StopsItself(Pid),
     /// It has not ended within this time, and was not killed.
     #[error("process has not stopped within {0:?}")]
     Timeout(Duration),
     /// `wait` was used inside a process, which must `await` instead.
-    #[error("a process must await, not wait: waiting would hold its worker")]
+    #[error("a process cannot use `.wait()`, which would block its worker: use `.await`")]
     WaitInProcess,
     /// `wait` was used on the thread that drives a runtime, as in `#[tokio::test]`: use `.await`.
-    #[error("this thread drives an async runtime: use `.await`, for `.wait()` would stop it")]
+    #[error("this thread drives an async runtime, which `.wait()` would block: use `.await`")]
     WaitInRuntime,
     /// The simulation has nothing left to do, so the process can never end.
     #[error("the simulation ran out of events before the process ended")]
@@ -502,13 +502,13 @@ pub enum DebugError {
         found: &'static str,
     },
     /// A process cannot wait for itself.
-    #[error("process {0} debugs itself")]
+    #[error("process {0} cannot debug itself")]
     DebugsItself(Pid),
     /// `wait` was used inside a process, which must `await` instead.
-    #[error("a process must await, not wait: waiting would hold its worker")]
+    #[error("a process cannot use `.wait()`, which would block its worker: use `.await`")]
     WaitInProcess,
     /// `wait` was used on the thread that drives a runtime, as in `#[tokio::test]`: use `.await`.
-    #[error("this thread drives an async runtime: use `.await`, for `.wait()` would stop it")]
+    #[error("this thread drives an async runtime, which `.wait()` would block: use `.await`")]
     WaitInRuntime,
     /// The simulation has nothing left to do, so the answer can never come.
     #[error("the simulation ran out of events before the process answered")]
@@ -525,9 +525,9 @@ mod tests {
 
     /// One error of each kind, its text, and its debug text.
     fn send_errors() -> Vec<(SendError<u8>, &'static str, &'static str)> {
-        let waits = "a process must await room, and cannot wait for its own";
+        let waits = "use `.await` in a process; a process cannot wait for room in its own mailbox";
         let drives =
-            "this thread drives an async runtime: use `.await`, for `.wait()` would stop it";
+            "this thread drives an async runtime, which `.wait()` would block: use `.await`";
         vec![
             (SendError::Full(7), "mailbox full", "Full(..)"),
             (SendError::NoProcess(7), "no such process", "NoProcess(..)"),
@@ -584,8 +584,8 @@ mod tests {
     /// One error of each kind, its text, and whether its request may have been begun.
     fn call_errors() -> Vec<(CallError, &'static str, bool)> {
         let drives =
-            "this thread drives an async runtime: use `.await`, for `.wait()` would stop it";
-        let waits = "a process must await, not wait: waiting would hold its worker";
+            "this thread drives an async runtime, which `.wait()` would block: use `.await`";
+        let waits = "a process cannot use `.wait()`, which would block its worker: use `.await`";
         let [one, two] = [Pid::local(1, 1), Pid::local(2, 1)];
         let deadlock = "deadlock: <0.1.0> waits for <0.2.0> waits for <0.1.0>";
         vec![
@@ -593,7 +593,7 @@ mod tests {
             (CallError::Terminated(Reason::Killed), "callee terminated: killed", true),
             (
                 CallError::NotBegun(Reason::Killed),
-                "callee terminated before it began the request: killed",
+                "callee terminated before it handled the request: killed",
                 false,
             ),
             (CallError::Full, "mailbox full", false),
@@ -679,18 +679,18 @@ mod tests {
             "cannot start a thread for blocking work: no memory",
             "the node has no blocking pool named \"disk\": the blocking work was not run",
             "name stock is taken by <0.7.0>",
-            "the process has the name stock already",
+            "the process already has the name stock",
             "no process \"stock\"",
             "no connection to the node of process <0.7.0>",
             "process stock has an Address<Order, PoolCommand>, not an Address<u8, u16>",
             "process ended with another reason: killed",
-            "process <0.7.0> waits for its own end",
+            "process <0.7.0> cannot wait for its own end",
             "process has not stopped within 3s",
             "process terminated: killed",
             "process has not answered within 3s",
             "process <0.7.0> does not offer its state",
             "the state is a u8, not a Stock",
-            "process <0.7.0> debugs itself",
+            "process <0.7.0> cannot debug itself",
         ];
         assert_eq!(said, expected);
     }

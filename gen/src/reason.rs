@@ -101,7 +101,7 @@ fn text(error: &Arc<dyn Error + Send + Sync>) -> String {
         if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
             std::mem::forget(again);
         }
-        "an error that cannot be printed".to_owned()
+        "an error whose Display panicked".to_owned()
     })
 }
 
@@ -226,8 +226,8 @@ mod tests {
         }
         impl Error for Unprintable {}
         let reason = Reason::from(Unprintable);
-        assert_eq!(reason.to_string(), "an error that cannot be printed");
-        assert_eq!(format!("{reason:?}"), "Error(an error that cannot be printed)");
+        assert_eq!(reason.to_string(), "an error whose Display panicked");
+        assert_eq!(format!("{reason:?}"), "Error(an error whose Display panicked)");
         assert_eq!(reason, Reason::from(Unprintable));
     }
 

@@ -115,7 +115,7 @@ pub enum DatagramError {
         length: usize,
     },
     /// The system takes no more for now, and the limit of waiting datagrams is reached.
-    #[error("{limit} datagrams wait to be sent: that is the limit")]
+    #[error("{limit} datagrams wait to be sent, which is the limit")]
     Full {
         /// The most datagrams that may wait.
         limit: usize,

@@ -49,7 +49,7 @@ pub enum Closed {
     #[error("idle for {0:?}")]
     Idle(Duration),
     /// The peer took none of the buffered bytes.
-    #[error("the peer took none of {waiting} bytes for {limit:?}")]
+    #[error("the peer read none of {waiting} bytes for {limit:?}")]
     Stalled {
         /// The number of bytes that waited.
         waiting: usize,
@@ -152,7 +152,7 @@ pub enum ConnectError {
         source: io::Error,
     },
     /// Connecting took too long.
-    #[error("not connected to {address} within {limit:?}")]
+    #[error("no connection to {address} within {limit:?}")]
     Timeout {
         /// The requested address.
         address: SocketAddr,
@@ -180,7 +180,7 @@ mod tests {
                 "malformed: a frame of 9 bytes or more: the limit is 8",
             ),
             (Closed::Idle(LIMIT), "idle for 7s"),
-            (Closed::Stalled { waiting: 3, limit: LIMIT }, "the peer took none of 3 bytes for 7s"),
+            (Closed::Stalled { waiting: 3, limit: LIMIT }, "the peer read none of 3 bytes for 7s"),
             (Closed::Unsent { waiting: 3, limit: LIMIT }, "closed with 3 bytes unsent after 7s"),
             (Closed::SlowFrame(LIMIT), "a frame took more than 7s"),
         ]
@@ -238,7 +238,7 @@ mod tests {
         let address = ([127, 0, 0, 1], 80).into();
         let refused = || io::Error::new(ErrorKind::ConnectionRefused, "refused");
         let timeout = ConnectError::Timeout { address, limit: LIMIT };
-        assert_eq!(timeout.to_string(), "not connected to 127.0.0.1:80 within 7s");
+        assert_eq!(timeout.to_string(), "no connection to 127.0.0.1:80 within 7s");
         let failed = ConnectError::Failed { address, source: refused() };
         assert_eq!(failed.to_string(), "cannot connect to 127.0.0.1:80: refused");
         let bind = BindError { address, source: refused() };

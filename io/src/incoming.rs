@@ -205,7 +205,10 @@ mod tests {
                 Poll::Ready(_) => panic!("no frame"),
                 Poll::Pending if budget == 0 => {
                     turns += 1;
-                    assert!(woken.0.swap(0, Ordering::Relaxed) > 0, "it has its next turn");
+                    assert!(
+                        woken.0.swap(0, Ordering::Relaxed) > 0,
+                        "it was woken for its next turn"
+                    );
                 }
                 Poll::Pending => std::thread::yield_now(),
             }

@@ -556,7 +556,7 @@ mod tests {
             Ok(server(&mut ctx, bound, None).await?.serve(&mut ctx).await)
         });
         assert!(reason.is_abnormal(), "{reason}");
-        assert_eq!(reason.to_string(), "the thread of the sockets has failed");
+        assert_eq!(reason.to_string(), "the socket thread has failed");
     }
 
     #[test]

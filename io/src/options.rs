@@ -86,7 +86,7 @@ pub enum OptionsError {
         most: usize,
     },
     /// A time must not be zero; `None` means no limit.
-    #[error("{0} is zero: everything would be too late")]
+    #[error("{0} is zero: it must be greater than zero")]
     NoTime(&'static str),
     /// The operating system does not support this time.
     #[error("{option} is {time:?}: it must be from {least:?} to {most:?}")]
@@ -305,7 +305,7 @@ mod tests {
             ),
             (
                 OptionsError::NoTime("idle_timeout"),
-                "idle_timeout is zero: everything would be too late",
+                "idle_timeout is zero: it must be greater than zero",
             ),
         ] {
             assert_eq!(error.to_string(), says);

@@ -104,7 +104,9 @@ impl Reactor {
 impl Drop for Reactor {
     fn drop(&mut self) {
         if let Err(error) = self.wakeup.wake() {
-            log(|| tracing::error!(target: "krarup", %error, "the thread of the sockets stays"));
+            log(
+                || tracing::error!(target: "krarup", %error, "the socket thread cannot be woken to end"),
+            );
         }
     }
 }
@@ -115,7 +117,7 @@ struct Serving(Weak<Reactor>);
 impl Drop for Serving {
     fn drop(&mut self) {
         if let Some(reactor) = self.0.upgrade() {
-            log(|| tracing::error!(target: "krarup", "the thread of the sockets has failed"));
+            log(|| tracing::error!(target: "krarup", "the socket thread has failed"));
             reactor.fail();
         }
     }
@@ -272,7 +274,7 @@ mod tests {
     impl Wake for Bell {
         fn wake(self: Arc<Self>) {
             match &*self {
-                Bell::Cracked => panic!("a bell that is cracked on purpose"),
+                Bell::Cracked => panic!("a waker that panics on purpose"),
                 Bell::Sound(sender) => drop(sender.send(())),
             }
         }
@@ -297,7 +299,7 @@ mod tests {
         assert!(waits(&socket, Bell::Sound(sender)).is_pending());
         // Simulate the end of the thread while there are sockets.
         drop(Serving(Arc::downgrade(&reactor)));
-        woken.try_recv().expect("who waits is woken");
+        woken.try_recv().expect("the waiting task is woken");
         let Poll::Ready(Err(error)) = waits(&socket, Bell::Cracked) else { panic!("it waits") };
         assert!(is_lost(&error), "{error}");
         assert!(!is_lost(&ErrorKind::ConnectionReset.into()));

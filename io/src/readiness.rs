@@ -27,7 +27,7 @@ struct Side {
 
 /// The thread of the sockets has failed.
 #[derive(Debug, thiserror::Error)]
-#[error("the thread of the sockets has failed")]
+#[error("the socket thread has failed")]
 pub(crate) struct Lost;
 
 /// Whether the error means that this socket gets no further reports, although it is intact.

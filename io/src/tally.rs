@@ -131,7 +131,7 @@ mod tests {
     impl Wake for Bell {
         fn wake(self: Arc<Self>) {
             self.rung.fetch_add(1, Ordering::Relaxed);
-            assert!(!self.cracked, "a bell that is cracked on purpose");
+            assert!(!self.cracked, "a waker that panics on purpose");
         }
     }
 
@@ -181,7 +181,7 @@ mod tests {
         tally.occupy(third.number(), peer(3));
         tally.occupy(first.number(), peer(1));
         assert_eq!(ports(), [1, 3]);
-        assert_eq!(tally.open(), 3, "a place without a process is taken as well");
+        assert_eq!(tally.open(), 3, "a slot without a process counts as taken");
         let number = second.number();
         drop(second);
         // It was free before its connection was recorded.

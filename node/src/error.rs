@@ -18,7 +18,7 @@ pub enum NodeError {
     )]
     PanicAborts,
     /// Neither the node's settings nor its program sets a name.
-    #[error("the node has no name: its settings do not say `node.name`")]
+    #[error("the node has no name: set `node.name` in its settings, or call `NodeBuilder::name`")]
     NoName,
     /// A dispatcher was given no workers, or more than 1024.
     #[error("dispatcher {dispatcher:?} cannot have {workers} workers (1 to 1024)")]
@@ -44,9 +44,7 @@ pub enum NodeError {
     #[error("a node cannot have {0} threads for blocking work (1 to 16384)")]
     BlockingThreads(usize),
     /// The mailbox alarm was set below its minimum.
-    #[error(
-        "the alarm of mailboxes cannot be at {messages} messages: it must be at {least} at least"
-    )]
+    #[error("the mailbox alarm cannot be at {messages} messages: the minimum is {least}")]
     MailboxAlarm {
         /// The number of messages asked for.
         messages: usize,
@@ -65,7 +63,7 @@ pub enum NodeError {
     #[error("blocking pool {0:?} is configured twice")]
     BlockingPoolTwice(String),
     /// A dispatcher was told to report turns of zero length.
-    #[error("dispatcher {dispatcher:?} cannot report turns of zero length: all are longer")]
+    #[error("dispatcher {dispatcher:?} cannot have a long-turn limit of zero")]
     ZeroLongTurn {
         /// The dispatcher.
         dispatcher: String,
@@ -82,7 +80,7 @@ pub enum NodeError {
     #[error("dispatcher {0:?} is configured twice")]
     DispatcherTwice(String),
     /// An alias stands for a dispatcher that does not exist, or aliases stand for each other.
-    #[error("dispatcher {alias:?} stands for {of:?}, which is none{}", at(said_at.as_ref()))]
+    #[error("dispatcher alias {alias:?} stands for {of:?}, which is not a dispatcher{}", at(said_at.as_ref()))]
     AliasOfNone {
         /// The alias.
         alias: String,

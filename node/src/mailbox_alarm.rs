@@ -62,7 +62,7 @@ impl MailboxAlarm {
             tracing::warn!(
                 target: "krarup", %pid, name = name.map(krarup_gen::Name::as_str),
                 behavior = info.as_ref().map(|info| tracing::field::display(&info.behavior)), messages = length,
-                "a mailbox grows: its process does not keep up"
+                "a mailbox is deep: its process does not keep up"
             );
         });
     }

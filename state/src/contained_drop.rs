@@ -12,7 +12,7 @@ use std::ops::{Deref, DerefMut};
 pub(crate) struct ContainedDrop<T>(Option<T>);
 
 /// The value is present until it is dropped or taken out.
-const FULL: &str = "the value goes with what it lies in";
+const FULL: &str = "the value is present until it is dropped or taken out";
 
 impl<T> ContainedDrop<T> {
     pub(crate) fn new(value: T) -> Self {

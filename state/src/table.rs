@@ -40,7 +40,7 @@ impl<V> Table<V> {
     pub(crate) fn insert_with(&mut self, value: impl FnOnce(TableKey) -> V) -> TableKey {
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(TableSlot { generation: 0, value: None });
-            u32::try_from(self.places.len() - 1).expect("memory holds fewer than 2^32 of them")
+            u32::try_from(self.places.len() - 1).expect("a table holds fewer than 2^32 values")
         });
         let slot = &mut self.places[place as usize];
         let key = TableKey { place, generation: slot.generation };

@@ -216,9 +216,10 @@ impl<T: Send + 'static> PlanExecutor<T> {
         key: ChildKey,
     ) -> Result<Box<dyn RunningChild>, SpawnError> {
         let begun = {
-            let child = self.plan.children().get(key).expect("the plan starts children it has");
+            let child =
+                self.plan.children().get(key).expect("the plan starts only children that exist");
             let start = child.start.as_ref();
-            let start = start.expect("what never starts again is all that has no factory");
+            let start = start.expect("only a child that is never started again has no factory");
             let grace = self.plan.flags().kill_grace;
             start.start(ctx, &child.rules, grace)
         };
@@ -383,7 +384,7 @@ impl<T: Send + 'static> PlanExecutor<T> {
 
     fn id(&self, key: ChildKey) -> ChildId {
         let child = self.plan.children().get(key).map(|child: &Child<_>| child.rules.id.clone());
-        child.expect("the plan names children it has")
+        child.expect("the plan names only children that exist")
     }
 }
 
@@ -393,7 +394,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Sends the message behind everything that is in the lane by now (rule S6).
 fn send_try_again<T: Send + 'static>(ctx: &SupervisorContext<T>, key: ChildKey) {
     let again = SupervisorCommand(Command::TryAgain(key));
-    ctx.address().send_max(again).expect("a supervisor that runs has its mailbox");
+    ctx.address().send_max(again).expect("a running supervisor has an open mailbox");
 }
 
 fn moment<T: Send + 'static>(ctx: &SupervisorContext<T>) -> EventTime {

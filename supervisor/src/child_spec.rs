@@ -316,7 +316,7 @@ impl<T> ChildStart<T> {
         rules: &ChildRules,
         grace: Duration,
     ) -> StartingChild {
-        let factory = self.factory.as_ref().expect("what is started is not dropped");
+        let factory = self.factory.as_ref().expect("a child that is started has its factory");
         factory.start(ctx, &Incarnation { rules, grace, options: &self.options })
     }
 }

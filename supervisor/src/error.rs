@@ -15,7 +15,7 @@ pub enum SpecError {
         id: ChildId,
     },
     /// The period of the restart intensity is zero.
-    #[error("a restart period of 0 s would never count a restart")]
+    #[error("restart period is 0 s: it must be greater")]
     ZeroPeriod,
     /// A significant child under a supervisor without an auto-shutdown.
     #[error("child {id:?} is significant, but its supervisor has auto_shutdown never")]
@@ -24,7 +24,7 @@ pub enum SpecError {
         id: ChildId,
     },
     /// A significant child that is permanent, so that its end never counts.
-    #[error("child {id:?} is significant and permanent, so it would never end for good")]
+    #[error("child {id:?} is significant and permanent, so its end would never count")]
     SignificantPermanent {
         /// The child.
         id: ChildId,
@@ -38,7 +38,7 @@ pub enum SpecError {
         error: NameError,
     },
     /// The bound of the child's mailbox is 0.
-    #[error("child {id:?}: a mailbox of 0 messages takes none")]
+    #[error("child {id:?}: a mailbox of 0 messages accepts no message")]
     ZeroMailbox {
         /// The child.
         id: ChildId,
@@ -52,13 +52,15 @@ pub enum SpecError {
         error: BackOffError,
     },
     /// A child that is restarted in place is restarted at once, so it cannot have a back-off.
-    #[error("child {id:?} is restarted in place, so its back-off would never be waited for")]
+    #[error("child {id:?} is restarted in place, so it cannot have a back-off")]
     BackOffInPlace {
         /// The child.
         id: ChildId,
     },
     /// A child that is restarted in place, under a supervisor that restarts others with it.
-    #[error("child {id:?} cannot be restarted in place under {strategy}, with others")]
+    #[error(
+        "child {id:?} cannot be restarted in place under {strategy}, which restarts others with it"
+    )]
     InPlaceInGroup {
         /// The child.
         id: ChildId,
@@ -67,7 +69,7 @@ pub enum SpecError {
     },
     /// A separate child under `simple_one_for_one`, where all children are made from the
     /// template.
-    #[error("child {id:?} is not of the template, and simple_one_for_one has no other children")]
+    #[error("child {id:?} is not made from the template: simple_one_for_one has no other children")]
     ChildOfSimpleOneForOne {
         /// The child.
         id: ChildId,
@@ -248,32 +250,32 @@ mod tests {
         let (any, group) = (AutoShutdown::AnySignificant, Strategy::OneForAll);
         for (error, text) in [
             (SpecError::DuplicateId { id: id() }, "two children have the id \"a\""),
-            (SpecError::ZeroPeriod, "a restart period of 0 s would never count a restart"),
+            (SpecError::ZeroPeriod, "restart period is 0 s: it must be greater"),
             (
                 SpecError::SignificantWithoutAutoShutdown { id: id() },
                 "child \"a\" is significant, but its supervisor has auto_shutdown never",
             ),
             (
                 SpecError::SignificantPermanent { id: id() },
-                "child \"a\" is significant and permanent, so it would never end for good",
+                "child \"a\" is significant and permanent, so its end would never count",
             ),
             (name, &format!("child \"a\": {}", named[0])),
             (
                 SpecError::ZeroMailbox { id: id() },
-                "child \"a\": a mailbox of 0 messages takes none",
+                "child \"a\": a mailbox of 0 messages accepts no message",
             ),
             (SpecError::BackOff { id: id(), error }, &format!("child \"a\": {}", named[1])),
             (
                 SpecError::BackOffInPlace { id: id() },
-                "child \"a\" is restarted in place, so its back-off would never be waited for",
+                "child \"a\" is restarted in place, so it cannot have a back-off",
             ),
             (
                 SpecError::InPlaceInGroup { id: id(), strategy: group },
-                "child \"a\" cannot be restarted in place under one_for_all, with others",
+                "child \"a\" cannot be restarted in place under one_for_all, which restarts others with it",
             ),
             (
                 SpecError::ChildOfSimpleOneForOne { id: id() },
-                "child \"a\" is not of the template, and simple_one_for_one has no other children",
+                "child \"a\" is not made from the template: simple_one_for_one has no other children",
             ),
             (
                 SpecError::AutoShutdownOfSimpleOneForOne { auto_shutdown: any },

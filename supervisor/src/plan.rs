@@ -203,7 +203,7 @@ impl<F> Plan<F> {
     /// neither.
     fn untimely(&mut self, phase: PlanPhase) -> Option<Action> {
         self.phase = phase;
-        debug_assert!(false, "an event out of turn while {:?}", self.phase);
+        debug_assert!(false, "an unexpected event in phase {:?}", self.phase);
         None
     }
 

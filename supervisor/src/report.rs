@@ -15,7 +15,7 @@
 //! | child waits for its restart | info |
 //! | child failed to start | error |
 //! | child stopped | info; warn if it did not end as requested |
-//! | child cannot be ended and is left behind | error |
+//! | child cannot be ended and is abandoned | error |
 //! | supervisor gives up | error |
 //! | supervisor ends | info |
 
@@ -147,7 +147,7 @@ impl Reporter {
         tell(|| {
             tracing::error!(
                 target: "krarup", %supervisor, %child, %pid, count,
-                "child cannot be ended and is left behind"
+                "child cannot be ended and is abandoned"
             );
         });
     }

@@ -209,7 +209,7 @@ fn s12_an_abandoned_child_is_an_error() {
     let expected = format!(
         "INFO child started child=a pid={stuck} count=0\n\
          INFO supervisor ends count=0 cause=\"told to\"\n\
-         ERROR child cannot be ended and is left behind child=a pid={stuck} count=0"
+         ERROR child cannot be ended and is abandoned child=a pid={stuck} count=0"
     );
     assert_eq!(lines, expected);
 }
@@ -414,7 +414,7 @@ fn s12_abandoned_dynamic_children_are_reported_one_by_one() {
     supervisor.count_children().wait().unwrap();
     without_pids(&journal);
     supervisor.stop().wait().unwrap();
-    let behind = "ERROR child cannot be ended and is left behind child=dynamic count=0";
+    let behind = "ERROR child cannot be ended and is abandoned child=dynamic count=0";
     let stopped = "INFO child stopped child=dynamic reason=shutdown count=0";
     assert_eq!(without_pids(&journal)[1..], [stopped, behind, behind, stopped]);
 }

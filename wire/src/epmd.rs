@@ -24,7 +24,7 @@ const TCP: u8 = 0;
 #[non_exhaustive]
 pub enum EpmdError {
     /// The answer is of another kind than expected.
-    #[error("epmd answers {found} where {expected} was expected")]
+    #[error("epmd answered {found}, expected {expected}")]
     Answer {
         /// The expected first byte.
         expected: u8,
@@ -52,7 +52,7 @@ pub enum EpmdError {
         high: u16,
     },
     /// The answer is for another node than requested.
-    #[error("epmd was asked for {asked:?} and answers for {found:?}")]
+    #[error("epmd was asked for {asked:?} and answered for {found:?}")]
     OtherName {
         /// The requested name.
         asked: String,

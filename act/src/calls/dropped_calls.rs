@@ -21,7 +21,7 @@ use std::fmt;
 /// }
 /// # give_up((), &Reason::Normal);
 /// ```
-#[must_use = "dropped, it gives the calls back"]
+#[must_use = "a `DroppedCalls` that is dropped returns the calls to the turn"]
 pub struct DroppedCalls(OrphanedReplies);
 
 impl DroppedCalls {

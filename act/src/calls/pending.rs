@@ -30,10 +30,10 @@ pub fn current_pid() -> Option<Pid> {
 #[non_exhaustive]
 pub enum CannotWait {
     /// The caller is a process and would hold its worker.
-    #[error("a process must await, not wait: waiting would hold its worker")]
+    #[error("a process cannot use `.wait()`, which would block its worker: use `.await`")]
     InProcess,
     /// The caller is the thread that drives an async runtime, which would stop.
-    #[error("this thread drives an async runtime: use `.await`, for `.wait()` would stop it")]
+    #[error("this thread drives an async runtime, which `.wait()` would block: use `.await`")]
     InRuntime,
     /// The simulation has no events left.
     #[error("the simulation ran out of events")]

@@ -50,7 +50,7 @@ impl<T: Send + 'static> PendingReply<T> {
     }
 
     /// Runs in a later poll. `suspicious` returns whether the callee itself seems to wait.
-    #[allow(clippy::inline_always, reason = "or an answer is copied once more")]
+    #[allow(clippy::inline_always, reason = "avoids one more copy of the answer")]
     #[inline(always)]
     pub(crate) fn poll(
         &mut self,

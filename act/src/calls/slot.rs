@@ -117,7 +117,7 @@ impl<T> SlotSender<T> {
     /// Fills the slot, or returns the value with the function that the waiter left for it.
     #[allow(
         clippy::inline_always,
-        reason = "so that a value goes from registers to its place: see `Cell::send`"
+        reason = "keeps the value in registers until it is stored: see `Cell::send`"
     )]
     #[inline(always)]
     fn settle(mut self, value: T) -> Result<(), (T, Option<Late>)> {
@@ -252,7 +252,7 @@ impl<T: Send + 'static> SlotReceiver<T> {
     }
 
     /// As awaiting it, but records no edge in the wait graph: the caller does (rule C5).
-    #[allow(clippy::inline_always, reason = "or what has come is copied once more")]
+    #[allow(clippy::inline_always, reason = "avoids one more copy of the value")]
     #[inline(always)]
     pub(crate) fn poll_value(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         let Some(slot) = &self.0 else { return Poll::Ready(None) };
@@ -364,14 +364,14 @@ mod tests {
         sender.pass_on();
         assert!(sender.send(7).is_ok());
         assert_eq!(poll(&mut receiver), Poll::Ready(Some(7)));
-        assert_eq!(poll(&mut receiver), Poll::Ready(None), "nothing comes twice");
+        assert_eq!(poll(&mut receiver), Poll::Ready(None), "a value is received once");
         assert!(!receiver.finish());
         let (sender, mut receiver) = slot_for(None);
         assert!(first.ptr_eq(&place(&receiver)));
         assert!(!receiver.is_passed_on());
         assert!(sender.is_awaited());
         assert_eq!(poll(&mut receiver), Poll::Pending);
-        assert!(receiver.finish(), "it still waits");
+        assert!(receiver.finish(), "the receiver still waits");
         assert!(sender.send(8).is_ok());
         assert_eq!(poll(&mut receiver), Poll::Ready(Some(8)));
     }

@@ -9,7 +9,7 @@
 //! lets messages that were received ahead of their turn keep their room.
 
 mod batching;
-#[allow(clippy::module_inception, reason = "the type `Context` is what the module is about")]
+#[allow(clippy::module_inception, reason = "the module is named after its main type `Context`")]
 pub(crate) mod context;
 mod held_room;
 pub(crate) mod idle;

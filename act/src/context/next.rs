@@ -85,7 +85,7 @@ impl<M: Send + 'static> Context<M, M> {
         NextMessage { context: self }
     }
 
-    #[allow(clippy::inline_always, reason = "an item goes from its place to its handler")]
+    #[allow(clippy::inline_always, reason = "moves an item directly to its handler")]
     #[inline(always)]
     fn poll_next(&mut self) -> Poll<Delivery<M>> {
         // The two usual cases; in both the message is moved directly to its handler.
@@ -145,7 +145,7 @@ pub struct NextMessage<'a, M> {
 impl<M: Send + 'static> Future for NextMessage<'_, M> {
     type Output = Delivery<M>;
 
-    #[allow(clippy::inline_always, reason = "an item goes from its place to its handler")]
+    #[allow(clippy::inline_always, reason = "moves an item directly to its handler")]
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<Self::Output> {
         let context = &mut *self.get_mut().context;

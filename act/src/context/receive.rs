@@ -195,7 +195,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             }
             if inbox.take_panic() {
                 drop(inbox);
-                raise("a fault of the simulation");
+                raise("injected fault of the simulation");
             }
             let suspended = inbox.is_suspended();
             let tracer = inbox.take_tracer();
@@ -271,7 +271,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             let tracer = &mut rare.tracer;
             if let Err(reason) = contain(|| tracer.look(&traced)) {
                 tell(|| {
-                    tracing::error!(target: "krarup", %pid, %reason, "a tracer panicked; it is off");
+                    tracing::error!(target: "krarup", %pid, %reason, "a tracer panicked and was removed");
                 });
                 self.change(self.is_suspended(), Some(Tracer::off()));
             }

@@ -83,7 +83,7 @@ pub struct InPlace<F, J = RestartWindow> {
 #[non_exhaustive]
 pub enum InPlaceError {
     /// The period of its restart intensity is zero.
-    #[error("a restart period of 0 s would never count a restart")]
+    #[error("restart period is 0 s: it must be greater")]
     ZeroPeriod,
 }
 

@@ -76,7 +76,7 @@ impl<M> Default for LastToHear<M> {
 }
 
 /// One thing that lay in a closed mailbox.
-#[allow(dead_code, reason = "made to be dropped")]
+#[allow(dead_code, reason = "held only for its destructor")]
 pub(crate) enum Dropped<M, C> {
     Entry(MailboxEntry<M>),
     Control(ControlEntry<C>),

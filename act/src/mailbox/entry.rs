@@ -83,7 +83,7 @@ pub(crate) enum Notice<M> {
     Job(Job<M>),
     /// A mark behind everything that was accepted before. When it is dropped all of that has
     /// been handled; a waiter sees the drop of the last copy.
-    #[allow(dead_code, reason = "made to be dropped")]
+    #[allow(dead_code, reason = "held only for its destructor")]
     Mark(Mark),
 }
 

@@ -80,7 +80,7 @@ impl MainTake {
     }
 }
 
-#[allow(clippy::struct_excessive_bools, reason = "facts that change each on its own")]
+#[allow(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct Inbox<M, C> {
     pub(crate) phase: MailboxPhase,
     /// A waker fired while the process was active: poll it again.
@@ -181,7 +181,7 @@ impl<M, C> Inbox<M, C> {
     }
 
     /// As [`Inbox::push_main`], after a check that the process is alive and Main is no route.
-    #[allow(clippy::inline_always, reason = "apart, the message would be copied once more")]
+    #[allow(clippy::inline_always, reason = "avoids one more copy of the message")]
     #[inline(always)]
     pub(crate) fn put(
         &mut self,
@@ -211,7 +211,7 @@ impl<M, C> Inbox<M, C> {
 
     /// Puts a message on Main for which there is room. `deep` is called with the queue length,
     /// at multiples of `DEEP_STEP`, if very many messages wait.
-    #[allow(clippy::inline_always, reason = "the message goes from registers to its place")]
+    #[allow(clippy::inline_always, reason = "keeps the message in registers until it is stored")]
     #[inline(always)]
     pub(crate) fn put_in(
         &mut self,

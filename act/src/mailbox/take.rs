@@ -31,7 +31,7 @@ impl<M, C> Inbox<M, C> {
     /// Takes the message in `first`, and its sender. The entries behind it are swapped into
     /// `batch`, which must be `None`. The caller must drop the message; the return value is
     /// `ManuallyDrop` so that the message is moved to its handler without a temporary.
-    #[allow(clippy::inline_always, reason = "the message goes from its place to its handler")]
+    #[allow(clippy::inline_always, reason = "moves the message directly to its handler")]
     #[inline(always)]
     pub(crate) fn take_first(
         &mut self,

@@ -20,7 +20,7 @@ fn nothing_more(send: fn(&Recipient<u32>)) {
         assert!(ctx.revoke(alias));
         let arrived = cell.inbox.lock().has_main();
         joined(sender);
-        assert_eq!(cell.inbox.lock().has_main(), arrived, "it has come late");
+        assert_eq!(cell.inbox.lock().has_main(), arrived, "a message arrived after the revocation");
         drop(ctx);
         house.clear();
     });

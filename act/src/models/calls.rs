@@ -127,8 +127,10 @@ fn a_call(kills: bool) {
         let outcome = outcome.take();
         let late = house.late_replies();
         match outcome {
-            Some(Ok(7)) => assert_eq!(late, 0, "late though it was heard"),
-            Some(Err(CallError::Timeout(_))) => assert_eq!(late, 1, "a reply is lost"),
+            Some(Ok(7)) => assert_eq!(late, 0, "counted as late although it arrived"),
+            Some(Err(CallError::Timeout(_))) => {
+                assert_eq!(late, 1, "the late reply was not counted");
+            }
             None if kills => assert!(late <= 1),
             other => panic!("{other:?}"),
         }

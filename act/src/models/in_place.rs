@@ -115,7 +115,7 @@ fn states_follow_each_other(log: &[InPlaceStep]) {
             InPlaceStep::Dropped => assert!(std::mem::take(&mut alive), "no state: {log:?}"),
         }
     }
-    assert!(!alive, "a state lives on: {log:?}");
+    assert!(!alive, "a state was not dropped: {log:?}");
 }
 
 /// A failure, a restart and two more messages, in any order.
@@ -141,7 +141,7 @@ fn a_kill_during_a_restart_ends_the_process_once() {
         };
         states_follow_each_other(&log);
         let handled = handled(&log);
-        assert!(handled.windows(2).all(|pair| pair[0] < pair[1]), "twice: {log:?}");
+        assert!(handled.windows(2).all(|pair| pair[0] < pair[1]), "handled twice: {log:?}");
         assert_eq!(handled.len() as u64 + dead_letters, 3, "messages");
     });
 }

@@ -95,7 +95,7 @@ impl ModelHost {
     /// Does the same as [`ModelHost::new`], but the host panics when it is notified of an end.
     pub(super) fn failing() -> Arc<Self> {
         let mut house = Self::new();
-        Arc::get_mut(&mut house).expect("nobody else has it").fails = true;
+        Arc::get_mut(&mut house).expect("the only handle").fails = true;
         house
     }
 
@@ -311,7 +311,7 @@ impl Host for ModelHost {
     }
 
     fn register(&self, _: &Name, _: Arc<dyn Process>) -> Result<(), Pid> {
-        unreachable!("names of models are given when they are spawned")
+        unreachable!("models register names only at spawn")
     }
 
     fn unregister(&self, name: &str) -> Option<Arc<dyn Process>> {
@@ -319,7 +319,7 @@ impl Host for ModelHost {
     }
 
     fn unregister_from(&self, _: &str, _: Pid) -> Option<Arc<dyn Process>> {
-        unreachable!("no process of a model is left behind")
+        unreachable!("models leave no process behind")
     }
 
     fn process(&self, pid: Pid) -> Option<Arc<dyn Process>> {
@@ -341,7 +341,7 @@ impl Host for ModelHost {
     }
 
     fn random(&self) -> u64 {
-        unreachable!("no model leaves anything to chance")
+        unreachable!("models use no random numbers")
     }
 
     fn now(&self) -> Timestamp {
@@ -349,7 +349,7 @@ impl Host for ModelHost {
     }
 
     fn set_timer(&self, due: Timestamp, alarm: Alarm) -> TimerKey {
-        let index = u32::try_from(self.next_ref().number()).expect("a model is short");
+        let index = u32::try_from(self.next_ref().number()).expect("a model uses few references");
         self.timers.lock().insert(index, (due, alarm));
         TimerKey { index, generation: 0 }
     }

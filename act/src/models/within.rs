@@ -23,7 +23,7 @@ fn an_inner_turn_leaves_the_outer_turn_unchanged() {
             let _ = house.next_pid();
             let receiver = house.start(UNBOUNDED, |mut ctx| async move {
                 assert!(matches!(ctx.receive().await, Received::Message(1)));
-                assert!(ctx.sender().is_some(), "who sent it is known");
+                assert!(ctx.sender().is_some(), "the sender is known");
                 Ok(())
             });
             let outcome = outcome.clone();
@@ -40,7 +40,7 @@ fn an_inner_turn_leaves_the_outer_turn_unchanged() {
                 assert!(!inner.is_alive());
                 assert_eq!(current::pid(), Some(ctx.pid()));
                 assert!(!current::keeps_memory() && current::flooded().is_none());
-                assert!(current::spend(|| ctx.now()), "it has messages left");
+                assert!(current::spend(|| ctx.now()), "the budget is not used up");
                 assert!(receiver.send(1).is_ok());
                 assert_eq!(current::take_sent(), 1);
                 other.clear();

@@ -38,7 +38,9 @@ fn tell<T: Clone + Send + 'static>(who: &Recipient<T>, what: &T) -> bool {
         // The conversion is a user's, and runs on the thread of the event.
         if let Err(panic) = contain(|| who.notify(what.clone())) {
             let pid = who.pid();
-            log(|| tracing::error!(target: "krarup", %pid, %panic, "cannot tell a subscriber"));
+            log(
+                || tracing::error!(target: "krarup", %pid, %panic, "notifying a subscriber panicked"),
+            );
         }
     }
     alive

@@ -22,7 +22,7 @@ pub fn watch(host: Arc<dyn Host>, target: Target) -> Monitor {
 
 /// A monitor in effect; it completes when the process ends. Use `.await`, or `.wait()` on a
 /// plain thread. Dropping it removes the monitor.
-#[must_use = "a monitor that is dropped is taken away"]
+#[must_use = "a monitor that is dropped is removed"]
 pub struct Monitor {
     host: Arc<dyn Host>,
     reference: Ref,

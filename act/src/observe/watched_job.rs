@@ -93,7 +93,7 @@ impl<M> Job<M> {
     /// Takes the message; it is not watched any more.
     pub(crate) fn into_message(mut self) -> M {
         // The message is taken once, by the caller that consumes the job.
-        self.message.take().expect("a job has its message until it is taken apart")
+        self.message.take().expect("a job has its message until it is consumed")
     }
 
     /// Returns when the job was accepted, and when its time to live is over.
@@ -110,7 +110,7 @@ impl<M> Job<M> {
     /// Begins the job, unless its time to live is over.
     pub(crate) fn begin(mut self, now: Timestamp) -> Result<(M, InHand<M>), Stale<M>> {
         let waited = now - self.accepted;
-        let message = self.message.take().expect("a job has its message until it is taken apart");
+        let message = self.message.take().expect("a job has its message until it is consumed");
         let watch = Arc::clone(&self.watch);
         if now > self.due {
             return Err(Stale { message, watch, waited });

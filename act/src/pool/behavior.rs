@@ -243,7 +243,7 @@ where
         // The conversion is user code, and runs on the thread where the event happens.
         let told = contain(|| pool.send_high(PoolCommand::Own(event.clone().into())).is_ok());
         if let Err(panic) = told {
-            tracing::error!(target: "krarup", pool = %pool.pid(), %panic, "cannot tell a pool");
+            tracing::error!(target: "krarup", pool = %pool.pid(), %panic, "cannot deliver an event to a pool");
         }
     }
     alive

@@ -61,7 +61,10 @@ where
     }
 
     /// Does the same as [`SharedPool::hand_out`], with `hand_to` as the way to a worker.
-    #[allow(clippy::inline_always, reason = "or the way is looked at anew for each message")]
+    #[allow(
+        clippy::inline_always,
+        reason = "otherwise the closure is not inlined into the hot path"
+    )]
     #[inline(always)]
     fn hand_out_by(
         &self,

@@ -26,7 +26,7 @@ impl<T> Deref for LentValue<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.0.as_ref().expect("values are lent until this is dropped")
+        self.0.as_ref().expect("the value is held until drop")
     }
 }
 

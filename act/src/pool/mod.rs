@@ -83,7 +83,7 @@ mod job_watch;
 mod lent_value;
 mod opening;
 mod periodic;
-#[allow(clippy::module_inception, reason = "the type `Pool` is what the module is about")]
+#[allow(clippy::module_inception, reason = "the module is named after the type `Pool`")]
 pub(crate) mod pool;
 pub(crate) mod rate;
 mod reservation;

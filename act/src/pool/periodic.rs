@@ -54,7 +54,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
             }
             tracing::warn!(
                 target: "krarup", pool = %ctx.pid(), worker = %worker.address.pid(), ?limit,
-                "killing a worker that is stuck"
+                "killing a stuck worker"
             );
             self.stuck += 1;
             self.give_up(&worker.address, now);
@@ -83,7 +83,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         if change != Change::Stay {
             tracing::info!(
                 target: "krarup", pool = %ctx.pid(), size, waiting, ?change,
-                "a pool changes its size"
+                "pool changes its size"
             );
         }
     }

@@ -121,7 +121,7 @@ where
         self.received.fetch_add(1, Ordering::Relaxed);
         let era = self.eras.current();
         // Never fails: the caller holds the pool's route.
-        let pool = self.myself.upgrade().expect("a route that is used is there");
+        let pool = self.myself.upgrade().expect("the caller holds the route");
         Permit::new(Ticket { kept: Some(kept), charged: false, era, pool })
     }
 

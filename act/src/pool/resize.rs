@@ -61,7 +61,7 @@ pub enum ResizeError {
         error: SpawnError,
     },
     /// The pool would have more workers than the limit. Nothing has changed.
-    #[error("a pool of {size} workers cannot have {asked} more: {most} is the most")]
+    #[error("cannot add {asked} workers to a pool of {size}: the limit is {most}")]
     TooMany {
         /// How many workers are in the rotation.
         size: usize,
@@ -103,7 +103,7 @@ mod tests {
         let said = format!("2 of 4 workers added, and the next failed to start: {error}");
         assert_eq!(ResizeError::NotStarted { asked: 4, resized, error }.to_string(), said);
         let error = ResizeError::TooMany { size: 6, asked: 9, most: 8 };
-        assert_eq!(error.to_string(), "a pool of 6 workers cannot have 9 more: 8 is the most");
+        assert_eq!(error.to_string(), "cannot add 9 workers to a pool of 6: the limit is 8");
         let error = ResizeError::from(CannotWait::InProcess);
         assert_eq!(error, ResizeError::Call(CallError::WaitInProcess));
         assert_eq!(error.to_string(), CallError::WaitInProcess.to_string());

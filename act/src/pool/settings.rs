@@ -29,7 +29,7 @@ pub enum PoolError {
     #[error("a pool cannot start with 0 workers")]
     NoWorkers,
     /// A pool of more workers than the limit.
-    #[error("a pool of {workers} workers is too large: {most} is the most")]
+    #[error("a pool of {workers} workers exceeds the limit of {most}")]
     TooManyWorkers {
         /// How many workers there are at the start, or at most in an elastic pool.
         workers: usize,
@@ -38,26 +38,28 @@ pub enum PoolError {
     },
     /// The pool's own mailbox was bounded, but it holds no jobs. [`crate::Pool::mailbox`] sets
     /// the bound of the workers.
-    #[error("a mailbox bound of {0} is set on the pool itself; Pool::mailbox bounds its workers'")]
+    #[error(
+        "a mailbox bound of {0} was set on the pool itself; use Pool::mailbox to bound its workers"
+    )]
     MailboxOfPool(usize),
     /// A mailbox bound of 0.
     #[error("a worker mailbox bound of 0 would refuse every message")]
     ZeroMailbox,
     /// An overflow rule for a pool whose workers have no bound.
-    #[error("workers without a mailbox bound are never full: an overflow would mean nothing")]
+    #[error("an overflow rule needs a mailbox bound: set Pool::mailbox")]
     OverflowWithoutBound,
     /// An overflow rule that drops the oldest message. The messages are in many mailboxes, so
     /// the oldest is not known.
-    #[error("a pool cannot drop the oldest message: its workers have a mailbox each")]
+    #[error("a pool cannot drop the oldest message: each worker has its own mailbox")]
     DropOldest,
     /// A rate that is not between 10⁻⁹ and 10⁹.
-    #[error("a rate of {0} jobs in a second is not from 1e-9 to 1e9")]
+    #[error("a rate of {0} jobs per second is not between 1e-9 and 1e9")]
     Rate(f64),
     /// A rate with a burst of 0.
     #[error("a burst of 0 jobs would refuse every message")]
     ZeroBurst,
     /// A burst that the rate takes longer to fill than the clock of a node lasts.
-    #[error("a burst of {burst} jobs takes over 292 years at {jobs} jobs in a second")]
+    #[error("a burst of {burst} jobs takes over 292 years to fill at {jobs} jobs per second")]
     LongBurst {
         /// Jobs per second.
         jobs: f64,
@@ -65,7 +67,7 @@ pub enum PoolError {
         burst: u32,
     },
     /// A time to live of zero.
-    #[error("a time to live of 0 s would refuse every job that waits")]
+    #[error("a time to live of 0 s would discard every job that waits")]
     ZeroTimeToLive,
     /// A stuck limit of zero.
     #[error("a stuck limit of 0 s would kill every worker")]
@@ -80,7 +82,9 @@ pub enum PoolError {
     #[error("a replacement period of 0 s would never count a replacement")]
     ZeroPeriod,
     /// A back-off whose first delay is zero or longer than the last.
-    #[error("a back-off from {first:?} to {most:?} has no meaning")]
+    #[error(
+        "invalid back-off from {first:?} to {most:?}: the first delay must be above zero and at most the last"
+    )]
     BackOff {
         /// The first delay.
         first: Duration,
@@ -88,7 +92,9 @@ pub enum PoolError {
         most: Duration,
     },
     /// An elastic pool with a minimum of 0, or a maximum below the minimum.
-    #[error("an elastic pool of {min} to {max} workers has no meaning")]
+    #[error(
+        "invalid elastic range of {min} to {max} workers: the minimum must be at least 1 and at most the maximum"
+    )]
     ElasticRange {
         /// The minimum number of workers.
         min: usize,
@@ -96,7 +102,7 @@ pub enum PoolError {
         max: usize,
     },
     /// An initial size outside the range of the elastic pool.
-    #[error("a size of {size} is not between {min} and {max}")]
+    #[error("a pool size of {size} is outside the elastic range of {min} to {max}")]
     ElasticSize {
         /// The number of workers at the start.
         size: usize,
@@ -330,43 +336,43 @@ mod tests {
             (PoolError::NoWorkers, "a pool cannot start with 0 workers"),
             (
                 PoolError::TooManyWorkers { workers: 9, most: 8 },
-                "a pool of 9 workers is too large: 8 is the most",
+                "a pool of 9 workers exceeds the limit of 8",
             ),
             (
                 PoolError::MailboxOfPool(5),
-                "a mailbox bound of 5 is set on the pool itself; Pool::mailbox bounds its workers'",
+                "a mailbox bound of 5 was set on the pool itself; use Pool::mailbox to bound its workers",
             ),
             (PoolError::ZeroMailbox, "a worker mailbox bound of 0 would refuse every message"),
             (
                 PoolError::OverflowWithoutBound,
-                "workers without a mailbox bound are never full: an overflow would mean nothing",
+                "an overflow rule needs a mailbox bound: set Pool::mailbox",
             ),
             (
                 PoolError::DropOldest,
-                "a pool cannot drop the oldest message: its workers have a mailbox each",
+                "a pool cannot drop the oldest message: each worker has its own mailbox",
             ),
             (PoolError::ZeroBurst, "a burst of 0 jobs would refuse every message"),
-            (PoolError::ZeroTimeToLive, "a time to live of 0 s would refuse every job that waits"),
+            (PoolError::ZeroTimeToLive, "a time to live of 0 s would discard every job that waits"),
             (PoolError::ZeroStuckLimit, "a stuck limit of 0 s would kill every worker"),
             (PoolError::ZeroInitTimeout, "an init timeout of 0 s would kill every worker"),
             (PoolError::ZeroReportPeriod, "a pool cannot report every 0 s"),
             (PoolError::ZeroPeriod, "a replacement period of 0 s would never count a replacement"),
-            (PoolError::Rate(0.5), "a rate of 0.5 jobs in a second is not from 1e-9 to 1e9"),
+            (PoolError::Rate(0.5), "a rate of 0.5 jobs per second is not between 1e-9 and 1e9"),
             (
                 PoolError::LongBurst { jobs: 0.25, burst: 7 },
-                "a burst of 7 jobs takes over 292 years at 0.25 jobs in a second",
+                "a burst of 7 jobs takes over 292 years to fill at 0.25 jobs per second",
             ),
             (
                 PoolError::BackOff { first: Duration::from_secs(2), most: zero },
-                "a back-off from 2s to 0ns has no meaning",
+                "invalid back-off from 2s to 0ns: the first delay must be above zero and at most the last",
             ),
             (
                 PoolError::ElasticRange { min: 3, max: 2 },
-                "an elastic pool of 3 to 2 workers has no meaning",
+                "invalid elastic range of 3 to 2 workers: the minimum must be at least 1 and at most the maximum",
             ),
             (
                 PoolError::ElasticSize { size: 5, min: 1, max: 4 },
-                "a size of 5 is not between 1 and 4",
+                "a pool size of 5 is outside the elastic range of 1 to 4",
             ),
             (
                 PoolError::ElasticThresholds { grow_at: 1, shrink_at: 2 },

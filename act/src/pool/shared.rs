@@ -41,7 +41,7 @@ pub(super) struct Rules<M> {
     pub(super) office: Option<Arc<JobRecords<M>>>,
 }
 
-#[allow(clippy::struct_excessive_bools, reason = "facts that never change, each of its own")]
+#[allow(clippy::struct_excessive_bools, reason = "independent constant flags")]
 pub(super) struct SharedPool<M: Send + 'static, C: Send + 'static, R> {
     pub(super) pid: Pid,
     pub(super) host: Arc<dyn Host>,

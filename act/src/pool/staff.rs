@@ -253,7 +253,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         if let Some(delay) = self.vacancies.put_off(dead, ctx.now()) {
             tracing::warn!(
                 target: "krarup", pool = %ctx.pid(), %error, ?delay,
-                "cannot replace a dead worker; trying again"
+                "cannot start a replacement worker; retrying after the delay"
             );
         }
     }
@@ -267,7 +267,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
     ) {
         tracing::error!(
             target: "krarup", pool = %ctx.pid(), worker = %worker.pid(),
-            "a worker was killed and does not end, for it blocks its thread; it is left behind"
+            "a killed worker blocks its thread and does not end; it is left behind"
         );
         self.left_behind.insert(worker.pid());
         self.retire(ctx, worker.clone());
@@ -292,7 +292,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
                 && !window.record(now)
             {
                 let error = PoolError::TooManyReplacements { replacements, period };
-                tracing::error!(target: "krarup", pool = %ctx.pid(), %error, "a pool gives up");
+                tracing::error!(target: "krarup", pool = %ctx.pid(), %error, "pool exceeded its replacement intensity and ends");
                 return Err(error.into());
             }
             if let Err(error) = self.begin(ctx, WorkerPurpose::Replacement(dead)) {
@@ -406,7 +406,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         let error = ResizeError::NotStarted { asked, resized: Resized { size, changed }, error };
         match told {
             Some(told) => told.send(Err(error)),
-            None => tracing::warn!(target: "krarup", %pool, %error, "a pool cannot grow"),
+            None => tracing::warn!(target: "krarup", %pool, %error, "pool cannot grow"),
         }
     }
 
@@ -484,7 +484,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         }
         tracing::debug!(
             target: "krarup", pool = %ctx.pid(), worker = %pid, reason = %exit.reason,
-            "an exit signal of a worker that is at work, or is none any more"
+            "ignored an exit signal of a live or former worker"
         );
         ExitOrigin::Nobodys
     }
@@ -594,7 +594,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
                     ctx.unlink(*worker);
                     tracing::error!(
                         target: "krarup", pool = %ctx.pid(), %worker,
-                        "a pool ends before its worker, which blocks its thread"
+                        "pool ends before a worker that blocks its thread"
                     );
                 }),
             }

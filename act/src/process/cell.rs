@@ -88,7 +88,10 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 
     /// Sends on Main.
-    #[allow(clippy::inline_always, reason = "see `Apart`: the message must not lie in memory")]
+    #[allow(
+        clippy::inline_always,
+        reason = "see `RoutedMessage`: the message must stay in registers"
+    )]
     #[inline(always)]
     pub(crate) fn send(&self, message: M) -> Result<(), SendError<M>> {
         let sender = current::sender(self.pid.creation());
@@ -486,7 +489,7 @@ impl<M, C> Cell<M, C> {
         let given = self.locked_relations().label().cloned();
         // The label of a behaviour is user code. Other threads call it too, also before the
         // first turn.
-        let own = || Label::of_type(contain(self.behavior).unwrap_or("its label panics"));
+        let own = || Label::of_type(contain(self.behavior).unwrap_or("label panicked"));
         given.map_or_else(own, Label::given)
     }
 

@@ -134,7 +134,7 @@ pub(crate) fn raise(message: &'static str) -> ! {
 #[cold]
 fn reason_of(payload: Box<dyn Any + Send>) -> Reason {
     let location = location_of(text(&*payload));
-    let message = text(&*payload).unwrap_or("a value that is no text").to_owned();
+    let message = text(&*payload).unwrap_or("a value that is not text").to_owned();
     // A payload whose destructor panics must not end the worker.
     if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(again);

@@ -69,7 +69,7 @@ impl Drop for DeferGuard {
 fn work() {
     while let Some(job) = LATER.with_borrow_mut(VecDeque::pop_front) {
         if let Err(panic) = contain(job) {
-            tell(|| tracing::error!(target: "krarup", %panic, "what waited for a route panicked"));
+            tell(|| tracing::error!(target: "krarup", %panic, "deferred work of a route panicked"));
         }
     }
     WAITS.set(false);

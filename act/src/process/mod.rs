@@ -29,7 +29,7 @@ pub(crate) mod current;
 pub(crate) mod deferred;
 mod ending;
 mod muting;
-#[allow(clippy::module_inception, reason = "the trait `Process` is what the module is about")]
+#[allow(clippy::module_inception, reason = "the module is named after the trait `Process`")]
 pub(crate) mod process;
 pub(crate) mod process_impl;
 pub(crate) mod progress;

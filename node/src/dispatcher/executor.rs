@@ -252,8 +252,9 @@ impl Executed {
         self.refused.fetch_add(1, Ordering::Relaxed);
         let row = self.in_a_row.fetch_add(1, Ordering::Relaxed);
         let (pid, dispatcher) = (ready.pid(), self.setup.name.as_str());
-        let put_back = ready
-            .put_back(|| Reason::error(format!("dispatcher {dispatcher:?} refused the process")));
+        let put_back = ready.put_back(|| {
+            Reason::error(format!("the executor of dispatcher {dispatcher:?} refused the process"))
+        });
         // The log subscriber is user code.
         let _ = contain(|| {
             tracing::error!(target: "krarup", %pid, dispatcher, "an executor refused a process twice");

@@ -263,7 +263,7 @@ impl SharedDispatcher {
             // around all turns: no other panic may cost a worker either.
             while let Err(reason) = contain(&mut turns) {
                 // The log subscriber is user code too.
-                let _ = contain(|| tracing::error!(target: "krarup", %reason, "a turn panicked"));
+                let _ = contain(|| tracing::error!(target: "krarup", %reason, "a turn panicked outside its process"));
             }
             AT.set(0);
             // Processes that will not run any more are dropped with the injector, not with the

@@ -8,7 +8,9 @@ use krarup_act::{Ready, TurnLimits, contain};
 pub(crate) fn run(ready: Ready, limits: &TurnLimits) -> Option<Ready> {
     contain(|| ready.run(limits)).unwrap_or_else(|reason| {
         // The log subscriber is user code too.
-        let _ = contain(|| tracing::error!(target: "krarup", %reason, "a turn panicked"));
+        let _ = contain(
+            || tracing::error!(target: "krarup", %reason, "a turn panicked outside its process"),
+        );
         None
     })
 }

@@ -38,7 +38,7 @@ impl fmt::Display for Origin {
 /// let error = Settings::from_toml("[dispatcher.db]\nworkers = 0").unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "line 2: dispatcher.db.workers cannot be 0 (a whole number, 1 to 1024)",
+///     "line 2: dispatcher.db.workers cannot be 0 (expected a whole number, 1 to 1024)",
 /// );
 /// ```
 #[derive(Debug)]
@@ -96,7 +96,7 @@ pub enum SettingsFault {
         limit: u64,
     },
     /// The text is not TOML.
-    #[error("{text:?} is no TOML: {message}")]
+    #[error("{text:?} is not TOML: {message}")]
     NoToml {
         /// The invalid line, or its beginning.
         text: String,
@@ -104,7 +104,7 @@ pub enum SettingsFault {
         message: String,
     },
     /// There is no such key.
-    #[error("unknown key {key} (known are {known})")]
+    #[error("unknown key {key} (known keys: {known})")]
     UnknownKey {
         /// The key that was found.
         key: String,
@@ -112,7 +112,7 @@ pub enum SettingsFault {
         known: String,
     },
     /// The value has a wrong type.
-    #[error("{key} cannot be {found} ({takes})")]
+    #[error("{key} cannot be {found} (expected {takes})")]
     WrongType {
         /// The key.
         key: String,
@@ -122,7 +122,7 @@ pub enum SettingsFault {
         takes: String,
     },
     /// The value is out of bounds, or an unknown word.
-    #[error("{key} cannot be {value} ({takes})")]
+    #[error("{key} cannot be {value} (expected {takes})")]
     BadValue {
         /// The key.
         key: String,
@@ -132,7 +132,7 @@ pub enum SettingsFault {
         takes: String,
     },
     /// Dispatchers of this kind have no such setting.
-    #[error("{key} means nothing to a dispatcher of the kind {kind:?} (only to {kinds})")]
+    #[error("{key} is not a setting of dispatchers of kind {kind:?} (only of {kinds})")]
     NotForKind {
         /// The key.
         key: String,
@@ -150,7 +150,7 @@ pub enum SettingsFault {
         id: String,
     },
     /// Dispatchers whose `like` settings form a circle.
-    #[error("{key} leads back to where it began: {way}")]
+    #[error("{key} forms a circle: {way}")]
     Circle {
         /// The key.
         key: String,

@@ -93,7 +93,10 @@ fn dispatchers(
             },
             Given::Table(_) => DispatcherEntry::Own(section(keys::DISPATCHER, &path, &at, given)?),
             _ => {
-                let takes = format!("a table, or the id of another: {}", value::takes(keys::ALIAS));
+                let takes = format!(
+                    "a table, or the id of another dispatcher: {}",
+                    value::takes(keys::ALIAS)
+                );
                 let (key, found) = (path, given.found());
                 return Err(at.error(SettingsFault::WrongType { key, found, takes }));
             }

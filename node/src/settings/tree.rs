@@ -49,7 +49,7 @@ impl Given {
             Given::Table(_) => "a table".to_owned(),
             Given::Text(_) => format!("the text {}", self.shown()),
             Given::Whole(..) => format!("the number {}", self.shown()),
-            Given::Switch(on) => format!("true or false, {on}"),
+            Given::Switch(on) => format!("the boolean {on}"),
             Given::Other { found, shown } if shown.is_empty() => (*found).to_owned(),
             Given::Other { found, shown } => format!("{found}, {}", beginning(shown)),
         }
@@ -124,7 +124,7 @@ fn given(value: &Spanned<DeValue<'_>>, lines: &LineStarts<'_>) -> Given {
             let value = i128::from_str_radix(number.as_str(), number.radix()).ok();
             Given::Whole(value, number.to_string())
         }
-        DeValue::Float(float) => other("a number with a point", float.to_string()),
+        DeValue::Float(float) => other("a floating-point number", float.to_string()),
         DeValue::Boolean(value) => Given::Switch(*value),
         DeValue::Datetime(date) => other("a date", date.to_string()),
         DeValue::Array(_) => other("a list", String::new()),
@@ -152,7 +152,7 @@ fn of(value: &Value) -> Given {
         Value::Table(table) => Given::Table(items_of(table)),
         Value::String(text) => Given::Text(text.clone()),
         Value::Integer(number) => Given::Whole(Some((*number).into()), number.to_string()),
-        Value::Float(float) => other("a number with a point", float.to_string()),
+        Value::Float(float) => other("a floating-point number", float.to_string()),
         Value::Boolean(value) => Given::Switch(*value),
         Value::Datetime(date) => other("a date", date.to_string()),
         Value::Array(_) => other("a list", String::new()),

@@ -131,7 +131,7 @@ impl Blocking {
             // The log subscriber is user code: call it without the lock.
             let _ = contain(|| {
                 tracing::warn!(
-                    target: "krarup", %error, threads, "blocking work has to wait for a thread"
+                    target: "krarup", %error, threads, "cannot start a thread: blocking work waits for another"
                 );
             });
         }
@@ -167,7 +167,7 @@ impl Blocking {
                     if let Err(reason) = done {
                         // The log subscriber is user code too.
                         let _ = contain(|| {
-                            tracing::error!(target: "krarup", %reason, "blocking work left a panic");
+                            tracing::error!(target: "krarup", %reason, "blocking work panicked");
                         });
                     }
                     self.state.lock().accepted -= 1;
@@ -219,7 +219,7 @@ impl Blocking {
         if !in_time {
             tracing::error!(
                 target: "krarup", node = %self.node, pool = %self.role, threads = self.load().0,
-                "blocking work does not return: it is left behind with its threads"
+                "blocking work does not return: it is abandoned with its threads"
             );
         }
     }

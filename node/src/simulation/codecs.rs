@@ -39,7 +39,7 @@ pub struct CodecFailure {
 
 impl fmt::Display for CodecFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a {} does not come through its codec: {}", self.message, self.error)
+        write!(f, "the codec of {} failed: {}", self.message, self.error)
     }
 }
 

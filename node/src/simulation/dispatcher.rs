@@ -158,7 +158,7 @@ impl Simulated {
                     if let Err(reason) = done {
                         // The log subscriber is user code too.
                         let _ = contain(|| {
-                            tracing::error!(target: "krarup", %reason, "blocking work left a panic");
+                            tracing::error!(target: "krarup", %reason, "blocking work panicked");
                         });
                     }
                 }

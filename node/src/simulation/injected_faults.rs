@@ -93,7 +93,7 @@ impl InjectedFaults {
 
     /// Ends a process before its first turn, like a failing `init`.
     pub(crate) fn fail_start(newcomer: Candidate) {
-        let reason = Reason::error("a fault of the simulation");
+        let reason = Reason::error("injected fault of the simulation");
         let exit = Exit { pid: newcomer.pid, reason };
         newcomer.process.exit_signal(exit, Via::Signal);
     }
@@ -168,7 +168,7 @@ impl fmt::Display for Struck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let victim = match &self.victim {
             Ok(victim) => victim.label(),
-            Err(Victim::Anyone) => return write!(f, "{:?} finds nobody", self.fault),
+            Err(Victim::Anyone) => return write!(f, "{:?} finds no process", self.fault),
             Err(Victim::Pid(pid)) => return write!(f, "{:?} does not find {pid}", self.fault),
             Err(Victim::Named(name)) => {
                 return write!(f, "{:?} does not find {name:?}", self.fault);
@@ -177,7 +177,7 @@ impl fmt::Display for Struck {
         match self.fault {
             Fault::Kill => write!(f, "{victim} is killed"),
             Fault::Panic => write!(f, "{victim} panics at its next message"),
-            Fault::Delay(time) => write!(f, "{victim} is held up for {time:?}"),
+            Fault::Delay(time) => write!(f, "{victim} is delayed for {time:?}"),
             Fault::Fill(time) => write!(f, "the mailbox of {victim} is full for {time:?}"),
             Fault::FailInit => write!(f, "{victim} fails to start"),
         }

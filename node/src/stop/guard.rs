@@ -28,7 +28,7 @@ pub(crate) fn stop_with(
         contained(|| {
             tracing::info!(
                 target: "krarup", %pid, reason = %down.reason,
-                "the process that the node stops with has ended"
+                "the process of `stop_with` has ended: the node stops"
             );
         });
         stopper.begin(&node, stopper.timeout);

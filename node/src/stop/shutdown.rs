@@ -97,7 +97,7 @@ async fn stop_below(
                 contained(|| {
                     tracing::warn!(
                         target: "krarup", pid = %process.pid(), %root, ?timeout,
-                        "process takes long to stop; all that are left are asked"
+                        "a process takes long to stop: all remaining processes are asked to stop"
                     );
                 });
                 return stop_together(home, root, until, share / LOOKS, myself).await;
@@ -163,7 +163,7 @@ async fn kill_below(home: &Arc<DispatcherHost>, root: Root, myself: Option<Pid>)
                 contained(|| {
                     tracing::error!(
                         target: "krarup", pid = %process.pid(), %root,
-                        "process cannot be ended: it blocks its worker"
+                        "a process cannot be ended: it blocks its worker"
                     );
                 });
             }

@@ -87,7 +87,7 @@ impl Stopper {
                     contained(|| {
                         tracing::error!(
                             target: "krarup", %error,
-                            "no thread to stop the node in order: it kills all and halts"
+                            "cannot start the thread that stops the node: all processes are killed"
                         );
                     });
                     kill_all(&home.core);
@@ -239,8 +239,12 @@ impl NodeStop {
         let (threads, _) = self.home.core.blocking.load();
         match (left, threads) {
             (0, 0) => Ok(()),
-            (0, _) => Err(Reason::error(format!("{threads} blocking work(s) do not return"))),
-            _ => Err(Reason::error(format!("{left} processes block their workers and live on"))),
+            (0, _) => {
+                Err(Reason::error(format!("blocking work does not return on {threads} thread(s)")))
+            }
+            _ => Err(Reason::error(format!(
+                "{left} processes block their workers and cannot be ended"
+            ))),
         }
     }
 }

@@ -22,8 +22,8 @@ impl<M: fmt::Debug + Send + 'static> Probe<'_, M> {
         let came = match came {
             Some(came) => format!("there came {}", self.describe(came)),
             None if !self.sim.is_alive(self.pid()) => "it has ended".to_owned(),
-            None if passed.is_empty() => format!("nothing came until {}", self.sim.now()),
-            None => format!("nothing like it came until {}", self.sim.now()),
+            None if passed.is_empty() => format!("nothing arrived until {}", self.sim.now()),
+            None => format!("no match arrived until {}", self.sim.now()),
         };
         let before = passed.iter().map(|item| ("before", self.describe(item)));
         let waiting = self.kept.arrived.lock();

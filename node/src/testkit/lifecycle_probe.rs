@@ -49,7 +49,7 @@ impl<'a> Probe<'a, Lifecycle> {
                 || short == who
                 || short.split('<').next() == Some(who)
         };
-        let spawned = self.fish(within, &format!("the birth of {who:?}"), |life| {
+        let spawned = self.fish(within, &format!("the spawn of {who:?}"), |life| {
             matches!(life, Lifecycle::Spawned { name, behavior, .. } if is_called(name, behavior))
         });
         spawned.pid()

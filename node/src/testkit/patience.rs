@@ -38,7 +38,7 @@ impl Simulation {
         while !condition() {
             if !self.step_until(until) && !condition() {
                 let steps = self.last_steps().last(STEPS_SHOWN);
-                panic!("it did not come within {within:?} that {what}\n{steps}");
+                panic!("condition not met within {within:?}: {what}\n{steps}");
             }
         }
     }
@@ -54,7 +54,7 @@ impl Simulation {
         let took = self.now() - began;
         if took > at_most {
             let steps = self.last_steps().last(STEPS_SHOWN);
-            panic!("it took {took:?}, and not at most {at_most:?}\n{steps}");
+            panic!("took {took:?}, expected at most {at_most:?}\n{steps}");
         }
         value
     }

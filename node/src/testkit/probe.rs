@@ -256,7 +256,7 @@ impl<'a, M: fmt::Debug + Send + 'static> Probe<'a, M> {
     #[track_caller]
     pub fn reply<T: Send + 'static>(&self, message: T) {
         let Some(pid) = self.sender() else {
-            panic!("{} has nobody to reply to", self.label());
+            panic!("{} has no sender to reply to", self.label());
         };
         let sent = self.run(move |ctx| ctx.send(pid, message).map_err(|error| error.to_string()));
         if let Err(error) = sent {

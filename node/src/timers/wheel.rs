@@ -106,7 +106,7 @@ impl Wheel {
         let due_nanos = due.as_nanos();
         let index = if self.free == NONE {
             let index = u32::try_from(self.timers.len()).unwrap_or(NONE);
-            assert!(index != NONE, "over four thousand million timers at once");
+            assert!(index != NONE, "more than 2^32 - 2 timers at once");
             self.timers.push(WheelTimer {
                 generation: 0,
                 due_nanos,

@@ -5,9 +5,9 @@
 #[non_exhaustive]
 pub enum GrainsError {
     /// The bound of the mailboxes is zero.
-    #[error("a bound of 0 messages for each grain leaves no room for any")]
+    #[error("a mailbox bound of 0 leaves no room for any message to a grain")]
     ZeroMailbox,
     /// The behaviour forwards its messages, as a pool does.
-    #[error("a {0} cannot be a grain: it hands its messages on, and has no mailbox of its own")]
+    #[error("a {0} cannot be a grain: it forwards its messages and has no mailbox of its own")]
     Routes(&'static str),
 }

@@ -290,7 +290,7 @@ where
     /// Drops the held messages of a grain that cannot be spawned.
     fn give_up(&mut self, key: &K, error: &Reason) {
         let pid = self.ctx.pid();
-        tracing::error!(target: "krarup", %pid, %error, "a grain could not be made");
+        tracing::error!(target: "krarup", %pid, %error, "a grain could not be spawned");
         let lost = self.shared.give_up(key);
         self.lose(key, lost, error);
     }

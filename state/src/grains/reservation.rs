@@ -354,7 +354,7 @@ pub(crate) mod tests {
         // The first panics when it is woken, which does not affect the others.
         places.clear();
         assert_eq!(take(&woken), [0, 1, 2]);
-        assert!(!sends(&tills, 1), "the places are theirs");
+        assert!(!sends(&tills, 1), "the permits belong to the waiting senders");
         let taken = polled(&mut line[1], noop).unwrap();
         // Give up one sender that was granted room, and one that waits.
         drop(line.remove(0));
@@ -371,7 +371,7 @@ pub(crate) mod tests {
         assert_eq!(tills.give_up(&1).len(), 3);
         assert_eq!(take(&woken), [6, 7, 8]);
         drop(line);
-        assert_eq!(take(&woken), [9], "the last of them, by one that gave up");
+        assert_eq!(take(&woken), [9], "the last one, by a waiter that was dropped");
         assert!(tills.book.lock().entries.is_empty());
     }
 

@@ -273,7 +273,7 @@ impl<A: StateActor> Engine<A> {
     /// meanwhile.
     pub(crate) fn take_out(&mut self) -> &mut StateOwner<A> {
         let out = self.desk.house.lock().take().or_else(|| self.out.take());
-        self.out.insert(out.expect("state and process are either at the desk or out"))
+        self.out.insert(out.expect("the state is either in the scope or taken out"))
     }
 
     /// Returns the state and the context to the handlers.

@@ -124,7 +124,7 @@ mod tests {
         let waker = Waker::from(Arc::clone(&process));
         belfry.rouse();
         Waker::from(Arc::clone(&bell)).wake();
-        assert!(!belfry.rest(&waker), "it has not looked at what has rung");
+        assert!(!belfry.rest(&waker), "it has not resumed the woken handler");
         assert_eq!(belfry.take(), [Of::Stack(key)]);
         bell.still();
         assert!(belfry.rest(&waker));

@@ -85,7 +85,7 @@ where
         self.send(Letter::Notice(notice)).map_err(|error| {
             error.map(|letter| match letter {
                 Letter::Notice(notice) => notice,
-                Letter::Ask(_) => unreachable!("what comes back is what was sent"),
+                Letter::Ask(_) => unreachable!("an error returns the message that was sent"),
             })
         })
     }

@@ -67,7 +67,8 @@ impl<A: Kinds> Scope<A> {
     /// Panics as [`Scope::with`] does.
     pub fn with_context<T>(&mut self, f: impl FnOnce(&mut A, &mut StateContext<A>) -> T) -> T {
         let mut house = self.desk.house.lock();
-        let StateOwner { actor, ctx } = house.as_mut().expect("handlers end before the state goes");
+        let StateOwner { actor, ctx } =
+            house.as_mut().expect("handlers end before the state is dropped");
         f(actor, ctx)
     }
 

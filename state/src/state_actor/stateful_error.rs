@@ -5,6 +5,6 @@
 #[non_exhaustive]
 pub enum StatefulError {
     /// The limit of handlers in flight is zero.
-    #[error("with 0 handlers in flight at most nothing is ever handled")]
+    #[error("a limit of 0 handlers in flight would never handle anything")]
     ZeroInFlight,
 }

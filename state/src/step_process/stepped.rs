@@ -164,7 +164,7 @@ struct Closing<P: StepProcess> {
 impl<P: StepProcess> Drop for Closing<P> {
     fn drop(&mut self) {
         if let Err(panic) = contain(|| self.process.close()) {
-            tracing::error!(target: "krarup", %panic, "a step process panicked as it was closed");
+            tracing::error!(target: "krarup", %panic, "a step process panicked in its close");
         }
     }
 }

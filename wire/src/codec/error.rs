@@ -8,7 +8,7 @@ use std::fmt;
 #[non_exhaustive]
 pub enum WriteTermError {
     /// A float is infinite or not a number, which Erlang does not support.
-    #[error("{value} is no finite float")]
+    #[error("{value} is not a finite float")]
     Float {
         /// The float as text.
         value: String,
@@ -48,7 +48,7 @@ impl serde::ser::Error for WriteTermError {
     }
 }
 
-/// Why a value cannot be decoded from a term, and the place in the value (rule Zterm10).
+/// Why a value cannot be decoded from a term, and the place in the value (expected rule Zterm10).
 ///
 /// It prints as `add, element 1: expected i64, found atom foo`.
 #[derive(Clone, PartialEq, Eq)]

@@ -30,7 +30,7 @@ pub enum DecodeError {
     },
     /// A tag that is unknown, obsolete, or not sent between nodes: 80 (compressed), 99,
     /// 101, 102, 103, 114, 117, 121 and others (rule Zterm4).
-    #[error("at offset {offset}: tag {tag} is not read")]
+    #[error("at offset {offset}: tag {tag} is not supported")]
     Tag {
         /// The place.
         offset: usize,
@@ -92,7 +92,7 @@ pub enum DecodeError {
         sign: u8,
     },
     /// A float is infinite or not a number.
-    #[error("at offset {offset}: {bits:#018x} is no finite float")]
+    #[error("at offset {offset}: {bits:#018x} is not a finite float")]
     Float {
         /// The place.
         offset: usize,
@@ -114,7 +114,7 @@ pub enum DecodeError {
         characters: usize,
     },
     /// A cached atom is not among those listed in the header of the frame.
-    #[error("at offset {offset}: cached atom {index} of {known}")]
+    #[error("at offset {offset}: cached atom {index} is out of range: {known} are known")]
     CachedAtom {
         /// The place.
         offset: usize,
@@ -148,7 +148,7 @@ pub enum DecodeError {
         offset: usize,
     },
     /// A fun does not have its announced size.
-    #[error("at offset {offset}: a fun that says {claimed} bytes has {found}")]
+    #[error("at offset {offset}: a fun announced {claimed} bytes but has {found}")]
     FunSize {
         /// The start of the fun.
         offset: usize,

@@ -4,7 +4,7 @@ use crate::control::ControlError;
 use crate::etf::AtomError;
 use crate::reader::Short;
 
-/// Why a frame cannot be decoded. The connection must be closed (rules Zmsg6, Zmsg7, Zmsg9).
+/// Why a frame cannot be decoded. The connection must be closed (expected rules Zmsg6, Zmsg7, Zmsg9).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameError {
@@ -78,7 +78,7 @@ pub enum FrameError {
         sequence: u64,
     },
     /// More messages are open in fragments than `FrameLimits::sequences`.
-    #[error("more than {limit} messages came in fragments at one time")]
+    #[error("more than {limit} messages are in fragments at the same time")]
     Sequences {
         /// The limit.
         limit: usize,

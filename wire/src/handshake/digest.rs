@@ -57,7 +57,7 @@ pub enum CookieError {
     #[error("a cookie must not be empty")]
     Empty,
     /// The text is the value that OTP uses for "no cookie".
-    #[error("nocookie is no cookie")]
+    #[error("\"nocookie\" is not a valid cookie")]
     NoCookie,
     /// The text is longer than [`Cookie::MAX_BYTES`].
     #[error("a cookie of {bytes} bytes is over the limit of {} bytes", Cookie::MAX_BYTES)]

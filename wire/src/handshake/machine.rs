@@ -140,10 +140,10 @@ pub enum HandshakeError {
     #[error(transparent)]
     Name(#[from] NodeNameError),
     /// The peer requests a name (rule Zhs3).
-    #[error("the peer asks for a name, and there are none to give")]
+    #[error("the peer requests a name, and this node assigns none")]
     AsksForName,
     /// The peer has the name of this node (rule Zhs3).
-    #[error("the peer calls itself {name}, as this node")]
+    #[error("the peer has the name of this node: {name}")]
     OwnName {
         /// The name.
         name: Atom,
@@ -163,10 +163,10 @@ pub enum HandshakeError {
     #[error("the peer does not allow this node")]
     NotAllowed,
     /// The peer answers `nok`: it dials this node itself, and its dial is kept (rule Zhs5).
-    #[error("the peer dials this node itself")]
+    #[error("the peer is dialling this node, and its dial is kept")]
     GivesWay,
     /// The peer sends an unknown status.
-    #[error("{status:?} is no status")]
+    #[error("{status:?} is not a known status")]
     Status {
         /// The text, cut at 40 characters.
         status: String,
@@ -175,14 +175,14 @@ pub enum HandshakeError {
     #[error("the peer has another cookie")]
     Digest,
     /// The peer keeps the existing connection (rule Zhs6).
-    #[error("the peer stays with the connection that stands")]
+    #[error("the peer keeps the existing connection")]
     OldStays,
     /// This node has refused the peer: [`Decision::Refuse`] or [`Decision::NotAllowed`].
     #[error("this node refuses the peer")]
     Refused,
     /// [`Handshake::read`] was called before [`Handshake::decide`], or `decide` without a
     /// name, or either of them after the end.
-    #[error("the handshake expects something else")]
+    #[error("the handshake does not expect this call")]
     OutOfTurn,
 }
 

@@ -213,7 +213,7 @@ impl<'a> DirectoryModel<'a> {
             DirectoryStep::Make => {
                 assert_eq!(self.tills.take_wanted(Waker::noop().clone()), [1], "wanted once");
                 if self.tills.take_pid(&1).is_some() {
-                    assert!(self.grain.is_none(), "the one before is not gone");
+                    assert!(self.grain.is_none(), "the previous grain has not ended");
                     let grain = self.process();
                     assert!(self.tills.move_in(&1, &grain).is_empty());
                     (self.grain, self.due) = (Some(grain), true);
@@ -236,7 +236,7 @@ impl<'a> DirectoryModel<'a> {
         assert_eq!(seen.len() + usize::try_from(lost).unwrap(), self.accepted.len());
         assert_eq!(self.tills.waiting(), 0);
         if let Some(grain) = &self.grain {
-            assert!(self.tills.lets_go(&1, grain.pid()), "nobody wants anything of it");
+            assert!(self.tills.lets_go(&1, grain.pid()), "the grain is not needed");
             self.dies();
             self.tills.gone(1, grain.pid());
         }

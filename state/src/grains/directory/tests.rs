@@ -125,7 +125,7 @@ fn k1_a_grain_without_permits_messages_or_waiters_may_passivate() {
     assert!(sends(&tills, 2));
     let mut waiting = waits_at(&tills, 1);
     assert!(polled(&mut waiting, Waker::noop()).is_none());
-    assert!(!tills.lets_go(&1, grain.pid()), "somebody waits");
+    assert!(!tills.lets_go(&1, grain.pid()), "a sender waits");
     drop(waiting);
     let (agent, grain) = world(&sim);
     let tills = Tills::new(2, agent);

@@ -132,7 +132,7 @@ fn k1_a_grain_is_not_idle_while_a_called_waiter_has_not_looked_for_room() {
     polled(&mut first, noop).unwrap().fill(3, 0);
     sim.run_until_idle();
     assert_eq!(grain.waiting(), 0);
-    assert!(!tills.lets_go(&1, grain.pid()), "somebody waits");
+    assert!(!tills.lets_go(&1, grain.pid()), "a sender waits");
     drop(polled(&mut next, noop).unwrap());
     assert!(tills.lets_go(&1, grain.pid()));
 }
@@ -152,7 +152,7 @@ fn k2_permits_of_an_ended_grain_count_until_its_down_arrives() {
             drop(one);
             assert!(sends(&tills, 1));
         }
-        assert!(!sends(&tills, 2), "one is held, and one is to come");
+        assert!(!sends(&tills, 2), "one message is held, and one is expected");
         tills.gone(1, grain.pid());
         assert!(!sends(&tills, 3));
         drop(other);
