@@ -438,10 +438,6 @@ impl<M: Send + 'static, C: Send + 'static> Poke for Cell<M, C> {
             drop(spare);
             return;
         }
-        if inbox.phase == MailboxPhase::Muted {
-            let ready = inbox.ready_for_wake();
-            return self.release(inbox, ready);
-        }
         self.rouse(inbox);
     }
 }

@@ -247,7 +247,7 @@ fn a_measured_pace_expires() {
 }
 
 #[test]
-fn a_worker_that_hands_debtors_over_while_it_watches_holds_back() {
+fn a_worker_whose_process_was_muted_while_it_watches_holds_back() {
     let mut thief = StealPolicy::default();
     thief.has_stolen(theft(1, at(20_000), 0), idle());
     // Short turns, and the sibling's pace alone is unknown: it holds back to measure it.
