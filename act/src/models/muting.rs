@@ -1,16 +1,19 @@
 //! A process that floods another is muted, and released (rules R1, R2). A lost release shows as a
 //! deadlock: both workers wait for a ready process. Nothing is poked here, unless a model says so.
 
-use super::checker::{bounded, joined, thread};
+use super::checker::{bounded, joined, model, thread};
 use super::model_host::{ModelActor, ModelHost};
 use crate::context::Context;
 use crate::host::host::Poke;
 use crate::lifecycle::in_place::yield_now;
 use crate::mailbox::inbox::{CROWD, UNBOUNDED};
+use crate::mailbox::muted_senders::MutedSender;
+use crate::process::crash::raise;
 use crate::process::current;
 use crate::process::process::Process;
 use krarup_gen::{Priority, Reason};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// So many messages wait for the flooded process.
 const WAITING: usize = CROWD + 6;
@@ -144,5 +147,75 @@ fn a_muted_process_is_poked() {
         assert!(!sender.is_alive());
         drop(ready);
         house.clear();
+    });
+}
+
+/// A sender of which the receiver has the last handle, and whose destructor panics.
+struct PanickingSender(Arc<AtomicU64>);
+
+impl MutedSender for PanickingSender {
+    fn unmute(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for PanickingSender {
+    fn drop(&mut self) {
+        raise("the last handle on a sender");
+    }
+}
+
+/// Every sender is released, and the receiver goes on, whatever becomes of the handles.
+fn all_are_released<F>(alive: bool, body: fn(Context<u32, u32>) -> F)
+where
+    F: Future<Output = Result<(), Reason>> + Send + 'static,
+{
+    model(move || {
+        let house = ModelHost::new();
+        let receiver = house.start(UNBOUNDED, body);
+        (0..250).for_each(|_| assert!(receiver.send(1).is_ok()));
+        let released = Arc::<AtomicU64>::default();
+        for _ in 0..3 {
+            assert!(receiver.enter_muted(Arc::new(PanickingSender(Arc::clone(&released)))));
+        }
+        house.settle();
+        assert_eq!((released.load(Ordering::Relaxed), receiver.is_alive()), (3, alive));
+        if alive {
+            Arc::clone(&receiver).kill();
+            house.settle();
+        }
+        assert!(!receiver.is_alive());
+        house.clear();
+    });
+}
+
+#[test]
+fn senders_are_released_by_a_receiver_that_goes_on_though_their_destructors_panic() {
+    all_are_released(true, |mut ctx| async move {
+        handle(&mut ctx, 251).await;
+        Ok(())
+    });
+}
+
+#[test]
+fn senders_are_released_by_a_receiver_that_waits_though_their_destructors_panic() {
+    all_are_released(true, |_ctx| std::future::pending());
+}
+
+#[test]
+fn senders_are_released_by_a_receiver_that_yields_though_their_destructors_panic() {
+    all_are_released(false, |_ctx| async move {
+        for _ in 0..300 {
+            yield_now().await;
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn senders_are_released_by_a_receiver_that_ends_though_their_destructors_panic() {
+    all_are_released(false, |mut ctx| async move {
+        handle(&mut ctx, 1).await;
+        Ok(())
     });
 }

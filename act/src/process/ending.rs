@@ -15,6 +15,7 @@ use super::bonds;
 use super::cell::Cell;
 use super::crash::{contain, drop_contained, tell};
 use super::current::{self, OrphanCause};
+use super::muting::release;
 use super::relations::Bonds;
 use crate::mailbox::drain::{DrainedMailbox, Dropped, LastToHear};
 use crate::mailbox::entry::ControlEntry;
@@ -110,9 +111,7 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
 
     /// The senders that waited for this process to catch up go on.
     fn release_muted(&mut self) {
-        for sender in self.muted.drain(..) {
-            let _ = contain(|| sender.unmute());
-        }
+        release(std::mem::take(&mut self.muted));
     }
 
     /// Drops the entries of the mailbox. Reply tokens in them fail their calls later, after the

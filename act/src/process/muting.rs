@@ -2,6 +2,7 @@
 //! [`crate::mailbox::muted_senders`].
 
 use super::cell::Cell;
+use super::crash::contain;
 use crate::host::ready::Ready;
 use crate::host::worker_slot::WorkerSlot;
 use crate::lock::LockGuard;
@@ -21,16 +22,22 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         slot: &WorkerSlot,
         process: Ready,
     ) -> Option<Ready> {
+        // Before it enters the line of the receiver, or it would enter it again at each turn.
+        if self.inbox.lock().has_muted() {
+            return Some(process);
+        }
         let receiver = Pid::local(receiver, self.pid.creation());
+        // The last handle on the receiver drops its route, which is user code.
+        let entered = contain(|| {
+            let receiver = self.host.process(receiver);
+            receiver.is_some_and(|receiver| receiver.enter_muted(Arc::clone(self) as _))
+        });
         // The poke bounds the wait, whatever the receiver does.
-        let is_muted = self.list_for_poke()
-            && self.host.process(receiver).is_some_and(|receiver| {
-                receiver.enter_muted(Arc::clone(self) as Arc<dyn MutedSender>)
-            });
-        if !is_muted {
+        if !entered.unwrap_or(false) || !self.list_for_poke() {
             return Some(process);
         }
         let mut inbox = self.inbox.lock();
+        // The line of its own senders may have filled since the first look.
         if inbox.notified || inbox.wants_attention() || inbox.has_muted() {
             return Some(process);
         }
@@ -65,14 +72,15 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let has_caught_up = self.waiting(inbox.accepted()) < CROWD;
         let due = inbox.take_muted(if has_caught_up { u64::MAX } else { taken });
         drop(inbox);
-        due.into_iter().for_each(|sender| sender.unmute());
+        release(due);
     }
+}
 
-    /// Releases all senders, because this process does not handle messages now.
-    #[cold]
-    pub(super) fn release_all(&self) {
-        let all = self.inbox.lock().take_muted(u64::MAX);
-        all.into_iter().for_each(|sender| sender.unmute());
+/// Releases senders, under no lock. The last handle on a sender drops its route, which is user
+/// code: a panic there keeps no other sender muted.
+pub(super) fn release(senders: Vec<Arc<dyn MutedSender>>) {
+    for sender in senders {
+        let _ = contain(move || sender.unmute());
     }
 }
 

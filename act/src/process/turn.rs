@@ -17,6 +17,7 @@
 use super::awaited::AwaitedProcess;
 use super::cell::Cell;
 use super::current::{OrphanCause, Wants};
+use super::muting::release;
 use super::turn_span::TurnSpan;
 use super::waker::ProcessWaker;
 use super::{crash, current, ending, wait_graph};
@@ -98,18 +99,18 @@ where
             match self.park() {
                 Parked::Again(life) => self = life,
                 Parked::NextTurn(life) => {
-                    if life.cell.progress.says_class() && life.moves(slot) {
-                        let host = Arc::clone(&life.cell.host);
-                        host.schedule(Ready::new(life));
-                        return None;
-                    }
-                    return match current::flooded() {
-                        None => Some(Ready::new(life)),
+                    let moves = life.cell.progress.says_class() && life.moves(slot);
+                    let host = moves.then(|| Arc::clone(&life.cell.host));
+                    let ready = match current::flooded() {
+                        None => Ready::new(life),
                         Some(receiver) => {
                             let cell = Arc::clone(&life.cell);
-                            cell.mute(receiver, slot, Ready::new(life))
+                            cell.mute(receiver, slot, Ready::new(life))?
                         }
                     };
+                    let Some(host) = host else { return Some(ready) };
+                    host.schedule(ready);
+                    return None;
                 }
                 Parked::Done => return None,
             }
@@ -290,15 +291,11 @@ where
         };
         cell.progress.rest();
         let mail_waits = !wait.is_none() && cell.has_unhandled(&inbox);
-        let has_muted = inbox.has_muted();
+        let muted = inbox.take_muted(u64::MAX);
         inbox.park(phase, Ready::new(self));
-        if has_muted {
-            drop(inbox);
-            cell.release_all();
-            inbox = cell.inbox.lock();
-        }
+        drop(inbox);
+        release(muted);
         if mail_waits {
-            drop(inbox);
             wait_graph::rouse_cycle(&*cell.host, &**cell);
         }
         Parked::Done
@@ -312,9 +309,8 @@ where
         }
         self.cell.progress.rest();
         // It may wake itself for long without a look at its messages.
-        if self.cell.inbox.lock().has_muted() {
-            self.cell.release_all();
-        }
+        let muted = self.cell.inbox.lock().take_muted(u64::MAX);
+        release(muted);
         Parked::NextTurn(self)
     }
 

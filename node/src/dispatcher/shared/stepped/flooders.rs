@@ -233,6 +233,33 @@ fn r1_two_processes_that_flood_each_other_go_on() {
 }
 
 #[test]
+fn r1_a_process_that_says_that_it_is_high_is_muted_like_any() {
+    as_worker(options(1), |stepped| {
+        let host = || Arc::clone(&stepped.nursery.home) as Arc<dyn Host>;
+        let flooded = stepped.nursery.spawn_with(0, Class::Normal, |_, _| {});
+        let (to, noted) = (flooded.clone(), Arc::clone(&stepped.nursery.log));
+        let flooder = behavior_fn(move |mut ctx: Context<()>| async move {
+            assert!(ctx.set_class(Class::High));
+            loop {
+                ctx.receive().await;
+                noted.lock().unwrap().push(1);
+                (0..FLOOD).for_each(|_| to.send(()).unwrap());
+                ctx.address().send(()).unwrap();
+            }
+        });
+        let flooder =
+            Spawn::outside(host(), move || flooder).class(Class::Varying).start().unwrap();
+        flooder.send(()).unwrap();
+        // It does not have the sixteen turns in a row that it could have: one, then its receiver's.
+        stepped.steps(8);
+        let taken = stepped.taken();
+        assert_eq!(taken.iter().filter(|number| **number == 1).count(), 1, "{taken:?}");
+        assert!(flooded.waiting() < FLOOD);
+        flooder.process().kill();
+    });
+}
+
+#[test]
 fn r1_behind_a_long_turn_a_flooder_is_poked() {
     as_worker(options(1), |stepped| {
         let flood = flood(stepped, 2);
