@@ -20,6 +20,8 @@ mod node;
 mod options;
 #[cfg(all(test, not(loom)))]
 mod panicking_log;
+#[cfg(all(test, not(loom)))]
+mod panicking_work;
 mod registry;
 mod runtime;
 #[cfg(feature = "settings")]

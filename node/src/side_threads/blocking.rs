@@ -228,6 +228,7 @@ impl Blocking {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::panicking_work;
     use std::sync::{Barrier, mpsc};
 
     fn blocking(limit: usize, keep_alive: Duration) -> Arc<Blocking> {
@@ -332,28 +333,13 @@ mod tests {
         release
     }
 
-    /// Sends a message when it is dropped, and panics then.
-    struct Sore(mpsc::Sender<&'static str>);
-
-    impl Drop for Sore {
-        fn drop(&mut self) {
-            self.0.send("dropped").unwrap();
-            panic!("sore");
-        }
-    }
-
     #[test]
     fn x2_work_that_a_thread_takes_when_the_node_has_stopped_is_dropped_and_not_run() {
         let blocking = blocking(1, KEEP_ALIVE);
         let release = held(&blocking);
         let (tell, told) = mpsc::channel();
         for _ in 0..2 {
-            let (sore, ran) = (Sore(tell.clone()), tell.clone());
-            let work = move || {
-                let _sore = sore;
-                ran.send("ran").unwrap();
-            };
-            blocking.submit(Box::new(work)).unwrap();
+            blocking.submit(panicking_work::work(&tell)).unwrap();
         }
         drop(tell);
         assert_eq!(blocking.load(), (1, 3));
@@ -376,12 +362,7 @@ mod tests {
         let release = held(&blocking);
         let (tell, told) = mpsc::channel();
         for _ in 0..3 {
-            let (sore, ran) = (Sore(tell.clone()), tell.clone());
-            let work = move || {
-                let _sore = sore;
-                ran.send("ran").unwrap();
-            };
-            blocking.submit(Box::new(work)).unwrap();
+            blocking.submit(panicking_work::work(&tell)).unwrap();
         }
         drop(tell);
         let handles = blocking.close();

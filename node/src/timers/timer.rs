@@ -148,29 +148,15 @@ pub(crate) fn ring(alarm: Alarm) {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::panicking_work;
     use std::sync::mpsc;
-
-    /// Panics when it is dropped.
-    struct Sore(mpsc::Sender<&'static str>);
-
-    impl Drop for Sore {
-        fn drop(&mut self) {
-            self.0.send("dropped").unwrap();
-            panic!("sore");
-        }
-    }
 
     #[test]
     fn t1_a_stopped_node_has_no_timers_and_finds_none_by_an_old_key() {
         let timers = NodeTimers::new();
         let (tell, told) = mpsc::channel();
         for _ in 0..3 {
-            let (sore, ran) = (Sore(tell.clone()), tell.clone());
-            let run = move || {
-                let _sore = sore;
-                ran.send("ran").unwrap();
-            };
-            timers.set(Timestamp::from_nanos(1), Alarm::Run(Box::new(run)));
+            timers.set(Timestamp::from_nanos(1), Alarm::Run(panicking_work::work(&tell)));
         }
         assert_eq!(timers.len(), 3);
         timers.stop();
