@@ -37,9 +37,13 @@ mod every_order {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 
+    /// The most steps of one order. Some models send more messages than loom's own bound of
+    /// 1000 steps allows.
+    const MAX_STEPS: usize = 10_000;
+
     /// Runs a model in every order.
     pub(crate) fn model(body: impl Fn() + Send + Sync + 'static) {
-        check(&Builder::new(), body);
+        check(Builder::new(), body);
     }
 
     /// Runs a model in every order with at most `preemptions` preemptions, for a model that has
@@ -48,11 +52,12 @@ mod every_order {
     pub(crate) fn bounded(preemptions: usize, body: impl Fn() + Send + Sync + 'static) {
         let mut builder = Builder::new();
         builder.preemption_bound.get_or_insert(preemptions);
-        check(&builder, body);
+        check(builder, body);
     }
 
     /// Prints how many orders there were; shown when the tests run with `--nocapture`.
-    fn check(builder: &Builder, body: impl Fn() + Send + Sync + 'static) {
+    fn check(mut builder: Builder, body: impl Fn() + Send + Sync + 'static) {
+        builder.max_branches = MAX_STEPS;
         let orders = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&orders);
         builder.check(move || {

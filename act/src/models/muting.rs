@@ -6,7 +6,7 @@ use super::model_host::{ModelActor, ModelHost};
 use crate::context::Context;
 use crate::host::host::Poke;
 use crate::lifecycle::in_place::yield_now;
-use crate::mailbox::inbox::{CROWD, UNBOUNDED};
+use crate::mailbox::inbox::{CROWD, MailboxPhase, UNBOUNDED};
 use crate::mailbox::muted_senders::MutedSender;
 use crate::process::crash::raise;
 use crate::process::current;
@@ -180,6 +180,10 @@ where
         }
         house.settle();
         assert_eq!((released.load(Ordering::Relaxed), receiver.is_alive()), (3, alive));
+        // An idle process does not keep the memory of the line.
+        let inbox = receiver.inbox.lock();
+        assert!(inbox.phase != MailboxPhase::Idle || !inbox.has_rare());
+        drop(inbox);
         if alive {
             Arc::clone(&receiver).kill();
             house.settle();

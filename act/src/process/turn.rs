@@ -279,7 +279,6 @@ where
             if inbox.has_mail() {
                 return Parked::Again(self);
             }
-            inbox.release_memory(keeps_memory);
             MailboxPhase::Idle
         } else if wants == Wants::Control {
             if inbox.has_mail_ahead() {
@@ -292,6 +291,9 @@ where
         cell.progress.rest();
         let mail_waits = !wait.is_none() && cell.has_unhandled(&inbox);
         let muted = inbox.take_muted(u64::MAX);
+        if phase == MailboxPhase::Idle {
+            inbox.release_memory(keeps_memory);
+        }
         inbox.park(phase, Ready::new(self));
         drop(inbox);
         release(muted);
