@@ -6,7 +6,7 @@ use krarup::{Actor, Context, Result};
 use until_dropped::{Over, bench};
 
 /// How many children are spawned before they get a turn.
-const BROOD: u64 = 1000;
+const CHILDREN: u64 = 1000;
 
 struct Parent;
 
@@ -18,12 +18,12 @@ impl Actor for Parent {
         ctx: &mut Context<(u64, Over)>,
         (children, over): (u64, Over),
     ) -> Result {
-        for _ in 0..children.min(BROOD) {
+        for _ in 0..children.min(CHILDREN) {
             let over = over.clone();
             ctx.spawn(|| Child { _over: over }).start()?.send(())?;
         }
-        if children > BROOD {
-            ctx.address().send((children - BROOD, over))?;
+        if children > CHILDREN {
+            ctx.address().send((children - CHILDREN, over))?;
         }
         Ok(())
     }

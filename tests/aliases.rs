@@ -43,26 +43,26 @@ impl Actor for Agent {
     }
 }
 
-fn agent(node: &Node, log: &Log) -> Address<Order> {
+fn delegate(node: &Node, log: &Log) -> Address<Order> {
     let log = log.clone();
-    node.spawn(move || Agent(log)).name("agent").mailbox(3).wait().unwrap()
+    node.spawn(move || Agent(log)).name("delegate").mailbox(3).wait().unwrap()
 }
 
 #[test]
 fn n2_a_process_can_have_any_number_of_aliases() {
     let sim = Simulation::new(1);
     let log = Log::new();
-    let agent = agent(&sim, &log);
-    let aliases: Vec<_> = (0..100).map(|_| agent.call(Order::Alias).wait().unwrap()).collect();
+    let delegate = delegate(&sim, &log);
+    let aliases: Vec<_> = (0..100).map(|_| delegate.call(Order::Alias).wait().unwrap()).collect();
     for alias in &aliases {
         sim.send(*alias, Order::Note("x")).map_err(SendError::without_message).unwrap();
         sim.run_until_idle();
     }
     assert_eq!(log.count("x"), 100);
-    let info = sim.process_info(agent.pid()).unwrap();
+    let info = sim.process_info(delegate.pid()).unwrap();
     assert_eq!(info.aliases, aliases);
     assert_eq!(sim.stats().aliases, 100);
-    agent.send(Order::End).ok().unwrap();
+    delegate.send(Order::End).ok().unwrap();
     sim.run_until_idle();
     assert_eq!(sim.stats().aliases, 0);
     assert!(sim.send(aliases[0], Order::Note("late")).is_err());
@@ -81,15 +81,17 @@ fn n5_a_message_to_a_revoked_alias_does_not_arrive_and_is_counted() {
             Ok(())
         });
         sim.spawn(move || undertaker).start().unwrap();
-        let agent = agent(&sim, &log);
-        let (kept, revoked) =
-            (agent.call(Order::Alias).wait().unwrap(), agent.call(Order::Alias).wait().unwrap());
-        let typed = agent.call(|reply| Order::Recipient(revoked, reply)).wait().unwrap();
+        let delegate = delegate(&sim, &log);
+        let (kept, revoked) = (
+            delegate.call(Order::Alias).wait().unwrap(),
+            delegate.call(Order::Alias).wait().unwrap(),
+        );
+        let typed = delegate.call(|reply| Order::Recipient(revoked, reply)).wait().unwrap();
         assert!(typed.is_alive());
         assert!(typed.send(Order::Note("typed")).is_ok());
         assert!(sim.send(revoked, Order::Note("dynamic")).is_ok());
-        assert!(agent.call(|reply| Order::Revoke(revoked, reply)).wait().unwrap());
-        assert!(!agent.call(|reply| Order::Revoke(revoked, reply)).wait().unwrap());
+        assert!(delegate.call(|reply| Order::Revoke(revoked, reply)).wait().unwrap());
+        assert!(!delegate.call(|reply| Order::Revoke(revoked, reply)).wait().unwrap());
         assert!(!typed.is_alive());
         let back = typed.send(Order::Note("typed late")).unwrap_err();
         assert!(matches!(back, SendError::NoProcess(Order::Note("typed late"))));
@@ -105,8 +107,8 @@ fn n5_a_message_to_a_revoked_alias_does_not_arrive_and_is_counted() {
             lines,
             [
                 format!("Revoked {revoked}"),
-                format!("Revoked {}", agent.pid()),
-                format!("Revoked {}", agent.pid()),
+                format!("Revoked {}", delegate.pid()),
+                format!("Revoked {}", delegate.pid()),
                 "dynamic".into(),
                 "kept".into(),
                 "typed".into(),
@@ -119,8 +121,8 @@ fn n5_a_message_to_a_revoked_alias_does_not_arrive_and_is_counted() {
 fn n5_an_alias_of_another_process_cannot_be_revoked() {
     let sim = Simulation::new(1);
     let log = Log::new();
-    let agent = agent(&sim, &log);
-    let alias = agent.call(Order::Alias).wait().unwrap();
+    let delegate = delegate(&sim, &log);
+    let alias = delegate.call(Order::Alias).wait().unwrap();
     let other = puppet(&sim, "other", &log);
     let noted = log.clone();
     other.tells(move |ctx| noted.note(ctx.revoke(alias)));
@@ -133,18 +135,18 @@ fn n5_an_alias_of_another_process_cannot_be_revoked() {
 fn l6_a_monitor_by_alias_reports_the_end_of_its_holder() {
     for sim in simulations(5) {
         let log = Log::new();
-        let agent = agent(&sim, &log);
-        let alias = agent.call(Order::Alias).wait().unwrap();
+        let delegate = delegate(&sim, &log);
+        let alias = delegate.call(Order::Alias).wait().unwrap();
         let watcher = puppet(&sim, "watcher", &log);
         watcher.tells(move |ctx| {
             let _ = ctx.monitor_alias(alias);
         });
         let outside = sim.monitor_alias(alias);
         sim.run_until_idle();
-        agent.send(Order::End).ok().unwrap();
+        delegate.send(Order::End).ok().unwrap();
         let down = outside.wait().unwrap();
-        assert_eq!(down.target, Target::Alias(alias, Some(agent.pid())));
-        assert_eq!((down.pid(), down.reason), (Some(agent.pid()), Reason::Normal));
+        assert_eq!(down.target, Target::Alias(alias, Some(delegate.pid())));
+        assert_eq!((down.pid(), down.reason), (Some(delegate.pid()), Reason::Normal));
         sim.run_until_idle();
         assert_eq!(log.take(), [format!("watcher down {alias} normal")]);
         // Now it is nobody's.
@@ -161,10 +163,10 @@ fn l6_a_monitor_by_alias_reports_the_end_of_its_holder() {
 fn m7_a_value_can_be_sent_to_a_pid_a_name_and_an_alias() {
     let sim = Simulation::new(1);
     let log = Log::new();
-    let agent = agent(&sim, &log);
-    let alias = agent.call(Order::Alias).wait().unwrap();
-    assert!(sim.send(agent.pid(), Order::Note("pid")).is_ok());
-    assert!(sim.send("agent", Order::Note("name")).is_ok());
+    let delegate = delegate(&sim, &log);
+    let alias = delegate.call(Order::Alias).wait().unwrap();
+    assert!(sim.send(delegate.pid(), Order::Note("pid")).is_ok());
+    assert!(sim.send("delegate", Order::Note("name")).is_ok());
     assert!(sim.send(alias, Order::Note("alias")).is_ok());
     assert!(sim.send(alias, Order::Note("full")).is_err_and(|error| error.is_full()));
     sim.run_until_idle();
@@ -174,7 +176,7 @@ fn m7_a_value_can_be_sent_to_a_pid_a_name_and_an_alias() {
         assert!(matches!(error, SendError::NoProcess(_)));
     }
     assert_eq!(sim.stats().dead_letters, 2);
-    let error = sim.send("agent", 1_u32).unwrap_err();
+    let error = sim.send("delegate", 1_u32).unwrap_err();
     assert!(matches!(error, SendError::WrongType { found: "u32", .. }));
 }
 
@@ -182,21 +184,21 @@ fn m7_a_value_can_be_sent_to_a_pid_a_name_and_an_alias() {
 fn m7_a_process_that_takes_others_gets_messages_of_any_type_in_their_place() {
     for sim in simulations(5) {
         let log = Log::new();
-        let agent = agent(&sim, &log);
-        agent.send(Order::TakeOthers(true)).ok().unwrap();
+        let delegate = delegate(&sim, &log);
+        delegate.send(Order::TakeOthers(true)).ok().unwrap();
         sim.run_until_idle();
-        agent.send(Order::Note("first")).ok().unwrap();
-        assert!(sim.send(agent.pid(), 2_u32).is_ok());
-        assert!(sim.send("agent", "three").is_ok());
+        delegate.send(Order::Note("first")).ok().unwrap();
+        assert!(sim.send(delegate.pid(), 2_u32).is_ok());
+        assert!(sim.send("delegate", "three").is_ok());
         // They count towards the bound.
-        assert!(sim.send("agent", 4_u32).is_err_and(|error| error.is_full()));
-        assert!(agent.send(Order::Note("4")).is_err());
+        assert!(sim.send("delegate", 4_u32).is_err_and(|error| error.is_full()));
+        assert!(delegate.send(Order::Note("4")).is_err());
         sim.run_until_idle();
         assert_eq!(log.take(), ["first", "other 2", "other &str"]);
-        agent.send(Order::TakeOthers(false)).ok().unwrap();
+        delegate.send(Order::TakeOthers(false)).ok().unwrap();
         sim.run_until_idle();
-        assert!(matches!(sim.send("agent", 5_u32), Err(SendError::WrongType { .. })));
-        assert_eq!(sim.process_info(agent.pid()).unwrap().main, 0);
+        assert!(matches!(sim.send("delegate", 5_u32), Err(SendError::WrongType { .. })));
+        assert_eq!(sim.process_info(delegate.pid()).unwrap().main, 0);
     }
 }
 

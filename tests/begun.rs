@@ -229,14 +229,14 @@ fn c2_asks_that_wait_at_a_state_actor_were_not_begun() {
 fn c2_a_request_that_a_behavior_gives_up_as_it_came_was_not_begun() {
     for sim in simulations(5) {
         let gives_up = behavior_fn(|mut ctx: Context<Reply<u32>>| async move {
-            let agent = ctx.agent();
+            let delegate = ctx.delegate();
             let mut requests = Vec::new();
             while requests.len() < 2
                 && let Received::Message(request) = ctx.receive().await
             {
                 requests.push(request);
             }
-            agent.lose(requests.remove(0), 0);
+            delegate.lose(requests.remove(0), 0);
             drop(requests);
             Err(boom())
         });

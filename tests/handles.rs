@@ -661,10 +661,10 @@ fn n1_a_pid_that_was_kept_for_a_process_is_that_of_the_process() {
     let letters = letters(&sim);
     let (process, stranger) =
         (puppet(&sim, "p", &Log::new()), puppet(&other, "stranger", &Log::new()));
-    let agent = asked(&sim, &process, |ctx| ctx.agent());
-    assert_eq!(agent.process(), process.pid());
+    let delegate = asked(&sim, &process, |ctx| ctx.delegate());
+    assert_eq!(delegate.process(), process.pid());
     let (kept, foreign) =
-        (agent.unused_pid(), asked(&other, &stranger, |ctx| ctx.agent().unused_pid()));
+        (delegate.unused_pid(), asked(&other, &stranger, |ctx| ctx.delegate().unused_pid()));
     let (pid, foreign_pid) = (kept.pid(), foreign.pid());
     let ends = || {
         behavior_fn(|ctx: Context<()>| async move {
@@ -677,8 +677,8 @@ fn n1_a_pid_that_was_kept_for_a_process_is_that_of_the_process() {
     assert!(!own.is_same_process(foreign_pid));
     assert_eq!(own.creation(), pid.creation());
     assert!(sim.is_alive(pid) && sim.is_alive(own));
-    agent.lose(7_u8, pid.id());
-    agent.lose(7_u16, 0);
+    delegate.lose(7_u8, pid.id());
+    delegate.lose(7_u16, 0);
     sim.run_until_idle();
     let to = process.pid();
     let lost = |what: &str| format!("{what}: receiver ended before it handled the message");

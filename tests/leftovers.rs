@@ -198,7 +198,7 @@ fn d6_an_end_completes_despite_a_panicking_overflow() {
 fn d6_an_end_completes_despite_a_panicking_late_pending_exit() {
     let scene = Scene::new(1);
     let (node, reason) = (scene.sim.node().clone(), scene.bombs.reason());
-    // It ends by itself, with the doom still there.
+    // It ends by itself, with the pending exit still there.
     scene
         .process
         .send_max(Act::new(move |ctx| {
@@ -206,7 +206,7 @@ fn d6_an_end_completes_despite_a_panicking_late_pending_exit() {
             Err(boom())
         }))
         .unwrap();
-    scene.all_hear_of("boom", "a doom", 1, |scene| {
+    scene.all_hear_of("boom", "a pending exit", 1, |scene| {
         scene.process.resume();
     });
 }

@@ -204,7 +204,7 @@ pin_project_lite::pin_project! {
     #[project = HandlingProjection]
     enum Handling<'a, F> {
         Message { #[pin] future: F },
-        // Boxed, so that rare items take no space in every process.
+        // Boxed, so that cold items take no space in every process.
         Other { future: Pin<Box<dyn Future<Output = Result<(), ActorEnd>> + Send + 'a>> },
     }
 }

@@ -43,7 +43,7 @@ use std::process::ExitCode;
 
 /// The errors that end the tool, other than faults that were not caught.
 #[derive(Debug, thiserror::Error)]
-enum Trouble {
+enum FaultsError {
     #[error(transparent)]
     Flags(#[from] lexopt::Error),
     #[error(transparent)]
@@ -72,7 +72,7 @@ fn main() -> ExitCode {
 }
 
 /// Plants the faults. Returns whether every fault was caught.
-fn plant() -> Result<bool, Trouble> {
+fn plant() -> Result<bool, FaultsError> {
     let flags = FaultFlags::parse()?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
     let target = std::env::var_os("CARGO_TARGET_DIR")
@@ -83,7 +83,7 @@ fn plant() -> Result<bool, Trouble> {
         None => list::read(flags.from.as_deref().unwrap_or(&root.join("faults/list")))?,
     };
     if flags.mutants.is_some() || !flags.by.is_empty() {
-        let catchers = list::catchers(&flags.by).map_err(Trouble::By)?;
+        let catchers = list::catchers(&flags.by).map_err(FaultsError::By)?;
         all.iter_mut().for_each(|fault| fault.catchers.clone_from(&catchers));
     }
     let wanted = |fault: &PlantedFault| {
@@ -93,7 +93,7 @@ fn plant() -> Result<bool, Trouble> {
     };
     let mut chosen: Vec<PlantedFault> = all.into_iter().filter(wanted).collect();
     if chosen.is_empty() {
-        return Err(Trouble::NoneSuch(flags.filter));
+        return Err(FaultsError::NoneSuch(flags.filter));
     }
     if let Some(count) = flags.sample {
         chosen = sample::draw(chosen, count, &flags.seed);

@@ -1,6 +1,6 @@
 //! Runs the test that is named for each fault, with the fault switched on.
 
-use crate::Trouble;
+use crate::FaultsError;
 use crate::build::{BuildError, BuildOutcome, Programs, build, folder_of};
 use crate::flags::FaultFlags;
 use crate::list::{Catcher, PlantedFault, SourceChange, Suite};
@@ -30,7 +30,7 @@ pub(crate) fn all(
     target: &Path,
     faults: &[PlantedFault],
     flags: &FaultFlags,
-) -> Result<Vec<FaultVerdict>, Trouble> {
+) -> Result<Vec<FaultVerdict>, FaultsError> {
     let originals = Originals::of(tree, faults);
     let mut verdicts: BTreeMap<Number, FaultVerdict> = BTreeMap::new();
     let mut together: BTreeMap<Number, (&PlantedFault, String)> = BTreeMap::new();
@@ -95,7 +95,7 @@ fn build_together(
     suites: &BTreeSet<Suite>,
     originals: &Originals,
     together: &mut BTreeMap<Number, (&PlantedFault, String)>,
-) -> Result<(Programs, BTreeMap<Number, String>), Trouble> {
+) -> Result<(Programs, BTreeMap<Number, String>), FaultsError> {
     let mut alone = BTreeMap::new();
     for _ in 0..ROUNDS {
         let (regions, single) = originals.weave_in(tree, together)?;
@@ -125,7 +125,7 @@ fn by_itself(
     originals: &Originals,
     fault: &PlantedFault,
     flags: &FaultFlags,
-) -> Result<FaultVerdict, Trouble> {
+) -> Result<FaultVerdict, FaultsError> {
     let woven = tree.read(&fault.file)?;
     let text = match originals.with(fault) {
         Ok(text) => text,

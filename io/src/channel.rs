@@ -25,7 +25,7 @@ pub struct FrameChannel<M, C> {
     pub(crate) wire: Arc<SocketStream>,
     pub(crate) codec: C,
     pub(crate) options: ConnectionOptions,
-    pub(crate) wish: ChannelRequest,
+    pub(crate) request: ChannelRequest,
     pub(crate) paused: bool,
     peer: SocketAddr,
     local: SocketAddr,
@@ -48,8 +48,8 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
         peer: SocketAddr,
         local: SocketAddr,
     ) -> Self {
-        let wish = ChannelRequest::Open;
-        FrameChannel { ctx, wire, codec, options, wish, paused: false, peer, local }
+        let request = ChannelRequest::Open;
+        FrameChannel { ctx, wire, codec, options, request, paused: false, peer, local }
     }
 
     /// Sends a frame without waiting.
@@ -96,15 +96,15 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
     /// Closes the connection when the callback returns. Nothing more is read, all sent
     /// frames are written, and this direction of the stream is ended.
     pub fn close(&mut self) {
-        if self.wish == ChannelRequest::Open {
-            self.wish = ChannelRequest::Close;
+        if self.request == ChannelRequest::Open {
+            self.request = ChannelRequest::Close;
         }
     }
 
     /// Aborts the connection when the callback returns. Buffered bytes are dropped, and
     /// the peer gets a reset.
     pub fn abort(&mut self) {
-        self.wish = ChannelRequest::Abort;
+        self.request = ChannelRequest::Abort;
     }
 
     /// Reads nothing until [`FrameChannel::resume`]. The peer is slowed down, and its
@@ -154,7 +154,7 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
     /// complete. So a frame that fails or panics leaves nothing behind, the codec cannot
     /// touch the buffered bytes, and it runs without the lock.
     fn put(&mut self, item: &C::Item) -> Result<(), WriteError> {
-        if self.wish != ChannelRequest::Open {
+        if self.request != ChannelRequest::Open {
             return Err(WriteError::Closed);
         }
         let mut frame = {

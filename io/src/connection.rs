@@ -85,7 +85,7 @@ impl<P: Protocol> Connection<P> {
         let why = self.close(why).await;
         let reason = why.reason(self.is_client);
         // The connection is closed, whatever the callback requests.
-        self.channel.wish = ChannelRequest::Abort;
+        self.channel.request = ChannelRequest::Abort;
         contained(self.protocol.closed(&mut self.channel, &why)).await?;
         if reason.is_normal() { Ok(()) } else { Err(reason) }
     }
@@ -98,7 +98,7 @@ impl<P: Protocol> Connection<P> {
         }
         self.channel.ctx.initialised();
         loop {
-            match self.channel.wish {
+            match self.channel.request {
                 ChannelRequest::Open if self.channel.ctx.is_stopping() && self.stop.is_none() => {
                     return Closed::Local;
                 }
@@ -135,7 +135,7 @@ impl<P: Protocol> Connection<P> {
     async fn handle(&mut self, event: ConnectionEvent<P>) -> Result<Option<Closed>> {
         let Connection { protocol, channel, wire, incoming, .. } = self;
         if channel.options.frame.is_some() {
-            incoming.reads_not(|| channel.ctx.now());
+            incoming.pause_reading(|| channel.ctx.now());
         }
         match event {
             ConnectionEvent::Came(Arrival::Frame(frame)) => {
@@ -255,7 +255,7 @@ impl<P: Protocol> Connection<P> {
             return Poll::Pending;
         }
         let FrameChannel { ctx, codec, options, .. } = &mut self.channel;
-        self.incoming.reads_again(|| ctx.now());
+        self.incoming.resume_reading(|| ctx.now());
         let budget = &mut self.budget;
         self.incoming.poll_next(codec, &self.wire, options, budget, || ctx.now(), cx)
     }

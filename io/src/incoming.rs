@@ -57,14 +57,14 @@ impl Incoming {
     }
 
     /// Records that reading stops now.
-    pub(crate) fn reads_not(&mut self, now: impl FnOnce() -> Timestamp) {
+    pub(crate) fn pause_reading(&mut self, now: impl FnOnce() -> Timestamp) {
         if self.began.is_some() && self.away.is_none() {
             self.away = Some(now());
         }
     }
 
     /// Records that reading resumes: the frame that has begun is granted the time in between.
-    pub(crate) fn reads_again(&mut self, now: impl FnOnce() -> Timestamp) {
+    pub(crate) fn resume_reading(&mut self, now: impl FnOnce() -> Timestamp) {
         if let Some(away) = self.away.take()
             && let Some(began) = &mut self.began
         {
@@ -222,15 +222,15 @@ mod tests {
         let at = |millis| Timestamp::default() + Duration::from_millis(millis);
         let mut incoming = Incoming::new(at(0));
         // Between two frames no time is granted.
-        incoming.reads_not(|| at(5));
-        incoming.reads_again(|| at(10));
+        incoming.pause_reading(|| at(5));
+        incoming.resume_reading(|| at(10));
         assert_eq!(incoming.began, None);
         incoming.began = Some(at(10));
-        incoming.reads_not(|| at(15));
+        incoming.pause_reading(|| at(15));
         // A callback within a pause is part of the pause.
-        incoming.reads_not(|| at(40));
-        incoming.reads_again(|| at(115));
-        incoming.reads_again(|| at(116));
+        incoming.pause_reading(|| at(40));
+        incoming.resume_reading(|| at(115));
+        incoming.resume_reading(|| at(116));
         assert_eq!(incoming.began, Some(at(110)));
     }
 }

@@ -251,8 +251,8 @@ impl NodeBuilder {
         if started.is_err() {
             stop_machine(&core);
         }
-        let (home, timer) = started.map_err(NodeError::Thread)?;
-        Ok(Node::on(home, Stopper::new(self.stop_timeout, vec![timer])))
+        let (host, timer) = started.map_err(NodeError::Thread)?;
+        Ok(Node::on(host, Stopper::new(self.stop_timeout, vec![timer])))
     }
 
     #[cfg(feature = "tokio")]
@@ -308,12 +308,12 @@ fn start_threads(
         core.alias_dispatcher(alias, of);
     }
     let dispatcher = default.plan(DEFAULT, core, around)()?;
-    let home = core.settle(DEFAULT, DEFAULT, dispatcher);
+    let host = core.settle(DEFAULT, DEFAULT, dispatcher);
     let timers = Arc::clone(&core.timers);
     let clock = Arc::clone(&core.clock);
     let name = ThreadName { node: core.name.as_str(), role: "timer", number: None };
     let timer = threads::start(name, move || timers.run(&clock))?;
-    Ok((home, timer))
+    Ok((host, timer))
 }
 
 impl fmt::Debug for NodeBuilder {

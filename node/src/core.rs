@@ -43,7 +43,7 @@ pub(crate) struct Core {
     halted: AtomicBool,
     /// One host per dispatcher. Emptied when the node has stopped, because a host keeps its core
     /// alive.
-    homes: Mutex<DispatcherHosts>,
+    hosts: Mutex<DispatcherHosts>,
 }
 
 /// The dispatchers that run, and those that start when they are first used, by name.
@@ -86,7 +86,7 @@ impl Core {
             mailbox_alarm: MailboxAlarm::default(),
             spans: AtomicBool::new(false),
             halted: AtomicBool::new(false),
-            homes: Mutex::new(DispatcherHosts::default()),
+            hosts: Mutex::new(DispatcherHosts::default()),
         })
     }
 
@@ -97,12 +97,12 @@ impl Core {
         called: &str,
         dispatcher: Dispatcher,
     ) -> Arc<DispatcherHost> {
-        let home = self.make_home(called, dispatcher, (Class::Normal, Root::User));
-        self.homes.lock().started.insert(name.to_owned(), Arc::clone(&home));
-        home
+        let host = self.make_host(called, dispatcher, (Class::Normal, Root::User));
+        self.hosts.lock().started.insert(name.to_owned(), Arc::clone(&host));
+        host
     }
 
-    fn make_home(
+    fn make_host(
         self: &Arc<Self>,
         name: &str,
         dispatcher: Dispatcher,
@@ -120,55 +120,55 @@ impl Core {
     /// The host of the same dispatcher for processes of another class or root.
     fn beside(
         self: &Arc<Self>,
-        home: &DispatcherHost,
+        host: &DispatcherHost,
         class: Class,
         root: Root,
     ) -> Arc<DispatcherHost> {
-        let make = || self.make_home(&home.name, home.dispatcher.of_class(class), (class, root));
-        let mut homes = self.homes.lock();
+        let make = || self.make_host(&host.name, host.dispatcher.of_class(class), (class, root));
+        let mut hosts = self.hosts.lock();
         // After the hosts have been cleared none may be stored, because a host keeps its core
         // alive. No process is admitted any more then.
         if self.registry.is_closed() || (class, root) == (Class::Normal, Root::User) {
             return make();
         }
-        let key = (home.name.clone(), class, root);
-        Arc::clone(homes.beside.entry(key).or_insert_with(make))
+        let key = (host.name.clone(), class, root);
+        Arc::clone(hosts.beside.entry(key).or_insert_with(make))
     }
 
     /// Adds a dispatcher that is started when it is first used.
     pub(crate) fn plan(&self, name: &str, plan: DispatcherStart) {
-        self.homes.lock().planned.insert(name.to_owned(), plan);
+        self.hosts.lock().planned.insert(name.to_owned(), plan);
     }
 
     /// Adds another name of a dispatcher.
     pub(crate) fn alias_dispatcher(&self, alias: &str, of: &str) {
-        self.homes.lock().aliases.insert(alias.to_owned(), of.to_owned());
+        self.hosts.lock().aliases.insert(alias.to_owned(), of.to_owned());
     }
 
     /// Returns the host of this dispatcher, and starts the dispatcher on its first use. The lock
     /// ensures that it is started once, however many callers race (rule R5).
-    pub(crate) fn home(self: &Arc<Self>, name: &str) -> Result<Arc<DispatcherHost>, SpawnError> {
-        let mut homes = self.homes.lock();
-        let alias = homes.aliases.get(name).cloned();
+    pub(crate) fn host(self: &Arc<Self>, name: &str) -> Result<Arc<DispatcherHost>, SpawnError> {
+        let mut hosts = self.hosts.lock();
+        let alias = hosts.aliases.get(name).cloned();
         let name = alias.as_deref().unwrap_or(name);
-        if let Some(home) = homes.started.get(name) {
-            return Ok(Arc::clone(home));
+        if let Some(host) = hosts.started.get(name) {
+            return Ok(Arc::clone(host));
         }
         // A stop goes through the hosts after this check, so it misses none.
         if self.registry.is_closed() {
             return Err(SpawnError::NodeStopping);
         }
-        let Some(plan) = homes.planned.get(name) else {
+        let Some(plan) = hosts.planned.get(name) else {
             return Err(SpawnError::UnknownDispatcher(name.to_owned()));
         };
         let dispatcher = plan().map_err(|error| SpawnError::NoThread(error.to_string()))?;
-        let home = self.make_home(name, dispatcher, (Class::Normal, Root::User));
-        homes.started.insert(name.to_owned(), Arc::clone(&home));
-        Ok(home)
+        let host = self.make_host(name, dispatcher, (Class::Normal, Root::User));
+        hosts.started.insert(name.to_owned(), Arc::clone(&host));
+        Ok(host)
     }
 
-    pub(crate) fn homes(&self) -> Vec<Arc<DispatcherHost>> {
-        self.homes.lock().started.values().cloned().collect()
+    pub(crate) fn hosts(&self) -> Vec<Arc<DispatcherHost>> {
+        self.hosts.lock().started.values().cloned().collect()
     }
 
     pub(crate) fn halt(&self) {
@@ -176,8 +176,8 @@ impl Core {
     }
 
     pub(crate) fn clear_homes(&self) {
-        let homes = std::mem::take(&mut *self.homes.lock());
-        drop(homes);
+        let hosts = std::mem::take(&mut *self.hosts.lock());
+        drop(hosts);
     }
 
     /// The process, unless the pid belongs to another node.
@@ -195,9 +195,9 @@ impl Core {
     }
 
     pub(crate) fn stats(&self) -> NodeStats {
-        let homes = self.homes();
+        let hosts = self.hosts();
         let mut dispatchers: Vec<DispatcherStats> =
-            homes.iter().map(|home| home.dispatcher.stats()).collect();
+            hosts.iter().map(|host| host.dispatcher.stats()).collect();
         // In a simulation all names stand for one dispatcher.
         dispatchers.dedup_by(|one, other| one.name == other.name);
         NodeStats::default().with(|stats| {
@@ -205,7 +205,7 @@ impl Core {
             stats.spawned = self.registry.spawned();
             stats.names = self.registry.names();
             let due: usize =
-                homes.iter().map(|home| home.dispatcher.due_timers()).max().unwrap_or(0);
+                hosts.iter().map(|host| host.dispatcher.due_timers()).max().unwrap_or(0);
             stats.timers = self.timers.len() + due;
             stats.aliases = self.registry.aliases();
             stats.dead_letters = self.events.dead_letters();
@@ -248,7 +248,7 @@ impl Host for DispatcherHost {
         expected.map_err(|error| SpawnError::NoThread(error.to_string()))?;
         let recorded = self.dispatcher.recorder().map(|to| (to, Arc::clone(&process)));
         if recorded.is_some() {
-            process.join_wire();
+            process.join_simulated_link();
         }
         let admitted = self.core.registry.admit(process, name);
         admitted.inspect_err(|_| self.dispatcher.forget(pid))?;
@@ -386,10 +386,10 @@ impl Host for DispatcherHost {
     }
 
     fn with_dispatcher(&self, name: &str) -> Result<Arc<dyn Host>, SpawnError> {
-        let home = self.core.home(name)?;
+        let host = self.core.host(name)?;
         Ok(match self.root {
-            Root::User => home,
-            root => self.core.beside(&home, home.class, root),
+            Root::User => host,
+            root => self.core.beside(&host, host.class, root),
         })
     }
 
@@ -448,7 +448,7 @@ impl Host for DispatcherHost {
         self.core.events.lifecycle(|| Lifecycle::Ended { pid, name, reason: reason.clone() });
     }
 
-    fn wire(&self) -> Option<&dyn SimulatedLink> {
+    fn simulated_link(&self) -> Option<&dyn SimulatedLink> {
         match &self.dispatcher {
             Dispatcher::Simulated(simulated) => Some(&**simulated),
             _ => None,

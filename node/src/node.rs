@@ -32,39 +32,39 @@ pub struct Node {
 }
 
 struct NodeInner {
-    home: Arc<DispatcherHost>,
+    host: Arc<DispatcherHost>,
     stopper: Arc<Stopper>,
 }
 
 impl Drop for NodeInner {
     fn drop(&mut self) {
-        self.stopper.begin(&self.home, self.stopper.timeout);
+        self.stopper.begin(&self.host, self.stopper.timeout);
     }
 }
 
 impl Node {
-    pub(crate) fn on(home: Arc<DispatcherHost>, stopper: Stopper) -> Self {
-        Node { inner: Arc::new(NodeInner { home, stopper: Arc::new(stopper) }) }
+    pub(crate) fn on(host: Arc<DispatcherHost>, stopper: Stopper) -> Self {
+        Node { inner: Arc::new(NodeInner { host, stopper: Arc::new(stopper) }) }
     }
 
-    fn home(&self) -> &Arc<DispatcherHost> {
-        &self.inner.home
+    fn dispatcher_host(&self) -> &Arc<DispatcherHost> {
+        &self.inner.host
     }
 
     fn host(&self) -> Arc<dyn Host> {
-        Arc::clone(self.home()) as Arc<dyn Host>
+        Arc::clone(self.dispatcher_host()) as Arc<dyn Host>
     }
 
     /// The name of the node.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.home().core.name.as_str()
+        self.dispatcher_host().core.name.as_str()
     }
 
     /// Returns the node's current time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
-        self.home().now()
+        self.dispatcher_host().now()
     }
 
     /// Spawns a process. `factory` runs in the process's own first turn (rule D1).
@@ -118,7 +118,7 @@ impl Node {
         B: Behavior,
         F: FnOnce() -> B + Send + 'static,
     {
-        Spawn::outside(self.home().of_system() as Arc<dyn Host>, factory)
+        Spawn::outside(self.dispatcher_host().of_system() as Arc<dyn Host>, factory)
     }
 
     /// Stops the node, as [`Node::stop`] does, when this process ends for any reason, or now if
@@ -132,13 +132,13 @@ impl Node {
     /// [`SpawnError::NodeStopping`]: the node stops already. [`SpawnError::NoConnection`]: the
     /// process belongs to another node, and is not monitored.
     pub fn stop_with(&self, pid: Pid) -> Result<(), SpawnError> {
-        guard::stop_with(self.home(), &self.inner.stopper, pid)
+        guard::stop_with(self.dispatcher_host(), &self.inner.stopper, pid)
     }
 
     /// Returns the pid of the process with this name.
     #[must_use]
     pub fn whereis(&self, name: &str) -> Option<Pid> {
-        self.home().whereis(name).map(|process| process.pid())
+        self.dispatcher_host().whereis(name).map(|process| process.pid())
     }
 
     /// Returns the typed address of the process with this name. Give the type at the binding:
@@ -151,7 +151,7 @@ impl Node {
         M: Send + 'static,
         C: Send + 'static,
     {
-        lookup(&**self.home(), name)
+        lookup(&**self.dispatcher_host(), name)
     }
 
     /// Returns the typed address of the process with this pid.
@@ -163,11 +163,11 @@ impl Node {
         M: Send + 'static,
         C: Send + 'static,
     {
-        address_of(&**self.home(), pid)
+        address_of(&**self.dispatcher_host(), pid)
     }
 
     fn process(&self, pid: Pid) -> Option<Arc<dyn Process>> {
-        self.home().core.process(pid)
+        self.dispatcher_host().core.process(pid)
     }
 
     /// Sends a value to a pid, a name (a `&str`) or an alias. The receiver's message type must
@@ -182,7 +182,7 @@ impl Node {
         to: impl Into<Destination<'a>>,
         message: T,
     ) -> Result<(), SendError<Dynamic>> {
-        send_dynamic(&**self.home(), to.into(), message)
+        send_dynamic(&**self.dispatcher_host(), to.into(), message)
     }
 
     /// Whether the process is alive.
@@ -195,7 +195,8 @@ impl Node {
     /// `<0.0.0>`. It has no effect on an ended process.
     pub fn exit(&self, pid: Pid, reason: Reason) {
         if let Some(process) = self.process(pid) {
-            process.exit_signal(Exit { pid: self.home().node_pid(), reason }, Via::Signal);
+            process
+                .exit_signal(Exit { pid: self.dispatcher_host().node_pid(), reason }, Via::Signal);
         }
     }
 
@@ -226,7 +227,7 @@ impl Node {
     /// alias of another node belongs to no process, or to the process whose alias has the same
     /// number.
     pub fn monitor_alias(&self, alias: Alias) -> Monitor {
-        let pid = self.home().by_alias(alias).map(|process| process.pid());
+        let pid = self.dispatcher_host().by_alias(alias).map(|process| process.pid());
         watch(self.host(), Target::Alias(alias, pid))
     }
 
@@ -285,24 +286,24 @@ impl Node {
     /// If the subscriber is slow, its mailbox grows without a bound. If it sends to an ended
     /// process whenever it is notified, it causes the next dead letter itself.
     pub fn subscribe_dead_letters(&self, who: Recipient<DeadLetter>) {
-        self.home().subscribe(Subscription::to_dead_letters(who));
+        self.dispatcher_host().subscribe(Subscription::to_dead_letters(who));
     }
 
     /// Subscribes a process to the lifecycle of all others, from now on and for its lifetime;
     /// the events are exempt from its mailbox bound (rule X4).
     pub fn subscribe_lifecycle(&self, who: Recipient<Lifecycle>) {
-        self.home().subscribe(Subscription::to_lifecycle(who));
+        self.dispatcher_host().subscribe(Subscription::to_lifecycle(who));
     }
 
     /// Ends a subscription. Returns whether there was one.
     pub fn unsubscribe(&self, topic: EventTopic, pid: Pid) -> bool {
-        self.home().unsubscribe(topic, pid)
+        self.dispatcher_host().unsubscribe(topic, pid)
     }
 
     /// Returns all living processes in the order in which they were spawned (rule X4).
     #[must_use]
     pub fn processes(&self) -> Vec<Pid> {
-        self.home().core.registry.all().iter().map(|process| process.pid()).collect()
+        self.dispatcher_host().core.registry.all().iter().map(|process| process.pid()).collect()
     }
 
     /// Returns all living processes as trees, each below the process that spawned it (rule X4):
@@ -311,7 +312,7 @@ impl Node {
     /// `print!("{tree}")`.
     #[must_use]
     pub fn tree(&self) -> Vec<ProcessTree> {
-        let processes = self.home().core.registry.all();
+        let processes = self.dispatcher_host().core.registry.all();
         let mut infos: BTreeMap<Pid, ProcessInfo> =
             processes.iter().map(|process| (process.pid(), process.info())).collect();
         let mut children: BTreeMap<Pid, Vec<Pid>> = BTreeMap::new();
@@ -337,18 +338,18 @@ impl Node {
     /// Returns the node's statistics (rule X4).
     #[must_use]
     pub fn stats(&self) -> NodeStats {
-        self.home().core.stats()
+        self.dispatcher_host().core.stats()
     }
 
     /// Stops the node in order (rule X2); see [`NodeStop`]. It may be called twice.
     pub fn stop(&self) -> NodeStop {
-        NodeStop::new(Arc::clone(self.home()), Arc::clone(&self.inner.stopper))
+        NodeStop::new(Arc::clone(self.dispatcher_host()), Arc::clone(&self.inner.stopper))
     }
 
     /// Returns whether the node is stopping or has stopped.
     #[must_use]
     pub fn is_stopping(&self) -> bool {
-        self.home().core.registry.is_closing()
+        self.dispatcher_host().core.registry.is_closing()
     }
 }
 

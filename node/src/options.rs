@@ -3,7 +3,7 @@
 use crate::core::{Core, DispatcherStart};
 use crate::dispatcher::any::Dispatcher;
 use crate::dispatcher::calling_thread::Calling;
-use crate::dispatcher::executor::{Executed, Executor};
+use crate::dispatcher::executor::{Executor, ExecutorDispatcher};
 use crate::dispatcher::pinned::Pinned;
 use crate::dispatcher::setup::{Setup, Time};
 use crate::dispatcher::shared::SharedDispatcher;
@@ -44,7 +44,7 @@ pub(crate) const DEFAULT: &str = "default";
 enum DispatcherKind {
     Shared,
     Pinned,
-    Executed(Threads),
+    ExecutorDispatcher(Threads),
     Calling,
 }
 
@@ -117,7 +117,7 @@ impl DispatcherOptions {
     /// the node has stopped: stop the node first.
     #[must_use]
     pub fn executor(executor: impl Executor) -> Self {
-        let kind = DispatcherKind::Executed(Threads(Arc::new(executor)));
+        let kind = DispatcherKind::ExecutorDispatcher(Threads(Arc::new(executor)));
         DispatcherOptions { kind, long_turn: None, ..Self::default() }
     }
 
@@ -207,11 +207,11 @@ impl DispatcherOptions {
             Ok(match &kind {
                 DispatcherKind::Shared => Dispatcher::Shared(SharedDispatcher::start(setup)?),
                 DispatcherKind::Pinned => Dispatcher::Pinned(Pinned::new(setup)),
-                DispatcherKind::Executed(threads) => {
-                    Dispatcher::Executed(Executed::new(setup, Arc::clone(&threads.0)))
-                }
+                DispatcherKind::ExecutorDispatcher(threads) => Dispatcher::ExecutorDispatcher(
+                    ExecutorDispatcher::new(setup, Arc::clone(&threads.0)),
+                ),
                 DispatcherKind::Calling => {
-                    Dispatcher::Calling(Calling::new(setup.name, setup.limits))
+                    Dispatcher::CallingThread(Calling::new(setup.name, setup.limits))
                 }
             })
         })

@@ -279,13 +279,13 @@ mod tests {
         let around = Arc::new(|work: &mut dyn FnMut()| work()) as _;
         let limits = DispatcherOptions::new().setup(DEFAULT, &core, &around).limits;
         let here = Calling::new(DEFAULT.to_owned(), limits);
-        let home = core.settle(DEFAULT, DEFAULT, Dispatcher::Calling(here)) as Arc<dyn Host>;
+        let host = core.settle(DEFAULT, DEFAULT, Dispatcher::CallingThread(here)) as Arc<dyn Host>;
         let spawn = || -> Address<()> {
             let waits = behavior_fn(|mut ctx: Context<()>| async move {
                 ctx.receive().await;
                 Ok(())
             });
-            Spawn::outside(Arc::clone(&home), move || waits).start().unwrap()
+            Spawn::outside(Arc::clone(&host), move || waits).start().unwrap()
         };
         let registry = &core.registry;
         let pages = || registry.shards.iter().map(|shard| shard.read().len()).sum::<usize>();
@@ -310,7 +310,7 @@ mod tests {
                 ctx.receive().await;
                 Ok(())
             });
-            let spawn = Spawn::outside(Arc::clone(&home), move || waits).name("named");
+            let spawn = Spawn::outside(Arc::clone(&host), move || waits).name("named");
             spawn.start().map(|named: Address<()>| named.pid())
         };
         let by = named().unwrap();
@@ -319,7 +319,7 @@ mod tests {
         registry.process(by).unwrap().kill();
         assert_eq!((registry.living(), registry.spawned(), registry.names()), (0, 301, 0));
         registry.close();
-        let late = Spawn::outside(home, || behavior_fn(|_: Context<()>| async { Ok(()) })).start();
+        let late = Spawn::outside(host, || behavior_fn(|_: Context<()>| async { Ok(()) })).start();
         assert_eq!(late.map(|late| late.pid()), Err(SpawnError::NodeStopping));
         assert_eq!((registry.living(), registry.spawned()), (0, 301));
         core.clear_homes();

@@ -31,7 +31,7 @@ pub(crate) enum Command<T> {
     /// From the supervisor to itself (rule S6).
     TryAgain(ChildKey),
     /// From a child whose state has failed (rule S10).
-    MayGoOn(InPlaceRequest),
+    MayRestartInPlace(InPlaceRequest),
 }
 
 /// A request of a child whose state has failed: whether its process may continue with a new
@@ -53,7 +53,7 @@ impl<T> fmt::Debug for SupervisorCommand<T> {
             Command::CountChildren(..) => "CountChildren",
             Command::GetChildSpec(..) => "GetChildSpec",
             Command::TryAgain(..) => "TryAgain",
-            Command::MayGoOn(..) => "MayGoOn",
+            Command::MayRestartInPlace(..) => "MayRestartInPlace",
         })
     }
 }
@@ -123,10 +123,11 @@ mod tests {
         let _ = supervisor.call_max(|it| show(Command::CountChildren(it))).wait();
         let _ = supervisor.call_max(|it| show(Command::GetChildSpec(id().into(), it))).wait();
         let (pid, reason) = (supervisor.pid(), Reason::Normal);
-        let plea = |reply| show(Command::MayGoOn(InPlaceRequest { pid, reason, reply }));
-        let _ = supervisor.call_max(plea).wait();
+        let request =
+            |reply| show(Command::MayRestartInPlace(InPlaceRequest { pid, reason, reply }));
+        let _ = supervisor.call_max(request).wait();
         let names = "StartChild TerminateChild RestartChild DeleteChild WhichChildren \
-                     CountChildren GetChildSpec MayGoOn";
+                     CountChildren GetChildSpec MayRestartInPlace";
         assert_eq!(told.try_iter().collect::<Vec<_>>().join(" "), names);
     }
 

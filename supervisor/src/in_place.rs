@@ -11,9 +11,10 @@ pub(crate) struct AskSupervisor<T>(pub(crate) Address<Infallible, SupervisorComm
 impl<T: Send + 'static> Judge for AskSupervisor<T> {
     async fn may_restart(&mut self, failure: &StateFailure<'_>) -> bool {
         let (pid, reason) = (failure.pid, failure.reason.clone());
-        let plea =
-            |reply| SupervisorCommand(Command::MayGoOn(InPlaceRequest { pid, reason, reply }));
+        let request = |reply| {
+            SupervisorCommand(Command::MayRestartInPlace(InPlaceRequest { pid, reason, reply }))
+        };
         // A supervisor that does not answer has ended, and so have its children.
-        self.0.call_max(plea).no_timeout().await.unwrap_or(false)
+        self.0.call_max(request).no_timeout().await.unwrap_or(false)
     }
 }

@@ -29,7 +29,7 @@
 //! lane, so every exit and request finds the plan at rest. This is also why a failed restart is
 //! not repeated at once: `TryAgain` is a message to itself, which goes behind those that are
 //! waiting (rule S6), or arrives when the child's back-off is over (rule S10). One question is
-//! answered at any time: whether a process may continue with a new state ([`Plan::may_go_on`]).
+//! answered at any time: whether a process may continue with a new state ([`Plan::may_restart_in_place`]).
 //!
 //! The corresponding code of OTP's `supervisor.erl`:
 //!
@@ -43,7 +43,7 @@
 //! | `{try_again, ..}`, `handle_cast({try_again_restart, ..})` | `try_again`, [`PlanEvent::TryAgain`] |
 //! | `handle_call`, clause by clause | `requests.rs` |
 //! | `terminate`, `terminate_children`, `terminate_dynamic_children` | `stop_all`, `stop_before` |
-//! | `shutdown`, `do_terminate` | the execution of an [`Action::Stop`]: `carrier.rs` |
+//! | `shutdown`, `do_terminate` | the execution of an [`Action::Stop`]: `plan_executor.rs` |
 //! | `del_child` | `forget` |
 
 use crate::action::{Action, EventTime, PlanEvent, RequestOutcome, SupervisorEnd};

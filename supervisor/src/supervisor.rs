@@ -1,12 +1,12 @@
 //! The behaviour of a supervisor: a loop around the plan.
 
 use crate::action::{ChildRequest, PlanEvent, RequestOutcome};
-use crate::carrier::{EventOutcome, PlanExecutor};
 use crate::child_spec::{ChildSpec, ChildStart, ChildTemplate};
 use crate::command::{ChildRef, Command, SupervisorCommand, SupervisorContext};
 use crate::error::{GetChildSpecError, SpecError};
 use crate::info::{ChildCounts, ChildInfo, ChildSpecInfo};
 use crate::plan::Plan;
+use crate::plan_executor::{EventOutcome, PlanExecutor};
 use crate::spec::{AutoShutdown, ChildKind, ChildRules, Strategy, SupervisorFlags};
 use krarup_act::{Behavior, Received, contain};
 use krarup_gen::{Inspection, Pid, Reason, Result, Value};
@@ -145,8 +145,8 @@ impl<T: Send + 'static> Behavior for Supervisor<T> {
             plan.add(rules, start);
         }
         let mut supervisor =
-            Supervising { carrier: PlanExecutor::new(plan, ctx.pid()), source: self.source };
-        let begun = supervisor.carrier.carry_out(&mut ctx, PlanEvent::Begin).await;
+            Supervising { executor: PlanExecutor::new(plan, ctx.pid()), source: self.source };
+        let begun = supervisor.executor.carry_out(&mut ctx, PlanEvent::Begin).await;
         let reason = if let EventOutcome::Ends(reason) = begun {
             reason
         } else {
@@ -184,18 +184,18 @@ impl<T> Supervisor<T> {
 
 /// A supervisor whose children have been started.
 struct Supervising<T> {
-    carrier: PlanExecutor<T>,
+    executor: PlanExecutor<T>,
     source: ChildSource<T>,
 }
 
 impl<T: Send + 'static> Supervising<T> {
     /// Serves the next item. Returns the reason if the supervisor ends with it.
     async fn serve(&mut self, ctx: &mut SupervisorContext<T>) -> Option<Reason> {
-        let outcome = match self.carrier.receive(ctx).await {
-            Received::Exit(exit) => self.carrier.exited(ctx, exit).await,
-            Received::Stop(reason) => self.carrier.carry_out(ctx, PlanEvent::Stop(reason)).await,
-            Received::Finish => self.carrier.carry_out(ctx, PlanEvent::Stop(Reason::Normal)).await,
-            Received::Command(SupervisorCommand(command)) => self.obey(ctx, command).await,
+        let outcome = match self.executor.receive(ctx).await {
+            Received::Exit(exit) => self.executor.exited(ctx, exit).await,
+            Received::Stop(reason) => self.executor.carry_out(ctx, PlanEvent::Stop(reason)).await,
+            Received::Finish => self.executor.carry_out(ctx, PlanEvent::Stop(Reason::Normal)).await,
+            Received::Command(SupervisorCommand(command)) => self.execute(ctx, command).await,
             Received::Inspect(reply) => {
                 reply.send(self.inspection());
                 EventOutcome::GoesOn
@@ -206,7 +206,11 @@ impl<T: Send + 'static> Supervising<T> {
         if let EventOutcome::Ends(reason) = outcome { Some(reason) } else { None }
     }
 
-    async fn obey(&mut self, ctx: &mut SupervisorContext<T>, command: Command<T>) -> EventOutcome {
+    async fn execute(
+        &mut self,
+        ctx: &mut SupervisorContext<T>,
+        command: Command<T>,
+    ) -> EventOutcome {
         match command {
             Command::StartChild(child, reply) => {
                 let (rules, start) = match &self.source {
@@ -248,8 +252,8 @@ impl<T: Send + 'static> Supervising<T> {
             Command::WhichChildren(reply) => reply.send(Ok(self.which_children())),
             Command::CountChildren(reply) => reply.send(Ok(self.count_children())),
             Command::GetChildSpec(child, reply) => reply.send(self.childspec(&child)),
-            Command::TryAgain(key) => return self.carrier.try_again(ctx, key).await,
-            Command::MayGoOn(plea) => self.carrier.judge(ctx, plea),
+            Command::TryAgain(key) => return self.executor.try_again(ctx, key).await,
+            Command::MayRestartInPlace(request) => self.executor.answer_in_place(ctx, request),
         }
         EventOutcome::GoesOn
     }
@@ -260,22 +264,22 @@ impl<T: Send + 'static> Supervising<T> {
         ctx: &mut SupervisorContext<T>,
         request: ChildRequest<ChildStart<T>>,
     ) -> Option<RequestOutcome> {
-        match self.carrier.carry_out(ctx, PlanEvent::Request(request)).await {
+        match self.executor.carry_out(ctx, PlanEvent::Request(request)).await {
             EventOutcome::Answer(answer) => Some(answer),
             EventOutcome::GoesOn | EventOutcome::Ends(_) => None,
         }
     }
 
     fn which_children(&self) -> Vec<ChildInfo> {
-        self.carrier.plan.children().iter().rev().map(|(_, child)| child.info()).collect()
+        self.executor.plan.children().iter().rev().map(|(_, child)| child.info()).collect()
     }
 
     /// As in OTP: under `simple_one_for_one` a child is active if the supervisor knows of no end
     /// of it; otherwise, if it is alive at this moment.
     fn count_children(&self) -> ChildCounts {
-        let children = self.carrier.plan.children();
+        let children = self.executor.plan.children();
         let is_simple = self.is_simple();
-        let is_active = |pid: Pid| is_simple || self.carrier.is_alive(pid);
+        let is_active = |pid: Pid| is_simple || self.executor.is_alive(pid);
         let all = children.len();
         let is_supervisor = |kind| kind == ChildKind::Supervisor;
         let supervisors =
@@ -290,7 +294,7 @@ impl<T: Send + 'static> Supervising<T> {
     }
 
     fn childspec(&self, child: &ChildRef) -> Result<ChildSpecInfo, GetChildSpecError> {
-        let children = self.carrier.plan.children();
+        let children = self.executor.plan.children();
         let rules = match (&self.source, child) {
             (ChildSource::Template(template), ChildRef::Id(id)) => {
                 (template.rules.id == *id).then_some(&template.rules)
@@ -310,9 +314,9 @@ impl<T: Send + 'static> Supervising<T> {
 
     fn inspection(&self) -> Inspection {
         let SupervisorFlags { strategy, intensity, period, auto_shutdown, kill_grace } =
-            *self.carrier.plan.flags();
+            *self.executor.plan.flags();
         let counts = self.count_children();
-        let children = self.carrier.plan.children().iter().map(|(_, child)| {
+        let children = self.executor.plan.children().iter().map(|(_, child)| {
             let ChildInfo { id, state, kind, restarts, .. } = child.info();
             let record = Inspection::new()
                 .with("id", id.as_str())
@@ -329,7 +333,7 @@ impl<T: Send + 'static> Supervising<T> {
             .with("kill_grace", kill_grace)
             .with("specs", counts.specs)
             .with("active", counts.active)
-            .with("restarts", self.carrier.plan.restarts())
+            .with("restarts", self.executor.plan.restarts())
             .with("children", children.collect::<Vec<_>>())
     }
 

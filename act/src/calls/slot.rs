@@ -92,7 +92,7 @@ impl<T> SlotSender<T> {
     pub(crate) fn pass_on(&self) {
         if let Some(slot) = &self.0 {
             slot.passed_on.store(true, Ordering::Relaxed);
-            slot.rouse();
+            slot.wake_waiter();
         }
     }
 
@@ -186,7 +186,7 @@ fn wake(waker: Waker) {
 
 impl<T> Slot<T> {
     /// Has the waiter polled again.
-    fn rouse(&self) {
+    fn wake_waiter(&self) {
         // The waker is taken under the lock, not cloned; the next poll stores one again.
         let waker = match &mut *self.state.lock() {
             SlotState::Empty(waker) => waker.take(),
@@ -259,9 +259,9 @@ impl<T: Send + 'static> SlotReceiver<T> {
         let mut state = slot.state.lock();
         if !matches!(&*state, SlotState::Full(_)) {
             match slot.wait(state, cx.waker()) {
-                SlotPoll::Over(changed) => state = changed,
-                SlotPoll::On => return Poll::Pending,
-                SlotPoll::Vain => return Poll::Ready(None),
+                SlotPoll::Ended(changed) => state = changed,
+                SlotPoll::Pending => return Poll::Pending,
+                SlotPoll::Futile => return Poll::Ready(None),
             }
         }
         let outcome = replace(&mut *state, SlotState::Closed(None));
@@ -282,11 +282,11 @@ impl<T: Send + 'static> SlotReceiver<T> {
 /// The result of a poll that found no value at first.
 enum SlotPoll<'a, T> {
     /// The value has arrived.
-    Over(LockGuard<'a, SlotState<T>>),
+    Ended(LockGuard<'a, SlotState<T>>),
     /// The waiter will be woken.
-    On,
+    Pending,
     /// No value will ever arrive.
-    Vain,
+    Futile,
 }
 
 impl<T> Slot<T> {
@@ -299,7 +299,7 @@ impl<T> Slot<T> {
     ) -> SlotPoll<'a, T> {
         if let SlotState::Empty(waiter) = &*state {
             if waiter.as_ref().is_some_and(|waiter| waiter.will_wake(waker)) {
-                return SlotPoll::On;
+                return SlotPoll::Pending;
             }
             // A waker may be user code: it is cloned and dropped outside the lock.
             drop(state);
@@ -309,15 +309,15 @@ impl<T> Slot<T> {
                 let before = place.replace(waker);
                 drop(state);
                 drop(before);
-                return SlotPoll::On;
+                return SlotPoll::Pending;
             }
             drop(state);
             drop(waker);
             state = self.state.lock();
         }
         match &*state {
-            SlotState::Full(_) => SlotPoll::Over(state),
-            _ => SlotPoll::Vain,
+            SlotState::Full(_) => SlotPoll::Ended(state),
+            _ => SlotPoll::Futile,
         }
     }
 }

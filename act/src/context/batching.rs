@@ -18,14 +18,14 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// As [`Context::take_batch`], up to the first message that `wanted` rejects. That message
     /// is received next.
     pub fn take_batch_while(&mut self, most: usize, mut wanted: impl FnMut(&M) -> bool) -> Vec<M> {
-        if self.detour && self.is_ordered() {
+        if self.slow_path && self.is_ordered() {
             return self.take_sorted(most, wanted);
         }
         let mut batch = Vec::new();
-        let mut singly = false;
+        let mut one_by_one = false;
         while batch.len() < most {
             if self.main.as_ref().is_none_or(|main| main.is_empty()) {
-                singly = self.refill();
+                one_by_one = self.refill();
             }
             let front = self.main.as_ref().and_then(|main| main.front());
             match front.map(|entry| &entry.body) {
@@ -35,7 +35,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             let Some(message) = self.next_at_hand() else { break };
             batch.push(message);
         }
-        if singly {
+        if one_by_one {
             self.return_looked_at();
         }
         batch
@@ -46,12 +46,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     fn refill(&mut self) -> bool {
         let mut inbox = self.cell.inbox.lock();
         let taken = inbox.take_main(&mut self.main);
-        let singly = inbox.is_singly();
+        let one_by_one = inbox.takes_one_by_one();
         drop(inbox);
         if let Some(entry) = taken {
             self.main.get_or_insert_default().push_front(entry);
         }
-        singly
+        one_by_one
     }
 
     /// Puts entries that were examined and not taken back into the mailbox, where they can be
@@ -68,7 +68,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// nothing about the mailbox.
     #[inline]
     fn next_at_hand(&mut self) -> Option<M> {
-        if self.detour && !self.only_holds() || self.has_mail_ahead() {
+        if self.slow_path && !self.only_holds() || self.has_mail_ahead() {
             return None;
         }
         let main = self.main.as_mut()?;
@@ -78,7 +78,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         match main.pop_front()? {
             MailboxEntry { sender, body: Body::Message(message) } => {
                 self.sender = sender;
-                if self.detour {
+                if self.slow_path {
                     self.count_received();
                 } else {
                     self.cell.progress.count_taken();

@@ -32,13 +32,13 @@ pub struct Context<M, C = M> {
     pub(crate) main: EntryQueue<M>,
     /// The sender of the message in progress.
     pub(crate) sender: SenderId,
-    pub(crate) rare: Option<Box<ColdContext<M, C>>>,
+    pub(crate) cold: Option<Box<ColdContext<M, C>>>,
     pub(crate) started: bool,
     /// Whether messages take the slow path, on which the next entry of Main is not always the
     /// next item: Main is a route, stashed messages are replayed, a tracer is set, the job in
     /// progress is watched, received messages keep their room, messages have an order, or the
     /// process is suspended.
-    pub(crate) detour: bool,
+    pub(crate) slow_path: bool,
     /// Whether to stop after this message: set by [`Context::stop`], and by a stop that was
     /// received in a handler.
     stop: bool,
@@ -114,9 +114,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             cell,
             main: None,
             sender: 0,
-            rare: None,
+            cold: None,
             started: false,
-            detour: false,
+            slow_path: false,
             stop: false,
         }
     }
@@ -216,7 +216,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// done.
     pub(crate) fn remember_stop(&mut self, reason: Reason) {
         self.stop = true;
-        self.rare().stop_reason.get_or_insert(reason);
+        self.cold().stop_reason.get_or_insert(reason);
     }
 
     /// Takes the recorded stop, if there is one, and its reason: [`Reason::Normal`] after
@@ -226,7 +226,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         if !std::mem::take(&mut self.stop) {
             return None;
         }
-        let reason = self.rare.as_mut().and_then(|rare| rare.stop_reason.take());
+        let reason = self.cold.as_mut().and_then(|cold| cold.stop_reason.take());
         Some(reason.unwrap_or(Reason::Normal))
     }
 
@@ -236,22 +236,22 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// monitors stay.
     pub(crate) fn renew(&mut self) {
         // A stop that others requested remains.
-        self.stop = self.rare.as_ref().is_some_and(|rare| rare.stop_reason.is_some());
+        self.stop = self.cold.as_ref().is_some_and(|cold| cold.stop_reason.is_some());
         let kept =
-            self.rare.as_mut().and_then(|rare| rare.idle.take_if(|idle| idle.keeper.is_some()));
+            self.cold.as_mut().and_then(|cold| cold.idle.take_if(|idle| idle.policy.is_some()));
         self.cancel_timers();
         self.renew_idle(kept);
-        if let Some(rare) = &mut self.rare {
-            rare.stash.replay_all();
+        if let Some(cold) = &mut self.cold {
+            cold.stash.replay_all();
         }
-        self.look_for_detours();
+        self.update_slow_path();
     }
 
     /// Makes Main a route from now on (see [`Route`]). The process then receives no messages
     /// from Main. Messages that were accepted before are sent along the route when the process
     /// next receives. Returns false if Main is a route already.
     pub fn route_main(&mut self, route: impl Route<M>) -> bool {
-        self.detour = true;
+        self.slow_path = true;
         self.cell.set_route(Box::new(route))
     }
 
@@ -293,36 +293,36 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         if self.main.as_ref().is_some_and(|main| main.is_empty()) {
             self.main = None;
         }
-        if let Some(rare) = &mut self.rare {
-            rare.stash.shrink();
+        if let Some(cold) = &mut self.cold {
+            cold.stash.shrink();
         }
-        self.release_rare();
+        self.release_cold();
         self.cell.inbox.lock().release_memory(false);
     }
 
-    pub(crate) fn rare(&mut self) -> &mut ColdContext<M, C> {
-        self.rare.get_or_insert_default()
+    pub(crate) fn cold(&mut self) -> &mut ColdContext<M, C> {
+        self.cold.get_or_insert_default()
     }
 
     /// Frees the rarely used parts if they are empty.
-    pub(crate) fn release_rare(&mut self) {
-        if self.rare.as_ref().is_some_and(|rare| rare.is_empty()) {
-            self.rare = None;
+    pub(crate) fn release_cold(&mut self) {
+        if self.cold.as_ref().is_some_and(|cold| cold.is_empty()) {
+            self.cold = None;
         }
     }
 
     /// Updates whether messages take the slow path.
-    pub(crate) fn look_for_detours(&mut self) {
-        self.release_rare();
-        self.detour = self.is_ordered()
-            || self.has_other_detours()
-            || self.rare.as_ref().is_some_and(|rare| rare.holding != Holding::Never);
+    pub(crate) fn update_slow_path(&mut self) {
+        self.release_cold();
+        self.slow_path = self.is_ordered()
+            || self.has_other_slow_path()
+            || self.cold.as_ref().is_some_and(|cold| cold.holding != Holding::Never);
     }
 
     /// Whether there is a reason for the slow path other than an order and messages that keep
     /// their room.
-    pub(super) fn has_other_detours(&self) -> bool {
-        self.cell.is_routed() || self.rare.as_ref().is_some_and(|rare| rare.is_in_the_way())
+    pub(super) fn has_other_slow_path(&self) -> bool {
+        self.cell.is_routed() || self.cold.as_ref().is_some_and(|cold| cold.is_in_the_way())
     }
 }
 
@@ -330,10 +330,10 @@ impl<M, C> Context<M, C> {
     /// Cancels all timers and drops their actions one by one: a destructor that panics must
     /// not keep the next from running.
     fn cancel_timers(&mut self) {
-        let Some(rare) = &mut self.rare else { return };
-        let timers = std::mem::replace(&mut rare.timers, ProcessTimers::new());
+        let Some(cold) = &mut self.cold else { return };
+        let timers = std::mem::replace(&mut cold.timers, ProcessTimers::new());
         let (keys, actions) = timers.into_parts();
-        let idle = rare.idle.take();
+        let idle = cold.idle.take();
         let idle_key = idle.as_ref().and_then(|idle| idle.key());
         drop_contained(idle);
         for key in keys.into_iter().chain(idle_key) {
@@ -350,14 +350,14 @@ impl<M, C> Context<M, C> {
 /// not keep the next from running, nor panic during the panic of another.
 impl<M, C> Drop for Context<M, C> {
     fn drop(&mut self) {
-        if self.main.is_none() && self.rare.is_none() {
+        if self.main.is_none() && self.cold.is_none() {
             return;
         }
         self.cancel_timers();
         let lost = |message: &'static str, sender: SenderId| {
             self.cell.lose_named(message, sender, DeadLetterCause::Unhandled);
         };
-        let sorted = self.rare.as_mut().and_then(|rare| rare.sorted.take());
+        let sorted = self.cold.as_mut().and_then(|cold| cold.sorted.take());
         let (sorted, order) = sorted.map(|sorted| sorted.into_parts()).unzip();
         let sorted = sorted.into_iter().flatten();
         let main = self.main.take().into_iter().flat_map(|main| *main);
@@ -368,7 +368,7 @@ impl<M, C> Drop for Context<M, C> {
             current::not_begun(|| drop_contained(entry));
         }
         drop_contained(order);
-        let Some(rare) = self.rare.take() else { return };
+        let Some(cold) = self.cold.take() else { return };
         // Field by field, so that a new field cannot be dropped unnoticed.
         let ColdContext {
             timers,
@@ -381,7 +381,7 @@ impl<M, C> Drop for Context<M, C> {
             holding: _,
             // Dropped above.
             sorted: _,
-        } = *rare;
+        } = *cold;
         drop_contained(job);
         for (sender, message) in stash.into_messages() {
             lost(type_name::<M>(), sender);

@@ -21,8 +21,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// The mailbox has no bound, so there is no room to keep.
     pub fn hold_room(&mut self) -> Result<(), NoBound> {
         self.mailbox().ok_or(NoBound)?;
-        self.rare().holding = Holding::Sometimes;
-        self.look_for_detours();
+        self.cold().holding = Holding::Sometimes;
+        self.update_slow_path();
         Ok(())
     }
 
@@ -45,13 +45,13 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Runs `receive`; also returns whether the message keeps its room. A message that is
     /// received in another way keeps none, because a handler may take messages itself.
     fn holding<T>(&mut self, receive: impl FnOnce(&mut Self) -> T) -> (T, bool) {
-        let holds = self.rare.as_ref().is_some_and(|rare| rare.holding != Holding::Never);
+        let holds = self.cold.as_ref().is_some_and(|cold| cold.holding != Holding::Never);
         if !holds {
             return (receive(self), false);
         }
-        self.rare().holding = Holding::Now;
+        self.cold().holding = Holding::Now;
         let received = receive(self);
-        let after = std::mem::replace(&mut self.rare().holding, Holding::Sometimes);
+        let after = std::mem::replace(&mut self.cold().holding, Holding::Sometimes);
         (received, after == Holding::Done)
     }
 
@@ -66,16 +66,16 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// received cannot be dropped any more, so it should then stay in the mailbox.
     #[must_use]
     pub fn drops_oldest(&self) -> bool {
-        self.cell.inbox.lock().is_singly()
+        self.cell.inbox.lock().takes_one_by_one()
     }
 
     /// Counts a message that was received on the slow path.
     #[cold]
     pub(super) fn count_received(&mut self) {
-        match &mut self.rare {
-            Some(rare) if rare.holding == Holding::Now => {
-                rare.holding = Holding::Done;
-                self.break_silence();
+        match &mut self.cold {
+            Some(cold) if cold.holding == Holding::Now => {
+                cold.holding = Holding::Done;
+                self.end_idle_time();
             }
             _ => self.cell.progress.count_taken(),
         }
@@ -86,8 +86,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub(super) fn only_holds(&self) -> bool {
         !self.cell.is_routed()
             && self
-                .rare
+                .cold
                 .as_ref()
-                .is_some_and(|rare| rare.holding != Holding::Never && !rare.is_in_the_way())
+                .is_some_and(|cold| cold.holding != Holding::Never && !cold.is_in_the_way())
     }
 }

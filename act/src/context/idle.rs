@@ -12,7 +12,7 @@ pub(crate) struct Idle {
     pub(crate) passivate: Option<Duration>,
     pub(crate) paused: bool,
     /// Decides whether the process ends; `None` if the process alone decides.
-    pub(crate) keeper: Option<PassivationPolicy>,
+    pub(crate) policy: Option<PassivationPolicy>,
     /// Since when nothing has arrived, as far as is known. `handled` is the number of items that
     /// were handled until then.
     pub(crate) since: Timestamp,
@@ -39,7 +39,7 @@ impl Idle {
             timeout: None,
             passivate: None,
             paused: false,
-            keeper: None,
+            policy: None,
             since: now,
             handled: 0,
             told: None,

@@ -41,10 +41,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// decides if the process then chooses another time for itself, and it remains if the
     /// state is replaced in place.
     pub fn passivate_if(&mut self, time: Duration, may_go: impl FnMut() -> bool + Send + 'static) {
-        let keeper = PassivationPolicy { time, may_go: Box::new(may_go) };
+        let policy = PassivationPolicy { time, may_go: Box::new(may_go) };
         self.change_idle(|idle| {
             idle.passivate = Some(time);
-            idle.keeper = Some(keeper);
+            idle.policy = Some(policy);
         });
     }
 
@@ -53,8 +53,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         let Some(mut idle) = idle else { return };
         idle.timeout = None;
         idle.paused = false;
-        idle.passivate = idle.keeper.as_ref().map(|keeper| keeper.time);
-        self.rare().idle = Some(idle);
+        idle.passivate = idle.policy.as_ref().map(|policy| policy.time);
+        self.cold().idle = Some(idle);
         self.change_idle(|_| {});
     }
 
@@ -71,7 +71,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     fn change_idle(&mut self, change: impl FnOnce(&mut Idle)) {
         let now = self.now();
         let handled = self.handled();
-        let idle = self.rare().idle.get_or_insert_with(|| Box::new(Idle::new(now)));
+        let idle = self.cold().idle.get_or_insert_with(|| Box::new(Idle::new(now)));
         change(idle);
         // The idle time starts with the change.
         idle.since = now;
@@ -79,12 +79,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         idle.told = None;
         idle.stayed = None;
         let nothing = idle.timeout.is_none() && idle.passivate.is_none() && !idle.paused;
-        if nothing && idle.keeper.is_none() {
-            let key = self.rare().idle.take().and_then(|idle| idle.key());
+        if nothing && idle.policy.is_none() {
+            let key = self.cold().idle.take().and_then(|idle| idle.key());
             if let Some(key) = key {
                 self.host().cancel_timer(key);
             }
-            self.release_rare();
+            self.release_cold();
         }
     }
 
@@ -95,11 +95,11 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
     /// Records that the process has nothing to do.
     pub(crate) fn note_idle(&mut self) {
-        let Some(idle) = self.rare.as_ref().and_then(|rare| rare.idle.as_ref()) else { return };
+        let Some(idle) = self.cold.as_ref().and_then(|cold| cold.idle.as_ref()) else { return };
         let handled = self.handled();
         if idle.handled != handled {
             let now = self.now();
-            if let Some(idle) = &mut self.rare().idle {
+            if let Some(idle) = &mut self.cold().idle {
                 idle.since = now;
                 idle.handled = handled;
                 idle.told = None;
@@ -113,7 +113,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     fn set_idle_timer(&mut self) {
         let cell = Arc::downgrade(&self.cell);
         let host = Arc::clone(self.host());
-        let Some(idle) = self.rare.as_mut().and_then(|rare| rare.idle.as_mut()) else { return };
+        let Some(idle) = self.cold.as_mut().and_then(|cold| cold.idle.as_mut()) else { return };
         let Some(due) = idle.due() else { return };
         if idle.timer.as_ref().is_some_and(|(_, set)| *set <= due) {
             return;
@@ -133,15 +133,15 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 
     /// Counts an item that does not end the idle time, such as an inspection.
-    pub(crate) fn forgive_idle(&mut self) {
-        if let Some(idle) = self.rare.as_mut().and_then(|rare| rare.idle.as_mut()) {
+    pub(crate) fn reset_idle_time(&mut self) {
+        if let Some(idle) = self.cold.as_mut().and_then(|cold| cold.idle.as_mut()) {
             idle.handled = idle.handled.saturating_add(1);
         }
     }
 
     /// Ends the idle time because of a notice that is not counted as a message.
-    pub(crate) fn break_silence(&mut self) {
-        if let Some(idle) = self.rare.as_mut().and_then(|rare| rare.idle.as_mut()) {
+    pub(crate) fn end_idle_time(&mut self) {
+        if let Some(idle) = self.cold.as_mut().and_then(|cold| cold.idle.as_mut()) {
             idle.handled = u64::MAX;
         }
     }
@@ -149,18 +149,18 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Whether an entry waits on Main.
     fn has_mail(&self) -> bool {
         let inbox = self.cell.inbox.lock();
-        let sorted = self.rare.as_ref().and_then(|rare| rare.sorted.as_ref());
+        let sorted = self.cold.as_ref().and_then(|cold| cold.sorted.as_ref());
         self.main.as_ref().is_some_and(|main| !main.is_empty())
             || inbox.has_main()
             || sorted.is_some_and(|sorted| !sorted.is_empty())
     }
 
     /// Handles the notice of the idle timer.
-    pub(crate) fn idle_rings(&mut self, round: u64) -> Option<Received<M, C>> {
+    pub(crate) fn idle_timer_fired(&mut self, round: u64) -> Option<Received<M, C>> {
         let (now, handled) = (self.now(), self.handled());
         let mail_waits = self.has_mail();
-        let rare = self.rare.as_mut()?;
-        let idle = rare.idle.as_mut()?;
+        let cold = self.cold.as_mut()?;
+        let idle = cold.idle.as_mut()?;
         if idle.round != round {
             return None;
         }
@@ -171,8 +171,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
         if idle.passivation_due().is_some_and(|due| due <= now) {
             // Stashed messages would be lost.
-            let goes = rare.stash.is_empty()
-                && idle.keeper.as_mut().is_none_or(|keeper| (keeper.may_go)());
+            let goes = cold.stash.is_empty()
+                && idle.policy.as_mut().is_none_or(|policy| (policy.may_go)());
             if goes {
                 return Some(Received::Finish);
             }

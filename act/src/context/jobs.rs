@@ -18,8 +18,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         match job.begin(self.now()) {
             Ok((message, in_hand)) => {
                 self.count_received();
-                self.rare().job = Some(in_hand);
-                self.detour = true;
+                self.cold().job = Some(in_hand);
+                self.slow_path = true;
                 Some(message)
             }
             Err(stale) => {
@@ -35,8 +35,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Ends the job in progress, because the process receives again.
     #[cold]
     pub(super) fn end_job(&mut self) {
-        let Some(job) = self.rare.as_mut().and_then(|rare| rare.job.take()) else { return };
+        let Some(job) = self.cold.as_mut().and_then(|cold| cold.job.take()) else { return };
         job.end(self.now());
-        self.look_for_detours();
+        self.update_slow_path();
     }
 }

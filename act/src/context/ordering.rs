@@ -16,23 +16,23 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// [`OrderError`] if the mailbox drops its oldest message when it is full: that message
     /// must stay in the mailbox.
     pub fn set_order(&mut self, order: Order<M>) -> Result<(), OrderError> {
-        if self.cell.inbox.lock().is_singly() {
+        if self.cell.inbox.lock().takes_one_by_one() {
             return Err(OrderError);
         }
-        let before = match &mut self.rare().sorted {
+        let before = match &mut self.cold().sorted {
             Some(sorted) => Some(sorted.reorder(order)),
             none => {
                 *none = Some(Box::new(Sorted::new(order)));
                 None
             }
         };
-        self.look_for_detours();
+        self.update_slow_path();
         drop_contained(before);
         Ok(())
     }
 
     pub(super) fn is_ordered(&self) -> bool {
-        self.rare.as_ref().is_some_and(|rare| rare.sorted.is_some())
+        self.cold.as_ref().is_some_and(|cold| cold.sorted.is_some())
     }
 
     /// Takes the first of all waiting entries.
@@ -43,7 +43,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
     /// Sorts all entries that have arrived.
     fn sort(&mut self) -> Option<&mut Sorted<M>> {
-        let sorted = self.rare.as_mut()?.sorted.as_mut()?;
+        let sorted = self.cold.as_mut()?.sorted.as_mut()?;
         // Entries that a panic of a priority function has left, or that were taken before the
         // order was set.
         if let Some(main) = &mut self.main {
@@ -67,7 +67,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         mut wanted: impl FnMut(&M) -> bool,
     ) -> Vec<M> {
         let mut batch = Vec::new();
-        while batch.len() < most && !self.has_other_detours() && !self.has_mail_ahead() {
+        while batch.len() < most && !self.has_other_slow_path() && !self.has_mail_ahead() {
             match self.sort().and_then(|sorted| sorted.first()).map(|entry| &entry.body) {
                 Some(Body::Message(message)) if wanted(message) => {}
                 _ => break,
@@ -75,7 +75,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             if !current::spend(|| self.cell.host.now()) {
                 break;
             }
-            let sorted = self.rare.as_mut().and_then(|rare| rare.sorted.as_mut());
+            let sorted = self.cold.as_mut().and_then(|cold| cold.sorted.as_mut());
             let Some(MailboxEntry { sender, body: Body::Message(message) }) =
                 sorted.and_then(|sorted| sorted.pop())
             else {

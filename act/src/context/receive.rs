@@ -4,12 +4,12 @@
 //! Main, or keeps the process from it, raises `progress.attention`, which is checked before
 //! every message: the control lanes, a pending exit, senders that wait for room, a suspension,
 //! a tracer. If an entry taken off Main is not always the next item, the process takes the
-//! slow path ([`Context`]'s `detour`), which costs the fast path nothing.
+//! slow path ([`Context`]'s `slow_path`), which costs the fast path nothing.
 
 use super::context::Context;
 use crate::mailbox::entry::{Body, ControlEntry, MailboxEntry, Notice};
 use crate::observe::trace::{Traced, Tracer};
-use crate::process::crash::{contain, drop_contained, raise, tell};
+use crate::process::crash::{contain, drop_contained, log_contained, raise};
 use crate::process::current::{self, Wants};
 use crate::received::Received;
 use krarup_gen::{DeadLetterCause, Exit, Reason};
@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 use std::task::{self, Poll};
 
 /// The result of checking `attention`.
-enum Looked<M, C> {
+enum LookedUp<M, C> {
     /// The next item.
     Item(Received<M, C>),
     /// There is nothing to receive now.
@@ -70,9 +70,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     fn poll_control(&mut self) -> Poll<Received<M, C>> {
         if self.cell.progress.attention.load(Ordering::Relaxed) {
             match self.look_up() {
-                Looked::Item(item) => return Poll::Ready(self.shown(item)),
-                Looked::Wait(wants) => return self.pending(wants),
-                Looked::Main => {}
+                LookedUp::Item(item) => return Poll::Ready(self.shown(item)),
+                LookedUp::Wait(wants) => return self.pending(wants),
+                LookedUp::Main => {}
             }
         }
         self.pending(Wants::Control)
@@ -87,29 +87,29 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
     #[inline]
     fn poll_mailbox(&mut self) -> Poll<Received<M, C>> {
-        if self.detour {
+        if self.slow_path {
             self.end_job();
         }
         loop {
             if self.cell.progress.attention.load(Ordering::Relaxed) {
                 match self.look_up() {
-                    Looked::Item(item) => return Poll::Ready(self.shown(item)),
-                    Looked::Wait(wants) => return self.pending(wants),
-                    Looked::Main => {}
+                    LookedUp::Item(item) => return Poll::Ready(self.shown(item)),
+                    LookedUp::Wait(wants) => return self.pending(wants),
+                    LookedUp::Main => {}
                 }
             }
-            if self.detour && self.is_suspended() {
+            if self.slow_path && self.is_suspended() {
                 return self.pending(Wants::Message);
             }
             if !current::spend(|| self.cell.host.now()) {
                 return self.pending(Wants::Turn);
             }
-            if self.detour
+            if self.slow_path
                 && let Some(message) = self.next_replayed()
             {
                 return Poll::Ready(self.shown(Received::Message(message)));
             }
-            let next = if self.detour && self.is_ordered() {
+            let next = if self.slow_path && self.is_ordered() {
                 self.next_sorted()
             } else {
                 let next = self.main.as_mut().and_then(|main| main.pop_front());
@@ -121,7 +121,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             self.sender = entry.sender;
             match entry.body {
                 Body::Message(message) => {
-                    if !self.detour {
+                    if !self.slow_path {
                         self.cell.progress.count_taken();
                         return Poll::Ready(Received::Message(message));
                     }
@@ -146,15 +146,15 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     #[inline]
     pub(super) fn is_drained(&self) -> bool {
         self.main.is_none()
-            && self.rare.is_none()
-            && !self.detour
+            && self.cold.is_none()
+            && !self.slow_path
             && current::has_looked()
             && !self.cell.progress.attention.load(Ordering::Relaxed)
     }
 
     #[inline]
     pub(super) fn pending<T>(&mut self, wants: Wants) -> Poll<T> {
-        if wants == Wants::Message && self.rare.is_some() {
+        if wants == Wants::Message && self.cold.is_some() {
             self.note_idle();
         }
         current::want(wants);
@@ -186,12 +186,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Handles what raised `attention`: the control lanes, one item at a time, and all else
     /// that must be handled before the next message.
     #[cold]
-    fn look_up(&mut self) -> Looked<M, C> {
+    fn look_up(&mut self) -> LookedUp<M, C> {
         let mut granted = false;
         loop {
             let mut inbox = self.cell.inbox.lock();
-            if inbox.has_doom() {
-                return Looked::Wait(Wants::Message);
+            if inbox.has_pending_exit() {
+                return LookedUp::Wait(Wants::Message);
             }
             if inbox.take_panic() {
                 drop(inbox);
@@ -210,17 +210,17 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             let progress = &self.cell.progress;
             if !inbox.has_mail_ahead() {
                 progress.attention.store(inbox.has_waiters(), Ordering::Relaxed);
-                return Looked::Main;
+                return LookedUp::Main;
             }
             if !current::spend(|| self.cell.host.now()) {
-                return Looked::Wait(Wants::Turn);
+                return LookedUp::Wait(Wants::Turn);
             }
             let control = inbox.take_control();
             drop(inbox);
             if let Some(control) = control
                 && let Some(item) = self.accept_control(control)
             {
-                return Looked::Item(item);
+                return LookedUp::Item(item);
             }
         }
     }
@@ -228,31 +228,31 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Applies a suspension and a tracer that were set from outside.
     fn change(&mut self, suspended: bool, tracer: Option<Tracer<M, C>>) {
         if suspended != self.is_suspended() {
-            self.rare().suspended = suspended;
+            self.cold().suspended = suspended;
         }
         if let Some(tracer) = tracer {
             // The old tracer is a user's, and its destructor may panic.
-            let before = std::mem::replace(&mut self.rare().tracer, tracer);
+            let before = std::mem::replace(&mut self.cold().tracer, tracer);
             drop_contained(before);
         }
-        self.look_for_detours();
+        self.update_slow_path();
     }
 
     /// Whether the process is suspended, as far as it has noticed (rule X5). For behaviours
     /// with their own sources of work, which must pause then too.
     #[must_use]
     pub fn is_suspended(&self) -> bool {
-        self.rare.as_ref().is_some_and(|rare| rare.suspended)
+        self.cold.as_ref().is_some_and(|cold| cold.suspended)
     }
 
     #[cold]
     fn next_replayed(&mut self) -> Option<M> {
-        let stash = &mut self.rare.as_mut()?.stash;
+        let stash = &mut self.cold.as_mut()?.stash;
         let (sender, message) = stash.next()?;
         let last = !stash.has_replay();
         self.sender = sender;
         if last {
-            self.look_for_detours();
+            self.update_slow_path();
         }
         Some(message)
     }
@@ -260,17 +260,17 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Passes an item to the tracer, if there is one.
     #[inline]
     fn shown(&mut self, item: Received<M, C>) -> Received<M, C> {
-        if self.detour { self.traced(item) } else { item }
+        if self.slow_path { self.traced(item) } else { item }
     }
 
     #[cold]
     fn traced(&mut self, item: Received<M, C>) -> Received<M, C> {
         let (pid, at, sender) = (self.pid(), self.now(), self.sender());
-        if let Some(rare) = self.rare.as_mut().filter(|rare| !rare.tracer.is_off()) {
+        if let Some(cold) = self.cold.as_mut().filter(|cold| !cold.tracer.is_off()) {
             let traced = Traced { pid, at, sender, item: &item };
-            let tracer = &mut rare.tracer;
+            let tracer = &mut cold.tracer;
             if let Err(reason) = contain(|| tracer.look(&traced)) {
-                tell(|| {
+                log_contained(|| {
                     tracing::error!(target: "krarup", %pid, %reason, "a tracer panicked and was removed");
                 });
                 self.change(self.is_suspended(), Some(Tracer::off()));
@@ -290,15 +290,15 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             }
             ControlEntry::Stop(reason) => self.accept_stop(reason),
             ControlEntry::Inspect(request) => {
-                self.forgive_idle();
+                self.reset_idle_time();
                 Some(Received::Inspect(request))
             }
             ControlEntry::State(reply) => {
-                self.forgive_idle();
+                self.reset_idle_time();
                 Some(Received::State(reply))
             }
             ControlEntry::Here(reply) => {
-                self.forgive_idle();
+                self.reset_idle_time();
                 reply.send(());
                 None
             }
@@ -314,7 +314,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         if inbox.is_suspended() && (inbox.orderly || inbox.trapping) {
             // It may have to receive notices before it can end, for instance of the ends of
             // its children.
-            inbox.rare().suspended = 0;
+            inbox.cold().suspended = 0;
         }
         if inbox.orderly {
             return Some(Received::Stop(reason));
@@ -322,7 +322,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         if inbox.trapping {
             return Some(Received::Exit(Exit { pid: self.cell.host.node_pid(), reason }));
         }
-        let ready = self.cell.doom(inbox, reason);
+        let ready = self.cell.set_pending_exit(inbox, reason);
         self.cell.schedule_if(ready);
         None
     }
@@ -342,7 +342,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 wanted.then_some(Received::Down(down))
             }
             Notice::Timer(timer) => self.ring(timer).map(Received::Message),
-            Notice::Idle(round) => return self.idle_rings(round),
+            Notice::Idle(round) => return self.idle_timer_fired(round),
             Notice::Finish => Some(Received::Finish),
             Notice::Job(job) => self.take_up(job).map(Received::Message),
             // Dropped here: everything before it has been handled.
@@ -364,7 +364,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             }
         };
         if item.is_some() {
-            self.break_silence();
+            self.end_idle_time();
         }
         item
     }

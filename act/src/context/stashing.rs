@@ -47,7 +47,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub fn stash(&mut self, message: M) -> Result<(), SendError<M>> {
         let bound = self.mailbox();
         let sender = self.sender;
-        let stash = &mut self.rare().stash;
+        let stash = &mut self.cold().stash;
         if bound.is_some_and(|bound| stash.len() >= bound) {
             return Err(SendError::Full(message));
         }
@@ -59,16 +59,16 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// has not been received yet. Returns how many there are. A message that is stashed again
     /// meanwhile waits for the next call.
     pub fn unstash_all(&mut self) -> usize {
-        let Some(rare) = &mut self.rare else { return 0 };
-        let count = rare.stash.set_aside();
-        rare.stash.replay_all();
-        self.look_for_detours();
+        let Some(cold) = &mut self.cold else { return 0 };
+        let count = cold.stash.set_aside();
+        cold.stash.replay_all();
+        self.update_slow_path();
         count
     }
 
     /// Returns the number of stashed messages that wait for [`Context::unstash_all`].
     #[must_use]
     pub fn stashed(&self) -> usize {
-        self.rare.as_ref().map_or(0, |rare| rare.stash.set_aside())
+        self.cold.as_ref().map_or(0, |cold| cold.stash.set_aside())
     }
 }

@@ -6,7 +6,7 @@ use crate::addressing::recipient::Recipient;
 use crate::calls::deadline::Sleep;
 use crate::host::host::{Alarm, Host};
 use crate::mailbox::entry::Notice;
-use crate::process::crash::{contain, tell};
+use crate::process::crash::{contain, log_contained};
 use crate::process::process::Via;
 use krarup_gen::{Exit, Pid, Reason, Ref, Timestamp};
 use std::sync::Arc;
@@ -74,13 +74,15 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 cell.push_notice(Notice::Timer(timer));
                 if let Err(panic) = done {
                     let pid = cell.pid;
-                    tell(|| tracing::error!(target: "krarup", %pid, %panic, "a timer panicked"));
+                    log_contained(
+                        || tracing::error!(target: "krarup", %pid, %panic, "a timer panicked"),
+                    );
                 }
             }
         };
         let due = self.now() + delay;
         let key = self.host().set_timer(due, Alarm::Run(Box::new(act)));
-        self.rare().timers.insert(timer, ProcessTimer { key, due, action: TimerAction::Elsewhere });
+        self.cold().timers.insert(timer, ProcessTimer { key, due, action: TimerAction::Elsewhere });
         timer
     }
 
@@ -89,8 +91,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// it is discarded and the time left is zero. A timer for another process cannot be
     /// cancelled once it was due: the result is `None`.
     pub fn cancel(&mut self, timer: Ref) -> Option<Duration> {
-        let timer = self.rare.as_mut()?.timers.remove(timer)?;
-        self.release_rare();
+        let timer = self.cold.as_mut()?.timers.remove(timer)?;
+        self.release_cold();
         let in_time = self.host().cancel_timer(timer.key);
         match timer.action {
             _ if in_time => Some(timer.due - self.now()),
@@ -102,7 +104,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Returns the time left until the timer is due, or `None` as for [`Context::cancel`].
     #[must_use]
     pub fn remaining(&self, timer: Ref) -> Option<Duration> {
-        self.rare.as_ref()?.timers.get(timer).map(|timer| timer.due - self.now())
+        self.cold.as_ref()?.timers.get(timer).map(|timer| timer.due - self.now())
     }
 
     fn arm(&mut self, timer: Ref, due: Timestamp, action: TimerAction<M>) {
@@ -113,13 +115,13 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             }
         };
         let key = self.host().set_timer(due, Alarm::Run(Box::new(ring)));
-        self.rare().timers.insert(timer, ProcessTimer { key, due, action });
+        self.cold().timers.insert(timer, ProcessTimer { key, due, action });
     }
 
     /// Handles the notice of a timer; returns its message, unless the timer was cancelled.
     pub(crate) fn ring(&mut self, timer: Ref) -> Option<M> {
-        let ProcessTimer { due, action, .. } = self.rare.as_mut()?.timers.remove(timer)?;
-        self.release_rare();
+        let ProcessTimer { due, action, .. } = self.cold.as_mut()?.timers.remove(timer)?;
+        self.release_cold();
         match action {
             TimerAction::Once(message) => Some(message),
             TimerAction::Elsewhere => None,

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use crate::addressing::dynamic::Dynamic;
-use crate::process::crash::{drop_contained, tell};
+use crate::process::crash::{drop_contained, log_contained};
 use crate::process::current;
 use krarup_gen::{DeadLetterCause, Pid};
 use std::any::type_name;
@@ -29,7 +29,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Drops a message of another type and logs it. The default of `handle_other` calls this.
     pub fn drop_other(&self, message: Dynamic) {
         let (pid, message_type) = (self.pid(), message.type_name());
-        tell(|| {
+        log_contained(|| {
             tracing::warn!(
                 target: "krarup", %pid, message = message_type, "dropped a message of another type"
             );

@@ -13,12 +13,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Returns a handle that a [`crate::Route`] of this process uses on the threads of
     /// senders.
     #[must_use]
-    pub fn agent(&self) -> Delegate {
+    pub fn delegate(&self) -> Delegate {
         Delegate { host: Arc::clone(self.host()), process: self.pid() }
     }
 }
 
-/// A handle that acts for a process on other threads; made by [`Context::agent`].
+/// A handle that acts for a process on other threads; made by [`Context::delegate`].
 #[derive(Clone)]
 pub struct Delegate {
     host: Arc<dyn Host>,

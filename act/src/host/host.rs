@@ -190,8 +190,8 @@ pub trait Host: Send + Sync + 'static {
     fn count_late_reply(&self);
 
     /// Returns the simulated link between senders and the processes that have joined it
-    /// ([`Process::join_wire`]). Most hosts have none.
-    fn wire(&self) -> Option<&dyn SimulatedLink> {
+    /// ([`Process::join_simulated_link`]). Most hosts have none.
+    fn simulated_link(&self) -> Option<&dyn SimulatedLink> {
         None
     }
 }

@@ -71,8 +71,8 @@ impl Ready {
 
     /// Whether the process has class Varying and has chosen high class (rule R6).
     #[must_use]
-    pub fn says_high(&self) -> bool {
-        self.0.says_high()
+    pub fn is_high(&self) -> bool {
+        self.0.is_high()
     }
 }
 
@@ -87,6 +87,6 @@ pub(crate) trait RunTurn: Send {
     fn run(self: Pin<Box<Self>>, limits: &TurnLimits, slot: &WorkerSlot) -> Option<Ready>;
     fn put_back(self: Pin<Box<Self>>, reason: &mut dyn FnMut() -> Reason) -> Result<Waker, Ready>;
     fn pid(&self) -> Pid;
-    fn says_high(&self) -> bool;
+    fn is_high(&self) -> bool;
     fn handles_on_waker(&self) -> usize;
 }

@@ -1,7 +1,7 @@
 //! Cleaners: functions that run when the state of a process has been dropped (rule O9;
 //! Otavia's `AutoCleanable`).
 
-use crate::process::crash::{contain, tell};
+use crate::process::crash::{contain, log_contained};
 use krarup_gen::{Pid, Reason};
 
 /// A cleaner; it runs once.
@@ -45,6 +45,6 @@ impl Cleaners {
 fn clean(cleaner: CleanerFn, ended: &Ended<'_>) {
     if let Err(panic) = contain(|| cleaner(ended)) {
         let pid = ended.pid;
-        tell(|| tracing::error!(target: "krarup", %pid, %panic, "a cleaner panicked"));
+        log_contained(|| tracing::error!(target: "krarup", %pid, %panic, "a cleaner panicked"));
     }
 }

@@ -13,7 +13,7 @@
 use crate::actor::{Actor, ActorEnd, serve};
 use crate::behavior::Behavior;
 use crate::context::Context;
-use crate::process::crash::{Contained, contain, first_failure, tell};
+use crate::process::crash::{Contained, contain, first_failure, log_contained};
 use crate::process::current::{self, OrphanCause};
 use krarup_gen::{Pid, Reason, RestartWindow, Result, Timestamp};
 use std::fmt;
@@ -239,7 +239,7 @@ where
         self.restarts += 1;
         let (behavior, count) = (A::label(), self.restarts);
         // The reason is a user's, and so is its `Display`.
-        tell(|| {
+        log_contained(|| {
             tracing::warn!(
                 target: "krarup", %pid, behavior, %reason, count, "process restarts in place"
             );

@@ -51,7 +51,7 @@ pub struct Spawn<B: Behavior, F, P = Outside> {
     init_timeout: Option<Duration>,
     kill_grace: Duration,
     /// Whether messages are taken off Main one by one.
-    singly: bool,
+    one_by_one: bool,
     pid: Option<UnusedPid>,
     link: Option<LinkUrgency>,
     monitor: Option<(Ref, LinkUrgency)>,
@@ -112,7 +112,7 @@ where
             class: None,
             init_timeout: None,
             kill_grace: KILL_GRACE,
-            singly: false,
+            one_by_one: false,
             pid: None,
             link: None,
             monitor: None,
@@ -173,8 +173,8 @@ where
 
     /// Has the process take its messages one by one, so that waiting messages can be taken
     /// back.
-    pub(crate) fn singly(mut self) -> Self {
-        self.singly = true;
+    pub(crate) fn one_by_one(mut self) -> Self {
+        self.one_by_one = true;
         self
     }
 
@@ -275,7 +275,9 @@ where
     ) -> Result<AddressOf<B>, SpawnError> {
         let name = self.name.transpose()?;
         let label = self.label.transpose()?;
-        if self.order.is_some() && (self.singly || matches!(self.overflow, Overflow::DropOldest)) {
+        if self.order.is_some()
+            && (self.one_by_one || matches!(self.overflow, Overflow::DropOldest))
+        {
             return Err(OrderError.into());
         }
         let bound = match self.mailbox {
@@ -305,10 +307,10 @@ where
             overflow: self.overflow,
         }));
         if let Some(starter) = starter {
-            cell.inbox.lock().rare().starter = Some(starter);
+            cell.inbox.lock().cold().starter = Some(starter);
         }
-        if self.singly {
-            cell.inbox.lock().take_singly();
+        if self.one_by_one {
+            cell.inbox.lock().take_one_by_one();
         }
         if let Some(name) = &name {
             cell.locked_relations().set_name(name.clone());

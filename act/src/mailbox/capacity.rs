@@ -38,10 +38,10 @@ impl<M, C> Inbox<M, C> {
         if self.bound == UNBOUNDED || self.phase == MailboxPhase::Terminated {
             return Err(overflow);
         }
-        if self.takes != MainTake::AlwaysSingly {
+        if self.takes != MainTake::AlwaysOneByOne {
             self.takes = MainTake::of(&overflow);
         }
-        Ok(std::mem::replace(&mut self.rare().overflow, overflow))
+        Ok(std::mem::replace(&mut self.cold().overflow, overflow))
     }
 
     /// Reserves room for a message that is still to come, with the overflow choice of a full
@@ -53,15 +53,15 @@ impl<M, C> Inbox<M, C> {
     ) -> Result<MailboxRoom<M>, NoCapacity> {
         // A sender that is ready to wait does not overtake those that wait already.
         if waiter.is_some() && self.has_waiters() && self.phase != MailboxPhase::Terminated {
-            return Err(self.crowded(waiter));
+            return Err(self.full(waiter));
         }
         match self.take_room(taken) {
             Ok(()) => return Ok(MailboxRoom::Here(None)),
             Err(NoCapacity::Full) => {}
-            Err(crowded) => return Err(crowded),
+            Err(refused) => return Err(refused),
         }
-        match self.rare.as_ref().map(|rare| &rare.overflow) {
-            None | Some(Overflow::Refuse) => Err(self.crowded(waiter)),
+        match self.cold.as_ref().map(|cold| &cold.overflow) {
+            None | Some(Overflow::Refuse) => Err(self.full(waiter)),
             Some(Overflow::DropNewest) => Ok(MailboxRoom::Nowhere),
             Some(Overflow::Divert(divert)) => Ok(MailboxRoom::Elsewhere(divert.clone())),
             // The removed message stays counted as accepted; the new one takes its place in
@@ -69,7 +69,7 @@ impl<M, C> Inbox<M, C> {
             Some(Overflow::DropOldest) => match self.remove_oldest() {
                 Some(oldest) => Ok(MailboxRoom::Here(Some(oldest))),
                 // All room is reserved for messages that are still to come.
-                None => Err(self.crowded(waiter)),
+                None => Err(self.full(waiter)),
             },
         }
     }
@@ -81,7 +81,7 @@ impl<M, C> Inbox<M, C> {
         waiter: Option<&Arc<Waiter<M>>>,
     ) -> Result<(), NoCapacity> {
         match self.take_room(taken) {
-            Err(NoCapacity::Full) => Err(self.crowded(waiter)),
+            Err(NoCapacity::Full) => Err(self.full(waiter)),
             taken => taken,
         }
     }
@@ -101,15 +101,15 @@ impl<M, C> Inbox<M, C> {
     }
 
     /// Reports that there is no room. A given waiter joins the line.
-    fn crowded(&mut self, waiter: Option<&Arc<Waiter<M>>>) -> NoCapacity {
+    fn full(&mut self, waiter: Option<&Arc<Waiter<M>>>) -> NoCapacity {
         if let Some(waiter) = waiter {
-            self.rare().waiting.push(waiter);
+            self.cold().waiting.push(waiter);
         }
         NoCapacity::Full
     }
 
     /// Whether messages are taken out one by one.
-    pub(crate) fn is_singly(&self) -> bool {
+    pub(crate) fn takes_one_by_one(&self) -> bool {
         self.takes != MainTake::Batch
     }
 
@@ -135,8 +135,8 @@ impl<M, C> Inbox<M, C> {
 
     /// Has messages taken out one by one from now on, so that all waiting messages are in the
     /// mailbox.
-    pub(crate) fn take_singly(&mut self) {
-        self.takes = MainTake::AlwaysSingly;
+    pub(crate) fn take_one_by_one(&mut self) {
+        self.takes = MainTake::AlwaysOneByOne;
     }
 
     /// Takes out at most `most` of the newest messages, in their order, as if they had never
@@ -184,14 +184,14 @@ impl<M, C> Inbox<M, C> {
         if self.phase == MailboxPhase::Terminated {
             return false;
         }
-        self.rare().waiting.push(waiter);
+        self.cold().waiting.push(waiter);
         true
     }
 
     /// Removes a sender that has stopped waiting.
     pub(crate) fn forget_waiter(&mut self, waiter: &Arc<Waiter<M>>) {
-        if let Some(rare) = &mut self.rare {
-            rare.waiting.remove(waiter);
+        if let Some(cold) = &mut self.cold {
+            cold.waiting.remove(waiter);
         }
     }
 
@@ -200,13 +200,13 @@ impl<M, C> Inbox<M, C> {
         if !self.has_waiters() || !self.has_room(taken) {
             return None;
         }
-        let waiter = self.rare.as_mut()?.waiting.pop()?;
+        let waiter = self.cold.as_mut()?.waiting.pop()?;
         self.accepted += 1;
         Some(waiter)
     }
 
     /// Whether senders wait for room.
     pub(crate) fn has_waiters(&self) -> bool {
-        self.rare.as_ref().is_some_and(|rare| !rare.waiting.is_empty())
+        self.cold.as_ref().is_some_and(|cold| !cold.waiting.is_empty())
     }
 }

@@ -13,7 +13,7 @@ use std::task::Waker;
 /// The parts of a mailbox that most processes never use.
 pub(crate) struct ColdMailbox<M, C> {
     /// A pending exit: the process ends with this reason and without `terminate`.
-    pub(crate) doom: Option<Reason>,
+    pub(crate) pending_exit: Option<Reason>,
     pub(crate) urgent: VecDeque<ControlEntry<C>>,
     pub(crate) system: VecDeque<ControlEntry<C>>,
     /// The slot of the spawner, filled when `init` has returned or failed.
@@ -38,7 +38,7 @@ pub(crate) struct ColdMailbox<M, C> {
 impl<M, C> Default for ColdMailbox<M, C> {
     fn default() -> Self {
         ColdMailbox {
-            doom: None,
+            pending_exit: None,
             urgent: VecDeque::new(),
             system: VecDeque::new(),
             starter: None,
@@ -55,7 +55,7 @@ impl<M, C> Default for ColdMailbox<M, C> {
 
 impl<M, C> ColdMailbox<M, C> {
     pub(super) fn is_empty(&self) -> bool {
-        self.doom.is_none()
+        self.pending_exit.is_none()
             && self.urgent.is_empty()
             && self.system.is_empty()
             && self.starter.is_none()

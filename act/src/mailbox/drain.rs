@@ -13,20 +13,20 @@ use std::task::Waker;
 pub(crate) struct DrainedMailbox<M, C> {
     pub(super) first: Option<MailboxEntry<M>>,
     pub(super) main: EntryQueue<M>,
-    pub(super) rare: Option<Box<ColdMailbox<M, C>>>,
+    pub(super) cold: Option<Box<ColdMailbox<M, C>>>,
 }
 
 impl<M, C> DrainedMailbox<M, C> {
     /// Drops everything, one by one and in its order, with `drop`, which must not unwind.
     /// Returns the waiters that are notified last.
-    pub(crate) fn drop_all(self, drop: impl Fn(Dropped<M, C>)) -> LastToHear<M> {
-        let DrainedMailbox { first, main, rare } = self;
-        let mut last = LastToHear::default();
+    pub(crate) fn drop_all(self, drop: impl Fn(Dropped<M, C>)) -> NotifiedLast<M> {
+        let DrainedMailbox { first, main, cold } = self;
+        let mut last = NotifiedLast::default();
         let mut rest = (None, None, None);
-        if let Some(rare) = rare {
+        if let Some(cold) = cold {
             // Field by field, so that a new field cannot be dropped unnoticed.
             let ColdMailbox {
-                doom,
+                pending_exit,
                 urgent,
                 system,
                 starter,
@@ -38,17 +38,17 @@ impl<M, C> DrainedMailbox<M, C> {
                 panics: _,
                 // Released when the mailbox was closed.
                 muted: _,
-            } = *rare;
+            } = *cold;
             receiver.into_iter().for_each(|waker| drop(Dropped::Receiver(waker)));
             let waiting = (!waiting.is_empty()).then_some(waiting);
-            last = LastToHear { starter, waiting };
-            rest = (doom, tracer, Some(overflow));
+            last = NotifiedLast { starter, waiting };
+            rest = (pending_exit, tracer, Some(overflow));
             urgent.into_iter().chain(system).for_each(|c| drop(Dropped::Control(c)));
         }
         let main = main.into_iter().flat_map(|main| *main);
         first.into_iter().chain(main).for_each(|entry| drop(Dropped::Entry(entry)));
-        let (doom, tracer, overflow) = rest;
-        doom.into_iter().for_each(|doom| drop(Dropped::Doom(doom)));
+        let (pending_exit, tracer, overflow) = rest;
+        pending_exit.into_iter().for_each(|pending_exit| drop(Dropped::PendingExit(pending_exit)));
         tracer.into_iter().for_each(|tracer| drop(Dropped::Tracer(tracer)));
         overflow.into_iter().for_each(|overflow| drop(Dropped::Overflow(overflow)));
         last
@@ -56,22 +56,22 @@ impl<M, C> DrainedMailbox<M, C> {
 }
 
 /// The waiters that are notified of the end after everything else is done (rule D6).
-pub(crate) struct LastToHear<M> {
+pub(crate) struct NotifiedLast<M> {
     pub(crate) starter: Option<SlotSender<Result<(), SpawnError>>>,
     /// The senders that wait for room, if there are any.
     pub(crate) waiting: Option<WaitingSenders<M>>,
 }
 
-impl<M> LastToHear<M> {
+impl<M> NotifiedLast<M> {
     /// Whether the spawner still waits.
     pub(crate) fn is_start_awaited(&self) -> bool {
         self.starter.as_ref().is_some_and(SlotSender::is_awaited)
     }
 }
 
-impl<M> Default for LastToHear<M> {
+impl<M> Default for NotifiedLast<M> {
     fn default() -> Self {
-        LastToHear { starter: None, waiting: None }
+        NotifiedLast { starter: None, waiting: None }
     }
 }
 
@@ -80,7 +80,7 @@ impl<M> Default for LastToHear<M> {
 pub(crate) enum Dropped<M, C> {
     Entry(MailboxEntry<M>),
     Control(ControlEntry<C>),
-    Doom(Reason),
+    PendingExit(Reason),
     Tracer(Tracer<M, C>),
     Overflow(Overflow<M>),
     /// The waker of a pending receive; it may be user code.

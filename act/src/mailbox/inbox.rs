@@ -56,9 +56,9 @@ pub(crate) enum MailboxPhase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MainPush {
     /// Directly.
-    Straight,
+    Direct,
     /// Over the simulated link of the host.
-    Wire,
+    SimulatedLink,
     /// Not at all: Main is a route.
     Route,
 }
@@ -69,14 +69,14 @@ pub(super) enum MainTake {
     /// All messages at once.
     Batch,
     /// One by one, so that the oldest of all is in the mailbox, where it can be dropped.
-    Singly,
+    OneByOne,
     /// One by one, whatever the overflow: other threads take messages out too.
-    AlwaysSingly,
+    AlwaysOneByOne,
 }
 
 impl MainTake {
     pub(super) fn of<M>(overflow: &Overflow<M>) -> Self {
-        if matches!(overflow, Overflow::DropOldest) { MainTake::Singly } else { MainTake::Batch }
+        if matches!(overflow, Overflow::DropOldest) { MainTake::OneByOne } else { MainTake::Batch }
     }
 }
 
@@ -103,15 +103,15 @@ pub(crate) struct Inbox<M, C> {
     pub(super) batch: u32,
     pub(super) first: Option<MailboxEntry<M>>,
     pub(super) main: EntryQueue<M>,
-    pub(super) rare: Option<Box<ColdMailbox<M, C>>>,
+    pub(super) cold: Option<Box<ColdMailbox<M, C>>>,
 }
 
 /// From this queue length on a sender pays for each message that it adds. It pays one message
-/// of its own turn for each `CROWD` messages that wait, up to a limit, so that a sender of one
+/// of its own turn for each `CHARGE_STEP` messages that wait, up to a limit, so that a sender of one
 /// or two messages is not delayed for long.
-pub(crate) const CROWD: usize = 64;
+pub(crate) const CHARGE_STEP: usize = 64;
 const MOST_CHARGED: usize = 1_024;
-/// From this number of crowds on, 9984 messages, a sender also checks whether to notify the
+/// From this number of steps on, 9984 messages, a sender also checks whether to notify the
 /// host ([`crate::Host::mailbox_is_deep`]).
 const DEEP: usize = 156;
 /// The host is notified at lengths that are multiples of this.
@@ -125,15 +125,15 @@ pub(crate) enum Refused<M> {
     Dead(M),
     Full(M),
     /// Full, and the overflow choice is not to refuse (rule M6).
-    Over(M),
+    Overflow(M),
     /// Main has become a route since the sender checked, or there is a simulated link.
-    Aside(M),
+    Routed(M),
 }
 
 impl<M, C> Inbox<M, C> {
     pub(crate) fn new(bound: u32, overflow: Overflow<M>) -> Self {
         let takes = MainTake::of(&overflow);
-        let rare = match overflow {
+        let cold = match overflow {
             Overflow::Refuse => None,
             overflow => Some(Box::new(ColdMailbox { overflow, ..ColdMailbox::default() })),
         };
@@ -143,7 +143,7 @@ impl<M, C> Inbox<M, C> {
             trapping: false,
             orderly: false,
             initialised: false,
-            way: MainPush::Straight,
+            way: MainPush::Direct,
             others: false,
             takes,
             parked: None,
@@ -152,7 +152,7 @@ impl<M, C> Inbox<M, C> {
             batch: 0,
             first: None,
             main: None,
-            rare,
+            cold,
         }
     }
 
@@ -174,8 +174,8 @@ impl<M, C> Inbox<M, C> {
         if self.phase == MailboxPhase::Terminated {
             return Err(Refused::Dead(message));
         }
-        if self.way != MainPush::Straight {
-            return Err(Refused::Aside(message));
+        if self.way != MainPush::Direct {
+            return Err(Refused::Routed(message));
         }
         self.put(message, sender, receiver, taken, deep)
     }
@@ -192,8 +192,10 @@ impl<M, C> Inbox<M, C> {
         deep: impl FnOnce(usize),
     ) -> Result<Option<Ready>, Refused<M>> {
         if self.bound != UNBOUNDED && !self.has_room(taken()) {
-            return Err(match &self.rare {
-                Some(rare) if !matches!(rare.overflow, Overflow::Refuse) => Refused::Over(message),
+            return Err(match &self.cold {
+                Some(cold) if !matches!(cold.overflow, Overflow::Refuse) => {
+                    Refused::Overflow(message)
+                }
                 _ => Refused::Full(message),
             });
         }
@@ -205,7 +207,7 @@ impl<M, C> Inbox<M, C> {
     #[inline]
     pub(crate) fn is_open(&self, taken: impl FnOnce() -> u64) -> bool {
         self.phase != MailboxPhase::Terminated
-            && self.way == MainPush::Straight
+            && self.way == MainPush::Direct
             && (self.bound == UNBOUNDED || self.has_room(taken()))
     }
 
@@ -228,7 +230,7 @@ impl<M, C> Inbox<M, C> {
             let main = self.queue();
             main.push_back(MailboxEntry { sender, body: Body::Message(message) });
             let length = main.len();
-            if length >= CROWD {
+            if length >= CHARGE_STEP {
                 // For a sender of another node the receiver's number would mean another
                 // process.
                 self.charge(length, if sender == 0 { 0 } else { receiver }, deep);
@@ -248,17 +250,17 @@ impl<M, C> Inbox<M, C> {
     /// is added, because the receiver may not have handled all of it yet.
     #[inline]
     fn charge(&self, length: usize, receiver: u64, deep: impl FnOnce(usize)) {
-        let crowds = (length + self.batch as usize) / CROWD;
-        if crowds >= DEEP {
-            return self.charge_deep(crowds, length, receiver, deep);
+        let steps = (length + self.batch as usize) / CHARGE_STEP;
+        if steps >= DEEP {
+            return self.charge_deep(steps, length, receiver, deep);
         }
-        current::charge(u32::try_from(crowds).unwrap_or(0), receiver);
+        current::charge(u32::try_from(steps).unwrap_or(0), receiver);
     }
 
     /// As [`Inbox::charge`], for a queue so long that the host should be notified.
     #[cold]
-    fn charge_deep(&self, crowds: usize, length: usize, receiver: u64, deep: impl FnOnce(usize)) {
-        let charged = u32::try_from(crowds.min(MOST_CHARGED)).unwrap_or(0);
+    fn charge_deep(&self, steps: usize, length: usize, receiver: u64, deep: impl FnOnce(usize)) {
+        let charged = u32::try_from(steps.min(MOST_CHARGED)).unwrap_or(0);
         current::charge(charged, receiver);
         let length = length + usize::from(self.first.is_some());
         if length.is_multiple_of(DEEP_STEP) {
@@ -288,7 +290,7 @@ impl<M, C> Inbox<M, C> {
             let main = self.queue();
             main.push_back(entry);
             let length = main.len();
-            if length >= CROWD {
+            if length >= CHARGE_STEP {
                 self.charge(length, 0, deep);
             }
         }
@@ -335,7 +337,7 @@ impl<M, C> Inbox<M, C> {
     /// Records that the process has started; returns the slot of the spawner.
     pub(crate) fn initialise(&mut self) -> Option<SlotSender<Result<(), SpawnError>>> {
         self.initialised = true;
-        self.rare.as_mut().and_then(|rare| rare.starter.take())
+        self.cold.as_mut().and_then(|cold| cold.starter.take())
     }
 
     /// Parks the process. `phase` is Idle, Waiting or Listening.
@@ -358,7 +360,7 @@ impl<M, C> Inbox<M, C> {
     /// Whether the mailbox is empty and holds nothing else for the process.
     #[inline]
     pub(crate) fn is_still(&self) -> bool {
-        !self.notified && self.rare.is_none() && self.first.is_none() && self.main.is_none()
+        !self.notified && self.cold.is_none() && self.first.is_none() && self.main.is_none()
     }
 
     /// Whether anything waits on Main.
@@ -367,36 +369,36 @@ impl<M, C> Inbox<M, C> {
         self.first.is_some() || self.main.as_ref().is_some_and(|main| !main.is_empty())
     }
 
-    pub(crate) fn rare(&mut self) -> &mut ColdMailbox<M, C> {
-        self.rare.get_or_insert_default()
+    pub(crate) fn cold(&mut self) -> &mut ColdMailbox<M, C> {
+        self.cold.get_or_insert_default()
     }
 
-    pub(crate) fn rare_if_any(&mut self) -> Option<&mut ColdMailbox<M, C>> {
-        self.rare.as_deref_mut()
+    pub(crate) fn cold_if_any(&mut self) -> Option<&mut ColdMailbox<M, C>> {
+        self.cold.as_deref_mut()
     }
 
     /// Whether there may be a pending exit, a starter, or an entry on the control lanes.
     #[inline]
-    pub(crate) fn has_rare(&self) -> bool {
-        self.rare.is_some()
+    pub(crate) fn has_cold(&self) -> bool {
+        self.cold.is_some()
     }
 
-    pub(crate) fn has_doom(&self) -> bool {
-        self.rare.as_ref().is_some_and(|rare| rare.doom.is_some())
+    pub(crate) fn has_pending_exit(&self) -> bool {
+        self.cold.as_ref().is_some_and(|cold| cold.pending_exit.is_some())
     }
 
     /// Handles a stop that arrived before the first poll, when the kind of process was not
     /// known yet. If the process neither stops in order nor traps exits, the stop becomes a
     /// pending exit. Returns whether there was one.
-    pub(crate) fn doom_by_early_stop(&mut self) -> bool {
+    pub(crate) fn set_pending_exit_by_early_stop(&mut self) -> bool {
         if self.orderly || self.trapping {
             return false;
         }
-        let Some(rare) = &mut self.rare else { return false };
-        let stop = rare.urgent.iter().position(|control| matches!(control, ControlEntry::Stop(_)));
-        match stop.and_then(|place| rare.urgent.remove(place)) {
+        let Some(cold) = &mut self.cold else { return false };
+        let stop = cold.urgent.iter().position(|control| matches!(control, ControlEntry::Stop(_)));
+        match stop.and_then(|place| cold.urgent.remove(place)) {
             Some(ControlEntry::Stop(reason)) => {
-                rare.doom = Some(reason);
+                cold.pending_exit = Some(reason);
                 true
             }
             _ => false,
@@ -410,21 +412,21 @@ impl<M, C> Inbox<M, C> {
 
     /// Returns the number of entries on the control lanes.
     pub(crate) fn controls(&self) -> usize {
-        self.rare.as_ref().map_or(0, |rare| rare.urgent.len() + rare.system.len())
+        self.cold.as_ref().map_or(0, |cold| cold.urgent.len() + cold.system.len())
     }
 
     /// Whether the process is suspended, so that it handles nothing until it is resumed.
     pub(crate) fn is_suspended(&self) -> bool {
-        self.rare.as_ref().is_some_and(|rare| rare.suspended > 0)
+        self.cold.as_ref().is_some_and(|cold| cold.suspended > 0)
     }
 
     /// Whether there is an entry that the process would receive now.
     #[inline]
     pub(crate) fn has_mail(&self) -> bool {
-        match &self.rare {
+        match &self.cold {
             None => self.has_main(),
-            Some(rare) if rare.suspended > 0 => {
-                rare.urgent.iter().any(ControlEntry::is_for_suspended)
+            Some(cold) if cold.suspended > 0 => {
+                cold.urgent.iter().any(ControlEntry::is_for_suspended)
             }
             Some(_) => self.has_main() || self.has_control(),
         }
@@ -438,12 +440,12 @@ impl<M, C> Inbox<M, C> {
     /// Whether the process must handle something before its next message, other than granting
     /// room.
     pub(crate) fn wants_attention(&self) -> bool {
-        self.has_doom()
+        self.has_pending_exit()
             || self.has_mail_ahead()
             || self
-                .rare
+                .cold
                 .as_ref()
-                .is_some_and(|rare| rare.suspended > 0 || rare.tracer.is_some() || rare.panics)
+                .is_some_and(|cold| cold.suspended > 0 || cold.tracer.is_some() || cold.panics)
     }
 
     /// Moves the last entry forward over at most `places` messages, and returns over how many.
@@ -473,22 +475,22 @@ impl<M, C> Inbox<M, C> {
     /// Has a sender wait until the process has taken all messages that wait now.
     pub(crate) fn enter_muted(&mut self, sender: Arc<dyn MutedSender>) {
         let due = self.accepted;
-        self.rare().muted.enter(due, sender);
+        self.cold().muted.enter(due, sender);
     }
 
     /// Whether senders are muted until the process has caught up.
     pub(crate) fn has_muted(&self) -> bool {
-        self.rare.as_ref().is_some_and(|rare| !rare.muted.is_empty())
+        self.cold.as_ref().is_some_and(|cold| !cold.muted.is_empty())
     }
 
     /// Takes out the muted senders that wait for no more than `taken` messages.
     pub(crate) fn take_muted(&mut self, taken: u64) -> Vec<Arc<dyn MutedSender>> {
-        self.rare.as_mut().map_or_else(Vec::new, |rare| rare.muted.take_due(taken))
+        self.cold.as_mut().map_or_else(Vec::new, |cold| cold.muted.take_due(taken))
     }
 
     /// Returns the lengths of the Urgent and System lanes.
     pub(crate) fn control_lengths(&self) -> (usize, usize) {
-        self.rare.as_ref().map_or((0, 0), |rare| (rare.urgent.len(), rare.system.len()))
+        self.cold.as_ref().map_or((0, 0), |cold| (cold.urgent.len(), cold.system.len()))
     }
 
     pub(crate) fn accepted(&self) -> u64 {
@@ -503,7 +505,7 @@ impl<M, C> Inbox<M, C> {
     /// dropped outside the lock.
     pub(crate) fn close(&mut self) -> DrainedMailbox<M, C> {
         self.phase = MailboxPhase::Terminated;
-        DrainedMailbox { first: self.first.take(), main: self.main.take(), rare: self.rare.take() }
+        DrainedMailbox { first: self.first.take(), main: self.main.take(), cold: self.cold.take() }
     }
 }
 

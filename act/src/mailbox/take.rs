@@ -67,7 +67,7 @@ impl<M, C> Inbox<M, C> {
     /// more messages may come soon.
     #[inline]
     pub(crate) fn release_memory(&mut self, keeps_main: bool) {
-        if (self.main.is_some() && !keeps_main) || self.rare.is_some() {
+        if (self.main.is_some() && !keeps_main) || self.cold.is_some() {
             self.release_what_is_empty(keeps_main);
         }
     }
@@ -77,8 +77,8 @@ impl<M, C> Inbox<M, C> {
         if !keeps_main {
             drop(self.take_spare());
         }
-        if self.rare.as_ref().is_some_and(|rare| rare.is_empty()) {
-            self.rare = None;
+        if self.cold.as_ref().is_some_and(|cold| cold.is_empty()) {
+            self.cold = None;
         }
     }
 
@@ -95,21 +95,21 @@ impl<M, C> Inbox<M, C> {
 
     /// Takes the request of an injected fault to panic now.
     pub(crate) fn take_panic(&mut self) -> bool {
-        self.rare.as_mut().is_some_and(|rare| std::mem::take(&mut rare.panics))
+        self.cold.as_mut().is_some_and(|cold| std::mem::take(&mut cold.panics))
     }
 
     /// Takes the tracer that is to replace the current one.
     pub(crate) fn take_tracer(&mut self) -> Option<Tracer<M, C>> {
-        self.rare.as_mut()?.tracer.take()
+        self.cold.as_mut()?.tracer.take()
     }
 
     /// Takes the next entry of the control lanes.
     pub(crate) fn take_control(&mut self) -> Option<ControlEntry<C>> {
-        let rare = self.rare.as_mut()?;
-        if rare.suspended > 0 {
-            let place = rare.urgent.iter().position(ControlEntry::is_for_suspended)?;
-            return rare.urgent.remove(place);
+        let cold = self.cold.as_mut()?;
+        if cold.suspended > 0 {
+            let place = cold.urgent.iter().position(ControlEntry::is_for_suspended)?;
+            return cold.urgent.remove(place);
         }
-        rare.urgent.pop_front().or_else(|| rare.system.pop_front())
+        cold.urgent.pop_front().or_else(|| cold.system.pop_front())
     }
 }

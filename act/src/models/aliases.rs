@@ -11,8 +11,8 @@ use crate::mailbox::inbox::UNBOUNDED;
 /// time depends on the order of the threads.
 fn nothing_more(send: fn(&Recipient<u32>)) {
     model(move || {
-        let house = ModelHost::new();
-        let cell = house.admit_new(UNBOUNDED);
+        let host = ModelHost::new();
+        let cell = host.admit_new(UNBOUNDED);
         let mut ctx = Context::new(cell.clone());
         let alias = ctx.alias();
         let to = ctx.recipient_by(alias);
@@ -22,7 +22,7 @@ fn nothing_more(send: fn(&Recipient<u32>)) {
         joined(sender);
         assert_eq!(cell.inbox.lock().has_main(), arrived, "a message arrived after the revocation");
         drop(ctx);
-        house.clear();
+        host.clear();
     });
 }
 

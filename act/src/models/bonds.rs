@@ -21,15 +21,15 @@ use std::task::Poll;
 
 /// The context of a process that traps exits, and a process that will end when it is run.
 fn couple() -> (Arc<ModelHost>, Context<u32, u32>, ModelActor, Ready) {
-    let house = ModelHost::new();
-    let one = house.admit_new(UNBOUNDED);
+    let host = ModelHost::new();
+    let one = host.admit_new(UNBOUNDED);
     let mut ctx = Context::new(one);
     ctx.trap_exits(true);
-    let (other, ready) = house.spawn(UNBOUNDED, |ctx| async move {
+    let (other, ready) = host.spawn(UNBOUNDED, |ctx| async move {
         drop(ctx);
         Ok(())
     });
-    (house, ctx, other, ready)
+    (host, ctx, other, ready)
 }
 
 /// Runs the process to its end on another thread.
@@ -53,12 +53,12 @@ fn notices(ctx: &mut Context<u32, u32>) -> usize {
 #[test]
 fn one_exit_per_link_whenever_the_target_ends() {
     model(|| {
-        let (house, mut ctx, target, ready) = couple();
+        let (host, mut ctx, target, ready) = couple();
         let death = dying(ready);
         ctx.link(target.pid);
         joined(death);
         assert_eq!(notices(&mut ctx), 1, "exits");
-        house.clear();
+        host.clear();
     });
 }
 
@@ -67,49 +67,49 @@ fn one_exit_per_link_whenever_the_target_ends() {
 #[test]
 fn one_exit_per_link_whenever_the_target_is_killed() {
     model(|| {
-        let (house, mut ctx, _, _) = couple();
-        let (target, ready) = house.spawn(UNBOUNDED, |ctx| async move {
+        let (host, mut ctx, _, _) = couple();
+        let (target, ready) = host.spawn(UNBOUNDED, |ctx| async move {
             std::future::pending::<()>().await;
             drop(ctx);
             Ok(())
         });
         let pid = target.pid;
-        house.schedule(ready);
-        let worker = house.worker();
+        host.schedule(ready);
+        let worker = host.worker();
         let killing = thread::spawn(move || (target as Arc<dyn Process>).kill());
         ctx.link(pid);
         joined(killing);
         joined(worker);
         assert_eq!(notices(&mut ctx), 1, "exits");
-        house.clear();
+        host.clear();
     });
 }
 
 #[test]
 fn no_exit_after_unlink() {
     model(|| {
-        let (house, mut ctx, target, ready) = couple();
+        let (host, mut ctx, target, ready) = couple();
         ctx.link(target.pid);
         let death = dying(ready);
         ctx.unlink(target.pid);
         assert_eq!(notices(&mut ctx), 0, "exits at once");
         joined(death);
         assert_eq!(notices(&mut ctx), 0, "exits in the end");
-        house.clear();
+        host.clear();
     });
 }
 
 #[test]
 fn a_link_made_again_delivers_one_exit() {
     model(|| {
-        let (house, mut ctx, target, ready) = couple();
+        let (host, mut ctx, target, ready) = couple();
         ctx.link(target.pid);
         let death = dying(ready);
         ctx.unlink(target.pid);
         ctx.link(target.pid);
         joined(death);
         assert_eq!(notices(&mut ctx), 1, "exits");
-        house.clear();
+        host.clear();
     });
 }
 
@@ -118,7 +118,7 @@ fn a_link_made_again_delivers_one_exit() {
 #[test]
 fn a_link_made_from_both_ends_is_one_link() {
     model(|| {
-        let (house, mut ctx, target, ready) = couple();
+        let (host, mut ctx, target, ready) = couple();
         let other = thread::spawn({
             let mut other = Context::new(Arc::clone(&target));
             let pid = ctx.pid();
@@ -130,33 +130,33 @@ fn a_link_made_from_both_ends_is_one_link() {
         ctx.link(target.pid);
         joined(other);
         assert_eq!(notices(&mut ctx), 1, "exits");
-        house.clear();
+        host.clear();
     });
 }
 
 #[test]
 fn one_down_per_monitor_whenever_the_target_ends() {
     model(|| {
-        let (house, mut ctx, target, ready) = couple();
+        let (host, mut ctx, target, ready) = couple();
         let death = dying(ready);
         ctx.monitor(target.pid);
         joined(death);
         assert_eq!(notices(&mut ctx), 1, "downs");
-        house.clear();
+        host.clear();
     });
 }
 
 #[test]
 fn no_down_after_demonitor() {
     model(|| {
-        let (house, mut ctx, target, ready) = couple();
+        let (host, mut ctx, target, ready) = couple();
         let monitor = ctx.monitor(target.pid);
         let death = dying(ready);
         ctx.demonitor(monitor);
         assert_eq!(notices(&mut ctx), 0, "downs at once");
         joined(death);
         assert_eq!(notices(&mut ctx), 0, "downs in the end");
-        house.clear();
+        host.clear();
     });
 }
 
@@ -164,17 +164,17 @@ fn no_down_after_demonitor() {
 #[test]
 fn a_monitor_from_outside_fires_whenever_the_target_ends() {
     model(|| {
-        let house = ModelHost::new();
-        let (target, ready) = house.spawn(UNBOUNDED, |ctx| async move {
+        let host = ModelHost::new();
+        let (target, ready) = host.spawn(UNBOUNDED, |ctx| async move {
             drop(ctx);
             Err(Reason::error("done"))
         });
         let death = dying(ready);
-        let down = block_on(watch(house.host(), Target::Pid(target.pid)));
+        let down = block_on(watch(host.host(), Target::Pid(target.pid)));
         joined(death);
         let told = down.reason.to_string();
         assert!(told == Reason::NoProcess.to_string() || told.contains("done"), "{told}");
-        house.clear();
+        host.clear();
     });
 }
 
@@ -183,14 +183,14 @@ fn a_monitor_from_outside_fires_whenever_the_target_ends() {
 #[test]
 fn a_monitor_from_outside_that_is_given_up_leaves_no_entry() {
     model(|| {
-        let (house, ctx, target, ready) = couple();
-        let end = watch(house.host(), Target::Pid(target.pid));
+        let (host, ctx, target, ready) = couple();
+        let end = watch(host.host(), Target::Pid(target.pid));
         let death = dying(ready);
         drop(end);
         joined(death);
         assert_eq!(target.locked_relations().monitors(), (0, 0));
         drop(ctx);
-        house.clear();
+        host.clear();
     });
 }
 
@@ -205,8 +205,8 @@ fn halves(one: &ModelActor, other: &ModelActor) -> [bool; 2] {
 #[test]
 fn both_halves_of_a_link_agree() {
     model(|| {
-        let house = ModelHost::new();
-        let (one, other) = (house.admit_new(UNBOUNDED), house.admit_new(UNBOUNDED));
+        let host = ModelHost::new();
+        let (one, other) = (host.admit_new(UNBOUNDED), host.admit_new(UNBOUNDED));
         let mut ctx = Context::new(Arc::clone(&one));
         let unlinking = thread::spawn({
             let mut ctx = Context::new(Arc::clone(&other));
@@ -221,7 +221,7 @@ fn both_halves_of_a_link_agree() {
         let [ours, theirs] = halves(&one, &other);
         assert_eq!(ours, theirs, "halves");
         drop(ctx);
-        house.clear();
+        host.clear();
     });
 }
 
@@ -230,13 +230,13 @@ fn both_halves_of_a_link_agree() {
 #[test]
 fn two_processes_that_end_together_leave_no_bonds() {
     bounded(5, || {
-        let house = ModelHost::until(2);
+        let host = ModelHost::until(2);
         let ending = |mut ctx: Context<u32, u32>| async move {
             ctx.receive().await;
             Ok(())
         };
-        let (one, ready_one) = house.spawn(UNBOUNDED, ending);
-        let (other, ready_other) = house.spawn(UNBOUNDED, ending);
+        let (one, ready_one) = host.spawn(UNBOUNDED, ending);
+        let (other, ready_other) = host.spawn(UNBOUNDED, ending);
         let mut ctx = Context::new(Arc::clone(&one));
         ctx.link(other.pid);
         ctx.monitor(other.pid);
@@ -246,12 +246,12 @@ fn two_processes_that_end_together_leave_no_bonds() {
         let death = dying(ready_one);
         assert!(ready_other.run(&LIMITS).is_none());
         joined(death);
-        assert_eq!(house.retired(), 2);
+        assert_eq!(host.retired(), 2);
         for process in [one, other] {
             let relations = process.locked_relations();
             assert_eq!((relations.links(), relations.monitors()), (vec![], (0, 0)), "left");
         }
-        house.clear();
+        host.clear();
     });
 }
 
@@ -260,7 +260,7 @@ fn two_processes_that_end_together_leave_no_bonds() {
 #[test]
 fn an_ended_process_leaves_no_monitor_at_a_living_one() {
     model(|| {
-        let (house, mut ctx, mortal, ready) = couple();
+        let (host, mut ctx, mortal, ready) = couple();
         Context::new(Arc::clone(&mortal)).monitor(ctx.pid());
         assert_eq!(ctx.cell.locked_relations().monitors(), (0, 1));
         let death = dying(ready);
@@ -268,7 +268,7 @@ fn an_ended_process_leaves_no_monitor_at_a_living_one() {
         joined(death);
         assert_eq!(notices(&mut ctx), 1, "downs");
         assert_eq!(ctx.cell.locked_relations().monitors(), (0, 0), "left");
-        house.clear();
+        host.clear();
     });
 }
 
@@ -277,8 +277,8 @@ fn an_ended_process_leaves_no_monitor_at_a_living_one() {
 #[test]
 fn an_exit_passes_through_a_chain_of_links_in_the_making() {
     bounded(4, || {
-        let (house, mut ctx, middle, ready) = couple();
-        let first = house.admit_new(UNBOUNDED);
+        let (host, mut ctx, middle, ready) = couple();
+        let first = host.admit_new(UNBOUNDED);
         let mut first_ctx = Context::new(Arc::clone(&first));
         first_ctx.link(middle.pid);
         let death = dying(ready);
@@ -287,7 +287,7 @@ fn an_exit_passes_through_a_chain_of_links_in_the_making() {
         assert_eq!(notices(&mut ctx), 1, "exits");
         assert_eq!(halves(&first, &middle), [false, false]);
         drop(first_ctx);
-        house.clear();
+        host.clear();
     });
 }
 

@@ -32,7 +32,7 @@ struct CallOutcome {
 impl CallOutcome {
     fn tell(&self, result: Result<u32, CallError>) {
         *self.result.lock() = Some(result);
-        self.came.ring();
+        self.came.notify();
     }
 
     fn take(&self) -> Option<Result<u32, CallError>> {
@@ -58,19 +58,19 @@ async fn live(mut ctx: Context<Ask>, timeout: Option<Duration>, outcome: CallOut
     }
 }
 
-fn process(house: &Arc<ModelHost>, timeout: Option<Duration>) -> (Address<Ask>, CallOutcome) {
+fn process(host: &Arc<ModelHost>, timeout: Option<Duration>) -> (Address<Ask>, CallOutcome) {
     let outcome = CallOutcome::default();
     let told = outcome.clone();
     let life = behavior_fn(move |ctx: Context<Ask>| async move {
         live(ctx, timeout, told).await;
         Ok(())
     });
-    let address = Spawn::outside(house.host(), move || life).start().expect("a process");
+    let address = Spawn::outside(host.host(), move || life).start().expect("a process");
     (address, outcome)
 }
 
-fn finish(house: &Arc<ModelHost>, process: &Address<Ask>) -> Reason {
-    let end = watch(house.host(), Target::Pid(process.pid()));
+fn finish(host: &Arc<ModelHost>, process: &Address<Ask>) -> Reason {
+    let end = watch(host.host(), Target::Pid(process.pid()));
     process.finish();
     block_on(end).reason
 }
@@ -80,16 +80,16 @@ fn finish(house: &Arc<ModelHost>, process: &Address<Ask>) -> Reason {
 #[test]
 fn of_two_that_call_each_other_exactly_one_fails() {
     bounded(2, || {
-        let house = ModelHost::until(2);
-        let (one, of_one) = process(&house, None);
-        let (other, of_other) = process(&house, None);
+        let host = ModelHost::until(2);
+        let (one, of_one) = process(&host, None);
+        let (other, of_other) = process(&host, None);
         assert!(one.send(Ask::Call(other.clone())).is_ok());
         assert!(other.send(Ask::Call(one.clone())).is_ok());
-        let workers = [house.worker(), house.worker()];
+        let workers = [host.worker(), host.worker()];
         of_one.came.wait();
         of_other.came.wait();
-        finish(&house, &one);
-        finish(&house, &other);
+        finish(&host, &one);
+        finish(&host, &other);
         workers.into_iter().for_each(joined);
         let outcomes = [of_one, of_other].map(|outcome| outcome.take().expect("a call"));
         let answered = outcomes.iter().filter(|outcome| **outcome == Ok(7)).count();
@@ -98,34 +98,34 @@ fn of_two_that_call_each_other_exactly_one_fails() {
             .filter(|outcome| matches!(outcome, Err(CallError::Deadlock(_))))
             .count();
         assert_eq!((answered, failed), (1, 1), "{outcomes:?}");
-        house.clear();
+        host.clear();
     });
 }
 
 /// A reply, a timeout and, if `kills` is set, a kill of the caller, in any order.
 fn a_call(kills: bool) {
     bounded(3, move || {
-        let house = ModelHost::until(2);
+        let host = ModelHost::until(2);
         // Timeouts under a second are set at once.
-        let (caller, outcome) = process(&house, Some(Duration::from_millis(10)));
-        let (callee, _) = process(&house, None);
+        let (caller, outcome) = process(&host, Some(Duration::from_millis(10)));
+        let (callee, _) = process(&host, None);
         assert!(caller.send(Ask::Call(callee.clone())).is_ok());
-        let worker = house.worker();
+        let worker = host.worker();
         let time = thread::spawn({
-            let house = Arc::clone(&house);
-            move || house.time_passes()
+            let host = Arc::clone(&host);
+            move || host.time_passes()
         });
         if kills {
             caller.process().kill();
         }
         joined(time);
         // No thread fires a timer that is set after that.
-        house.time_passes();
-        finish(&house, &caller);
-        finish(&house, &callee);
+        host.time_passes();
+        finish(&host, &caller);
+        finish(&host, &callee);
         joined(worker);
         let outcome = outcome.take();
-        let late = house.late_replies();
+        let late = host.late_replies();
         match outcome {
             Some(Ok(7)) => assert_eq!(late, 0, "counted as late although it arrived"),
             Some(Err(CallError::Timeout(_))) => {
@@ -134,8 +134,8 @@ fn a_call(kills: bool) {
             None if kills => assert!(late <= 1),
             other => panic!("{other:?}"),
         }
-        assert_eq!(house.timers(), 0, "timers");
-        house.clear();
+        assert_eq!(host.timers(), 0, "timers");
+        host.clear();
     });
 }
 
@@ -154,13 +154,13 @@ fn a_caller_that_is_killed_leaves_neither_reply_nor_timer() {
 #[test]
 fn a_call_to_a_killed_process_ends() {
     bounded(3, || {
-        let house = ModelHost::until(2);
-        let (caller, outcome) = process(&house, None);
-        let (callee, _) = process(&house, None);
+        let host = ModelHost::until(2);
+        let (caller, outcome) = process(&host, None);
+        let (callee, _) = process(&host, None);
         assert!(caller.send(Ask::Call(callee.clone())).is_ok());
-        let worker = house.worker();
+        let worker = host.worker();
         callee.process().kill();
-        finish(&house, &caller);
+        finish(&host, &caller);
         joined(worker);
         let outcome = outcome.take();
         assert!(
@@ -175,6 +175,6 @@ fn a_call_to_a_killed_process_ends() {
             ),
             "{outcome:?}"
         );
-        house.clear();
+        host.clear();
     });
 }

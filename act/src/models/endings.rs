@@ -30,10 +30,10 @@ impl EndCount {
 }
 
 /// A process that handles messages. With `ends` it ends after the first one.
-fn handling(house: &Arc<ModelHost>, bound: u32, ends: bool) -> (ModelActor, EndCount) {
+fn handling(host: &Arc<ModelHost>, bound: u32, ends: bool) -> (ModelActor, EndCount) {
     let handled = EndCount::default();
     let count = handled.clone();
-    let cell = house.start(bound, move |mut ctx| async move {
+    let cell = host.start(bound, move |mut ctx| async move {
         loop {
             if let Received::Message(_) = ctx.receive().await {
                 count.add();
@@ -52,9 +52,9 @@ fn handling(house: &Arc<ModelHost>, bound: u32, ends: bool) -> (ModelActor, EndC
 fn a_process_ends_once_and_no_message_disappears() {
     for ends_by_itself in [false, true] {
         model(move || {
-            let house = ModelHost::new();
-            let (cell, handled) = handling(&house, UNBOUNDED, ends_by_itself);
-            let worker = house.worker();
+            let host = ModelHost::new();
+            let (cell, handled) = handling(&host, UNBOUNDED, ends_by_itself);
+            let worker = host.worker();
             let sender = thread::spawn({
                 let cell = Arc::clone(&cell);
                 move || drop(cell.send(1))
@@ -62,7 +62,7 @@ fn a_process_ends_once_and_no_message_disappears() {
             (cell as Arc<dyn Process>).kill();
             joined(sender);
             joined(worker);
-            assert_eq!((handled.get() + house.dead_letters(), house.retired()), (1, 1));
+            assert_eq!((handled.get() + host.dead_letters(), host.retired()), (1, 1));
         });
     }
 }
@@ -71,16 +71,16 @@ fn a_process_ends_once_and_no_message_disappears() {
 #[test]
 fn a_kill_wakes_a_process_that_waits() {
     model(|| {
-        let house = ModelHost::new();
-        let cell = house.start(UNBOUNDED, |ctx| async move {
+        let host = ModelHost::new();
+        let cell = host.start(UNBOUNDED, |ctx| async move {
             std::future::pending::<()>().await;
             drop(ctx);
             Ok(())
         });
-        let worker = house.worker();
+        let worker = host.worker();
         (cell as Arc<dyn Process>).kill();
         joined(worker);
-        assert_eq!(house.retired(), 1);
+        assert_eq!(host.retired(), 1);
     });
 }
 
@@ -88,10 +88,10 @@ fn a_kill_wakes_a_process_that_waits() {
 #[test]
 fn no_message_is_handled_after_a_kill() {
     model(|| {
-        let house = ModelHost::new();
+        let host = ModelHost::new();
         let handled = EndCount::default();
         let count = handled.clone();
-        let cell = house.start(UNBOUNDED, |mut ctx| async move {
+        let cell = host.start(UNBOUNDED, |mut ctx| async move {
             loop {
                 ctx.receive().await;
                 count.add();
@@ -99,11 +99,11 @@ fn no_message_is_handled_after_a_kill() {
             }
         });
         assert!(cell.send(1).is_ok());
-        let worker = house.worker();
+        let worker = host.worker();
         let sent = u64::from(cell.send(2).is_ok());
         joined(worker);
         // A message to a process that has already ended is a dead letter too.
-        assert_eq!((handled.get(), house.dead_letters()), (1, 1), "of {sent} more");
+        assert_eq!((handled.get(), host.dead_letters()), (1, 1), "of {sent} more");
     });
 }
 
@@ -112,9 +112,9 @@ fn no_message_is_handled_after_a_kill() {
 #[test]
 fn a_refused_message_is_never_handled() {
     bounded(5, || {
-        let house = ModelHost::new();
-        let (cell, handled) = handling(&house, 1, false);
-        let worker = house.worker();
+        let host = ModelHost::new();
+        let (cell, handled) = handling(&host, 1, false);
+        let worker = host.worker();
         let sender = thread::spawn({
             let cell = Arc::clone(&cell);
             move || cell.send(1).is_ok()
@@ -124,7 +124,7 @@ fn a_refused_message_is_never_handled() {
         (cell as Arc<dyn Process>).kill();
         joined(worker);
         assert!(accepted >= 1);
-        assert_eq!(handled.get() + house.dead_letters(), accepted);
+        assert_eq!(handled.get() + host.dead_letters(), accepted);
     });
 }
 
@@ -170,12 +170,12 @@ fn signal(process: Arc<dyn Process>) {
 /// terminates at most once.
 fn two_causes(one: fn(Arc<dyn Process>), other: fn(Arc<dyn Process>), fails: bool) {
     bounded(4, move || {
-        let house = ModelHost::new();
+        let host = ModelHost::new();
         let (terminated, dropped) = (EndCount::default(), EndCount::default());
         let mortal = Mortal { terminated: terminated.clone(), dropped: dropped.clone() };
-        let address = Spawn::outside(house.host(), move || mortal).start().expect("a process");
-        let end = watch(house.host(), Target::Pid(address.pid()));
-        let worker = house.worker();
+        let address = Spawn::outside(host.host(), move || mortal).start().expect("a process");
+        let end = watch(host.host(), Target::Pid(address.pid()));
+        let worker = host.worker();
         let cause = thread::spawn({
             let process = address.process();
             move || one(process)
@@ -194,10 +194,10 @@ fn two_causes(one: fn(Arc<dyn Process>), other: fn(Arc<dyn Process>), fails: boo
                     .any(|known| known.to_string() == reason.to_string()),
             "{reason}"
         );
-        assert_eq!((house.retired(), dropped.get()), (1, 1), "ends");
+        assert_eq!((host.retired(), dropped.get()), (1, 1), "ends");
         assert!(terminated.get() <= 1, "terminated twice");
-        assert_eq!(house.timers(), 0);
-        house.clear();
+        assert_eq!(host.timers(), 0);
+        host.clear();
     });
 }
 
@@ -222,20 +222,20 @@ fn two_stops_and_a_failure_end_a_process_once() {
 #[test]
 fn an_end_completes_although_its_host_panics() {
     model(|| {
-        let house = ModelHost::failing();
+        let host = ModelHost::failing();
         let (token, answer) = Reply::<u32>::new(None);
-        let cell = house.start(UNBOUNDED, |mut ctx| async move {
+        let cell = host.start(UNBOUNDED, |mut ctx| async move {
             ctx.receive().await;
             drop((ctx, token));
             Err(Reason::error("failed"))
         });
-        let end = watch(house.host(), Target::Pid(cell.pid));
+        let end = watch(host.host(), Target::Pid(cell.pid));
         assert!(cell.send(1).is_ok());
-        house.settle();
+        host.settle();
         assert_eq!(block_on(answer), Some(Err(CallError::Terminated(Reason::error("failed")))));
         assert_eq!(block_on(end).reason, Reason::error("failed"));
         assert!(!cell.is_alive());
-        house.clear();
+        host.clear();
     });
 }
 

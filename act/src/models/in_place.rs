@@ -67,15 +67,15 @@ fn restarted(
     messages: usize,
     meanwhile: impl FnOnce(&crate::addressing::address::Address<u32>),
 ) -> (Vec<InPlaceStep>, u64) {
-    let house = ModelHost::new();
+    let host = ModelHost::new();
     let log = StepLog::default();
     let factory = {
         let log = Arc::clone(&log);
         move || Fragile { log: Arc::clone(&log), messages }
     };
     let fragile = InPlace::new(factory).intensity(9, Duration::from_secs(1));
-    let fragile = Spawn::outside(house.host(), move || fragile).start().expect("a process");
-    let worker = house.worker_within(ONE_BY_ONE);
+    let fragile = Spawn::outside(host.host(), move || fragile).start().expect("a process");
+    let worker = host.worker_within(ONE_BY_ONE);
     let sender = thread::spawn({
         let fragile = fragile.clone();
         move || {
@@ -87,10 +87,10 @@ fn restarted(
     meanwhile(&fragile);
     joined(sender);
     joined(worker);
-    assert_eq!(house.retired(), 1);
-    house.clear();
+    assert_eq!(host.retired(), 1);
+    host.clear();
     let log = log.lock().expect("nothing panics under a lock").clone();
-    (log, house.dead_letters())
+    (log, host.dead_letters())
 }
 
 fn handled(log: &[InPlaceStep]) -> Vec<u32> {

@@ -31,7 +31,7 @@ impl RunTurn for ModelProcess {
         Pid::local(1, 1)
     }
 
-    fn says_high(&self) -> bool {
+    fn is_high(&self) -> bool {
         false
     }
 
@@ -49,7 +49,7 @@ enum MailboxFault {
     /// The owner parks without checking whether a waker has fired.
     ForgetsWakers,
     /// A pending exit schedules only an idle process, as a message does.
-    DoomsAsMail,
+    SchedulesExitAsMail,
     /// The owner counts a message as taken only after it has handled it.
     CountsAfterHandling,
     /// A sender checks whether the process is idle, and puts its message in after that.
@@ -110,10 +110,10 @@ impl Owner {
         self.schedule(ready);
     }
 
-    fn doom(&self) {
+    fn set_pending_exit(&self) {
         let mut inbox = self.inbox.lock();
-        inbox.rare().doom = Some(Reason::Killed);
-        let ready = if self.fault == MailboxFault::DoomsAsMail {
+        inbox.cold().pending_exit = Some(Reason::Killed);
+        let ready = if self.fault == MailboxFault::SchedulesExitAsMail {
             inbox.ready_for_mail()
         } else {
             inbox.ready_for_wake()
@@ -138,7 +138,7 @@ impl Owner {
     fn run(&self, messages: u64) {
         let mut ready = self.next_ready();
         loop {
-            if self.inbox.lock().has_doom() || self.poll(messages) {
+            if self.inbox.lock().has_pending_exit() || self.poll(messages) {
                 drop(self.inbox.lock().close());
                 return;
             }
@@ -177,11 +177,11 @@ impl Owner {
             }
             let count = || self.taken.fetch_add(1, Ordering::Relaxed);
             if self.fault == MailboxFault::CountsAfterHandling {
-                self.handled.ring();
+                self.handled.notify();
                 count();
             } else {
                 count();
-                self.handled.ring();
+                self.handled.notify();
             }
             next = batch.as_mut().and_then(|batch| batch.pop_front());
         }
@@ -191,7 +191,7 @@ impl Owner {
     /// The copy of `Life::park`.
     fn park(&self, ready: Ready) -> Option<Ready> {
         let mut inbox = self.inbox.lock();
-        if inbox.has_doom() {
+        if inbox.has_pending_exit() {
             return Some(ready);
         }
         if inbox.notified && self.fault != MailboxFault::ForgetsWakers {
@@ -252,7 +252,7 @@ fn waker(fault: MailboxFault) {
 }
 
 /// A pending exit and a message, for a process that waits in `phase`.
-fn doom(fault: MailboxFault, phase: MailboxPhase) {
+fn set_pending_exit(fault: MailboxFault, phase: MailboxPhase) {
     model(move || {
         let owner = Owner::new(fault, phase, UNBOUNDED);
         let process = running(&owner, u64::MAX);
@@ -260,7 +260,7 @@ fn doom(fault: MailboxFault, phase: MailboxPhase) {
             let owner = Arc::clone(&owner);
             move || drop(owner.send(1))
         });
-        owner.doom();
+        owner.set_pending_exit();
         joined(sender);
         joined(process);
     });
@@ -283,8 +283,8 @@ fn the_owner_without_a_fault_holds() {
     mail(MailboxFault::None);
     order(MailboxFault::None);
     waker(MailboxFault::None);
-    doom(MailboxFault::None, MailboxPhase::Idle);
-    doom(MailboxFault::None, MailboxPhase::Waiting);
+    set_pending_exit(MailboxFault::None, MailboxPhase::Idle);
+    set_pending_exit(MailboxFault::None, MailboxPhase::Waiting);
     room(MailboxFault::None);
 }
 
@@ -315,7 +315,7 @@ fn parking_without_checking_the_wakers_loses_a_wake_up() {
 #[test]
 #[should_panic(expected = "deadlock")]
 fn a_pending_exit_scheduled_like_a_message_does_not_end_a_waiting_process() {
-    doom(MailboxFault::DoomsAsMail, MailboxPhase::Waiting);
+    set_pending_exit(MailboxFault::SchedulesExitAsMail, MailboxPhase::Waiting);
 }
 
 #[test]

@@ -94,9 +94,9 @@ impl ModelHost {
 
     /// Does the same as [`ModelHost::new`], but the host panics when it is notified of an end.
     pub(super) fn failing() -> Arc<Self> {
-        let mut house = Self::new();
-        Arc::get_mut(&mut house).expect("the only handle").fails = true;
-        house
+        let mut host = Self::new();
+        Arc::get_mut(&mut host).expect("the only handle").fails = true;
+        host
     }
 
     /// Returns this host as the trait object that processes use.
@@ -155,10 +155,10 @@ impl ModelHost {
 
     /// Starts a worker whose turns have these limits.
     pub(super) fn worker_within(self: &Arc<Self>, limits: TurnLimits) -> thread::JoinHandle<()> {
-        let house = Arc::clone(self);
+        let host = Arc::clone(self);
         thread::spawn(move || {
-            while let Some(ready) = house.next_ready() {
-                house.run(ready, limits);
+            while let Some(ready) = host.next_ready() {
+                host.run(ready, limits);
             }
         })
     }

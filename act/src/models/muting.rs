@@ -6,7 +6,7 @@ use super::model_host::{ModelActor, ModelHost};
 use crate::context::Context;
 use crate::host::host::Poke;
 use crate::lifecycle::in_place::yield_now;
-use crate::mailbox::inbox::{CROWD, MailboxPhase, UNBOUNDED};
+use crate::mailbox::inbox::{CHARGE_STEP, MailboxPhase, UNBOUNDED};
 use crate::mailbox::muted_senders::MutedSender;
 use crate::process::crash::raise;
 use crate::process::current;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// So many messages wait for the flooded process.
-const WAITING: usize = CROWD + 6;
+const WAITING: usize = CHARGE_STEP + 6;
 
 fn fill(cell: &ModelActor) {
     (0..WAITING).for_each(|_| assert!(cell.send(1).is_ok()));
@@ -38,22 +38,22 @@ async fn handle(ctx: &mut Context<u32, u32>, messages: usize) {
 /// messages the receiver expects from the sender after that.
 fn a_release_against_a_rest(last: usize) {
     bounded(2, move || {
-        let house = ModelHost::until(2);
-        let receiver = house.start(UNBOUNDED, move |mut ctx| async move {
+        let host = ModelHost::until(2);
+        let receiver = host.start(UNBOUNDED, move |mut ctx| async move {
             handle(&mut ctx, WAITING + last).await;
             Ok(())
         });
         fill(&receiver);
         let to = Arc::clone(&receiver);
-        house.start(UNBOUNDED, move |_ctx| async move {
+        host.start(UNBOUNDED, move |_ctx| async move {
             flood(to.pid.id()).await;
             (0..last).for_each(|_| assert!(to.send(1).is_ok()));
             Ok(())
         });
-        let workers = [house.worker(), house.worker()];
+        let workers = [host.worker(), host.worker()];
         workers.into_iter().for_each(joined);
-        assert_eq!(house.retired(), 2);
-        house.clear();
+        assert_eq!(host.retired(), 2);
+        host.clear();
     });
 }
 
@@ -71,11 +71,11 @@ fn a_receiver_that_ends_releases_the_sender() {
 #[test]
 fn two_processes_that_flood_each_other_do_not_wait_for_each_other() {
     bounded(2, || {
-        let house = ModelHost::until(2);
+        let host = ModelHost::until(2);
         let cells: Vec<_> = [(1, 2), (2, 1)]
             .into_iter()
             .map(|(own, other)| {
-                let cell = house.start(UNBOUNDED, move |mut ctx| async move {
+                let cell = host.start(UNBOUNDED, move |mut ctx| async move {
                     assert_eq!(ctx.pid().id(), own);
                     flood(other).await;
                     handle(&mut ctx, WAITING).await;
@@ -85,26 +85,26 @@ fn two_processes_that_flood_each_other_do_not_wait_for_each_other() {
                 cell
             })
             .collect();
-        let workers = [house.worker(), house.worker()];
+        let workers = [host.worker(), host.worker()];
         workers.into_iter().for_each(joined);
-        assert_eq!((house.retired(), cells.len()), (2, 2));
-        house.clear();
+        assert_eq!((host.retired(), cells.len()), (2, 2));
+        host.clear();
     });
 }
 
 /// The receiver never has a turn. What concerns the sender itself makes it ready all the same.
 fn a_signal_against_a_rest(signal: fn(&ModelActor)) {
     bounded(3, move || {
-        let house = ModelHost::new();
-        let (receiver, ready) = house.spawn(UNBOUNDED, |_ctx| async { Ok(()) });
+        let host = ModelHost::new();
+        let (receiver, ready) = host.spawn(UNBOUNDED, |_ctx| async { Ok(()) });
         fill(&receiver);
         let number = receiver.pid.id();
-        let sender = house.start(UNBOUNDED, move |mut ctx| async move {
+        let sender = host.start(UNBOUNDED, move |mut ctx| async move {
             flood(number).await;
             handle(&mut ctx, 1).await;
             Ok(())
         });
-        let worker = house.worker();
+        let worker = host.worker();
         let signalling = thread::spawn({
             let sender = Arc::clone(&sender);
             move || signal(&sender)
@@ -113,7 +113,7 @@ fn a_signal_against_a_rest(signal: fn(&ModelActor)) {
         joined(worker);
         assert!(!sender.is_alive());
         drop(ready);
-        house.clear();
+        host.clear();
     });
 }
 
@@ -131,22 +131,22 @@ fn a_muted_process_can_be_killed() {
 #[test]
 fn a_muted_process_is_poked() {
     bounded(3, || {
-        let house = ModelHost::new();
-        let (receiver, ready) = house.spawn(UNBOUNDED, |_ctx| async { Ok(()) });
+        let host = ModelHost::new();
+        let (receiver, ready) = host.spawn(UNBOUNDED, |_ctx| async { Ok(()) });
         fill(&receiver);
         let number = receiver.pid.id();
-        let (sender, process) = house.spawn(UNBOUNDED, move |_ctx| async move {
+        let (sender, process) = host.spawn(UNBOUNDED, move |_ctx| async move {
             flood(number).await;
             Err(Reason::Shutdown)
         });
-        house.host().schedule(process);
-        house.settle();
+        host.host().schedule(process);
+        host.settle();
         assert!(sender.is_alive());
         Arc::clone(&sender).poke();
-        house.settle();
+        host.settle();
         assert!(!sender.is_alive());
         drop(ready);
-        house.clear();
+        host.clear();
     });
 }
 
@@ -171,25 +171,25 @@ where
     F: Future<Output = Result<(), Reason>> + Send + 'static,
 {
     model(move || {
-        let house = ModelHost::new();
-        let receiver = house.start(UNBOUNDED, body);
+        let host = ModelHost::new();
+        let receiver = host.start(UNBOUNDED, body);
         (0..250).for_each(|_| assert!(receiver.send(1).is_ok()));
         let released = Arc::<AtomicU64>::default();
         for _ in 0..3 {
             assert!(receiver.enter_muted(Arc::new(PanickingSender(Arc::clone(&released)))));
         }
-        house.settle();
+        host.settle();
         assert_eq!((released.load(Ordering::Relaxed), receiver.is_alive()), (3, alive));
         // An idle process does not keep the memory of the line.
         let inbox = receiver.inbox.lock();
-        assert!(inbox.phase != MailboxPhase::Idle || !inbox.has_rare());
+        assert!(inbox.phase != MailboxPhase::Idle || !inbox.has_cold());
         drop(inbox);
         if alive {
             Arc::clone(&receiver).kill();
-            house.settle();
+            host.settle();
         }
         assert!(!receiver.is_alive());
-        house.clear();
+        host.clear();
     });
 }
 

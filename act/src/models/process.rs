@@ -37,10 +37,10 @@ fn sending(cell: &ModelActor, messages: impl IntoIterator<Item = u32>) -> thread
 #[test]
 fn every_message_that_was_accepted_is_handled() {
     model(|| {
-        let house = ModelHost::new();
+        let host = ModelHost::new();
         let handled = Handled::default();
         let count = handled.clone();
-        let cell = house.start(UNBOUNDED, |mut ctx| async move {
+        let cell = host.start(UNBOUNDED, |mut ctx| async move {
             while count.count() < 2 {
                 if let Received::Message(_) = ctx.receive().await {
                     count.add();
@@ -48,12 +48,12 @@ fn every_message_that_was_accepted_is_handled() {
             }
             Ok(())
         });
-        let worker = house.worker();
+        let worker = host.worker();
         let sender = sending(&cell, [1]);
         assert!(cell.send(2).is_ok());
         joined(sender);
         joined(worker);
-        assert_eq!((handled.count(), house.retired(), house.dead_letters()), (2, 1, 0));
+        assert_eq!((handled.count(), host.retired(), host.dead_letters()), (2, 1, 0));
     });
 }
 
@@ -61,18 +61,18 @@ fn every_message_that_was_accepted_is_handled() {
 #[test]
 fn every_message_reaches_the_loop_of_an_actor() {
     model(|| {
-        let house = ModelHost::new();
-        let cell = house.start(UNBOUNDED, |mut ctx| async move {
+        let host = ModelHost::new();
+        let cell = host.start(UNBOUNDED, |mut ctx| async move {
             ctx.next_message().await;
             ctx.next_message().await;
             Ok(())
         });
-        let worker = house.worker();
+        let worker = host.worker();
         let sender = sending(&cell, [1]);
         assert!(cell.send(2).is_ok());
         joined(sender);
         joined(worker);
-        assert_eq!((house.retired(), house.dead_letters()), (1, 0));
+        assert_eq!((host.retired(), host.dead_letters()), (1, 0));
     });
 }
 
@@ -81,10 +81,10 @@ fn every_message_reaches_the_loop_of_an_actor() {
 #[test]
 fn every_command_is_handled() {
     model(|| {
-        let house = ModelHost::new();
+        let host = ModelHost::new();
         let handled = Handled::default();
         let count = handled.clone();
-        let cell = house.start(UNBOUNDED, |mut ctx| async move {
+        let cell = host.start(UNBOUNDED, |mut ctx| async move {
             while count.count() < 2 {
                 if let Received::Message(_) | Received::Command(_) = ctx.receive().await {
                     count.add();
@@ -92,7 +92,7 @@ fn every_command_is_handled() {
             }
             Ok(())
         });
-        let worker = house.worker();
+        let worker = host.worker();
         let sender = thread::spawn({
             let cell = Arc::clone(&cell);
             move || assert!(cell.send_control(Priority::High, 1).is_ok())
@@ -100,7 +100,7 @@ fn every_command_is_handled() {
         assert!(cell.send(2).is_ok());
         joined(sender);
         joined(worker);
-        assert_eq!((handled.count(), house.retired(), house.dead_letters()), (2, 1, 0));
+        assert_eq!((handled.count(), host.retired(), host.dead_letters()), (2, 1, 0));
     });
 }
 
@@ -109,12 +109,12 @@ fn every_command_is_handled() {
 #[test]
 fn a_command_reaches_a_process_that_receives_control_lanes_only() {
     model(|| {
-        let house = ModelHost::new();
-        let cell = house.start(UNBOUNDED, |mut ctx| async move {
+        let host = ModelHost::new();
+        let cell = host.start(UNBOUNDED, |mut ctx| async move {
             assert!(matches!(ctx.receive_control().await, Received::Command(1)));
             Ok(())
         });
-        let worker = house.worker();
+        let worker = host.worker();
         let sender = thread::spawn({
             let cell = Arc::clone(&cell);
             move || assert!(cell.send_control(Priority::High, 1).is_ok())
@@ -123,7 +123,7 @@ fn a_command_reaches_a_process_that_receives_control_lanes_only() {
         let _ = cell.send(2);
         joined(sender);
         joined(worker);
-        assert_eq!((house.retired(), house.dead_letters()), (1, 1));
+        assert_eq!((host.retired(), host.dead_letters()), (1, 1));
     });
 }
 
@@ -132,13 +132,13 @@ fn a_command_reaches_a_process_that_receives_control_lanes_only() {
 #[test]
 fn a_message_waits_while_a_process_receives_control_lanes_only() {
     model(|| {
-        let house = ModelHost::new();
-        let cell = house.start(UNBOUNDED, |mut ctx| async move {
+        let host = ModelHost::new();
+        let cell = host.start(UNBOUNDED, |mut ctx| async move {
             assert!(matches!(ctx.receive_control().await, Received::Command(1)));
             assert!(matches!(ctx.receive().await, Received::Message(2)));
             Ok(())
         });
-        let worker = house.worker();
+        let worker = host.worker();
         let sender = thread::spawn({
             let cell = Arc::clone(&cell);
             move || assert!(cell.send_control(Priority::High, 1).is_ok())
@@ -146,7 +146,7 @@ fn a_message_waits_while_a_process_receives_control_lanes_only() {
         assert!(cell.send(2).is_ok());
         joined(sender);
         joined(worker);
-        assert_eq!((house.retired(), house.dead_letters()), (1, 0));
+        assert_eq!((host.retired(), host.dead_letters()), (1, 0));
     });
 }
 
@@ -154,21 +154,21 @@ fn a_message_waits_while_a_process_receives_control_lanes_only() {
 #[test]
 fn three_senders_queue_an_idle_process_once() {
     bounded(5, || {
-        let house = ModelHost::new();
-        let cell = house.start(UNBOUNDED, |mut ctx| async move {
+        let host = ModelHost::new();
+        let cell = host.start(UNBOUNDED, |mut ctx| async move {
             for _ in 0..3 {
                 ctx.receive().await;
             }
             Ok(())
         });
-        house.settle();
-        let before = house.scheduled();
+        host.settle();
+        let before = host.scheduled();
         let senders = [sending(&cell, [1]), sending(&cell, [2])];
         assert!(cell.send(3).is_ok());
         senders.into_iter().for_each(joined);
-        assert_eq!(house.scheduled() - before, 1, "queued");
-        house.settle();
-        assert_eq!(house.retired(), 1);
+        assert_eq!(host.scheduled() - before, 1, "queued");
+        host.settle();
+        assert_eq!(host.retired(), 1);
     });
 }
 
@@ -187,16 +187,16 @@ async fn counting(mut ctx: Context<u32, u32>, messages: u32) {
 #[test]
 fn turns_on_two_workers_follow_each_other() {
     bounded(4, || {
-        let house = ModelHost::new();
-        let cell = house.start(UNBOUNDED, |ctx| async move {
+        let host = ModelHost::new();
+        let cell = host.start(UNBOUNDED, |ctx| async move {
             counting(ctx, 2).await;
             Ok(())
         });
-        let workers = [house.worker_within(ONE_BY_ONE), house.worker_within(ONE_BY_ONE)];
+        let workers = [host.worker_within(ONE_BY_ONE), host.worker_within(ONE_BY_ONE)];
         assert!(cell.send(1).is_ok());
         assert!(cell.send(2).is_ok());
         workers.into_iter().for_each(joined);
-        assert_eq!((house.retired(), house.dead_letters()), (1, 0));
+        assert_eq!((host.retired(), host.dead_letters()), (1, 0));
     });
 }
 
@@ -205,8 +205,8 @@ fn turns_on_two_workers_follow_each_other() {
 #[test]
 fn messages_of_one_sender_keep_their_order() {
     bounded(4, || {
-        let house = ModelHost::new();
-        let cell = house.start(UNBOUNDED, |mut ctx| async move {
+        let host = ModelHost::new();
+        let cell = host.start(UNBOUNDED, |mut ctx| async move {
             let mut last = [0, 0];
             for _ in 0..4 {
                 let Received::Message(n) = ctx.receive().await else { panic!("a message") };
@@ -217,13 +217,13 @@ fn messages_of_one_sender_keep_their_order() {
             assert_eq!(last, [2, 12]);
             Ok(())
         });
-        let worker = house.worker();
+        let worker = host.worker();
         let sender = sending(&cell, [1, 2]);
         assert!(cell.send(11).is_ok());
         assert!(cell.send(12).is_ok());
         joined(sender);
         joined(worker);
-        assert_eq!((house.retired(), house.dead_letters()), (1, 0));
+        assert_eq!((host.retired(), host.dead_letters()), (1, 0));
     });
 }
 
@@ -231,15 +231,15 @@ fn messages_of_one_sender_keep_their_order() {
 #[test]
 fn a_bound_of_one_accepts_one_of_two() {
     model(|| {
-        let house = ModelHost::new();
-        let cell = house.admit_new(1);
+        let host = ModelHost::new();
+        let cell = host.admit_new(1);
         let sender = thread::spawn({
             let cell = Arc::clone(&cell);
             move || cell.send(1).is_ok()
         });
         let accepted = cell.send(2).is_ok();
         assert!(accepted ^ joined(sender));
-        house.clear();
+        host.clear();
     });
 }
 
@@ -247,18 +247,18 @@ fn a_bound_of_one_accepts_one_of_two() {
 #[test]
 fn the_effect_of_a_message_is_seen_with_its_room() {
     model(|| {
-        let house = ModelHost::new();
+        let host = ModelHost::new();
         let effect = WakeSignal::new();
-        let bell = Arc::clone(&effect);
-        let cell = house.start(1, |mut ctx| async move {
+        let signal = Arc::clone(&effect);
+        let cell = host.start(1, |mut ctx| async move {
             for _ in 0..2 {
                 if let Received::Message(_) = ctx.receive().await {
-                    bell.ring();
+                    signal.notify();
                 }
             }
             Ok(())
         });
-        let worker = house.worker();
+        let worker = host.worker();
         assert!(cell.send(1).is_ok());
         effect.wait();
         assert!(cell.send(2).is_ok());

@@ -16,10 +16,10 @@ fn send_or_wait(cell: &ModelActor, message: u32) -> bool {
 }
 
 /// A process with a bound of one that handles this many messages and counts them.
-fn counting(house: &Arc<ModelHost>, messages: u64) -> (ModelActor, Arc<AtomicU64>) {
+fn counting(host: &Arc<ModelHost>, messages: u64) -> (ModelActor, Arc<AtomicU64>) {
     let handled = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&handled);
-    let cell = house.start(1, move |mut ctx| async move {
+    let cell = host.start(1, move |mut ctx| async move {
         while count.load(Ordering::Relaxed) < messages {
             if let Received::Message(_) = ctx.receive().await {
                 count.fetch_add(1, Ordering::Relaxed);
@@ -35,9 +35,9 @@ fn counting(house: &Arc<ModelHost>, messages: u64) -> (ModelActor, Arc<AtomicU64
 #[test]
 fn a_sender_that_waits_gets_room() {
     bounded(4, || {
-        let house = ModelHost::new();
-        let (cell, handled) = counting(&house, 2);
-        let worker = house.worker();
+        let host = ModelHost::new();
+        let (cell, handled) = counting(&host, 2);
+        let worker = host.worker();
         let sender = thread::spawn({
             let cell = Arc::clone(&cell);
             move || send_or_wait(&cell, 1)
@@ -45,7 +45,7 @@ fn a_sender_that_waits_gets_room() {
         assert!(send_or_wait(&cell, 2));
         assert!(joined(sender));
         joined(worker);
-        assert_eq!((handled.load(Ordering::Relaxed), house.dead_letters()), (2, 0));
+        assert_eq!((handled.load(Ordering::Relaxed), host.dead_letters()), (2, 0));
     });
 }
 
@@ -54,9 +54,9 @@ fn a_sender_that_waits_gets_room() {
 #[test]
 fn a_waiting_sender_is_notified_of_the_end() {
     bounded(4, || {
-        let house = ModelHost::new();
-        let (cell, handled) = counting(&house, 9);
-        let worker = house.worker();
+        let host = ModelHost::new();
+        let (cell, handled) = counting(&host, 9);
+        let worker = host.worker();
         assert!(cell.send(1).is_ok());
         let sender = thread::spawn({
             let cell = Arc::clone(&cell);
@@ -67,7 +67,7 @@ fn a_waiting_sender_is_notified_of_the_end() {
         joined(worker);
         let accepted = 1 + u64::from(sent);
         // A send to a process that has ended adds one dead letter.
-        let told = handled.load(Ordering::Relaxed) + house.dead_letters();
+        let told = handled.load(Ordering::Relaxed) + host.dead_letters();
         assert!((accepted..=accepted + 1).contains(&told), "{told} of {accepted}");
     });
 }
@@ -77,8 +77,8 @@ fn a_waiting_sender_is_notified_of_the_end() {
 #[test]
 fn returned_room_goes_to_the_waiting_sender() {
     model(|| {
-        let house = ModelHost::new();
-        let cell = house.admit_new(1);
+        let host = ModelHost::new();
+        let cell = host.admit_new(1);
         let permit = Address::new(Arc::clone(&cell)).reserve().expect("room for one");
         let sender = thread::spawn({
             let cell = Arc::clone(&cell);
@@ -88,7 +88,7 @@ fn returned_room_goes_to_the_waiting_sender() {
         assert!(joined(sender));
         assert_eq!(cell.main_length(), 1, "waiting");
         assert!(cell.send(2).is_err(), "beyond the bound");
-        house.clear();
+        host.clear();
     });
 }
 
@@ -96,8 +96,8 @@ fn returned_room_goes_to_the_waiting_sender() {
 #[test]
 fn room_offered_to_a_sender_that_gives_up_is_not_lost() {
     model(|| {
-        let house = ModelHost::new();
-        let cell = house.admit_new(1);
+        let host = ModelHost::new();
+        let cell = host.admit_new(1);
         let to = Address::new(Arc::clone(&cell));
         let permit = to.reserve().expect("room for one");
         let giving_up = thread::spawn({
@@ -111,6 +111,6 @@ fn room_offered_to_a_sender_that_gives_up_is_not_lost() {
         drop(permit);
         let sent = joined(giving_up);
         assert_eq!(cell.send(2).is_ok(), !sent, "room lost");
-        house.clear();
+        host.clear();
     });
 }

@@ -25,14 +25,14 @@ impl WakeCount {
 }
 
 /// Polls until the value has arrived, each time after a wake-up.
-fn wait<T: Send + 'static>(receiver: &mut SlotReceiver<T>, bell: &Arc<WakeSignal>) -> Option<T> {
-    let waker = bell.waker();
+fn wait<T: Send + 'static>(receiver: &mut SlotReceiver<T>, signal: &Arc<WakeSignal>) -> Option<T> {
+    let waker = signal.waker();
     let mut cx = Context::from_waker(&waker);
     loop {
         if let Poll::Ready(value) = receiver.poll_value(&mut cx) {
             return value;
         }
-        bell.wait();
+        signal.wait();
     }
 }
 
@@ -69,11 +69,11 @@ fn a_token_dropped_at_the_timeout_is_not_a_late_reply() {
 fn a_waiter_that_was_never_polled_is_woken() {
     for answers in [true, false] {
         model(move || {
-            let bell = WakeSignal::new();
-            let (reply, mut receiver) = Reply::new(Some(bell.waker().clone()));
+            let signal = WakeSignal::new();
+            let (reply, mut receiver) = Reply::new(Some(signal.waker().clone()));
             let replying = thread::spawn(move || if answers { reply.send(7) } else { drop(reply) });
-            bell.wait();
-            let answer = wait(&mut receiver, &bell);
+            signal.wait();
+            let answer = wait(&mut receiver, &signal);
             assert_eq!(answer, Some(if answers { Ok(7) } else { Err(CallError::NoReply) }));
             joined(replying);
         });
@@ -84,10 +84,10 @@ fn a_waiter_that_was_never_polled_is_woken() {
 #[test]
 fn a_waiter_is_woken_by_its_newest_waker() {
     model(|| {
-        let (before, bell) = (WakeSignal::new(), WakeSignal::new());
+        let (before, signal) = (WakeSignal::new(), WakeSignal::new());
         let (sender, mut receiver) = slot_for(Some(before.waker().clone()));
         let sending = thread::spawn(move || assert!(sender.send(7).is_ok()));
-        assert_eq!(wait(&mut receiver, &bell), Some(7));
+        assert_eq!(wait(&mut receiver, &signal), Some(7));
         joined(sending);
     });
 }
@@ -119,12 +119,12 @@ fn a_value_for_a_dropped_waiter_is_dropped_once() {
 #[test]
 fn a_reused_slot_delivers_the_new_answer() {
     model(|| {
-        let bell = WakeSignal::new();
+        let signal = WakeSignal::new();
         let mut replying = Vec::new();
         for number in 0..2 {
-            let (reply, mut receiver) = Reply::new(Some(bell.waker().clone()));
+            let (reply, mut receiver) = Reply::new(Some(signal.waker().clone()));
             replying.push(thread::spawn(move || reply.send(number)));
-            assert_eq!(wait(&mut receiver, &bell), Some(Ok(number)), "another's reply");
+            assert_eq!(wait(&mut receiver, &signal), Some(Ok(number)), "another's reply");
             assert!(!receiver.finish(), "it is over");
         }
         replying.into_iter().for_each(joined);
@@ -135,7 +135,7 @@ fn a_reused_slot_delivers_the_new_answer() {
 #[test]
 fn a_late_reply_is_no_reply_to_the_next_call() {
     model(|| {
-        let bell = WakeSignal::new();
+        let signal = WakeSignal::new();
         let (reply, mut receiver) = Reply::new(None);
         let first = thread::spawn(move || reply.send(0));
         if receiver.close(|| ()).is_some() {
@@ -143,9 +143,9 @@ fn a_late_reply_is_no_reply_to_the_next_call() {
             return;
         }
         assert!(!receiver.finish(), "it is over");
-        let (reply, mut receiver) = Reply::new(Some(bell.waker().clone()));
+        let (reply, mut receiver) = Reply::new(Some(signal.waker().clone()));
         let second = thread::spawn(move || reply.send(1));
-        assert_eq!(wait(&mut receiver, &bell), Some(Ok(1)), "another's reply");
+        assert_eq!(wait(&mut receiver, &signal), Some(Ok(1)), "another's reply");
         [first, second].into_iter().for_each(joined);
     });
 }
@@ -177,13 +177,13 @@ mod broken {
             Ok(())
         }
 
-        fn wait(&self, bell: &Arc<WakeSignal>) -> u32 {
+        fn wait(&self, signal: &Arc<WakeSignal>) -> u32 {
             loop {
                 if let Some(value) = self.0.lock().0.take() {
                     return value;
                 }
-                self.0.lock().1 = Some(bell.waker().clone());
-                bell.wait();
+                self.0.lock().1 = Some(signal.waker().clone());
+                signal.wait();
             }
         }
 

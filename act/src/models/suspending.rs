@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A process that ends after this many messages and counts them.
-fn counting(house: &Arc<ModelHost>, messages: u64) -> (ModelActor, Arc<AtomicU64>) {
+fn counting(host: &Arc<ModelHost>, messages: u64) -> (ModelActor, Arc<AtomicU64>) {
     let handled = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&handled);
-    let cell = house.start(UNBOUNDED, move |mut ctx| async move {
+    let cell = host.start(UNBOUNDED, move |mut ctx| async move {
         while count.load(Ordering::Relaxed) < messages {
             if let Received::Message(_) = ctx.receive().await {
                 count.fetch_add(1, Ordering::Relaxed);
@@ -34,11 +34,11 @@ fn resume(cell: &ModelActor) -> bool {
 #[test]
 fn a_resumed_process_continues() {
     model(|| {
-        let house = ModelHost::new();
-        let (cell, _) = counting(&house, 1);
+        let host = ModelHost::new();
+        let (cell, _) = counting(&host, 1);
         let (reply, _answer) = Reply::new(None);
         (Arc::clone(&cell) as Arc<dyn Process>).suspend(reply);
-        let worker = house.worker();
+        let worker = host.worker();
         let resuming = thread::spawn({
             let cell = Arc::clone(&cell);
             move || assert!(resume(&cell))
@@ -46,7 +46,7 @@ fn a_resumed_process_continues() {
         assert!(cell.send(1).is_ok());
         joined(resuming);
         joined(worker);
-        assert_eq!((house.retired(), house.dead_letters()), (1, 0));
+        assert_eq!((host.retired(), host.dead_letters()), (1, 0));
     });
 }
 
@@ -54,9 +54,9 @@ fn a_resumed_process_continues() {
 /// in effect no message is handled; after the resumption all are.
 fn a_suspension(resumes: impl Fn(&ModelActor) + Send + Sync + Copy + 'static) {
     bounded(3, move || {
-        let house = ModelHost::new();
-        let (cell, handled) = counting(&house, 2);
-        let worker = house.worker();
+        let host = ModelHost::new();
+        let (cell, handled) = counting(&host, 2);
+        let worker = host.worker();
         let sender = thread::spawn({
             let cell = Arc::clone(&cell);
             move || assert!(cell.send(1).is_ok())
@@ -71,7 +71,7 @@ fn a_suspension(resumes: impl Fn(&ModelActor) + Send + Sync + Copy + 'static) {
         assert_eq!(handled.load(Ordering::Relaxed), before, "handled though suspended");
         assert!(resume(&cell) && !resume(&cell));
         joined(worker);
-        assert_eq!((handled.load(Ordering::Relaxed), house.dead_letters()), (2, 0));
+        assert_eq!((handled.load(Ordering::Relaxed), host.dead_letters()), (2, 0));
     });
 }
 
@@ -100,10 +100,10 @@ mod broken {
     #[should_panic(expected = "handled though suspended")]
     fn a_suspension_that_is_not_waited_for_comes_too_late() {
         bounded(3, || {
-            let house = ModelHost::new();
-            let (cell, handled) = counting(&house, 1);
+            let host = ModelHost::new();
+            let (cell, handled) = counting(&host, 1);
             assert!(cell.send(1).is_ok());
-            let worker = house.worker();
+            let worker = host.worker();
             let (reply, _answer) = Reply::new(None);
             (Arc::clone(&cell) as Arc<dyn Process>).suspend(reply);
             let before = handled.load(Ordering::Relaxed);

@@ -43,13 +43,13 @@ impl Twin {
     fn wake(&self) {
         let waited = std::mem::take(&mut self.locked().waits);
         if waited {
-            self.woken.ring();
+            self.woken.notify();
         }
     }
 
     fn request(&self, sent: bool) {
         self.locked().request = Some(sent);
-        self.asked.ring();
+        self.asked.notify();
     }
 
     fn answer(&self) {

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 /// Signals one waiting thread, for a wake-up or any other event.
 #[derive(Default)]
 pub(super) struct WakeSignal {
-    rung: Mutex<bool>,
+    notified: Mutex<bool>,
     rings: Condvar,
 }
 
@@ -18,18 +18,18 @@ impl WakeSignal {
         Arc::new(WakeSignal::default())
     }
 
-    pub(super) fn ring(&self) {
-        *self.rung.lock() = true;
+    pub(super) fn notify(&self) {
+        *self.notified.lock() = true;
         self.rings.notify_all();
     }
 
     /// Waits for a signal and clears it.
     pub(super) fn wait(&self) {
-        let mut rung = self.rung.lock();
-        while !*rung {
-            rung = self.rings.wait(rung);
+        let mut notified = self.notified.lock();
+        while !*notified {
+            notified = self.rings.wait(notified);
         }
-        *rung = false;
+        *notified = false;
     }
 
     /// Returns a waker that sets the signal.
@@ -39,20 +39,20 @@ impl WakeSignal {
 }
 
 impl ArcWake for WakeSignal {
-    fn wake_by_ref(bell: &Arc<Self>) {
-        bell.ring();
+    fn wake_by_ref(signal: &Arc<Self>) {
+        signal.notify();
     }
 }
 
 /// Runs a future on this thread.
 pub(super) fn block_on<F: Future>(future: F) -> F::Output {
-    let bell = WakeSignal::new();
-    let waker = bell.waker();
+    let signal = WakeSignal::new();
+    let waker = signal.waker();
     let mut future = pin!(future);
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return output;
         }
-        bell.wait();
+        signal.wait();
     }
 }

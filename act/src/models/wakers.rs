@@ -53,20 +53,20 @@ impl WakingFlag {
 #[test]
 fn a_waker_that_fires_in_a_turn_is_not_lost() {
     model(|| {
-        let house = ModelHost::new();
+        let host = ModelHost::new();
         let flag = WakingFlag::default();
         let seen = flag.clone();
-        let cell = house.start(UNBOUNDED, |mut ctx| async move {
+        let cell = host.start(UNBOUNDED, |mut ctx| async move {
             seen.raised().await;
             while !matches!(ctx.receive().await, Received::Message(_)) {}
             Ok(())
         });
-        let worker = house.worker();
+        let worker = host.worker();
         let waking = thread::spawn(move || flag.raise());
         assert!(cell.send(1).is_ok());
         joined(waking);
         joined(worker);
-        assert_eq!((house.retired(), house.dead_letters()), (1, 0));
+        assert_eq!((host.retired(), host.dead_letters()), (1, 0));
     });
 }
 
@@ -75,10 +75,10 @@ fn a_waker_that_fires_in_a_turn_is_not_lost() {
 #[test]
 fn a_waker_that_fires_during_a_wait_for_a_message_is_not_lost() {
     model(|| {
-        let house = ModelHost::new();
+        let host = ModelHost::new();
         let flag = WakingFlag::default();
         let seen = flag.clone();
-        let _cell = house.start(UNBOUNDED, |mut ctx| async move {
+        let _cell = host.start(UNBOUNDED, |mut ctx| async move {
             let mut raised = pin!(seen.raised());
             poll_fn(|cx| {
                 if raised.as_mut().poll(cx).is_ready() {
@@ -89,10 +89,10 @@ fn a_waker_that_fires_during_a_wait_for_a_message_is_not_lost() {
             .await;
             Ok(())
         });
-        let worker = house.worker();
+        let worker = host.worker();
         flag.raise();
         joined(worker);
-        assert_eq!((house.retired(), house.dead_letters()), (1, 0));
+        assert_eq!((host.retired(), host.dead_letters()), (1, 0));
     });
 }
 
@@ -101,10 +101,10 @@ fn a_waker_that_fires_during_a_wait_for_a_message_is_not_lost() {
 #[test]
 fn a_waker_that_fires_between_two_turns_is_not_lost() {
     bounded(5, || {
-        let house = ModelHost::new();
+        let host = ModelHost::new();
         let flag = WakingFlag::default();
         let seen = flag.clone();
-        let cell = house.start(UNBOUNDED, |mut ctx| async move {
+        let cell = host.start(UNBOUNDED, |mut ctx| async move {
             ctx.receive().await;
             ctx.receive().await;
             seen.raised().await;
@@ -113,10 +113,10 @@ fn a_waker_that_fires_between_two_turns_is_not_lost() {
         });
         assert!(cell.send(1).is_ok());
         assert!(cell.send(2).is_ok());
-        let worker = house.worker_within(ONE_BY_ONE);
+        let worker = host.worker_within(ONE_BY_ONE);
         flag.raise();
         joined(worker);
-        assert_eq!((house.retired(), house.dead_letters()), (1, 0));
+        assert_eq!((host.retired(), host.dead_letters()), (1, 0));
     });
 }
 
@@ -125,8 +125,8 @@ fn a_waker_that_fires_between_two_turns_is_not_lost() {
 #[test]
 fn a_process_that_will_be_poked_is_polled_again() {
     model(|| {
-        let house = ModelHost::new();
-        house.start(UNBOUNDED, |ctx| async move {
+        let host = ModelHost::new();
+        host.start(UNBOUNDED, |ctx| async move {
             for _ in 0..2 {
                 let mut waited = false;
                 poll_fn(move |cx| {
@@ -142,11 +142,11 @@ fn a_process_that_will_be_poked_is_polled_again() {
             drop(ctx);
             Ok(())
         });
-        let worker = house.worker();
-        house.watch();
+        let worker = host.worker();
+        host.watch();
         joined(worker);
-        assert_eq!(house.retired(), 1);
-        house.clear();
+        assert_eq!(host.retired(), 1);
+        host.clear();
     });
 }
 
@@ -156,27 +156,27 @@ fn a_process_that_will_be_poked_is_polled_again() {
 #[test]
 fn a_poke_takes_the_memory_of_an_idle_process_and_no_message() {
     bounded(3, || {
-        let house = ModelHost::new();
-        let (cell, ready) = house.spawn(UNBOUNDED, |mut ctx| async move {
+        let host = ModelHost::new();
+        let (cell, ready) = host.spawn(UNBOUNDED, |mut ctx| async move {
             for _ in 0..3 {
                 assert!(matches!(ctx.receive().await, Received::Message(_)));
             }
             Ok(())
         });
         assert!(cell.send(1).is_ok() && cell.send(2).is_ok());
-        house.schedule(ready);
-        house.settle();
+        host.schedule(ready);
+        host.settle();
         assert!(cell.inbox.lock().keeps_memory());
         let poker = thread::spawn({
             let cell = Arc::clone(&cell);
             move || Arc::clone(&cell).poke()
         });
         assert!(cell.send(3).is_ok());
-        joined(house.worker());
+        joined(host.worker());
         joined(poker);
-        assert_eq!((house.retired(), house.dead_letters()), (1, 0));
+        assert_eq!((host.retired(), host.dead_letters()), (1, 0));
         assert!(!cell.inbox.lock().keeps_memory());
-        house.clear();
+        host.clear();
     });
 }
 
@@ -184,20 +184,20 @@ fn a_poke_takes_the_memory_of_an_idle_process_and_no_message() {
 #[test]
 fn a_poke_takes_the_memory_of_an_idle_process() {
     model(|| {
-        let house = ModelHost::new();
-        let (cell, ready) = house.spawn(UNBOUNDED, |mut ctx| async move {
+        let host = ModelHost::new();
+        let (cell, ready) = host.spawn(UNBOUNDED, |mut ctx| async move {
             loop {
                 assert!(matches!(ctx.receive().await, Received::Message(_)));
             }
         });
         assert!(cell.send(1).is_ok() && cell.send(2).is_ok());
-        house.schedule(ready);
-        house.settle();
+        host.schedule(ready);
+        host.settle();
         assert!(cell.inbox.lock().keeps_memory());
         Arc::clone(&cell).poke();
         assert!(!cell.inbox.lock().keeps_memory());
         cell.kill();
-        house.settle();
-        house.clear();
+        host.settle();
+        host.clear();
     });
 }

@@ -18,17 +18,17 @@ use std::task::Poll;
 fn an_inner_turn_leaves_the_outer_turn_unchanged() {
     for outcome in [Ok(()), Err(Reason::Kill)] {
         model(move || {
-            let (house, other) = (ModelHost::new(), ModelHost::new());
+            let (host, other) = (ModelHost::new(), ModelHost::new());
             // Gives the two processes different numbers.
-            let _ = house.next_pid();
-            let receiver = house.start(UNBOUNDED, |mut ctx| async move {
+            let _ = host.next_pid();
+            let receiver = host.start(UNBOUNDED, |mut ctx| async move {
                 assert!(matches!(ctx.receive().await, Received::Message(1)));
                 assert!(ctx.sender().is_some(), "the sender is known");
                 Ok(())
             });
             let outcome = outcome.clone();
             let (reply, mut answer) = Reply::<u32>::new(None);
-            let cell = house.start(UNBOUNDED, move |ctx| async move {
+            let cell = host.start(UNBOUNDED, move |ctx| async move {
                 // A call of the outer turn. The end of the inner process does not affect it.
                 drop(reply);
                 let inner = other.start(UNBOUNDED, move |_| async move {
@@ -46,10 +46,10 @@ fn an_inner_turn_leaves_the_outer_turn_unchanged() {
                 other.clear();
                 Ok(())
             });
-            house.settle();
-            assert_eq!((house.retired(), cell.is_alive()), (2, false));
+            host.settle();
+            assert_eq!((host.retired(), cell.is_alive()), (2, false));
             assert_eq!(answer.close(|| ()), Some(Err(CallError::Terminated(Reason::Normal))));
-            house.clear();
+            host.clear();
         });
     }
 }
@@ -59,11 +59,11 @@ fn an_inner_turn_leaves_the_outer_turn_unchanged() {
 #[test]
 fn an_inner_turn_keeps_the_state_of_the_outer_turn() {
     model(|| {
-        let (house, other) = (ModelHost::new(), ModelHost::new());
-        let _ = house.next_pid();
+        let (host, other) = (ModelHost::new(), ModelHost::new());
+        let _ = host.next_pid();
         let (reply, mut answer) = Reply::<u32>::new(None);
         let mut reply = Some(reply);
-        let cell = house.start(UNBOUNDED, move |ctx| async move {
+        let cell = host.start(UNBOUNDED, move |ctx| async move {
             let callee = Pid::local(7, ctx.pid().creation());
             poll_fn(|cx| {
                 current::note_wait(callee, AwaitedProcess::on(callee), cx.waker());
@@ -89,9 +89,9 @@ fn an_inner_turn_keeps_the_state_of_the_outer_turn() {
             })
             .await
         });
-        house.settle();
+        host.settle();
         assert!(!cell.is_alive());
         assert_eq!(answer.close(|| ()), Some(Err(CallError::NotBegun(Reason::Normal))));
-        house.clear();
+        host.clear();
     });
 }

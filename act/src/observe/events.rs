@@ -3,7 +3,7 @@
 use crate::addressing::recipient::Recipient;
 use crate::context::Context;
 use crate::observe::subscription::{EventTopic, Subscription, Tell};
-use crate::process::crash::{contain, tell as log};
+use crate::process::crash::{contain, log_contained as log};
 use krarup_gen::{DeadLetter, Lifecycle, Target};
 
 impl Subscription {

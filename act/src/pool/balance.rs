@@ -57,14 +57,14 @@ where
 
     fn move_to(&self, worker: &PoolWorker<M, C>, MailboxEntry { sender, body }: MailboxEntry<M>) {
         let mut times = None;
-        let refused = match (body, &worker.desk) {
+        let refused = match (body, &worker.watch) {
             (Body::Message(message), _) => worker.address.forward(message, sender),
-            (Body::Notice(notice), desk) => match *notice {
+            (Body::Notice(notice), watch) => match *notice {
                 Notice::Job(job) => {
                     let (accepted, due) = job.times();
                     times = Some(JobTimes { accepted, due });
-                    let job = match desk {
-                        Some(desk) => job.handed_to(Arc::clone(desk) as Arc<dyn JobWatcher<M>>),
+                    let job = match watch {
+                        Some(watch) => job.handed_to(Arc::clone(watch) as Arc<dyn JobWatcher<M>>),
                         None => job,
                     };
                     worker.address.forward_job(job, sender)
@@ -77,9 +77,9 @@ where
             // The job had been accepted before, so it goes to the first worker that has room.
             let message = SendError::into_message(error);
             // A pool that routes by key never moves jobs, so any worker may take this one.
-            let (hint, era) = (0, self.eras.current());
-            self.line.inherit(StrandedMessage { message, sender, hint, times, era });
-            self.send_scouts();
+            let (hint, epoch) = (0, self.epochs.current());
+            self.line.push_stranded(StrandedMessage { message, sender, hint, times, epoch });
+            self.enlist_at_workers();
         }
     }
 }

@@ -38,7 +38,7 @@ where
             return None;
         }
         let rules = self.rules()?;
-        rules.office.as_ref()?;
+        rules.records.as_ref()?;
         let limit = rules.time_to_live.as_ref().and_then(|limit| limit(message));
         let accepted = self.host.now();
         let due = limit.map_or(Timestamp::MAX, |limit| accepted + limit);
@@ -84,7 +84,7 @@ where
         let (first, tries) = match routing.choose(hint, &Workers::new(count, &view)) {
             Choice::After(first) => (first, count),
             Choice::Only(only) => (only, 1),
-            Choice::Nobody => return Err(ring.refusal(message)),
+            Choice::None => return Err(ring.refusal(message)),
             Choice::Every(copy) => {
                 // Copies are made and room is returned without the lock.
                 let each = reserve_each(workers);
@@ -257,9 +257,9 @@ where
     M: Send + 'static,
     C: Send + 'static,
 {
-    match (times, &worker.desk) {
-        (Some(JobTimes { accepted, due }), Some(desk)) => {
-            let watch = Arc::clone(desk) as Arc<dyn JobWatcher<M>>;
+    match (times, &worker.watch) {
+        (Some(JobTimes { accepted, due }), Some(watch)) => {
+            let watch = Arc::clone(watch) as Arc<dyn JobWatcher<M>>;
             worker.address.forward_job(Job::new(message, watch, accepted, due), sender)
         }
         _ => worker.address.forward(message, sender),
@@ -317,19 +317,19 @@ where
     R: Routing<M>,
 {
     fn send(&self, message: M, sender: u64) -> Result<(), SendError<M>> {
-        let intake = &*self.0;
-        let hint = intake.hint(&message);
-        intake.received.fetch_add(1, Ordering::Relaxed);
-        let handed = if intake.attends {
-            intake.hand_out_attended(hint, message, sender)
+        let shared = &*self.0;
+        let hint = shared.hint(&message);
+        shared.received.fetch_add(1, Ordering::Relaxed);
+        let handed = if shared.attends {
+            shared.hand_out_attended(hint, message, sender)
         } else {
             let plainly =
                 |worker: &PoolWorker<M, C>, message| worker.address.forward(message, sender);
-            intake.hand_out_by(hint, message, sender, plainly)
+            shared.hand_out_by(hint, message, sender, plainly)
         };
         match handed {
             Ok(()) => Ok(()),
-            Err(error) => intake.refuse(error, sender),
+            Err(error) => shared.refuse(error, sender),
         }
     }
 
@@ -348,7 +348,7 @@ where
 
     fn enlist(&self, line: &Arc<Waiter<M>>) {
         self.0.line.join(line, Paid::No);
-        self.0.send_scouts();
+        self.0.enlist_at_workers();
         if self.0.gate() == Gate::Closed {
             self.0.clear_line();
         }
@@ -360,7 +360,7 @@ where
 
     fn mark(&self, mark: &Mark) {
         // Unused permits and messages in line may belong to the caller that marks.
-        self.0.eras.end(mark);
+        self.0.epochs.end(mark);
         self.0.mark_workers(mark);
     }
 }

@@ -12,28 +12,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
     pub(super) fn statistics(&self) -> PoolStatistics {
-        let counts = self.intake.counts();
-        let office = self.office.as_deref();
-        let of_office = |count: fn(&JobRecords<B::Message>) -> &AtomicU64| {
-            office.map_or(0, |office| count(office).load(Ordering::Relaxed))
+        let counts = self.shared.counts();
+        let records = self.records.as_deref();
+        let of_records = |count: fn(&JobRecords<B::Message>) -> &AtomicU64| {
+            records.map_or(0, |records| count(records).load(Ordering::Relaxed))
         };
-        let latencies = office.and_then(|office| office.latencies.as_ref());
-        let workers = self.intake.workers();
+        let latencies = records.and_then(|records| records.latencies.as_ref());
+        let workers = self.shared.workers();
         PoolStatistics {
             pool_size: self.settings.size,
-            places: self.intake.size(),
+            places: self.shared.size(),
             workers: workers.iter().filter(|worker| worker.address.is_alive()).count(),
-            waiting: self.intake.waiting(),
+            waiting: self.shared.waiting(),
             restarts: self.restarts,
             stuck: self.stuck,
             forwarded: counts.forwarded,
             unhandled: counts.unhandled,
-            rate_limited: self.intake.rate_limited.load(Ordering::Relaxed),
-            diverted: self.intake.diverted.load(Ordering::Relaxed),
-            expired: of_office(|office| &office.expired),
-            lost: of_office(|office| &office.lost),
-            crashed: of_office(|office| &office.crashed),
-            draining: self.intake.gate() == Gate::Draining,
+            rate_limited: self.shared.rate_limited.load(Ordering::Relaxed),
+            diverted: self.shared.diverted.load(Ordering::Relaxed),
+            expired: of_records(|records| &records.expired),
+            lost: of_records(|records| &records.lost),
+            crashed: of_records(|records| &records.crashed),
+            draining: self.shared.gate() == Gate::Draining,
             wait: latencies.map(|latencies| latencies.waiting.latency()),
             service: latencies.map(|latencies| latencies.service.latency()),
         }
@@ -60,10 +60,10 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         if self.settings.rate.is_some() {
             inspection.set("messages_rate_limited", numbers.rate_limited);
         }
-        if self.intake.diverts() {
+        if self.shared.diverts() {
             inspection.set("messages_diverted", numbers.diverted);
         }
-        if self.office.is_some() {
+        if self.records.is_some() {
             inspection.set("jobs_expired", numbers.expired);
             inspection.set("jobs_lost", numbers.lost);
             inspection.set("jobs_crashed", numbers.crashed);

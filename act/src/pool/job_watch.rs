@@ -38,15 +38,15 @@ impl Latencies {
 
 /// The watch over the jobs of one worker.
 pub(super) struct JobWatch<M> {
-    office: Arc<JobRecords<M>>,
+    records: Arc<JobRecords<M>>,
     /// When the current job was begun, in nanoseconds of the node's time plus 1; 0 means no
     /// job.
     busy_since: AtomicU64,
 }
 
 impl<M> JobWatch<M> {
-    pub(super) fn new(office: &Arc<JobRecords<M>>) -> Self {
-        JobWatch { office: Arc::clone(office), busy_since: AtomicU64::new(0) }
+    pub(super) fn new(records: &Arc<JobRecords<M>>) -> Self {
+        JobWatch { records: Arc::clone(records), busy_since: AtomicU64::new(0) }
     }
 
     /// Since when the worker has been handling a job, if it is.
@@ -58,36 +58,36 @@ impl<M> JobWatch<M> {
 
 impl<M: Send + 'static> JobWatcher<M> for JobWatch<M> {
     fn begin(&self, waited: Duration, now: Timestamp) {
-        if let Some(latencies) = &self.office.latencies {
+        if let Some(latencies) = &self.records.latencies {
             latencies.waiting.record(waited);
         }
         self.busy_since.store(now.as_nanos().saturating_add(1), Ordering::Release);
     }
 
     fn end(&self, took: Duration) {
-        if let Some(latencies) = &self.office.latencies {
+        if let Some(latencies) = &self.records.latencies {
             latencies.service.record(took);
         }
         self.busy_since.store(0, Ordering::Release);
     }
 
     fn crash(&self) {
-        self.office.crashed.fetch_add(1, Ordering::Relaxed);
+        self.records.crashed.fetch_add(1, Ordering::Relaxed);
         self.busy_since.store(0, Ordering::Release);
     }
 
     fn discard(&self, job: M, why: Discarded) {
         let count = match why {
-            Discarded::Expired { .. } => &self.office.expired,
-            Discarded::WorkerEnded => &self.office.lost,
+            Discarded::Expired { .. } => &self.records.expired,
+            Discarded::WorkerEnded => &self.records.lost,
         };
         count.fetch_add(1, Ordering::Relaxed);
-        let Some(on_discard) = &self.office.on_discard else { return };
+        let Some(on_discard) = &self.records.on_discard else { return };
         // It runs in the worker's turn, or after the worker has ended. Its panic must not
         // affect either.
         if let Err(panic) = contain(|| on_discard(job, why)) {
             tracing::error!(
-                target: "krarup", pool = %self.office.pool, %panic, "on_discard panicked"
+                target: "krarup", pool = %self.records.pool, %panic, "on_discard panicked"
             );
         }
     }

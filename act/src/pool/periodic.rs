@@ -44,8 +44,8 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         let mut next = now + limit;
         // Removed workers are checked too, because nothing else would end them.
         let removed = self.leaving.values().cloned();
-        for worker in self.intake.workers().into_iter().chain(removed.collect::<Vec<_>>()) {
-            let Some(since) = worker.desk.as_ref().and_then(|desk| desk.busy_since()) else {
+        for worker in self.shared.workers().into_iter().chain(removed.collect::<Vec<_>>()) {
+            let Some(since) = worker.watch.as_ref().and_then(|watch| watch.busy_since()) else {
                 continue;
             };
             if since + limit > now {
@@ -64,12 +64,12 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
 
     /// Grows or shrinks if the plan says so. A drained pool does neither.
     fn adapt<C: Send + 'static>(&mut self, ctx: &Context<B::Message, PoolCommand<C>>) {
-        let workers = self.intake.workers();
+        let workers = self.shared.workers();
         let waiting = workers.iter().map(|worker| worker.address.waiting()).sum();
         let load: usize = workers.iter().filter_map(|worker| worker.address.load()).sum();
-        let size = self.intake.size().saturating_add(self.to_be_added());
+        let size = self.shared.size().saturating_add(self.to_be_added());
         let load = PoolLoad { size, waiting, busy: load.saturating_sub(waiting) };
-        let at_work = self.intake.gate() == Gate::Open;
+        let at_work = self.shared.gate() == Gate::Open;
         let Some(plan) = &mut self.plan else { return };
         let change = if at_work { plan.decide(load, ctx.now()) } else { plan.pass(ctx.now()) };
         match change {
@@ -79,7 +79,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         }
         // Also without a change of size: a worker may have become free while others have a
         // queue.
-        self.intake.balance();
+        self.shared.balance();
         if change != Change::Stay {
             tracing::info!(
                 target: "krarup", pool = %ctx.pid(), size, waiting, ?change,

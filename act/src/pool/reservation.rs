@@ -90,7 +90,7 @@ where
         let (first, tries) = match routing.choose(hint, &Workers::new(count, &view)) {
             Choice::After(first) => (first % count, count),
             Choice::Only(only) => (only % count, 1),
-            Choice::Nobody => return Err(ring.refusal(())),
+            Choice::None => return Err(ring.refusal(())),
             Choice::Every(_) => {
                 let each = reserve_each(workers);
                 drop(ring);
@@ -119,10 +119,10 @@ where
     /// holds no token yet.
     fn ticket(&self, kept: TicketRoom<M>) -> Permit<M> {
         self.received.fetch_add(1, Ordering::Relaxed);
-        let era = self.eras.current();
+        let epoch = self.epochs.current();
         // Never fails: the caller holds the pool's route.
         let pool = self.myself.upgrade().expect("the caller holds the route");
-        Permit::new(Ticket { kept: Some(kept), charged: false, era, pool })
+        Permit::new(Ticket { kept: Some(kept), charged: false, epoch, pool })
     }
 
     // ---- Waiting.
@@ -132,7 +132,7 @@ where
         self: Arc<Self>,
         hint: u64,
     ) -> Result<Permit<M>, SendError<()>> {
-        let mut hope = UnservedWait { intake: &self, token: false };
+        let mut hope = UnservedWait { shared: &self, token: false };
         while let Some(bucket) = &self.bucket {
             match bucket.take(self.host.now()) {
                 Ok(()) => {
@@ -170,9 +170,9 @@ where
             WaitPlace::AtAny if !self.admits_line() => Err(SendError::Full(())),
             WaitPlace::AtAny => {
                 let (sender, place) = slot();
-                let standing = PoolWait { intake: self, waiter: Arc::new(Waiter::new(sender)) };
+                let standing = PoolWait { shared: self, waiter: Arc::new(Waiter::new(sender)) };
                 self.line.join(&standing.waiter, Paid::Yes);
-                self.send_scouts();
+                self.enlist_at_workers();
                 if self.is_shut() {
                     return Err(self.refusal());
                 }
@@ -192,7 +192,7 @@ where
             Choice::After(_) => WaitPlace::AtAny,
             Choice::Only(only) => WaitPlace::At(workers[only % workers.len()].address.clone()),
             Choice::Every(_) => WaitPlace::Not(SendError::Full(())),
-            Choice::Nobody => WaitPlace::Not(ring.refusal(())),
+            Choice::None => WaitPlace::Not(ring.refusal(())),
         }
     }
 
@@ -221,7 +221,7 @@ where
     /// Waits in the line of one worker, which may be a pool.
     async fn wait_at(&self, worker: &Address<M, C>) -> Result<Permit<M>, SendError<()>> {
         let (sender, place) = slot();
-        let standing = AtWorker { intake: self, worker, waiter: Arc::new(Waiter::new(sender)) };
+        let standing = AtWorker { shared: self, worker, waiter: Arc::new(Waiter::new(sender)) };
         self.at_workers.join(&standing.waiter, Paid::Yes);
         if self.is_shut() {
             return Err(self.refusal());
@@ -254,65 +254,65 @@ where
 
     // ---- The line at the workers.
 
-    /// Makes the line wait at every worker: its stand-in (`scout`) joins each worker's own
+    /// Makes the line wait at every worker: its stand-in (`stand_in`) joins each worker's own
     /// line.
-    pub(super) fn send_scouts(&self) {
+    pub(super) fn enlist_at_workers(&self) {
         let workers = self.ring.read().all().to_vec();
-        workers.iter().for_each(|worker| worker.address.enlist(&self.scout));
+        workers.iter().for_each(|worker| worker.address.enlist(&self.stand_in));
     }
 
     /// The pool accepts jobs again, so it serves the lines that stayed.
-    pub(super) fn recall_scouts(&self) {
+    pub(super) fn retry_enlisting(&self) {
         if self.line.is_waiting() {
-            self.send_scouts();
+            self.enlist_at_workers();
         }
     }
 
     /// Makes the line wait at the workers again after this time, when there is a token for
     /// senders without one.
-    fn recall_in(&self, wait: Duration) {
+    fn retry_in(&self, wait: Duration) {
         {
-            let mut recall = self.recall.lock();
-            if recall.is_some() {
+            let mut retry = self.retry.lock();
+            if retry.is_some() {
                 return;
             }
             let myself = Weak::clone(&self.myself);
             let run = move || {
-                if let Some(intake) = myself.upgrade() {
-                    intake.recall.lock().take();
-                    intake.recall_scouts();
+                if let Some(shared) = myself.upgrade() {
+                    shared.retry.lock().take();
+                    shared.retry_enlisting();
                 }
             };
             // Set under the lock. Otherwise the timer could fire before its key is stored.
             let due = self.host.now() + wait;
-            *recall = Some(self.host.set_timer(due, Alarm::Run(Box::new(run))));
+            *retry = Some(self.host.set_timer(due, Alarm::Run(Box::new(run))));
         }
         // The pool may have ended since its line was read.
         if self.gate() == Gate::Closed {
-            self.cancel_recall();
+            self.cancel_retry();
         }
     }
 
     /// Cancels the timer, because no sender in line needs a token any more.
-    pub(super) fn cancel_recall(&self) {
-        let recall = self.recall.lock().take();
-        if let Some(key) = recall {
+    pub(super) fn cancel_retry(&self) {
+        let retry = self.retry.lock().take();
+        if let Some(key) = retry {
             self.host.cancel_timer(key);
         }
     }
 
     /// Serves the line after a change of the workers, because the key of a stranded message may
     /// have another worker now.
-    pub(super) fn recall_for_keys(&self) {
-        if self.needs_message && self.line.heirs() > 0 {
-            self.send_scouts();
+    pub(super) fn retry_for_keys(&self) {
+        if self.needs_message && self.line.stranded() > 0 {
+            self.enlist_at_workers();
         }
     }
 
     /// Makes the line wait at a new worker if the line is not empty.
-    pub(super) fn send_scout_to(&self, worker: &Address<M, C>) {
+    pub(super) fn enlist_at(&self, worker: &Address<M, C>) {
         if self.line.is_waiting() {
-            worker.enlist(&self.scout);
+            worker.enlist(&self.stand_in);
         }
     }
 
@@ -342,9 +342,9 @@ where
             drop(ring);
             return Err(message);
         };
-        let body = match (times, &worker.desk) {
-            (Some(JobTimes { accepted, due }), Some(desk)) => {
-                let watch = Arc::clone(desk) as Arc<dyn JobWatcher<M>>;
+        let body = match (times, &worker.watch) {
+            (Some(JobTimes { accepted, due }), Some(watch)) => {
+                let watch = Arc::clone(watch) as Arc<dyn JobWatcher<M>>;
                 Body::Notice(Box::new(Notice::Job(Job::new(message, watch, accepted, due))))
             }
             _ => Body::Message(message),
@@ -364,11 +364,11 @@ where
         }
     }
 
-    /// Puts a copy of a message into room at each worker. Drains that `era` belongs to wait for
+    /// Puts a copy of a message into room at each worker. Drains that `epoch` belongs to wait for
     /// these messages.
     pub(super) fn fill_each(
         &self,
-        era: Option<&Arc<DrainEpoch>>,
+        epoch: Option<&Arc<DrainEpoch>>,
         each: Vec<(u64, Permit<M>)>,
         copy: fn(&M) -> M,
         message: M,
@@ -381,8 +381,10 @@ where
             let body = if index == last { message.take() } else { message.as_ref().map(copy) };
             if let Some(body) = body {
                 // A worker that has ended in between misses the message.
-                if let (Ok(worker), Some(era)) = (self.fill_one(permit, body, sender, times), era) {
-                    self.mark_behind(worker, era);
+                if let (Ok(worker), Some(epoch)) =
+                    (self.fill_one(permit, body, sender, times), epoch)
+                {
+                    self.mark_behind(worker, epoch);
                 }
             }
         }
@@ -391,22 +393,28 @@ where
     /// Redirects an accepted message whose room was lost with a worker. It goes to another
     /// worker; if all are full it becomes the first in line. A message with a key goes to the
     /// worker of its key, and is first in line for room there.
-    fn bequeath(&self, era: &Arc<DrainEpoch>, message: M, sender: u64, times: Option<JobTimes>) {
+    fn strand(&self, epoch: &Arc<DrainEpoch>, message: M, sender: u64, times: Option<JobTimes>) {
         let hint = self.hint(&message);
         // Messages of one key keep their order, so those already in line go first.
         let message = if self.needs_message && self.line.has_hint(hint) {
             message
         } else {
             match self.hand_out(hint, message, sender, times) {
-                Ok(()) => return self.mark_behind_all(era),
+                Ok(()) => return self.mark_behind_all(epoch),
                 Err(SendError::NoProcess(message)) => {
                     return self.lose(message, sender, DeadLetterCause::Unhandled);
                 }
                 Err(error) => error.into_message(),
             }
         };
-        self.line.inherit(StrandedMessage { message, sender, hint, times, era: Arc::clone(era) });
-        self.send_scouts();
+        self.line.push_stranded(StrandedMessage {
+            message,
+            sender,
+            hint,
+            times,
+            epoch: Arc::clone(epoch),
+        });
+        self.enlist_at_workers();
         if self.ring.read().gate == Gate::Closed {
             self.clear_line();
         }
@@ -414,8 +422,8 @@ where
 
     /// Does the same as [`SharedPool::mark_behind`] at every worker, because the routing may
     /// have put the message at any of them. A drain may end later for this, never earlier.
-    fn mark_behind_all(&self, era: &Arc<DrainEpoch>) {
-        let marks = era.marks();
+    fn mark_behind_all(&self, epoch: &Arc<DrainEpoch>) {
+        let marks = epoch.marks();
         if marks.is_empty() {
             return;
         }
@@ -427,8 +435,8 @@ where
 
     /// Makes drains wait until this worker has handled the messages that came by earlier
     /// permits.
-    fn mark_behind(&self, worker: Pid, era: &Arc<DrainEpoch>) {
-        let marks = era.marks();
+    fn mark_behind(&self, worker: Pid, epoch: &Arc<DrainEpoch>) {
+        let marks = epoch.marks();
         if marks.is_empty() {
             return;
         }
@@ -445,7 +453,7 @@ where
     C: Send + 'static,
     R: Routing<M>,
 {
-    fn honour(&self, kept: TicketRoom<M>, era: &Arc<DrainEpoch>, message: M, sender: u64) {
+    fn redeem(&self, kept: TicketRoom<M>, epoch: &Arc<DrainEpoch>, message: M, sender: u64) {
         // The job is accepted now, even if it moves later.
         let times = self.times(&message);
         let permit = match kept {
@@ -454,7 +462,7 @@ where
                 if self.needs_message && !self.may_have(permit.holder(), self.hint(&message)) =>
             {
                 drop(permit);
-                return self.bequeath(era, message, sender, times);
+                return self.strand(epoch, message, sender, times);
             }
             TicketRoom::One(permit) => permit,
             TicketRoom::Each(each) => {
@@ -462,9 +470,9 @@ where
                 match self.choose_of(each, hint) {
                     Chosen::One(permit) => permit,
                     Chosen::Every(each, copy) => {
-                        return self.fill_each(Some(era), each, copy, message, sender, times);
+                        return self.fill_each(Some(epoch), each, copy, message, sender, times);
                     }
-                    Chosen::None => return self.bequeath(era, message, sender, times),
+                    Chosen::None => return self.strand(epoch, message, sender, times),
                 }
             }
             TicketRoom::Elsewhere(permit, divert) => {
@@ -481,12 +489,12 @@ where
             }
         };
         match self.fill_one(permit, message, sender, times) {
-            Ok(worker) => self.mark_behind(worker, era),
-            Err(message) => self.bequeath(era, message, sender, times),
+            Ok(worker) => self.mark_behind(worker, epoch),
+            Err(message) => self.strand(epoch, message, sender, times),
         }
     }
 
-    fn void(&self, charged: bool) {
+    fn give_back(&self, charged: bool) {
         self.received.fetch_sub(1, Ordering::Relaxed);
         if charged {
             self.return_token();
@@ -522,7 +530,7 @@ where
             let view = RingView { workers, empty: &ring.vacant, host: &*self.host };
             match routing.choose(hint, &Workers::new(workers.len(), &view)) {
                 Choice::Every(copy) => return Chosen::Every(each, copy),
-                Choice::Nobody => return Chosen::None,
+                Choice::None => return Chosen::None,
                 Choice::After(index) | Choice::Only(index) => workers[index % workers.len()].place,
             }
         };
@@ -551,7 +559,7 @@ where
         match routing.choose(hint, &Workers::new(workers.len(), &view)) {
             Choice::After(_) | Choice::Every(_) => true,
             Choice::Only(index) => workers[index % workers.len()].address.pid() == worker,
-            Choice::Nobody => false,
+            Choice::None => false,
         }
     }
 
@@ -572,7 +580,7 @@ where
     fn is_waiting(&self) -> bool {
         match self.gate() {
             Gate::Open => self.line.is_waiting(),
-            Gate::Draining | Gate::Closed => self.line.heirs() > 0,
+            Gate::Draining | Gate::Closed => self.line.stranded() > 0,
         }
     }
 
@@ -584,22 +592,28 @@ where
         // Lines of other pools stay while this pool is drained.
         let open = self.gate() == Gate::Open;
         // Waiters without a token. They stay in line.
-        let mut later = UnpaidWaiters { intake: self, waiters: Vec::new(), wait: Duration::ZERO };
+        let mut later = UnpaidWaiters { shared: self, waiters: Vec::new(), wait: Duration::ZERO };
         let hints = self.hints_for(permit.holder());
         let may_go = |hint| hints.as_ref().is_none_or(|hints| hints.contains(&hint));
         loop {
             match self.line.next(open, may_go) {
                 None => return Err(permit),
-                Some(LineEntry::Heir(StrandedMessage { message, sender, hint, times, era })) => {
+                Some(LineEntry::Stranded(StrandedMessage {
+                    message,
+                    sender,
+                    hint,
+                    times,
+                    epoch,
+                })) => {
                     match self.fill_one(permit, message, sender, times) {
-                        Ok(worker) => self.mark_behind(worker, &era),
+                        Ok(worker) => self.mark_behind(worker, &epoch),
                         Err(message) => {
                             self.line.put_back(StrandedMessage {
                                 message,
                                 sender,
                                 hint,
                                 times,
-                                era,
+                                epoch,
                             });
                         }
                     }
@@ -641,7 +655,7 @@ where
     C: Send + 'static,
     R: Routing<M>,
 {
-    intake: &'a SharedPool<M, C, R>,
+    shared: &'a SharedPool<M, C, R>,
     waiters: Vec<Arc<Waiter<M>>>,
     /// The time until there is a token.
     wait: Duration,
@@ -654,10 +668,10 @@ where
     R: Routing<M>,
 {
     fn drop(&mut self) {
-        self.waiters.iter().for_each(|waiter| self.intake.line.join(waiter, Paid::No));
+        self.waiters.iter().for_each(|waiter| self.shared.line.join(waiter, Paid::No));
         // Last, because otherwise the timer could fire before they have joined the line again.
         if !self.waiters.is_empty() {
-            self.intake.recall_in(self.wait);
+            self.shared.retry_in(self.wait);
         }
     }
 }
@@ -669,7 +683,7 @@ where
     C: Send + 'static,
     R: Routing<M>,
 {
-    intake: &'a SharedPool<M, C, R>,
+    shared: &'a SharedPool<M, C, R>,
     token: bool,
 }
 
@@ -680,35 +694,35 @@ where
     R: Routing<M>,
 {
     fn drop(&mut self) {
-        self.intake.count_refused();
+        self.shared.count_refused();
         if self.token {
-            self.intake.return_token();
+            self.shared.return_token();
         }
     }
 }
 
 /// A place in the line of the pool. The sender leaves the line when this is dropped.
 struct PoolWait<'a, M: Send + 'static, C: Send + 'static, R> {
-    intake: &'a SharedPool<M, C, R>,
+    shared: &'a SharedPool<M, C, R>,
     waiter: Arc<Waiter<M>>,
 }
 
 impl<M: Send + 'static, C: Send + 'static, R> Drop for PoolWait<'_, M, C, R> {
     fn drop(&mut self) {
-        self.intake.line.leave(&self.waiter);
+        self.shared.line.leave(&self.waiter);
     }
 }
 
 /// A place in the line of one worker. The sender leaves the line when this is dropped.
 struct AtWorker<'a, M: Send + 'static, C: Send + 'static, R> {
-    intake: &'a SharedPool<M, C, R>,
+    shared: &'a SharedPool<M, C, R>,
     worker: &'a Address<M, C>,
     waiter: Arc<Waiter<M>>,
 }
 
 impl<M: Send + 'static, C: Send + 'static, R> Drop for AtWorker<'_, M, C, R> {
     fn drop(&mut self) {
-        self.intake.at_workers.leave(&self.waiter);
+        self.shared.at_workers.leave(&self.waiter);
         self.worker.forget_waiter(&self.waiter);
     }
 }

@@ -13,13 +13,13 @@ pub(super) struct PoolWorker<M, C> {
     /// The number of the place. It stays when the worker is replaced, and is never used again.
     pub(super) place: u64,
     /// The watch over its jobs, if jobs are watched.
-    pub(super) desk: Option<Arc<JobWatch<M>>>,
+    pub(super) watch: Option<Arc<JobWatch<M>>>,
 }
 
 impl<M, C> Clone for PoolWorker<M, C> {
     fn clone(&self) -> Self {
-        let PoolWorker { address, place, desk } = self;
-        PoolWorker { address: address.clone(), place: *place, desk: desk.clone() }
+        let PoolWorker { address, place, watch } = self;
+        PoolWorker { address: address.clone(), place: *place, watch: watch.clone() }
     }
 }
 
@@ -82,14 +82,14 @@ impl<M: Send + 'static, C: Send + 'static, R> Ring<M, C, R> {
         &mut self,
         old: Pid,
         address: Address<M, C>,
-        desk: Option<Arc<JobWatch<M>>>,
+        watch: Option<Arc<JobWatch<M>>>,
     ) {
         if let Some(worker) = self.all_mut().iter_mut().find(|w| w.address.pid() == old) {
             worker.address = address;
-            worker.desk = desk;
+            worker.watch = watch;
         } else if let Some(index) = self.vacant.iter().position(|w| w.address.pid() == old) {
             let place = self.vacant.remove(index).place;
-            self.all_mut().push(PoolWorker { address, place, desk });
+            self.all_mut().push(PoolWorker { address, place, watch });
         }
     }
 

@@ -38,7 +38,7 @@ pub(super) struct Rules<M> {
     pub(super) overflow: Overflow<M>,
     pub(super) time_to_live: Option<TimeToLive<M>>,
     /// The records of the watched jobs, if jobs are watched.
-    pub(super) office: Option<Arc<JobRecords<M>>>,
+    pub(super) records: Option<Arc<JobRecords<M>>>,
 }
 
 #[allow(clippy::struct_excessive_bools, reason = "independent constant flags")]
@@ -64,16 +64,16 @@ pub(super) struct SharedPool<M: Send + 'static, C: Send + 'static, R> {
     rules: RwLock<Option<Arc<Rules<M>>>>,
     pub(super) line: PoolLine<M>,
     /// The timer after which the line waits at the workers again, when the rate has a token.
-    pub(super) recall: Mutex<Option<TimerKey>>,
+    pub(super) retry: Mutex<Option<TimerKey>>,
     /// Senders that wait for room at one worker, in that worker's line. They are listed here so
     /// that they can be sent away.
     pub(super) at_workers: PoolLine<M>,
     /// Removed workers that have not ended. The jobs they have accepted still belong to the
     /// pool.
     leaving: Mutex<BTreeMap<Pid, Address<M, C>>>,
-    pub(super) eras: DrainEpochs,
+    pub(super) epochs: DrainEpochs,
     /// The waiter that stands for the line of the pool in the lines of the workers.
-    pub(super) scout: Arc<Waiter<M>>,
+    pub(super) stand_in: Arc<Waiter<M>>,
     pub(super) myself: Weak<Self>,
 }
 
@@ -104,7 +104,7 @@ where
             has_hint: routing.has_hint(),
             needs_message: routing.needs_message(),
             ring: RwLock::new(Ring::new(routing)),
-            attends: bucket.is_some() || rules.office.is_some() || moves,
+            attends: bucket.is_some() || rules.records.is_some() || moves,
             bucket,
             moves,
             received: AtomicU64::new(0),
@@ -113,37 +113,37 @@ where
             rate_limited: AtomicU64::new(0),
             rules: RwLock::new(Some(Arc::new(rules))),
             line: PoolLine::new(),
-            recall: Mutex::new(None),
+            retry: Mutex::new(None),
             at_workers: PoolLine::new(),
             leaving: Mutex::new(BTreeMap::new()),
-            eras: DrainEpochs::default(),
-            scout: Arc::new(Waiter::for_line(Weak::clone(myself) as Weak<dyn WaitingLine<M>>)),
+            epochs: DrainEpochs::default(),
+            stand_in: Arc::new(Waiter::for_line(Weak::clone(myself) as Weak<dyn WaitingLine<M>>)),
             myself: Weak::clone(myself),
         })
     }
 
     /// Adds a worker, last in the rotation.
     pub(super) fn add(&self, address: &Address<M, C>) {
-        let desk = self.new_desk();
+        let watch = self.new_watch();
         {
             let mut ring = self.ring.write();
             Self::bring_next_to_front(&mut ring);
             let place = ring.next_place();
-            ring.all_mut().push(PoolWorker { address: address.clone(), place, desk });
+            ring.all_mut().push(PoolWorker { address: address.clone(), place, watch });
         }
-        self.send_scout_to(address);
+        self.enlist_at(address);
     }
 
     /// Puts a worker in the place of another. It is last in the rotation if that worker was
     /// given up.
     pub(super) fn replace(&self, old: Pid, address: &Address<M, C>) {
-        let desk = self.new_desk();
+        let watch = self.new_watch();
         {
             let mut ring = self.ring.write();
             Self::bring_next_to_front(&mut ring);
-            ring.replace(old, address.clone(), desk);
+            ring.replace(old, address.clone(), watch);
         }
-        self.send_scout_to(address);
+        self.enlist_at(address);
     }
 
     /// Stops giving jobs to this worker, and keeps its place.
@@ -167,7 +167,7 @@ where
             taken
         };
         self.dismiss_if_empty();
-        self.recall_for_keys();
+        self.retry_for_keys();
         taken
     }
 
@@ -185,7 +185,7 @@ where
             ring.remove(pid);
         }
         self.dismiss_if_empty();
-        self.recall_for_keys();
+        self.retry_for_keys();
     }
 
     fn bring_next_to_front(ring: &mut Ring<M, C, R>) {
@@ -230,7 +230,7 @@ where
         {
             let mut ring = self.ring.write();
             ring.drain();
-            self.eras.end(mark);
+            self.epochs.end(mark);
         }
         self.mark_workers(mark);
         self.dismiss();
@@ -258,7 +258,7 @@ where
     pub(super) fn open(&self) -> bool {
         let drained = self.ring.write().open();
         if drained {
-            self.recall_scouts();
+            self.retry_enlisting();
         }
         drained
     }
@@ -272,7 +272,7 @@ where
         let workers = self.ring.write().close();
         let leaving = std::mem::take(&mut *self.leaving.lock());
         drop(leaving);
-        self.cancel_recall();
+        self.cancel_retry();
         self.clear_line();
         workers.into_iter().map(|worker| worker.address).collect()
     }
@@ -281,8 +281,12 @@ where
     pub(super) fn clear_line(&self) {
         self.dismiss();
         while let Some(standing) = self.line.next(true, |_| true) {
-            if let LineEntry::Heir(heir) = standing {
-                self.lose(heir.message, heir.sender, DeadLetterCause::Unhandled);
+            if let LineEntry::Stranded(stranded_message) = standing {
+                self.lose(
+                    stranded_message.message,
+                    stranded_message.sender,
+                    DeadLetterCause::Unhandled,
+                );
             }
         }
     }
@@ -309,7 +313,7 @@ where
     /// How many accepted messages wait: at the workers, or stranded in the line.
     pub(super) fn waiting(&self) -> usize {
         let workers = self.ring.read().all().iter().map(|w| w.address.waiting()).sum::<usize>();
-        workers + self.line.heirs()
+        workers + self.line.stranded()
     }
 
     /// How many places there are.
@@ -329,7 +333,7 @@ where
         self.rules().is_some_and(|rules| matches!(rules.overflow, Overflow::Divert(_)))
     }
 
-    fn new_desk(&self) -> Option<Arc<JobWatch<M>>> {
-        self.rules()?.office.as_ref().map(|office| Arc::new(JobWatch::new(office)))
+    fn new_watch(&self) -> Option<Arc<JobWatch<M>>> {
+        self.rules()?.records.as_ref().map(|records| Arc::new(JobWatch::new(records)))
     }
 }

@@ -66,11 +66,11 @@ struct Adding {
 /// The origin of an exit notice.
 pub(super) enum ExitOrigin {
     /// A worker whose end does not matter now.
-    Nobodys,
+    Stale,
     /// A worker whose place must be filled, or is being filled since the worker was given up.
-    Workers,
+    Worker,
     /// A process that is not a worker.
-    Strangers,
+    Other,
 }
 
 pub(super) struct PoolWorkers<B: Behavior, R>
@@ -79,8 +79,8 @@ where
 {
     factory: Arc<dyn Fn() -> B + Send + Sync>,
     pub(super) settings: PoolSettings<B::Message>,
-    pub(super) intake: Arc<SharedPool<B::Message, B::Command, R>>,
-    pub(super) office: Option<Arc<JobRecords<B::Message>>>,
+    pub(super) shared: Arc<SharedPool<B::Message, B::Command, R>>,
+    pub(super) records: Option<Arc<JobRecords<B::Message>>>,
     /// `None` if the pool is at work or drained.
     state: Option<PoolState>,
     starts: Starts<B::Message, B::Command>,
@@ -108,8 +108,8 @@ where
 /// However the pool ends, its route is closed: a send then returns `NoProcess`.
 impl<B: Behavior, R: Routing<B::Message>> Drop for PoolWorkers<B, R> {
     fn drop(&mut self) {
-        drop(self.intake.close());
-        self.intake.let_go_of_users_values();
+        drop(self.shared.close());
+        self.shared.let_go_of_users_values();
     }
 }
 
@@ -120,7 +120,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         routing: R,
         mut settings: PoolSettings<B::Message>,
     ) -> Self {
-        let office = settings.watches().then(|| {
+        let records = settings.watches().then(|| {
             Arc::new(JobRecords {
                 pool: ctx.pid(),
                 latencies: settings.measured.then(Latencies::new),
@@ -133,14 +133,14 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         let rules = Rules {
             overflow: std::mem::replace(&mut settings.overflow, Overflow::Refuse),
             time_to_live: settings.time_to_live.take(),
-            office: office.clone(),
+            records: records.clone(),
         };
         let bucket = settings.rate.map(Bucket::new);
         let moves = settings.elastic.is_some();
         let now = ctx.now();
         PoolWorkers {
-            intake: SharedPool::new(ctx.pid(), ctx.host(), routing, rules, bucket, moves),
-            office,
+            shared: SharedPool::new(ctx.pid(), ctx.host(), routing, rules, bucket, moves),
+            records,
             state: Some(PoolState::Starting),
             starts: Starts::new(settings.init_timeout),
             exits: VecDeque::new(),
@@ -163,7 +163,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
 
     /// The route to the workers.
     pub(super) fn entrance(&self) -> PoolRoute<B::Message, B::Command, R> {
-        PoolRoute(Arc::clone(&self.intake))
+        PoolRoute(Arc::clone(&self.shared))
     }
 
     // ---- Starting workers.
@@ -177,7 +177,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         let factory = Arc::clone(&self.factory);
         let mut spawn = ctx.spawn(move || factory()).link_urgent();
         if self.settings.elastic.is_some() {
-            spawn = spawn.singly();
+            spawn = spawn.one_by_one();
         }
         if let Some(messages) = self.settings.mailbox {
             spawn = spawn.mailbox(messages);
@@ -204,11 +204,11 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
     ) -> Result<(), SpawnError> {
         let Started { purpose, worker, outcome, exit, left_behind } = started;
         if left_behind {
-            self.leave_behind(ctx, &worker);
+            self.abandon(ctx, &worker);
         }
         match (outcome, purpose) {
             (Ok(()), purpose) => {
-                self.employ(purpose, worker);
+                self.install(purpose, worker);
                 self.exits.extend(exit);
             }
             (Err(error), WorkerPurpose::First) => return Err(error),
@@ -219,24 +219,24 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
     }
 
     /// Puts a started worker into its place, if the place still exists.
-    fn employ(&mut self, purpose: WorkerPurpose, worker: Address<B::Message, B::Command>) {
+    fn install(&mut self, purpose: WorkerPurpose, worker: Address<B::Message, B::Command>) {
         let wanted = match purpose {
             _ if self.state == Some(PoolState::Stopping) => false,
             WorkerPurpose::First | WorkerPurpose::Added => true,
             WorkerPurpose::Replacement(dead) => self.vacancies.fill(dead),
         };
         if !wanted {
-            self.send_away(PoolWorker { address: worker, place: 0, desk: None });
+            self.dismiss(PoolWorker { address: worker, place: 0, watch: None });
             return;
         }
         match purpose {
-            WorkerPurpose::First => self.intake.add(&worker),
+            WorkerPurpose::First => self.shared.add(&worker),
             WorkerPurpose::Replacement(dead) => {
-                self.intake.replace(dead, &worker);
+                self.shared.replace(dead, &worker);
                 self.restarts += 1;
             }
             WorkerPurpose::Added => {
-                self.intake.add(&worker);
+                self.shared.add(&worker);
                 self.note_added();
             }
         }
@@ -260,7 +260,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
 
     /// Leaves behind a worker that blocks its thread. Nothing can end it, so the pool continues
     /// without it.
-    fn leave_behind<C: Send + 'static>(
+    fn abandon<C: Send + 'static>(
         &mut self,
         ctx: &mut Context<B::Message, PoolCommand<C>>,
         worker: &Address<B::Message, B::Command>,
@@ -338,7 +338,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
 
     /// Checks that the pool is at work. Only then it can be resized.
     fn check_at_work(&self, pool: Pid) -> Result<(), ResizeError> {
-        let state = match (self.state, self.intake.gate()) {
+        let state = match (self.state, self.shared.gate()) {
             (Some(state), _) => state,
             (None, Gate::Open) => return Ok(()),
             (None, Gate::Draining) => PoolState::Draining,
@@ -360,7 +360,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         asked: usize,
         told: Option<ToldOfSize>,
     ) {
-        let size = self.intake.size();
+        let size = self.shared.size();
         let coming = size.saturating_add(self.to_be_added());
         let checked = self.check_at_work(ctx.pid()).and_then(|()| {
             if asked > MOST_WORKERS.saturating_sub(coming) {
@@ -389,7 +389,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
 
     /// Counts an added worker that has its place.
     fn note_added(&mut self) {
-        let size = self.intake.size();
+        let size = self.shared.size();
         let Some(adding) = self.adding.front_mut() else { return };
         adding.changed += 1;
         if adding.changed == adding.asked
@@ -401,7 +401,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
 
     /// Ends a request to add workers, because one has failed to start.
     fn end_adding(&mut self, pool: Pid, error: SpawnError) {
-        let size = self.intake.size();
+        let size = self.shared.size();
         let Some(Adding { asked, changed, told }) = self.adding.pop_front() else { return };
         let error = ResizeError::NotStarted { asked, resized: Resized { size, changed }, error };
         match told {
@@ -420,19 +420,19 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
     /// accepted. Places without a worker are removed first.
     pub(super) fn let_go(&mut self, count: usize) -> Resized {
         let vacant = self.vacancies.take(count);
-        vacant.iter().for_each(|place| self.intake.remove(*place));
-        let leaving = self.intake.take(count - vacant.len());
+        vacant.iter().for_each(|place| self.shared.remove(*place));
+        let leaving = self.shared.take(count - vacant.len());
         let changed = vacant.len() + leaving.len();
-        leaving.into_iter().for_each(|worker| self.send_away(worker));
-        Resized { size: self.intake.size(), changed }
+        leaving.into_iter().for_each(|worker| self.dismiss(worker));
+        Resized { size: self.shared.size(), changed }
     }
 
     pub(super) fn pids(&self) -> Vec<Pid> {
-        self.intake.workers().iter().map(|worker| worker.address.pid()).collect()
+        self.shared.workers().iter().map(|worker| worker.address.pid()).collect()
     }
 
     /// Makes a worker end after it has handled the jobs it has accepted.
-    fn send_away(&mut self, worker: PoolWorker<B::Message, B::Command>) {
+    fn dismiss(&mut self, worker: PoolWorker<B::Message, B::Command>) {
         worker.address.finish();
         self.leaving.insert(worker.address.pid(), worker);
     }
@@ -450,13 +450,13 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
     }
 
     /// Classifies an exit notice, and records the end of the worker if it has ended.
-    pub(super) fn hear<C: Send + 'static>(
+    pub(super) fn note_exit<C: Send + 'static>(
         &mut self,
         ctx: &mut Context<B::Message, PoolCommand<C>>,
         exit: &Exit,
     ) -> ExitOrigin {
         let pid = exit.pid;
-        let worker = self.intake.worker(pid);
+        let worker = self.shared.worker(pid);
         if self.starts.has(pid) {
             // The result of its start is handled first. A worker whose start failed needs no
             // further handling.
@@ -467,7 +467,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
             let worker = worker.address.clone();
             if !worker.is_alive() {
                 self.leaving.remove(&pid);
-                self.intake.note_left(pid);
+                self.shared.note_left(pid);
                 self.retire(ctx, worker);
             }
         } else if let Some(worker) = worker {
@@ -475,18 +475,18 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
             if !worker.is_alive() && !self.former.contains_key(&pid) {
                 self.retire(ctx, worker);
                 self.vacancies.add(pid, ctx.now());
-                return ExitOrigin::Workers;
+                return ExitOrigin::Worker;
             }
         } else if !self.former.contains_key(&pid) {
-            return ExitOrigin::Strangers;
+            return ExitOrigin::Other;
         } else if !ctx.is_alive(pid) && self.given_up.remove(&pid) {
-            return ExitOrigin::Workers;
+            return ExitOrigin::Worker;
         }
         tracing::debug!(
             target: "krarup", pool = %ctx.pid(), worker = %pid, reason = %exit.reason,
             "ignored an exit signal of a live or former worker"
         );
-        ExitOrigin::Nobodys
+        ExitOrigin::Stale
     }
 
     /// Moves a worker that has ended to the former ones.
@@ -528,11 +528,11 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
     pub(super) fn give_up(&mut self, worker: &Address<B::Message, B::Command>, now: Timestamp) {
         let pid = worker.pid();
         if self.leaving.remove(&pid).is_none() {
-            self.intake.vacate(pid);
+            self.shared.vacate(pid);
             self.vacancies.add(pid, now);
             self.given_up.insert(pid);
         } else {
-            self.intake.note_left(pid);
+            self.shared.note_left(pid);
         }
         self.former.insert(pid, worker.clone());
         worker.process().kill();
@@ -542,14 +542,14 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
 
     /// Stops accepting jobs. `told` is answered when all accepted jobs are done.
     pub(super) fn drain(&mut self, told: Option<Reply<()>>) {
-        let intake = Arc::downgrade(&self.intake);
-        let closed = move || intake.upgrade().is_none_or(|intake| intake.gate() == Gate::Closed);
+        let shared = Arc::downgrade(&self.shared);
+        let closed = move || shared.upgrade().is_none_or(|shared| shared.gate() == Gate::Closed);
         let mark: Mark = Arc::new(Drained { told: Mutex::new(told), closed: Box::new(closed) });
-        self.intake.drain(&mark);
+        self.shared.drain(&mark);
     }
 
     pub(super) fn reopen(&mut self) -> bool {
-        self.intake.open()
+        self.shared.open()
     }
 
     // ---- The end of the pool.
@@ -566,7 +566,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         let starting = self.starts.take_all();
         let leaving = std::mem::take(&mut self.leaving).into_iter();
         let mut workers: BTreeMap<_, _> = leaving.map(|(pid, w)| (pid, w.address)).collect();
-        workers.extend(self.intake.close().into_iter().map(|worker| (worker.pid(), worker)));
+        workers.extend(self.shared.close().into_iter().map(|worker| (worker.pid(), worker)));
         let given_up = std::mem::take(&mut self.former).into_iter();
         workers.extend(
             given_up.filter(|(pid, worker)| worker.is_alive() && !self.left_behind.contains(pid)),

@@ -28,14 +28,14 @@ use std::time::Duration;
 
 type OwnContext = Context<u32, PoolCommand<Infallible>>;
 
-/// A house that is never closed.
-fn house() -> Arc<ModelHost> {
+/// A host that is never closed.
+fn host() -> Arc<ModelHost> {
     ModelHost::until(u64::MAX)
 }
 
 /// The context of a pool's process that nobody runs.
-fn context(house: &Arc<ModelHost>) -> OwnContext {
-    let host: Arc<dyn Host> = house.host();
+fn context(host: &Arc<ModelHost>) -> OwnContext {
+    let host: Arc<dyn Host> = host.host();
     let cell = Arc::new(Cell::new(NewProcess {
         pid: host.next_pid(),
         parent: None,
@@ -109,10 +109,10 @@ fn exits(ctx: &mut OwnContext) -> Vec<Exit> {
 }
 
 /// Starts so many workers, which have their places then.
-fn employ(house: &ModelHost, staff: &mut Staff, ctx: &mut OwnContext, count: usize) {
+fn install(host: &ModelHost, staff: &mut Staff, ctx: &mut OwnContext, count: usize) {
     for _ in 0..count {
         staff.begin(ctx, WorkerPurpose::First).unwrap();
-        house.settle();
+        host.settle();
         let started = next_started(staff);
         staff.settle(ctx, started).unwrap();
     }
@@ -121,19 +121,19 @@ fn employ(house: &ModelHost, staff: &mut Staff, ctx: &mut OwnContext, count: usi
 
 #[test]
 fn the_end_of_a_worker_that_is_not_known_to_have_started_is_heard_when_it_has_its_place() {
-    let house = house();
-    let mut ctx = context(&house);
+    let host = host();
+    let mut ctx = context(&host);
     let mut staff = staff(&ctx, &[Life::Short, Life::Short]);
     for _ in 0..2 {
         staff.begin(&ctx, WorkerPurpose::First).unwrap();
     }
-    house.settle();
+    host.settle();
     let exits = exits(&mut ctx);
     assert_eq!(exits.len(), 2);
     // The end of the second alone has been heard of so far.
-    assert!(matches!(staff.hear(&mut ctx, &exits[1]), ExitOrigin::Nobodys));
-    let stranger = Exit { pid: house.host().next_pid(), reason: Reason::Normal };
-    assert!(matches!(staff.hear(&mut ctx, &stranger), ExitOrigin::Strangers));
+    assert!(matches!(staff.note_exit(&mut ctx, &exits[1]), ExitOrigin::Stale));
+    let stranger = Exit { pid: host.host().next_pid(), reason: Reason::Normal };
+    assert!(matches!(staff.note_exit(&mut ctx, &stranger), ExitOrigin::Other));
     for exit in &exits {
         assert!(staff.next_exit().is_none(), "its start comes first");
         let started = next_started(&mut staff);
@@ -145,36 +145,36 @@ fn the_end_of_a_worker_that_is_not_known_to_have_started_is_heard_when_it_has_it
     assert!(staff.next_exit().is_none(), "the notice of the first is still to come");
     assert!(staff.retry_due().is_none(), "nobody is missing yet");
     for exit in exits.iter().rev() {
-        assert!(matches!(staff.hear(&mut ctx, exit), ExitOrigin::Workers));
+        assert!(matches!(staff.note_exit(&mut ctx, exit), ExitOrigin::Worker));
         assert!(staff.retry_due().is_some(), "its place is to be filled");
-        assert!(matches!(staff.hear(&mut ctx, exit), ExitOrigin::Nobodys), "it is stale");
+        assert!(matches!(staff.note_exit(&mut ctx, exit), ExitOrigin::Stale), "it is stale");
     }
-    house.clear();
+    host.clear();
 }
 
 #[test]
 fn of_a_worker_that_has_not_started_no_end_is_heard() {
-    let house = house();
-    let mut ctx = context(&house);
+    let host = host();
+    let mut ctx = context(&host);
     let mut staff = staff(&ctx, &[Life::Failing, Life::Long]);
-    let gone = house.host().next_pid();
+    let gone = host.host().next_pid();
     staff.begin(&ctx, WorkerPurpose::Replacement(gone)).unwrap();
-    house.settle();
+    host.settle();
     for exit in exits(&mut ctx) {
-        assert!(matches!(staff.hear(&mut ctx, &exit), ExitOrigin::Nobodys));
+        assert!(matches!(staff.note_exit(&mut ctx, &exit), ExitOrigin::Stale));
     }
     let started = next_started(&mut staff);
     assert!(matches!(started.outcome, Err(SpawnError::Init(_))));
     staff.settle(&mut ctx, started).unwrap();
     assert!(staff.next_exit().is_none());
-    house.clear();
+    host.clear();
 }
 
 #[test]
 fn an_end_is_that_of_the_start_that_it_is_of() {
-    let house = house();
+    let host = host();
     let mut starts = Starts::new(Duration::from_secs(1));
-    let workers: Vec<_> = (0..3).map(|_| Address::new(house.admit_new(UNBOUNDED))).collect();
+    let workers: Vec<_> = (0..3).map(|_| Address::new(host.admit_new(UNBOUNDED))).collect();
     assert!(starts.is_empty());
     for worker in &workers {
         assert!(!starts.has(worker.pid()));
@@ -184,7 +184,7 @@ fn an_end_is_that_of_the_start_that_it_is_of() {
     }
     let exit = Exit { pid: workers[1].pid(), reason: Reason::Kill };
     starts.note_exit(exit.clone());
-    starts.note_exit(Exit { pid: house.host().next_pid(), reason: Reason::Normal });
+    starts.note_exit(Exit { pid: host.host().next_pid(), reason: Reason::Normal });
     let mut cx = task::Context::from_waker(Waker::noop());
     for (worker, exit) in workers.iter().zip([None, Some(exit), None]) {
         let Poll::Ready(started) = starts.poll_next(&mut cx) else { panic!("it has started") };
@@ -192,24 +192,24 @@ fn an_end_is_that_of_the_start_that_it_is_of() {
         assert!(!starts.has(worker.pid()) && !started.left_behind);
     }
     assert!(starts.is_empty());
-    house.clear();
+    host.clear();
 }
 
 #[test]
 fn one_that_does_not_end_when_it_is_killed_is_left_behind() {
-    let house = house();
+    let host = host();
     let limit = Duration::from_secs(1);
     let mut starts = Starts::new(limit);
-    let worker = Address::new(house.admit_new(UNBOUNDED));
+    let worker = Address::new(host.admit_new(UNBOUNDED));
     starts.begin(WorkerPurpose::First, worker.clone(), Box::pin(pending()));
     let mut cx = task::Context::from_waker(Waker::noop());
     assert!(starts.poll_next(&mut cx).is_pending());
     // Its time is over, and so is the time that it has to end.
-    house.time_passes();
+    host.time_passes();
     let Poll::Ready(started) = starts.poll_next(&mut cx) else { panic!("nobody waits for it") };
     assert_eq!((started.outcome, started.left_behind), (Err(SpawnError::Timeout(limit)), true));
     assert!(starts.is_empty());
-    house.clear();
+    host.clear();
 }
 
 /// A worker, known for as long as anybody has it.
@@ -221,38 +221,38 @@ fn known(ctx: &OwnContext, pid: Pid) -> Weak<dyn Process> {
 fn a_pool_lets_go_of_each_worker_that_has_ended_however_it_did() {
     type Ending = fn(&mut Staff, &mut OwnContext);
     let endings: [Ending; 4] = [
-        |staff, _| staff.intake.workers()[0].address.process().kill(),
+        |staff, _| staff.shared.workers()[0].address.process().kill(),
         |staff, _| assert_eq!(staff.let_go(1).changed, 1),
         |staff, ctx| {
-            let worker = staff.intake.workers()[0].address.clone();
+            let worker = staff.shared.workers()[0].address.clone();
             staff.give_up(&worker, ctx.now());
         },
         |staff, ctx| {
-            let worker = staff.intake.workers()[0].address.clone();
+            let worker = staff.shared.workers()[0].address.clone();
             staff.let_go(1);
             staff.give_up(&worker, ctx.now());
         },
     ];
     for (number, end) in endings.into_iter().enumerate() {
-        let house = house();
-        let mut ctx = context(&house);
+        let host = host();
+        let mut ctx = context(&host);
         let mut staff = staff(&ctx, &[Life::Long]);
-        employ(&house, &mut staff, &mut ctx, 1);
+        install(&host, &mut staff, &mut ctx, 1);
         let pid = staff.pids()[0];
         let worker = known(&ctx, pid);
         end(&mut staff, &mut ctx);
         staff.forget_former(&mut ctx);
         assert!(worker.upgrade().is_some(), "{number}: it has not ended");
-        house.settle();
+        host.settle();
         let exits = exits(&mut ctx);
         assert_eq!(exits.iter().map(|exit| exit.pid).collect::<Vec<_>>(), [pid], "{number}");
-        let replaced = matches!(staff.hear(&mut ctx, &exits[0]), ExitOrigin::Workers);
+        let replaced = matches!(staff.note_exit(&mut ctx, &exits[0]), ExitOrigin::Worker);
         assert_eq!(replaced, [true, false, true, false][number]);
         staff.forget_former(&mut ctx);
         // Its place knows the worker that is missing until there is another.
         staff.let_go(1);
         assert!(worker.upgrade().is_none(), "{number}: somebody still has it");
-        house.clear();
+        host.clear();
     }
 }
 
@@ -268,11 +268,11 @@ impl Routing<u32> for Only {
 type Shared<R> = Arc<SharedPool<u32, u32, R>>;
 
 /// A pool with one worker that has no room, and that worker.
-fn full<R: Routing<u32>>(house: &Arc<ModelHost>, routing: R) -> (Shared<R>, Address<u32, u32>) {
-    let host = house.host();
-    let rules = Rules { overflow: Overflow::Refuse, time_to_live: None, office: None };
+fn full<R: Routing<u32>>(model: &Arc<ModelHost>, routing: R) -> (Shared<R>, Address<u32, u32>) {
+    let host = model.host();
+    let rules = Rules { overflow: Overflow::Refuse, time_to_live: None, records: None };
     let shared = SharedPool::new(host.next_pid(), &host, routing, rules, None, false);
-    let worker = Address::new(house.admit_new(1));
+    let worker = Address::new(model.admit_new(1));
     shared.add(&worker);
     worker.forward(1, 0).unwrap();
     (shared, worker)
@@ -280,16 +280,16 @@ fn full<R: Routing<u32>>(house: &Arc<ModelHost>, routing: R) -> (Shared<R>, Addr
 
 #[test]
 fn who_gives_up_waiting_leaves_nothing_in_any_line() {
-    let house = house();
-    let (shared, _) = full(&house, RoundRobin::new());
+    let host = host();
+    let (shared, _) = full(&host, RoundRobin::new());
     let mut wait = Box::pin(Arc::clone(&shared).wait_for_room(0));
     assert!(poll(wait.as_mut()).is_pending());
     drop(wait);
     assert!(shared.line.next(true, |_| true).is_none());
-    let (shared, worker) = full(&house, Only);
+    let (shared, worker) = full(&host, Only);
     let mut wait = Box::pin(Arc::clone(&shared).wait_for_room(0));
     assert!(poll(wait.as_mut()).is_pending() && worker.has_line());
     drop(wait);
     assert!(!worker.has_line() && shared.at_workers.next(true, |_| true).is_none());
-    house.clear();
+    host.clear();
 }

@@ -47,29 +47,29 @@ impl DrainEpochs {
         // which notifies the caller of the drain.
         let mut left = Vec::new();
         {
-            let mut eras = self.0.write();
-            let ended = std::mem::take(&mut eras.0);
-            eras.1.push(Arc::downgrade(&ended));
+            let mut epochs = self.0.write();
+            let ended = std::mem::take(&mut epochs.0);
+            epochs.1.push(Arc::downgrade(&ended));
             drop(ended);
-            eras.1.retain(|era| match era.upgrade() {
-                Some(era) => {
-                    left.push(era);
+            epochs.1.retain(|epoch| match epoch.upgrade() {
+                Some(epoch) => {
+                    left.push(epoch);
                     true
                 }
                 None => false,
             });
         }
-        left.iter().for_each(|era| era.0.lock().push(Arc::clone(mark)));
+        left.iter().for_each(|epoch| epoch.0.lock().push(Arc::clone(mark)));
     }
 }
 
 /// The operations that a ticket needs from its pool.
 pub(super) trait RedeemTicket<M>: Send + Sync {
     /// Puts a message into the room that was kept for it.
-    fn honour(&self, kept: TicketRoom<M>, era: &Arc<DrainEpoch>, message: M, sender: u64);
+    fn redeem(&self, kept: TicketRoom<M>, epoch: &Arc<DrainEpoch>, message: M, sender: u64);
 
     /// Returns room that is not used. `charged` says whether it holds a token of the rate.
-    fn void(&self, charged: bool);
+    fn give_back(&self, charged: bool);
 
     fn pid(&self) -> Pid;
 }
@@ -81,14 +81,14 @@ pub(super) struct Ticket<M: Send + 'static> {
     /// Whether it holds a token of the pool's rate. A waiting sender keeps its own token until
     /// it has the room.
     pub(super) charged: bool,
-    pub(super) era: Arc<DrainEpoch>,
+    pub(super) epoch: Arc<DrainEpoch>,
     pub(super) pool: Arc<dyn RedeemTicket<M>>,
 }
 
 impl<M: Send + 'static> Reserved<M> for Ticket<M> {
     fn fill(mut self: Box<Self>, message: M, sender: u64) {
         if let Some(kept) = self.kept.take() {
-            self.pool.honour(kept, &self.era, message, sender);
+            self.pool.redeem(kept, &self.epoch, message, sender);
         }
     }
 
@@ -104,7 +104,7 @@ impl<M: Send + 'static> Reserved<M> for Ticket<M> {
 impl<M: Send + 'static> Drop for Ticket<M> {
     fn drop(&mut self) {
         if self.kept.take().is_some() {
-            self.pool.void(self.charged);
+            self.pool.give_back(self.charged);
         }
     }
 }

@@ -6,11 +6,11 @@
 //!   send_or_wait ──►  [ stranded ] [ sender ] [ sender ] ...
 //!                        ▲ first: it was accepted already
 //!        its stand-in    │ room, the first time any worker has some
-//!   worker 1 [scout] ────┤
-//!   worker 2 [scout] ────┘   a worker with room and a stand-in in its own line offers it
+//!   worker 1 [stand_in] ────┤
+//!   worker 2 [stand_in] ────┘   a worker with room and a stand-in in its own line offers it
 //!
 //! While the line is not empty, one waiter stands for it in the mailbox of every worker
-//! (`scout`). A worker gives room to this stand-in as it would to a sender of its own. The
+//! (`stand_in`). A worker gives room to this stand-in as it would to a sender of its own. The
 //! stand-in gives the room to the first in the line, and waits again while the line is not
 //! empty. A sender joins the line first and then places the stand-ins. So either a worker finds
 //! the stand-in, or the stand-in finds room.
@@ -37,7 +37,7 @@ pub(super) enum Paid {
 pub(super) enum LineEntry<M> {
     /// A waiter, and whether it has a token of the pool's rate, if one is needed.
     Sender(Arc<Waiter<M>>, Paid),
-    Heir(StrandedMessage<M>),
+    Stranded(StrandedMessage<M>),
 }
 
 /// A message that was accepted into room at a worker that has ended since.
@@ -49,14 +49,14 @@ pub(super) struct StrandedMessage<M> {
     /// The times of the job, if jobs are watched.
     pub(super) times: Option<JobTimes>,
     /// Delays the end of a drain until the message is handled.
-    pub(super) era: Arc<DrainEpoch>,
+    pub(super) epoch: Arc<DrainEpoch>,
 }
 
 /// The line of a pool. No user code runs, and no user value is dropped, under its lock.
 pub(super) struct PoolLine<M>(Lock<LineEntries<M>>);
 
 struct LineEntries<M> {
-    heirs: VecDeque<StrandedMessage<M>>,
+    stranded: VecDeque<StrandedMessage<M>>,
     /// The waiters, by their number.
     senders: BTreeMap<u64, (Arc<Waiter<M>>, Paid)>,
     /// The number of each waiter, by its address in memory, which is stable while it is in
@@ -79,8 +79,8 @@ impl<M> LineEntries<M> {
 
 impl<M> PoolLine<M> {
     pub(super) fn new() -> Self {
-        let (heirs, senders, numbers) = (VecDeque::new(), BTreeMap::new(), HashMap::new());
-        PoolLine(Lock::new(LineEntries { heirs, senders, numbers, next: 0 }))
+        let (stranded, senders, numbers) = (VecDeque::new(), BTreeMap::new(), HashMap::new());
+        PoolLine(Lock::new(LineEntries { stranded, senders, numbers, next: 0 }))
     }
 
     /// Joins as the last. A waiter that is already in line stays where it is.
@@ -103,13 +103,13 @@ impl<M> PoolLine<M> {
     }
 
     /// Adds a stranded message, before all waiters.
-    pub(super) fn inherit(&self, heir: StrandedMessage<M>) {
-        self.0.lock().heirs.push_back(heir);
+    pub(super) fn push_stranded(&self, stranded_message: StrandedMessage<M>) {
+        self.0.lock().stranded.push_back(stranded_message);
     }
 
     /// Puts a stranded message back as the first.
-    pub(super) fn put_back(&self, heir: StrandedMessage<M>) {
-        self.0.lock().heirs.push_front(heir);
+    pub(super) fn put_back(&self, stranded_message: StrandedMessage<M>) {
+        self.0.lock().stranded.push_front(stranded_message);
     }
 
     /// Takes the next entry; with `senders_too` false, only a stranded message. A stranded
@@ -121,9 +121,9 @@ impl<M> PoolLine<M> {
         may_go: impl Fn(u64) -> bool,
     ) -> Option<LineEntry<M>> {
         let mut line = self.0.lock();
-        let first = line.heirs.iter().position(|heir| may_go(heir.hint));
-        if let Some(heir) = first.and_then(|index| line.heirs.remove(index)) {
-            return Some(LineEntry::Heir(heir));
+        let first = line.stranded.iter().position(|stranded_message| may_go(stranded_message.hint));
+        if let Some(stranded_message) = first.and_then(|index| line.stranded.remove(index)) {
+            return Some(LineEntry::Stranded(stranded_message));
         }
         if !senders_too {
             return None;
@@ -140,7 +140,7 @@ impl<M> PoolLine<M> {
         loop {
             let first = {
                 let line = self.0.lock();
-                if !line.heirs.is_empty() {
+                if !line.stranded.is_empty() {
                     return true;
                 }
                 let first = line.senders.range(from..).next();
@@ -156,18 +156,18 @@ impl<M> PoolLine<M> {
     }
 
     /// The number of stranded messages.
-    pub(super) fn heirs(&self) -> usize {
-        self.0.lock().heirs.len()
+    pub(super) fn stranded(&self) -> usize {
+        self.0.lock().stranded.len()
     }
 
     /// Whether a stranded message with this hint is in line.
     pub(super) fn has_hint(&self, hint: u64) -> bool {
-        self.0.lock().heirs.iter().any(|heir| heir.hint == hint)
+        self.0.lock().stranded.iter().any(|stranded_message| stranded_message.hint == hint)
     }
 
     /// The distinct hints of the stranded messages, in order. A routing is asked about each.
     pub(super) fn hints(&self) -> BTreeSet<u64> {
-        self.0.lock().heirs.iter().map(|heir| heir.hint).collect()
+        self.0.lock().stranded.iter().map(|stranded_message| stranded_message.hint).collect()
     }
 
     /// Sends waiting senders away. A line of another pool stays: its senders wait at other
@@ -212,8 +212,8 @@ mod tests {
         Arc::new(Waiter::for_line(line))
     }
 
-    fn heir(message: u32) -> StrandedMessage<u32> {
-        StrandedMessage { message, sender: 0, hint: 0, times: None, era: Arc::default() }
+    fn stranded_message(message: u32) -> StrandedMessage<u32> {
+        StrandedMessage { message, sender: 0, hint: 0, times: None, epoch: Arc::default() }
     }
 
     /// The next entry: the number of a message, or the index of a sender.
@@ -223,7 +223,7 @@ mod tests {
         senders_too: bool,
     ) -> Option<usize> {
         match queue.next(senders_too, |_| true)? {
-            LineEntry::Heir(heir) => Some(heir.message as usize),
+            LineEntry::Stranded(stranded_message) => Some(stranded_message.message as usize),
             LineEntry::Sender(sender, _) => {
                 senders.iter().position(|one| Arc::ptr_eq(one, &sender))
             }
@@ -240,12 +240,12 @@ mod tests {
         for sender in senders.iter().chain(&senders) {
             queue.join(sender, Paid::Yes);
         }
-        (10..13).for_each(|message| queue.inherit(heir(message)));
-        assert_eq!(queue.heirs(), 3);
+        (10..13).for_each(|message| queue.push_stranded(stranded_message(message)));
+        assert_eq!(queue.stranded(), 3);
         assert_eq!(next(&queue, &senders, true), Some(10));
-        queue.put_back(heir(10));
+        queue.put_back(stranded_message(10));
         assert_eq!([(); 3].map(|()| next(&queue, &senders, false)), [Some(10), Some(11), Some(12)]);
-        assert_eq!((queue.heirs(), next(&queue, &senders, false)), (0, None));
+        assert_eq!((queue.stranded(), next(&queue, &senders, false)), (0, None));
         // One sender leaves; the one that was next joins as the last.
         queue.leave(&senders[1]);
         queue.leave(&senders[1]);
@@ -264,15 +264,18 @@ mod tests {
         let sender = Arc::new(Waiter::new(sender));
         queue.join(&sender, Paid::Yes);
         for message in [10, 20, 11, 21, 12] {
-            queue.inherit(StrandedMessage { hint: u64::from(message / 10), ..heir(message) });
+            queue.push_stranded(StrandedMessage {
+                hint: u64::from(message / 10),
+                ..stranded_message(message)
+            });
         }
         assert_eq!(queue.hints(), [1, 2].into());
         let next = |hint: u64, senders_too| match queue.next(senders_too, |of| of == hint)? {
-            LineEntry::Heir(heir) => Some(heir.message),
+            LineEntry::Stranded(stranded_message) => Some(stranded_message.message),
             LineEntry::Sender(..) => Some(0),
         };
         assert_eq!([(); 2].map(|()| next(2, false)), [Some(20), Some(21)]);
-        assert_eq!((next(2, false), queue.heirs()), (None, 3));
+        assert_eq!((next(2, false), queue.stranded()), (None, 3));
         assert_eq!((queue.hints(), queue.is_waiting()), ([1].into(), true));
         assert_eq!((next(2, true), next(2, true)), (Some(0), None), "a sender may go anywhere");
         assert_eq!([(); 4].map(|()| next(1, true)), [Some(10), Some(11), Some(12), None]);
@@ -299,7 +302,7 @@ mod tests {
         queue.join(&busy_line, Paid::Yes);
         assert!(queue.is_waiting());
         queue.leave(&busy_line);
-        queue.inherit(heir(1));
+        queue.push_stranded(stranded_message(1));
         assert!(queue.is_waiting(), "a message does");
         drop(place);
     }
@@ -319,7 +322,7 @@ mod tests {
         queue.join(&senders[0], Paid::Yes);
         queue.join(&lines, Paid::Yes);
         queue.join(&senders[1], Paid::Yes);
-        queue.inherit(heir(7));
+        queue.push_stranded(stranded_message(7));
         queue.dismiss();
         assert!(senders.iter().all(|sender| !sender.is_waiting()), "each has been told");
         senders.push(lines);

@@ -93,7 +93,7 @@ where
     P: PoolBehavior<Job = B::Message>,
 {
     match item {
-        Received::Command(command) => obey(staff, behavior, ctx, command).await,
+        Received::Command(command) => execute(staff, behavior, ctx, command).await,
         Received::Exit(exit) => handle_exit(staff, behavior, ctx, exit).await,
         Received::Down(down) => behavior.handle_down(&mut PoolContext::new(ctx, staff), down).await,
         Received::Inspect(request) => {
@@ -155,7 +155,7 @@ where
     .await
 }
 
-async fn obey<B, R, P>(
+async fn execute<B, R, P>(
     staff: &mut PoolWorkers<B, R>,
     behavior: &mut P,
     ctx: &mut Own<B, P>,
@@ -192,12 +192,10 @@ where
     R: Routing<B::Message>,
     P: PoolBehavior<Job = B::Message>,
 {
-    match staff.hear(ctx, &exit) {
-        ExitOrigin::Nobodys => Ok(()),
-        ExitOrigin::Strangers => {
-            behavior.handle_exit(&mut PoolContext::new(ctx, staff), exit).await
-        }
-        ExitOrigin::Workers => {
+    match staff.note_exit(ctx, &exit) {
+        ExitOrigin::Stale => Ok(()),
+        ExitOrigin::Other => behavior.handle_exit(&mut PoolContext::new(ctx, staff), exit).await,
+        ExitOrigin::Worker => {
             tracing::debug!(
                 target: "krarup", pool = %ctx.pid(), worker = %exit.pid, reason = %exit.reason,
                 "replacing a dead worker"

@@ -51,7 +51,7 @@ pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool)
         }
         if !theirs.closed {
             ours.bonds().links.insert(to, Link { number, fired: false, urgent, late: false });
-            let half = Link { number, fired: false, urgent: false, late: b.is_doomed() };
+            let half = Link { number, fired: false, urgent: false, late: b.has_pending_exit() };
             theirs.bonds().links.insert(a.pid(), half);
             return;
         }
@@ -139,7 +139,7 @@ pub(crate) fn monitor(
             theirs
                 .bonds()
                 .watched
-                .insert(monitor, Watcher::Process { pid: a.pid(), late: b.is_doomed() });
+                .insert(monitor, Watcher::Process { pid: a.pid(), late: b.has_pending_exit() });
             return;
         }
     }

@@ -5,7 +5,7 @@
 //! parked in the mailbox or running, and is dropped when the process ends.
 
 use super::awaited::AwaitedProcess;
-use super::crash::{contain, tell};
+use super::crash::{contain, log_contained};
 use super::process::Guarded;
 use super::progress::Progress;
 use super::relations::Relations;
@@ -160,11 +160,11 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 Ok(())
             }
             Err(Refused::Full(message)) => Err(SendError::Full(message)),
-            Err(Refused::Over(message)) => self.send_over(message, sender),
+            Err(Refused::Overflow(message)) => self.send_over(message, sender),
             Err(Refused::Dead(message)) => Err(SendError::NoProcess(message)),
-            Err(Refused::Aside(message)) => match self.route.get() {
+            Err(Refused::Routed(message)) => match self.route.get() {
                 Some(route) => route.send(message, sender),
-                None => self.send_by_wire(message, sender),
+                None => self.send_by_simulated_link(message, sender),
             },
         }
     }
@@ -199,7 +199,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         mut entry: ControlEntry<C>,
     ) -> Result<Option<Ready>, ControlEntry<C>> {
         let mut inbox = self.inbox.lock();
-        if inbox.way != MainPush::Straight {
+        if inbox.way != MainPush::Direct {
             drop(inbox);
             entry = self.carried_control(entry, priority);
             inbox = self.inbox.lock();
@@ -210,7 +210,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         if priority == Priority::Max {
             Ok(self.put_urgent(inbox, entry))
         } else {
-            inbox.rare().system.push_back(entry);
+            inbox.cold().system.push_back(entry);
             Ok(self.attract(inbox))
         }
     }
@@ -221,7 +221,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         mut inbox: LockGuard<'_, Inbox<M, C>>,
         entry: ControlEntry<C>,
     ) -> Option<Ready> {
-        inbox.rare().urgent.push_back(entry);
+        inbox.cold().urgent.push_back(entry);
         self.attract(inbox)
     }
 
@@ -286,7 +286,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Makes the process end with this reason, without running `terminate`. The first pending
     /// exit wins (rule L9). Returns the process to be scheduled.
     #[must_use]
-    pub(crate) fn doom(
+    pub(crate) fn set_pending_exit(
         &self,
         mut inbox: LockGuard<'_, Inbox<M, C>>,
         reason: Reason,
@@ -298,8 +298,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             return None;
         }
         // A reason that comes second is dropped outside the lock, because it is a user value.
-        let doom = &mut inbox.rare().doom;
-        let late = if doom.is_some() { Some(reason) } else { doom.replace(reason) };
+        let pending_exit = &mut inbox.cold().pending_exit;
+        let late = if pending_exit.is_some() { Some(reason) } else { pending_exit.replace(reason) };
         self.progress.attention.store(true, Ordering::Relaxed);
         let ready = inbox.ready_for_wake();
         let ready = self.unlock(inbox, ready);
@@ -310,8 +310,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Releases the lock of the mailbox.
     #[must_use]
     fn unlock(&self, inbox: LockGuard<'_, Inbox<M, C>>, ready: Option<Ready>) -> Option<Ready> {
-        if ready.is_none() && inbox.way != MainPush::Straight {
-            self.note_by_wire(inbox);
+        if ready.is_none() && inbox.way != MainPush::Direct {
+            self.note_sent_by_simulated_link(inbox);
         }
         ready
     }
@@ -417,7 +417,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 
     /// Schedules a waiting process and records whether nothing else could have woken it.
-    pub(crate) fn rouse(&self, mut inbox: LockGuard<'_, Inbox<M, C>>) {
+    pub(crate) fn wake_if_parked(&self, mut inbox: LockGuard<'_, Inbox<M, C>>) {
         if let Some(wait) = self.edge(&inbox) {
             // The process is parked, so its own turn does not write this word now.
             self.progress.waits_for.store(wait.alone().word(), Ordering::Relaxed);
@@ -438,7 +438,7 @@ impl<M: Send + 'static, C: Send + 'static> Poke for Cell<M, C> {
             drop(spare);
             return;
         }
-        self.rouse(inbox);
+        self.wake_if_parked(inbox);
     }
 }
 
@@ -474,7 +474,7 @@ impl<M, C> Cell<M, C> {
         let host = Arc::clone(&self.host);
         // A subscriber converts the dead letter or logs it. That is user code, and must not
         // affect the sender.
-        deferred::when_free(move || tell(|| host.dead_letter(letter)));
+        deferred::when_free(move || log_contained(|| host.dead_letter(letter)));
     }
 
     pub(crate) fn locked_relations(&self) -> MutexGuard<'_, Relations> {
@@ -492,10 +492,10 @@ impl<M, C> Cell<M, C> {
     /// Takes the reason with which the process must end now. If there is none, the process will
     /// be polled, and a foreign waker that waits for a message is woken first.
     #[cold]
-    pub(crate) fn take_doom(&self) -> Option<Reason> {
+    pub(crate) fn take_pending_exit(&self) -> Option<Reason> {
         let mut inbox = self.inbox.lock();
-        let rare = inbox.rare_if_any()?;
-        let (doom, receiver) = (rare.doom.take(), rare.receiver.take());
+        let cold = inbox.cold_if_any()?;
+        let (pending_exit, receiver) = (cold.pending_exit.take(), cold.receiver.take());
         drop(inbox);
         if let Some(receiver) = receiver {
             let _ = contain(|| receiver.wake());
@@ -503,7 +503,7 @@ impl<M, C> Cell<M, C> {
             // serves it.
             self.inbox.lock().notified = false;
         }
-        doom
+        pending_exit
     }
 
     /// Registers a waker that is woken before the process is polled the next time.
@@ -516,7 +516,7 @@ impl<M, C> Cell<M, C> {
             Some(waker)
         } else {
             self.progress.attention.store(true, Ordering::Relaxed);
-            inbox.rare().receiver.replace(waker)
+            inbox.cold().receiver.replace(waker)
         };
         drop(inbox);
         let _ = contain(|| drop(before));

@@ -97,7 +97,7 @@ pub(crate) fn drop_contained<T>(value: T) {
 }
 
 /// Calls `tracing`. The subscriber and the code that formats a reason are user code.
-pub(crate) fn tell(f: impl FnOnce()) {
+pub(crate) fn log_contained(f: impl FnOnce()) {
     ignore(f);
 }
 

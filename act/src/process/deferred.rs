@@ -5,7 +5,7 @@
 //! makes room, the conversion of a subscriber, the turn of a process that runs on the calling
 //! thread. Such code may send to the same route, and would deadlock on its lock.
 
-use super::crash::{contain, tell};
+use super::crash::{contain, log_contained};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -69,7 +69,9 @@ impl Drop for DeferGuard {
 fn work() {
     while let Some(job) = LATER.with_borrow_mut(VecDeque::pop_front) {
         if let Err(panic) = contain(job) {
-            tell(|| tracing::error!(target: "krarup", %panic, "deferred work of a route panicked"));
+            log_contained(
+                || tracing::error!(target: "krarup", %panic, "deferred work of a route panicked"),
+            );
         }
     }
     WAITS.set(false);

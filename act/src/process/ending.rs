@@ -13,11 +13,11 @@
 
 use super::bonds;
 use super::cell::Cell;
-use super::crash::{contain, drop_contained, tell};
+use super::crash::{contain, drop_contained, log_contained};
 use super::current::{self, OrphanCause};
 use super::muting::release;
 use super::relations::Bonds;
-use crate::mailbox::drain::{DrainedMailbox, Dropped, LastToHear};
+use crate::mailbox::drain::{DrainedMailbox, Dropped, NotifiedLast};
 use crate::mailbox::entry::ControlEntry;
 use crate::mailbox::muted_senders::MutedSender;
 use crate::sync::Ordering;
@@ -33,7 +33,7 @@ struct Ending<M, C> {
     muted: Vec<Arc<dyn MutedSender>>,
     remains: Option<DrainedMailbox<M, C>>,
     initialised: bool,
-    last_to_hear: LastToHear<M>,
+    last_to_hear: NotifiedLast<M>,
     name: Option<Name>,
     bonds: Option<Box<Bonds>>,
 }
@@ -50,7 +50,7 @@ where
         Ending::log,
         Ending::close_mailbox,
         Ending::release_muted,
-        Ending::drop_remains,
+        Ending::drop_remaining_mail,
         Ending::free_names,
         Ending::fail_calls,
         Ending::close_relations,
@@ -66,7 +66,7 @@ where
         muted: Vec::new(),
         remains: None,
         initialised: true,
-        last_to_hear: LastToHear::default(),
+        last_to_hear: NotifiedLast::default(),
         name: None,
         bonds: None,
     };
@@ -90,9 +90,12 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
     fn log(&mut self) {
         let (cell, pid, reason) = (&self.cell, self.cell.pid, &self.reason);
         // A dropped simulation kills the processes that still live. That needs no warning.
-        let is_dropped =
-            || *reason == Reason::Killed && cell.host.is_stopping() && cell.host.wire().is_some();
-        tell(|| {
+        let is_dropped = || {
+            *reason == Reason::Killed
+                && cell.host.is_stopping()
+                && cell.host.simulated_link().is_some()
+        };
+        log_contained(|| {
             if reason.is_abnormal() && !is_dropped() {
                 tracing::warn!(target: "krarup", %pid, behavior = %cell.label(), %reason, "process ended");
             } else {
@@ -116,7 +119,7 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
 
     /// Drops the entries of the mailbox. Reply tokens in them fail their calls later, after the
     /// name is free.
-    fn drop_remains(&mut self) {
+    fn drop_remaining_mail(&mut self) {
         let Some(remains) = self.remains.take() else { return };
         let Ending { cell, last_to_hear, .. } = self;
         *last_to_hear = remains.drop_all(|dropped| {

@@ -6,7 +6,7 @@ use super::crash::contain;
 use crate::host::ready::Ready;
 use crate::host::worker_slot::WorkerSlot;
 use crate::lock::LockGuard;
-use crate::mailbox::inbox::{CROWD, Inbox, MailboxPhase};
+use crate::mailbox::inbox::{CHARGE_STEP, Inbox, MailboxPhase};
 use crate::mailbox::muted_senders::MutedSender;
 use crate::sync::Ordering;
 use krarup_gen::Pid;
@@ -51,7 +51,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(super) fn enter_muted_sender(&self, sender: Arc<dyn MutedSender>) -> bool {
         let mut inbox = self.inbox.lock();
         let handles = matches!(inbox.phase, MailboxPhase::Active | MailboxPhase::Muted);
-        if !handles || inbox.is_suspended() || self.waiting(inbox.accepted()) < CROWD {
+        if !handles || inbox.is_suspended() || self.waiting(inbox.accepted()) < CHARGE_STEP {
             return false;
         }
         inbox.enter_muted(sender);
@@ -62,14 +62,14 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// goes on.
     #[inline]
     pub(super) fn release_due(&self, inbox: LockGuard<'_, Inbox<M, C>>) {
-        if inbox.has_rare() && inbox.has_muted() {
+        if inbox.has_cold() && inbox.has_muted() {
             self.release_up_to(inbox, self.progress.taken.load(Ordering::Relaxed));
         }
     }
 
     #[cold]
     fn release_up_to(&self, mut inbox: LockGuard<'_, Inbox<M, C>>, taken: u64) {
-        let has_caught_up = self.waiting(inbox.accepted()) < CROWD;
+        let has_caught_up = self.waiting(inbox.accepted()) < CHARGE_STEP;
         let due = inbox.take_muted(if has_caught_up { u64::MAX } else { taken });
         drop(inbox);
         release(due);

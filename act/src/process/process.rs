@@ -109,7 +109,7 @@ pub trait Process: Any + Send + Sync {
     /// `terminate`.
     ///
     /// For a process that links to it or monitors it from now on it has ended (rules L2, L4).
-    fn is_doomed(&self) -> bool;
+    fn has_pending_exit(&self) -> bool;
 
     /// Requests an orderly stop, as a parent or the node does (rule M3). A bare process
     /// receives an exit signal.
@@ -161,8 +161,8 @@ pub trait Process: Any + Send + Sync {
     /// Returns its links and monitors.
     fn relations(&self) -> &Guarded;
 
-    /// Makes later messages to it go by the wire of its host.
-    fn join_wire(&self);
+    /// Makes later messages to it go by the simulated link of its host.
+    fn join_simulated_link(&self);
 
     /// Makes it panic when it next looks for a message (an injected fault).
     fn panic_at_next_message(self: Arc<Self>);

@@ -80,7 +80,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
             info.handled = self.handled();
             self.host.dispatcher_name().clone_into(&mut info.dispatcher);
             info.class = match self.host.class() {
-                Class::Varying if self.progress.says_high() => Class::High,
+                Class::Varying if self.progress.is_high() => Class::High,
                 Class::Varying => Class::Normal,
                 class => class,
             };
@@ -117,7 +117,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         }
         let by_signal = via == Via::Signal;
         if by_signal && matches!(exit.reason, Reason::Kill) {
-            return Put::unheard(self.doom(inbox, Reason::Killed));
+            return Put::unheard(self.set_pending_exit(inbox, Reason::Killed));
         }
         let from_parent = inbox.orderly
             && self.parent_pid().is_some_and(|parent| parent.is_same_process(exit.pid));
@@ -141,7 +141,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         Put::unheard(if from_parent && by_signal {
             self.put_urgent(inbox, ControlEntry::Stop(exit.reason))
         } else {
-            self.doom(inbox, exit.reason)
+            self.set_pending_exit(inbox, exit.reason)
         })
     }
 
@@ -162,8 +162,8 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         self.enter_muted_sender(sender)
     }
 
-    fn is_doomed(&self) -> bool {
-        self.inbox.lock().has_doom()
+    fn has_pending_exit(&self) -> bool {
+        self.inbox.lock().has_pending_exit()
     }
 
     fn request_stop(self: Arc<Self>, reason: Reason) {
@@ -188,13 +188,13 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
                 let exit = Exit { pid: self.host.node_pid(), reason };
                 self.put_notice(inbox, Notice::Exit { exit, link: None })
             }
-            _ => self.doom(inbox, reason),
+            _ => self.set_pending_exit(inbox, reason),
         };
         self.schedule_if(ready);
     }
 
     fn kill(self: Arc<Self>) {
-        let ready = self.doom(self.inbox.lock(), Reason::Killed);
+        let ready = self.set_pending_exit(self.inbox.lock(), Reason::Killed);
         self.schedule_if(ready);
     }
 
@@ -245,7 +245,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
             drop(inbox);
             return reply.fail(CallError::NoProcess);
         }
-        let suspended = &mut inbox.rare().suspended;
+        let suspended = &mut inbox.cold().suspended;
         *suspended = suspended.saturating_add(1);
         let ready = self.put_urgent(inbox, ControlEntry::Here(reply));
         self.schedule_if(ready);
@@ -256,7 +256,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         if inbox.phase == MailboxPhase::Terminated || !inbox.is_suspended() {
             return false;
         }
-        inbox.rare().suspended -= 1;
+        inbox.cold().suspended -= 1;
         let ready = self.attract(inbox);
         self.schedule_if(ready);
         true
@@ -265,7 +265,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
     fn nudge(self: Arc<Self>) {
         let inbox = self.inbox.lock();
         if inbox.phase == MailboxPhase::Waiting {
-            self.rouse(inbox);
+            self.wake_if_parked(inbox);
         }
     }
 
@@ -289,17 +289,17 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         &self.relations
     }
 
-    fn join_wire(&self) {
+    fn join_simulated_link(&self) {
         let way = &mut self.inbox.lock().way;
-        if *way == MainPush::Straight {
-            *way = MainPush::Wire;
+        if *way == MainPush::Direct {
+            *way = MainPush::SimulatedLink;
         }
     }
 
     fn panic_at_next_message(self: Arc<Self>) {
         let mut inbox = self.inbox.lock();
         if inbox.phase != MailboxPhase::Terminated {
-            inbox.rare().panics = true;
+            inbox.cold().panics = true;
             let ready = self.attract(inbox);
             self.schedule_if(ready);
         }
@@ -318,7 +318,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             return;
         }
         // A tracer that never ran is dropped outside the lock, because it is user code.
-        let before = inbox.rare().tracer.replace(tracer);
+        let before = inbox.cold().tracer.replace(tracer);
         let ready = self.attract(inbox);
         self.schedule_if(ready);
         drop(before);
@@ -352,7 +352,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 Ok(())
             }
             Err(Refused::Full(message)) => Err(SendError::Full(message)),
-            Err(Refused::Over(message) | Refused::Dead(message) | Refused::Aside(message)) => {
+            Err(Refused::Overflow(message) | Refused::Dead(message) | Refused::Routed(message)) => {
                 self.send_with_room_by_alias(alias, message, sender)
             }
         }

@@ -17,7 +17,7 @@ pub(crate) struct Progress {
     pub(crate) waits_for: AtomicU64,
     /// Whether it will be poked. Set by the turn, cleared under the mailbox's lock.
     pub(crate) listed: AtomicBool,
-    /// The class that the process has set for itself, if any: see [`Said`].
+    /// The class that the process has set for itself, if any: see [`OwnClass`].
     pub(crate) said: AtomicU8,
     /// Whether a worker runs it.
     pub(crate) running: AtomicBool,
@@ -37,7 +37,7 @@ pub(crate) struct Progress {
 /// The class that a process has set for itself, in `Progress::said`; 0 means none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Said {
+pub(crate) enum OwnClass {
     Normal = 1,
     High = 2,
 }
@@ -60,13 +60,13 @@ impl Progress {
 
     /// Whether it has set a class for itself.
     #[inline]
-    pub(crate) fn says_class(&self) -> bool {
+    pub(crate) fn has_class(&self) -> bool {
         self.said.load(Ordering::Relaxed) != 0
     }
 
     /// Whether the class that it set last is high.
-    pub(crate) fn says_high(&self) -> bool {
-        self.said.load(Ordering::Relaxed) == Said::High as u8
+    pub(crate) fn is_high(&self) -> bool {
+        self.said.load(Ordering::Relaxed) == OwnClass::High as u8
     }
 
     /// Ends a turn.

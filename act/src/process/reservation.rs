@@ -18,7 +18,7 @@ use crate::mailbox::inbox::MainPush;
 use crate::mailbox::overflow::{Divert, Diverted};
 use crate::mailbox::permit::{NoRoom, Permit, Reserved, Waiter};
 use crate::observe::watched_job::Job;
-use crate::process::crash::{contain, tell};
+use crate::process::crash::{contain, log_contained};
 use crate::sync::Ordering;
 use krarup_gen::{Alias, DeadLetterCause, Pid, SendError};
 use std::sync::Arc;
@@ -173,13 +173,13 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Does the same as [`Cell::fill_here`], but gives the entry back if the process has ended.
     fn try_fill_here(&self, entry: MailboxEntry<M>) -> Result<(), MailboxEntry<M>> {
         let mut inbox = self.inbox.lock();
-        let filled = if inbox.way == MainPush::Straight {
+        let filled = if inbox.way == MainPush::Direct {
             let filled = inbox.fill(entry, |length| self.is_deep(length))?;
             drop(inbox);
             filled
         } else {
             drop(inbox);
-            self.fill_by_wire(entry)?
+            self.fill_by_simulated_link(entry)?
         };
         if let Some(ready) = filled {
             self.host.schedule(ready);
@@ -196,16 +196,16 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         alias: Alias,
         entry: MailboxEntry<M>,
     ) -> Result<(), Unfilled<M>> {
-        let by_wire = self.inbox.lock().way != MainPush::Straight;
-        // The wire carries the entry before the lock is taken, because a codec is user code.
-        let entry = if by_wire { self.carried_entry(entry) } else { entry };
+        let by_simulated_link = self.inbox.lock().way != MainPush::Direct;
+        // The simulated link carries the entry before the lock is taken, because a codec is user code.
+        let entry = if by_simulated_link { self.carried_entry(entry) } else { entry };
         let relations = self.locked_relations();
         if !relations.has_alias(alias) {
             drop(relations);
             self.give_back();
             return Err(Unfilled::Revoked(entry));
         }
-        let filled = if by_wire {
+        let filled = if by_simulated_link {
             self.fill_carried(entry)
         } else {
             self.inbox.lock().fill(entry, |length| self.is_deep(length))
@@ -331,7 +331,7 @@ pub(crate) fn send_diverted<M: Send + 'static>(
     let diverted = Diverted { origin, tag, message };
     let sent = contain(|| permit.send_from(diverted, sender));
     if let Err(panic) = &sent {
-        tell(|| tracing::error!(target: "krarup", pid = %origin, %panic, "cannot divert"));
+        log_contained(|| tracing::error!(target: "krarup", pid = %origin, %panic, "cannot divert"));
     }
     current::note_receiver(to.pid());
     sent.is_ok()

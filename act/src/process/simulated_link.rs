@@ -1,9 +1,9 @@
-//! Sends by the wire of a host: the simulated connection between a sender and a mailbox.
+//! Sends by the simulated link of a host: the simulated connection between a sender and a mailbox.
 //!
-//! The mailbox of a process that has joined a wire has `MainPush::Wire`. So the direct path of
+//! The mailbox of a process that has joined a simulated link has `MainPush::SimulatedLink`. So the direct path of
 //! a message ends in a branch that exists anyway for routes, and continues in this module.
 //!
-//! The wire may put a message before later messages of other senders, if the turns that sent
+//! The simulated link may put a message before later messages of other senders, if the turns that sent
 //! those ran while the first sender was already ready. On a node with several workers these
 //! turns would have run at the same time, and either message could have been first. The
 //! messages of one sender keep their order (rule M1), and no message passes a notice (rule M3).
@@ -22,7 +22,11 @@ use std::any::{Any, type_name};
 impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Sends on Main of a process that is not a route.
     #[cold]
-    pub(crate) fn send_by_wire(&self, message: M, sender: u64) -> Result<(), SendError<M>> {
+    pub(crate) fn send_by_simulated_link(
+        &self,
+        message: M,
+        sender: u64,
+    ) -> Result<(), SendError<M>> {
         let message = self.carried(message, sender, Priority::Normal);
         let mut inbox = self.inbox.lock();
         if inbox.phase == MailboxPhase::Terminated {
@@ -43,9 +47,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             Err(refused) => {
                 drop(inbox);
                 match refused {
-                    Refused::Over(message) => self.send_over(message, sender),
+                    Refused::Overflow(message) => self.send_over(message, sender),
                     Refused::Full(message) => Err(SendError::Full(message)),
-                    Refused::Dead(message) | Refused::Aside(message) => {
+                    Refused::Dead(message) | Refused::Routed(message) => {
                         Err(SendError::NoProcess(message))
                     }
                 }
@@ -55,7 +59,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 
     /// Puts an entry into room that was kept for it. Gives it back if the process has ended.
     #[cold]
-    pub(crate) fn fill_by_wire(
+    pub(crate) fn fill_by_simulated_link(
         &self,
         entry: MailboxEntry<M>,
     ) -> Result<Option<Ready>, MailboxEntry<M>> {
@@ -83,7 +87,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         entry
     }
 
-    /// Does the same as [`Cell::fill_by_wire`] for an entry that the wire has already carried.
+    /// Does the same as [`Cell::fill_by_simulated_link`] for an entry that the simulated link has already carried.
     /// Runs no user code.
     #[cold]
     pub(crate) fn fill_carried(
@@ -112,7 +116,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
-    /// Returns the message as it comes out of the wire, or unchanged if there is no wire.
+    /// Returns the message as it comes out of the simulated link, or unchanged if there is none.
     fn carried<T: Send + 'static>(&self, mut message: T, sender: u64, priority: Priority) -> T {
         self.carry(&mut message, sender, priority);
         message
@@ -120,28 +124,28 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 
     /// Carries a message. The value in a [`Dynamic`] is carried as its own type.
     fn carry<T: Send + 'static>(&self, message: &mut T, sender: u64, priority: Priority) {
-        let Some(wire) = self.host.wire() else { return };
+        let Some(simulated_link) = self.host.simulated_link() else { return };
         let from = (sender != 0).then(|| Pid::local(sender, self.pid.creation()));
         let sending = |type_name| Sending { from, to: self.pid, priority, type_name };
         let any: &mut dyn Any = message;
         if let Some(dynamic) = any.downcast_mut::<Dynamic>() {
-            wire.carry(&sending(dynamic.type_name()), dynamic.value_mut());
+            simulated_link.carry(&sending(dynamic.type_name()), dynamic.value_mut());
         } else {
-            wire.carry(&sending(type_name::<T>()), any);
+            simulated_link.carry(&sending(type_name::<T>()), any);
         }
     }
 
     fn settle(&self, inbox: &mut Inbox<M, C>, sender: u64) {
-        if let Some(wire) = self.host.wire() {
-            wire.arrives(self.pid, sender == 0, &mut |places| inbox.overtake(places));
+        if let Some(simulated_link) = self.host.simulated_link() {
+            simulated_link.arrives(self.pid, sender == 0, &mut |places| inbox.overtake(places));
         }
     }
 
     /// Notes an entry other than a message that has reached a process without scheduling it.
     #[cold]
-    pub(crate) fn note_by_wire(&self, inbox: LockGuard<'_, Inbox<M, C>>) {
-        if let Some(wire) = self.host.wire() {
-            wire.touches(self.pid);
+    pub(crate) fn note_sent_by_simulated_link(&self, inbox: LockGuard<'_, Inbox<M, C>>) {
+        if let Some(simulated_link) = self.host.simulated_link() {
+            simulated_link.touches(self.pid);
         }
         drop(inbox);
     }

@@ -46,9 +46,9 @@ pin_project_lite::pin_project! {
     /// memory for the seed beside the future.
     #[project = StageProjection]
     enum Stage<S, F> {
-        Unborn { seed: Option<S> },
-        Alive { #[pin] future: F },
-        Dead,
+        NotStarted { seed: Option<S> },
+Running { #[pin] future: F },
+Ended,
     }
 }
 
@@ -62,7 +62,7 @@ where
     /// Makes a process that has not run. `seed` makes its future in its first turn (rule D1).
     pub(crate) fn ready(cell: Arc<Cell<M, C>>, seed: S) -> Ready {
         let waker = ProcessWaker::new(&cell);
-        Ready::new(Box::pin(Life { cell, waker, stage: Stage::Unborn { seed: Some(seed) } }))
+        Ready::new(Box::pin(Life { cell, waker, stage: Stage::NotStarted { seed: Some(seed) } }))
     }
 }
 
@@ -84,9 +84,9 @@ where
             // A process with a pending exit is not polled again. The flag is only a hint; the
             // pending exit is read under the lock.
             if self.cell.progress.attention.load(Ordering::Relaxed)
-                && let Some(doom) = self.cell.take_doom()
+                && let Some(pending_exit) = self.cell.take_pending_exit()
             {
-                self.end(doom);
+                self.end(pending_exit);
                 return None;
             }
             match self.as_mut().poll_once() {
@@ -99,7 +99,7 @@ where
             match self.park() {
                 Parked::Again(life) => self = life,
                 Parked::NextTurn(life) => {
-                    let moves = life.cell.progress.says_class() && life.moves(slot);
+                    let moves = life.cell.progress.has_class() && life.moves(slot);
                     let host = moves.then(|| Arc::clone(&life.cell.host));
                     let ready = match current::flooded() {
                         None => Ready::new(life),
@@ -120,13 +120,13 @@ where
     fn put_back(self: Pin<Box<Self>>, reason: &mut dyn FnMut() -> Reason) -> Result<Waker, Ready> {
         let cell = Arc::clone(&self.cell);
         // Made outside the lock, and dropped outside it if another reason came first.
-        let mut unborn = matches!(self.stage, Stage::Unborn { .. }).then(reason);
+        let mut not_started = matches!(self.stage, Stage::NotStarted { .. }).then(reason);
         let waker = Arc::clone(&self.waker);
         let mut inbox = cell.inbox.lock();
-        if unborn.is_some() || inbox.has_doom() {
-            let doom = &mut inbox.rare().doom;
-            if doom.is_none() {
-                *doom = unborn.take();
+        if not_started.is_some() || inbox.has_pending_exit() {
+            let pending_exit = &mut inbox.cold().pending_exit;
+            if pending_exit.is_none() {
+                *pending_exit = not_started.take();
             }
             cell.progress.attention.store(true, Ordering::Relaxed);
             drop(inbox);
@@ -147,8 +147,8 @@ where
         self.cell.pid
     }
 
-    fn says_high(&self) -> bool {
-        self.cell.progress.says_high()
+    fn is_high(&self) -> bool {
+        self.cell.progress.is_high()
     }
 }
 
@@ -173,7 +173,7 @@ where
     /// The slot of a worker belongs to its queue of normal processes.
     #[cold]
     fn moves(&self, slot: &WorkerSlot) -> bool {
-        let is_high = self.cell.progress.says_high() && self.cell.host.has_classes();
+        let is_high = self.cell.progress.is_high() && self.cell.host.has_classes();
         is_high || slot.is_detached()
     }
 
@@ -184,16 +184,16 @@ where
         current::begin_poll(&waker, waited);
         let mut cx = Context::from_waker(&waker);
         let polled = crash::contain(|| {
-            if let StageProjection::Unborn { seed } = life.stage.as_mut().project()
+            if let StageProjection::NotStarted { seed } = life.stage.as_mut().project()
                 && let Some(seed) = seed.take()
             {
                 let future = seed();
-                life.stage.set(Stage::Alive { future });
+                life.stage.set(Stage::Running { future });
             }
             match life.stage.as_mut().project() {
-                StageProjection::Alive { future } => future.poll(&mut cx),
+                StageProjection::Running { future } => future.poll(&mut cx),
                 // Unreachable: a future that has panicked or ended is not polled again.
-                StageProjection::Unborn { .. } | StageProjection::Dead => Poll::Ready(Ok(())),
+                StageProjection::NotStarted { .. } | StageProjection::Ended => Poll::Ready(Ok(())),
             }
         });
         match polled {
@@ -254,13 +254,14 @@ where
         }
         let keeps_memory = wants == Wants::Message && keeps_memory(cell);
         let mut inbox = cell.inbox.lock();
-        if inbox.has_rare() && inbox.has_waiters() {
+        if inbox.has_cold() && inbox.has_waiters() {
             // The process takes no more messages for now, so there may be room.
             drop(inbox);
             cell.grant_room();
             inbox = cell.inbox.lock();
         }
-        if inbox.has_rare() && (inbox.has_doom() || inbox.doom_by_early_stop()) {
+        if inbox.has_cold() && (inbox.has_pending_exit() || inbox.set_pending_exit_by_early_stop())
+        {
             cell.progress.attention.store(true, Ordering::Relaxed);
             return Parked::Again(self);
         }
@@ -298,7 +299,7 @@ where
         drop(inbox);
         release(muted);
         if mail_waits {
-            wait_graph::rouse_cycle(&*cell.host, &**cell);
+            wait_graph::wake_cycle(&*cell.host, &**cell);
         }
         Parked::Done
     }
@@ -346,7 +347,7 @@ where
     /// Drops the state and then ends the process (rule D6).
     fn end(mut self: Pin<Box<Self>>, reason: Reason) {
         self.cell.progress.rest();
-        let dropped = crash::contain(|| self.as_mut().project().stage.set(Stage::Dead));
+        let dropped = crash::contain(|| self.as_mut().project().stage.set(Stage::Ended));
         let reason = crash::first_failure(reason, dropped);
         let cell = Arc::clone(&self.cell);
         drop(self);

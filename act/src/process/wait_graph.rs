@@ -125,7 +125,7 @@ pub(crate) fn deadlock(host: &dyn Host, callee: Pid) -> Option<CallError> {
 /// an answer. If the process waits in a cycle, the last process of that cycle, which waits for
 /// this one, is polled and searches again.
 #[cold]
-pub(crate) fn rouse_cycle(host: &dyn Host, parked: &impl Process) {
+pub(crate) fn wake_cycle(host: &dyn Host, parked: &impl Process) {
     if let Some(callee) = parked.waits_for()
         && let Some(cycle) = cycle(host, parked.pid(), callee)
         && let Some(closer) = cycle.pids().last().and_then(|pid| host.process(*pid))

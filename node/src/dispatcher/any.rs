@@ -1,7 +1,7 @@
 //! The node's view of a dispatcher of any kind.
 
 use super::calling_thread::{self, Calling};
-use super::executor::Executed;
+use super::executor::ExecutorDispatcher;
 use super::pinned::Pinned;
 use super::shared::SharedDispatcher;
 use crate::simulation::dispatcher::Simulated;
@@ -18,8 +18,8 @@ pub(crate) enum Dispatcher {
     /// scheduling any other process checks nothing.
     Classed(Arc<SharedDispatcher>, Class),
     Pinned(Arc<Pinned>),
-    Executed(Arc<Executed>),
-    Calling(Arc<Calling>),
+    ExecutorDispatcher(Arc<ExecutorDispatcher>),
+    CallingThread(Arc<Calling>),
     Simulated(Arc<Simulated>),
 }
 
@@ -39,15 +39,15 @@ impl Dispatcher {
         match self {
             Dispatcher::Shared(shared) => shared.schedule(ready),
             Dispatcher::Classed(shared, class) => {
-                if *class == Class::High || ready.says_high() {
+                if *class == Class::High || ready.is_high() {
                     shared.schedule_high(ready);
                 } else {
                     shared.schedule(ready);
                 }
             }
             Dispatcher::Pinned(pinned) => pinned.schedule(ready),
-            Dispatcher::Executed(executed) => executed.schedule(ready),
-            Dispatcher::Calling(calling) => calling.schedule(ready),
+            Dispatcher::ExecutorDispatcher(executor) => executor.schedule(ready),
+            Dispatcher::CallingThread(calling) => calling.schedule(ready),
             Dispatcher::Simulated(simulated) => simulated.schedule(ready),
         }
     }
@@ -70,7 +70,7 @@ impl Dispatcher {
     /// Prepares for a process of this class, which is about to be admitted.
     pub(crate) fn expect(&self, pid: Pid, class: Class) -> io::Result<()> {
         match self {
-            Dispatcher::Pinned(pinned) => pinned.seat(pid.id())?,
+            Dispatcher::Pinned(pinned) => pinned.slot(pid.id())?,
             Dispatcher::Simulated(simulated) => simulated.expect(pid, class),
             _ => {}
         }
@@ -110,8 +110,8 @@ impl Dispatcher {
         match self {
             Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => shared.signal_stop(),
             Dispatcher::Pinned(pinned) => pinned.signal_stop(),
-            Dispatcher::Executed(executed) => executed.signal_stop(),
-            Dispatcher::Calling(_) => {}
+            Dispatcher::ExecutorDispatcher(executor) => executor.signal_stop(),
+            Dispatcher::CallingThread(_) => {}
             Dispatcher::Simulated(simulated) => simulated.clear(),
         }
     }
@@ -121,7 +121,9 @@ impl Dispatcher {
         match self {
             Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => shared.join(),
             Dispatcher::Pinned(pinned) => pinned.join(),
-            Dispatcher::Executed(_) | Dispatcher::Calling(_) | Dispatcher::Simulated(_) => {}
+            Dispatcher::ExecutorDispatcher(_)
+            | Dispatcher::CallingThread(_)
+            | Dispatcher::Simulated(_) => {}
         }
     }
 
@@ -131,7 +133,9 @@ impl Dispatcher {
         match self {
             Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => shared.clear(),
             Dispatcher::Pinned(pinned) => pinned.clear(),
-            Dispatcher::Executed(_) | Dispatcher::Calling(_) | Dispatcher::Simulated(_) => {}
+            Dispatcher::ExecutorDispatcher(_)
+            | Dispatcher::CallingThread(_)
+            | Dispatcher::Simulated(_) => {}
         }
         calling_thread::after_turn(|_| {});
     }
@@ -148,8 +152,8 @@ impl Dispatcher {
         match self {
             Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => shared.stats(),
             Dispatcher::Pinned(pinned) => pinned.stats(),
-            Dispatcher::Executed(executed) => executed.stats(),
-            Dispatcher::Calling(calling) => calling.stats(),
+            Dispatcher::ExecutorDispatcher(executor) => executor.stats(),
+            Dispatcher::CallingThread(calling) => calling.stats(),
             Dispatcher::Simulated(simulated) => simulated.stats(),
         }
     }

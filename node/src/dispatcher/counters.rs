@@ -110,7 +110,7 @@ impl Counters {
 
     /// A snapshot. The two values may belong to neighbouring turns; the next snapshot corrects
     /// that.
-    pub(crate) fn glance(&self) -> WorkerSnapshot {
+    pub(crate) fn snapshot(&self) -> WorkerSnapshot {
         WorkerSnapshot { turns: self.turns.load(Ordering::Relaxed), pid: self.slot.pid() }
     }
 

@@ -133,12 +133,12 @@ pub trait Executor: Send + Sync + 'static {
 /// One turn of a process, to be run by an [`Executor`].
 #[must_use = "a task that is dropped is refused"]
 pub struct ExecutorTask {
-    dispatcher: Arc<Executed>,
+    dispatcher: Arc<ExecutorDispatcher>,
     ready: Option<Ready>,
 }
 
 impl ExecutorTask {
-    fn new(dispatcher: Arc<Executed>, ready: Ready) -> Self {
+    fn new(dispatcher: Arc<ExecutorDispatcher>, ready: Ready) -> Self {
         ExecutorTask { dispatcher, ready: Some(ready) }
     }
 
@@ -170,7 +170,7 @@ impl fmt::Debug for ExecutorTask {
     }
 }
 
-pub(crate) struct Executed {
+pub(crate) struct ExecutorDispatcher {
     setup: Setup,
     executor: Arc<dyn Executor>,
     /// Runs processes that the executor will not run: on the current thread, after its turn.
@@ -187,9 +187,9 @@ thread_local! {
     static OFFERS: Cell<bool> = const { Cell::new(false) };
 }
 
-impl Executed {
+impl ExecutorDispatcher {
     pub(crate) fn new(setup: Setup, executor: Arc<dyn Executor>) -> Arc<Self> {
-        Arc::new(Executed {
+        Arc::new(ExecutorDispatcher {
             last: Calling::new(setup.name.clone(), setup.limits),
             setup,
             executor,
@@ -213,9 +213,9 @@ impl Executed {
         let mut task = ExecutorTask::new(Arc::clone(&self), ready);
         for _ in 0..2 {
             let outer = OFFERS.replace(true);
-            let executed = contain(|| self.executor.execute(task));
+            let executor = contain(|| self.executor.execute(task));
             OFFERS.set(outer);
-            match executed {
+            match executor {
                 Ok(Ok(())) => return,
                 Ok(Err(refused)) => task = refused,
                 Err(panic) => {
@@ -329,18 +329,19 @@ mod tests {
     #[test]
     fn r7_a_refused_process_is_offered_again_after_doubling_delays_until_a_task_runs() {
         let list = List::default();
-        let name = Name::new("executed").unwrap();
+        let name = Name::new("executor").unwrap();
         let core = Core::new(name, 1, Clock::simulated(), Blocking::none());
         let around = Arc::new(|work: &mut dyn FnMut()| work()) as _;
         let setup = DispatcherOptions::new().setup(DEFAULT, &core, &around);
-        let executed = Executed::new(setup, Arc::new(list.clone()));
-        let home = core.settle(DEFAULT, DEFAULT, Dispatcher::Executed(Arc::clone(&executed)));
+        let executor = ExecutorDispatcher::new(setup, Arc::new(list.clone()));
+        let host =
+            core.settle(DEFAULT, DEFAULT, Dispatcher::ExecutorDispatcher(Arc::clone(&executor)));
         let process = behavior_fn(|mut ctx: Context<()>| async move {
             loop {
                 ctx.receive().await;
             }
         });
-        let host = home as Arc<dyn Host>;
+        let host = host as Arc<dyn Host>;
         let process: Address<()> = Spawn::outside(host, move || process).start().unwrap();
         let run = || {
             list.tasks.lock().drain(..).collect::<Vec<_>>().into_iter().for_each(ExecutorTask::run);
@@ -360,7 +361,7 @@ mod tests {
             assert!(core.timers.next_due().is_none());
             run();
         }
-        assert_eq!((process.info().handled, executed.stats().refused), (2, 20));
+        assert_eq!((process.info().handled, executor.stats().refused), (2, 20));
         process.process().kill();
         run();
         assert!(!process.is_alive());

@@ -33,7 +33,7 @@ pub(crate) struct Pinned {
     reports: Reports,
     stopped: AtomicBool,
     /// By process number.
-    seats: Mutex<BTreeMap<u64, Arc<PinnedThread>>>,
+    slots: Mutex<BTreeMap<u64, Arc<PinnedThread>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Turns of processes that have ended.
     past_turns: AtomicU64,
@@ -85,26 +85,26 @@ impl Pinned {
             reports: Reports::new(&setup.name, Arc::clone(&setup.processes)),
             setup,
             stopped: AtomicBool::new(false),
-            seats: Mutex::new(BTreeMap::new()),
+            slots: Mutex::new(BTreeMap::new()),
             threads: Mutex::new(Vec::new()),
             past_turns: AtomicU64::new(0),
         })
     }
 
     /// Makes the slot and starts the thread of a process that is about to be spawned.
-    pub(crate) fn seat(self: &Arc<Self>, process: u64) -> io::Result<()> {
+    pub(crate) fn slot(self: &Arc<Self>, process: u64) -> io::Result<()> {
         let mut threads = self.threads.lock();
         for ended in threads.extract_if(.., |thread| thread.is_finished()) {
             let _ = ended.join();
         }
-        let seat = Arc::new(PinnedThread {
+        let slot = Arc::new(PinnedThread {
             counters: Counters::default(),
             watchdog: Watchdog::new(self.setup.long_turn),
             place: Mutex::new(PinnedSlot::default()),
             changed: Condvar::new(),
         });
-        seat.watchdog.begin(self.setup.time.clock.now());
-        self.seats.lock().insert(process, Arc::clone(&seat));
+        slot.watchdog.begin(self.setup.time.clock.now());
+        self.slots.lock().insert(process, Arc::clone(&slot));
         if self.stopped.load(Ordering::SeqCst) {
             // The process will not be admitted, and its slot is then removed.
             return Ok(());
@@ -114,7 +114,7 @@ impl Pinned {
             self.setup.thread_name(process),
             self.setup.stack_size,
             move || {
-                (dispatcher.setup.around)(&mut || dispatcher.work(process, &seat));
+                (dispatcher.setup.around)(&mut || dispatcher.work(process, &slot));
             },
         );
         threads.push(started.inspect_err(|_| self.vacate(process))?);
@@ -123,52 +123,52 @@ impl Pinned {
 
     /// Removes the slot of a process that has ended or was not admitted.
     pub(crate) fn vacate(&self, process: u64) {
-        let seat = {
-            let mut seats = self.seats.lock();
-            let Some(seat) = seats.remove(&process) else { return };
+        let slot = {
+            let mut slots = self.slots.lock();
+            let Some(slot) = slots.remove(&process) else { return };
             // Under the lock: `stats` finds the turns in the sum or in the slot, once.
-            self.past_turns.fetch_add(seat.counters.glance().turns, Ordering::Relaxed);
-            seat
+            self.past_turns.fetch_add(slot.counters.snapshot().turns, Ordering::Relaxed);
+            slot
         };
-        seat.end();
+        slot.end();
     }
 
     pub(crate) fn schedule(&self, ready: Ready) {
-        let seat = self.seats.lock().get(&ready.pid().id()).cloned();
-        match seat {
-            Some(seat) => seat.put(ready),
+        let slot = self.slots.lock().get(&ready.pid().id()).cloned();
+        match slot {
+            Some(slot) => slot.put(ready),
             // The node has stopped. The process was killed, and ends in this turn.
             None => drop(turn::run(ready, &self.setup.limits)),
         }
     }
 
-    fn work(self: &Arc<Self>, process: u64, seat: &PinnedThread) {
-        while let Some(ready) = seat.wait() {
+    fn work(self: &Arc<Self>, process: u64, slot: &PinnedThread) {
+        while let Some(ready) = slot.wait() {
             let mut next = Some(ready);
             while let Some(ready) = next {
-                seat.counters.begin_turn(process);
-                if self.watchdog.rouse() {
+                slot.counters.begin_turn(process);
+                if self.watchdog.activate() {
                     let now = self.setup.time.clock.now();
-                    self.each_seat(|seat| seat.watchdog.begin(now));
+                    self.each_slot(|slot| slot.watchdog.begin(now));
                     self.set_watchdog();
                 }
                 next = turn::run(ready, &self.setup.limits);
                 calling_thread::after_turn(|_| {});
                 if self.stopped.load(Ordering::Relaxed) {
-                    next.take().into_iter().for_each(|ready| seat.put(ready));
+                    next.take().into_iter().for_each(|ready| slot.put(ready));
                     break;
                 }
             }
-            seat.counters.idle();
+            slot.counters.idle();
             if self.stopped.load(Ordering::Relaxed) {
                 return;
             }
         }
     }
 
-    fn each_seat(&self, mut see: impl FnMut(&PinnedThread)) {
-        let seats: Vec<_> = self.seats.lock().values().cloned().collect();
-        seats.iter().for_each(|seat| see(seat));
+    fn each_slot(&self, mut see: impl FnMut(&PinnedThread)) {
+        let slots: Vec<_> = self.slots.lock().values().cloned().collect();
+        slots.iter().for_each(|slot| see(slot));
     }
 
     fn set_watchdog(self: &Arc<Self>) {
@@ -180,16 +180,16 @@ impl Pinned {
         if self.stopped.load(Ordering::SeqCst) {
             return;
         }
-        let all_asleep = || self.idle_seats() == self.seats.lock().len();
+        let all_asleep = || self.idle_slots() == self.slots.lock().len();
         if self.watchdog.rest(all_asleep) {
             self.reports.blocked(0);
             return;
         }
         let now = self.setup.time.clock.now();
         let mut blocked = 0;
-        self.each_seat(|seat| {
+        self.each_slot(|slot| {
             // No other process waits for this thread.
-            let look = seat.watchdog.look(now, [seat.counters.glance()], |_| false);
+            let look = slot.watchdog.look(now, [slot.counters.snapshot()], |_| false);
             blocked += look.blocked;
             self.reports.tell(&look);
         });
@@ -197,8 +197,8 @@ impl Pinned {
         self.set_watchdog();
     }
 
-    fn idle_seats(&self) -> usize {
-        self.seats.lock().values().filter(|seat| seat.counters.glance().pid == 0).count()
+    fn idle_slots(&self) -> usize {
+        self.slots.lock().values().filter(|slot| slot.counters.snapshot().pid == 0).count()
     }
 
     /// Tells the threads to end after their current turn. All processes have ended except those
@@ -217,23 +217,23 @@ impl Pinned {
 
     /// Runs the last turn of each process that is left after the stop.
     pub(crate) fn clear(&self) {
-        let seats = std::mem::take(&mut *self.seats.lock());
-        for ready in seats.values().filter_map(|seat| seat.place.lock().ready.take()) {
+        let slots = std::mem::take(&mut *self.slots.lock());
+        for ready in slots.values().filter_map(|slot| slot.place.lock().ready.take()) {
             drop(turn::run(ready, &self.setup.limits));
         }
     }
 
     pub(crate) fn stats(&self) -> DispatcherStats {
         let (each, past_turns): (Vec<_>, _) = {
-            let seats = self.seats.lock();
-            let each = seats.values().map(|seat| seat.counters.stats(0)).collect();
+            let slots = self.slots.lock();
+            let each = slots.values().map(|slot| slot.counters.stats(0)).collect();
             (each, self.past_turns.load(Ordering::Relaxed))
         };
         DispatcherStats::new(self.setup.name.clone(), each.len()).with(|stats| {
             stats.set_each(each);
             stats.turns += past_turns;
             stats.scheduled = stats.turns;
-            stats.parked = self.idle_seats();
+            stats.parked = self.idle_slots();
             self.reports.fill(stats);
         })
     }
@@ -258,7 +258,7 @@ mod tests {
         let around = Arc::new(|work: &mut dyn FnMut()| work()) as _;
         let setup = DispatcherOptions::pinned().throughput(1).setup("pin", &core, &around);
         let pinned = Pinned::new(setup);
-        let home = core.settle(DEFAULT, DEFAULT, Dispatcher::Pinned(Arc::clone(&pinned)));
+        let host = core.settle(DEFAULT, DEFAULT, Dispatcher::Pinned(Arc::clone(&pinned)));
         let (begun, begins) = mpsc::channel();
         let (release, released) = mpsc::channel::<()>();
         let process = behavior_fn(move |mut ctx: Context<()>| async move {
@@ -269,7 +269,7 @@ mod tests {
             }
         });
         let process: Address<()> =
-            Spawn::outside(home as Arc<dyn Host>, move || process).start().unwrap();
+            Spawn::outside(host as Arc<dyn Host>, move || process).start().unwrap();
         (0..3).for_each(|_| process.send(()).unwrap());
         begins.recv().unwrap();
         pinned.signal_stop();
@@ -281,7 +281,7 @@ mod tests {
         pinned.clear();
         assert_eq!(process.info().handled, 2);
         pinned.clear();
-        assert_eq!((process.info().handled, pinned.idle_seats()), (2, 0));
+        assert_eq!((process.info().handled, pinned.idle_slots()), (2, 0));
         core.clear_homes();
     }
 }

@@ -85,14 +85,20 @@ mod tests {
 
     #[test]
     fn r6_the_word_counts_the_queued_processes() {
-        let express = PriorityQueue::new();
-        assert!(express.is_quiet() && !express.calls());
-        (0..3).for_each(|n| express.push(n));
-        assert_eq!((express.len(), express.calls(), express.has_stopped()), (3, true, false));
-        express.stop();
-        let popped: Vec<_> = std::iter::from_fn(|| express.pop()).collect();
+        let priority_queue = PriorityQueue::new();
+        assert!(priority_queue.is_quiet() && !priority_queue.calls());
+        (0..3).for_each(|n| priority_queue.push(n));
+        assert_eq!(
+            (priority_queue.len(), priority_queue.calls(), priority_queue.has_stopped()),
+            (3, true, false)
+        );
+        priority_queue.stop();
+        let popped: Vec<_> = std::iter::from_fn(|| priority_queue.pop()).collect();
         assert_eq!(popped, [0, 1, 2]);
-        assert_eq!((express.pop(), express.len(), express.is_quiet()), (None, 0, false));
-        assert!(express.has_stopped());
+        assert_eq!(
+            (priority_queue.pop(), priority_queue.len(), priority_queue.is_quiet()),
+            (None, 0, false)
+        );
+        assert!(priority_queue.has_stopped());
     }
 }

@@ -1,7 +1,7 @@
 //! How a shared dispatcher handles processes of high class, which run before all others (rule R6).
 //!
 //! ```text
-//!   schedule_high ──► express ──► run_high: at most 16 turns ──► one normal turn ──► ..
+//!   schedule_high ──► priority_queue ──► run_high: at most 16 turns ──► one normal turn ──► ..
 //!                        ▲              │ its turn was too short
 //!                        └──────────────┘
 //! ```
@@ -22,7 +22,7 @@ impl SharedDispatcher {
     /// Queues a process of high class and wakes a parked worker for it, so that it does not wait
     /// for the end of a turn.
     pub(crate) fn schedule_high(&self, ready: Ready) {
-        self.express.push(ready);
+        self.priority_queue.push(ready);
         self.sleep.wake_one();
     }
 
@@ -31,10 +31,10 @@ impl SharedDispatcher {
     #[cold]
     pub(super) fn run_high(&self, counters: &Counters, searching: &mut bool) -> bool {
         for _ in 0..IN_A_ROW {
-            if self.express.has_stopped() {
+            if self.priority_queue.has_stopped() {
                 return false;
             }
-            let Some(ready) = self.express.pop() else { break };
+            let Some(ready) = self.priority_queue.pop() else { break };
             if std::mem::take(searching) {
                 self.sleep.found();
             }
@@ -42,13 +42,13 @@ impl SharedDispatcher {
             let again = turn::run(ready, &self.setup.limits);
             calling_thread::after_turn(|pid| counters.begin_turn(pid));
             if let Some(again) = again {
-                self.express.push(again);
+                self.priority_queue.push(again);
                 // This worker itself comes back for one of them.
-                if self.express.len() > 1 && self.sleep.could_wake() {
+                if self.priority_queue.len() > 1 && self.sleep.could_wake() {
                     self.sleep.wake_one();
                 }
             }
         }
-        !self.express.has_stopped()
+        !self.priority_queue.has_stopped()
     }
 }

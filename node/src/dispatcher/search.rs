@@ -34,34 +34,34 @@ impl SharedDispatcher {
         self: &Arc<Self>,
         index: usize,
         parker: &Parker,
-        seeker: &mut Searcher,
+        searcher: &mut Searcher,
         take: impl Fn() -> Option<Ready>,
         steal: impl Fn(&Stealer<Ready>) -> Steal<(Ready, usize)>,
     ) -> Option<Ready> {
         let counters = &self.counters[index];
         let now = || self.setup.time.clock.now();
-        if !seeker.searching {
-            seeker.searching = true;
+        if !searcher.searching {
+            searcher.searching = true;
             counters.idle();
             self.sleep.start_searching();
             if counters.slot().take_muted() {
                 // The process that it waits for is with a sibling, or soon will be, and so will it.
-                seeker.thief.has_muted(now(), self.siblings(index));
+                searcher.policy.has_muted(now(), self.siblings(index));
             }
-            seeker.thief.has_run_dry(counters.glance().turns, now, self.siblings(index));
+            searcher.policy.has_run_dry(counters.snapshot().turns, now, self.siblings(index));
         }
-        let patience = seeker.thief.patience(now, self.siblings(index));
+        let patience = searcher.policy.patience(now, self.siblings(index));
         for round in 0..YIELDS {
             if let Some(ready) = take() {
                 return Some(ready);
             }
             if patience.is_none()
-                && let Some(ready) = self.take_from_others(index, seeker, &steal)
+                && let Some(ready) = self.take_from_others(index, searcher, &steal)
             {
                 return Some(ready);
             }
             // The dispatcher has stopped, or a process of high class is ready.
-            if self.express.calls() {
+            if self.priority_queue.calls() {
                 return None;
             }
             if round < SPINS {
@@ -72,7 +72,7 @@ impl SharedDispatcher {
         }
         let is_spare = index >= self.stealers.len();
         let any_work = || {
-            !self.express.is_quiet()
+            !self.priority_queue.is_quiet()
                 || (is_spare && self.spares.surplus())
                 || !self.injector.is_empty()
                 || (patience.is_none() && self.is_work_at_siblings())
@@ -90,30 +90,30 @@ impl SharedDispatcher {
     pub(super) fn take_from_others(
         &self,
         index: usize,
-        seeker: &mut Searcher,
+        searcher: &mut Searcher,
         steal: impl Fn(&Stealer<Ready>) -> Steal<(Ready, usize)>,
     ) -> Option<Ready> {
-        let (ready, processes, victim) = self.steal(index, &mut seeker.rng, steal)?;
+        let (ready, processes, victim) = self.steal(index, &mut searcher.rng, steal)?;
         let when = self.setup.time.clock.now();
-        let turns = self.counters[index].glance().turns;
+        let turns = self.counters[index].snapshot().turns;
         let theft = Theft { when, processes, from: self.sibling(victim), turns };
-        seeker.thief.has_stolen(theft, self.siblings(index));
+        searcher.policy.has_stolen(theft, self.siblings(index));
         Some(ready)
     }
 
     /// The other workers, as the steal policy sees them.
-    pub(super) fn siblings(&self, thief: usize) -> impl Iterator<Item = Sibling> + Clone {
+    pub(super) fn siblings(&self, policy: usize) -> impl Iterator<Item = Sibling> + Clone {
         let workers = 0..self.stealers.len();
-        workers.filter(move |worker| *worker != thief).map(|worker| self.sibling(worker))
+        workers.filter(move |worker| *worker != policy).map(|worker| self.sibling(worker))
     }
 
     fn sibling(&self, worker: usize) -> Sibling {
-        let turns = self.counters[worker].glance().turns;
+        let turns = self.counters[worker].snapshot().turns;
         Sibling { worker, turns, has_work: !self.stealers[worker].is_empty() }
     }
 
     pub(super) fn is_work_queued(&self) -> bool {
-        self.express.len() > 0 || !self.injector.is_empty() || self.is_work_at_siblings()
+        self.priority_queue.len() > 0 || !self.injector.is_empty() || self.is_work_at_siblings()
     }
 
     fn is_work_at_siblings(&self) -> bool {
@@ -123,7 +123,7 @@ impl SharedDispatcher {
     /// Steals. Returns the process to run, how many came with it, and from which worker.
     pub(super) fn steal(
         &self,
-        thief: usize,
+        policy: usize,
         rng: &mut SmallRng,
         steal: impl Fn(&Stealer<Ready>) -> Steal<(Ready, usize)>,
     ) -> Option<(Ready, usize, usize)> {
@@ -131,12 +131,12 @@ impl SharedDispatcher {
         let start = rng.random_range(0..siblings);
         for offset in 0..siblings {
             let victim = (start + offset) % siblings;
-            if victim == thief {
+            if victim == policy {
                 continue;
             }
-            self.counters[thief].count_steal_attempt();
+            self.counters[policy].count_steal_attempt();
             if let Some((ready, with_it)) = Self::take_one(|| steal(&self.stealers[victim])) {
-                self.counters[thief].count_steal(with_it.max(1));
+                self.counters[policy].count_steal(with_it.max(1));
                 return Some((ready, with_it, victim));
             }
         }

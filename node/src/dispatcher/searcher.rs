@@ -10,7 +10,7 @@ use rand::rngs::SmallRng;
 pub(super) struct Searcher {
     /// Whether the worker is counted as searching.
     pub(super) searching: bool,
-    pub(super) thief: StealPolicy,
+    pub(super) policy: StealPolicy,
     /// Chooses the sibling at which a search begins.
     pub(super) rng: SmallRng,
 }
@@ -19,7 +19,7 @@ impl Searcher {
     /// The state of the worker with this index.
     pub(super) fn new(index: usize) -> Self {
         let rng = SmallRng::seed_from_u64(index as u64);
-        Searcher { searching: false, thief: StealPolicy::default(), rng }
+        Searcher { searching: false, policy: StealPolicy::default(), rng }
     }
 }
 

@@ -30,7 +30,7 @@ use super::reports::Reports;
 use super::searcher::{Searcher, with_number};
 use super::setup::Setup;
 use super::sleep::IdleWorkers;
-use super::spare_protocol::{SpareGuard, SpareWorkers};
+use super::spare_protocol::{SpareSlot, SpareWorkers};
 use super::turn;
 use super::watchdog::{INTERVAL, Watchdog};
 use crate::sync::Parker;
@@ -59,7 +59,7 @@ const BATCH: usize = 17;
 
 pub(crate) struct SharedDispatcher {
     pub(super) setup: Setup,
-    pub(super) express: PriorityQueue<Ready>,
+    pub(super) priority_queue: PriorityQueue<Ready>,
     pub(super) injector: Injector<Ready>,
     pub(super) stealers: Vec<Stealer<Ready>>,
     pub(super) sleep: IdleWorkers,
@@ -130,15 +130,15 @@ impl SharedDispatcher {
             (0..setup.workers + setup.spares).map(|_| Parker::new()).collect();
         let sleep = IdleWorkers::new(&parkers);
         let counters = parkers.iter().map(|_| Counters::default()).collect();
-        let seats = parkers.drain(setup.workers..).enumerate();
-        let seats =
-            seats.map(|(n, parker)| SpareGuard { index: setup.workers + n, parker }).collect();
+        let slots = parkers.drain(setup.workers..).enumerate();
+        let slots =
+            slots.map(|(n, parker)| SpareSlot { index: setup.workers + n, parker }).collect();
         let shared = Arc::new(SharedDispatcher {
-            express: PriorityQueue::new(),
+            priority_queue: PriorityQueue::new(),
             injector: Injector::new(),
             stealers: queues.iter().map(Worker::stealer).collect(),
             sleep,
-            spares: SpareWorkers::new(seats),
+            spares: SpareWorkers::new(slots),
             watchdog: Watchdog::new(setup.long_turn),
             reports: Reports::new(&setup.name, Arc::clone(&setup.processes)),
             setup,
@@ -239,16 +239,16 @@ impl SharedDispatcher {
         LOCAL.with(|local| {
             let local = local.get_or_init(|| Local { index, queue });
             AT.set(Arc::as_ptr(self).addr());
-            let mut seeker = Searcher::new(index);
+            let mut searcher = Searcher::new(index);
             let shared = &**self;
             let counters = &shared.counters[index];
             let mut takes = TakeCount::new();
             let mut turns = || {
-                while !shared.express.calls() || self.run_high(counters, &mut seeker.searching) {
-                    let ready = self.take(local, parker, &mut seeker, &mut takes);
+                while !shared.priority_queue.calls() || self.run_high(counters, &mut searcher.searching) {
+                    let ready = self.take(local, parker, &mut searcher, &mut takes);
                     let Some(ready) = ready else { continue };
-                    if seeker.searching {
-                        seeker.searching = false;
+                    if searcher.searching {
+                        searcher.searching = false;
                         self.sleep.found();
                     }
                     counters.count_turn();
@@ -282,7 +282,7 @@ impl SharedDispatcher {
         self: &Arc<Self>,
         local: &Local,
         parker: &Parker,
-        seeker: &mut Searcher,
+        searcher: &mut Searcher,
         takes: &mut TakeCount,
     ) -> Option<Ready> {
         self.take_near(local, takes).or_else(|| {
@@ -291,7 +291,7 @@ impl SharedDispatcher {
                 let stolen = stealer.steal_batch_and_pop(&local.queue);
                 with_number(stolen, || 1 + local.queue.len())
             };
-            self.search(local.index, parker, seeker, take, steal)
+            self.search(local.index, parker, searcher, take, steal)
         })
     }
 
@@ -386,7 +386,7 @@ impl SharedDispatcher {
     }
 
     pub(super) fn rouse_watchdog(self: &Arc<Self>) {
-        if self.watchdog.rouse() {
+        if self.watchdog.activate() {
             self.watchdog.begin(self.setup.time.clock.now());
             self.set_watchdog();
         }
@@ -423,12 +423,12 @@ impl SharedDispatcher {
             return;
         }
         let queued = |worker: usize| {
-            self.express.len() > 0
+            self.priority_queue.len() > 0
                 || !self.injector.is_empty()
                 || self.stealers.get(worker).is_some_and(|s| !s.is_empty())
         };
-        let glances = self.counters.iter().map(Counters::glance);
-        let look = self.watchdog.look(self.setup.time.clock.now(), glances, queued);
+        let snapshots = self.counters.iter().map(Counters::snapshot);
+        let look = self.watchdog.look(self.setup.time.clock.now(), snapshots, queued);
         self.reports.injector_holds(self.injector.len());
         if look.hidden {
             self.sleep.wake_one();
@@ -443,7 +443,7 @@ impl SharedDispatcher {
     /// inside a turn (seeds G-082).
     pub(crate) fn signal_stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
-        self.express.stop();
+        self.priority_queue.stop();
         self.sleep.wake_all();
     }
 
@@ -462,7 +462,7 @@ impl SharedDispatcher {
     pub(crate) fn clear(&self) {
         // A process on a list keeps its host alive, and so this dispatcher.
         self.pokes.iter().for_each(|pokes| _ = pokes.poke());
-        while let Some(ready) = self.express.pop() {
+        while let Some(ready) = self.priority_queue.pop() {
             drop(turn::run(ready, &self.setup.limits));
         }
         loop {
@@ -480,7 +480,7 @@ impl SharedDispatcher {
         let each = each.map(|(index, counters)| counters.stats(queued(index))).collect();
         DispatcherStats::new(self.setup.name.clone(), self.stealers.len()).with(|stats| {
             stats.set_each(each);
-            stats.queued += self.injector.len() + self.express.len();
+            stats.queued += self.injector.len() + self.priority_queue.len();
             // A process that was queued has run or is still queued.
             stats.scheduled = stats.turns + stats.queued as u64;
             stats.injected = self.injected.load(Ordering::Relaxed);

@@ -23,21 +23,21 @@ pub(crate) struct SpareWorkers {
     live: AtomicUsize,
     wanted: AtomicUsize,
     /// The indices and parkers of the free slots. Their indices follow those of the workers.
-    free: Mutex<Vec<SpareGuard>>,
+    free: Mutex<Vec<SpareSlot>>,
 }
 
 /// The index and the parker of a spare while it lives.
-pub(crate) struct SpareGuard {
+pub(crate) struct SpareSlot {
     pub(crate) index: usize,
     pub(crate) parker: Parker,
 }
 
 impl SpareWorkers {
-    pub(crate) fn new(seats: Vec<SpareGuard>) -> Self {
+    pub(crate) fn new(slots: Vec<SpareSlot>) -> Self {
         SpareWorkers {
             live: AtomicUsize::new(0),
             wanted: AtomicUsize::new(0),
-            free: Mutex::new(seats),
+            free: Mutex::new(slots),
         }
     }
 
@@ -57,10 +57,10 @@ impl SpareWorkers {
     }
 
     /// Takes a slot for one more spare, if one is free.
-    pub(crate) fn enter(&self) -> Option<SpareGuard> {
-        let seat = self.free.lock().pop()?;
+    pub(crate) fn enter(&self) -> Option<SpareSlot> {
+        let slot = self.free.lock().pop()?;
         self.live.fetch_add(1, Ordering::SeqCst);
-        Some(seat)
+        Some(slot)
     }
 
     /// Whether the calling spare must leave. If so, it is no longer counted.
@@ -78,8 +78,8 @@ impl SpareWorkers {
     }
 
     /// Returns the slot of a spare that has left, or of a thread that could not be started.
-    pub(crate) fn give_back(&self, seat: SpareGuard) {
-        self.free.lock().push(seat);
+    pub(crate) fn give_back(&self, slot: SpareSlot) {
+        self.free.lock().push(slot);
     }
 
     /// Uncounts a spare whose thread could not be started.

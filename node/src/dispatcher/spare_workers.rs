@@ -3,7 +3,7 @@
 use super::calling_thread;
 use super::searcher::{Searcher, with_number};
 use super::shared::SharedDispatcher;
-use super::spare_protocol::SpareGuard;
+use super::spare_protocol::SpareSlot;
 use super::turn;
 use crossbeam_deque::Stealer;
 use krarup_act::{Ready, contain};
@@ -32,21 +32,21 @@ impl SharedDispatcher {
         for ended in threads.extract_if(.., |thread| thread.is_finished()) {
             let _ = ended.join();
         }
-        let Some(seat) = self.spares.enter() else { return };
-        let index = seat.index;
-        let seat = Mutex::new(Some(seat));
-        let seat = Arc::new(seat);
-        let taken = Arc::clone(&seat);
+        let Some(slot) = self.spares.enter() else { return };
+        let index = slot.index;
+        let slot = Mutex::new(Some(slot));
+        let slot = Arc::new(slot);
+        let taken = Arc::clone(&slot);
         let started = self.start_thread(index, move |dispatcher| {
-            let Some(seat) = taken.lock().take() else { return };
-            dispatcher.fill_in(&seat);
-            dispatcher.spares.give_back(seat);
+            let Some(slot) = taken.lock().take() else { return };
+            dispatcher.stand_in_for_busy(&slot);
+            dispatcher.spares.give_back(slot);
         });
         match started {
             Ok(thread) => threads.push(thread),
             Err(error) => {
                 self.spares.miss();
-                seat.lock().take().into_iter().for_each(|seat| self.spares.give_back(seat));
+                slot.lock().take().into_iter().for_each(|slot| self.spares.give_back(slot));
                 drop(threads);
                 // The log subscriber is user code: call it without the lock.
                 let _ = contain(|| {
@@ -57,22 +57,22 @@ impl SharedDispatcher {
     }
 
     /// Runs a spare worker until it is no longer needed.
-    pub(super) fn fill_in(self: &Arc<Self>, seat: &SpareGuard) {
+    pub(super) fn stand_in_for_busy(self: &Arc<Self>, slot: &SpareSlot) {
         // A spare steals one process at a time, so the steal policy does not apply.
-        let mut seeker = Searcher::new(seat.index);
+        let mut searcher = Searcher::new(slot.index);
         let steal = |stealer: &Stealer<Ready>| with_number(stealer.steal(), || 0);
-        let counters = &self.counters[seat.index];
+        let counters = &self.counters[slot.index];
         // Whether its last process came from the injector.
         let injected = Cell::new(false);
         while !self.spares.leaves() {
-            if self.express.calls() && !self.run_high(counters, &mut seeker.searching) {
+            if self.priority_queue.calls() && !self.run_high(counters, &mut searcher.searching) {
                 break;
             }
             // In alternation: a process that the spare runs returns to the injector, so one that
             // always has more to do would keep the spare from all that lies behind long turns.
             let from_others = injected
                 .take()
-                .then(|| self.take_from_others(seat.index, &mut seeker, steal))
+                .then(|| self.take_from_others(slot.index, &mut searcher, steal))
                 .flatten();
             let ready = from_others.or_else(|| {
                 let take = || {
@@ -81,10 +81,10 @@ impl SharedDispatcher {
                     injected.set(true);
                     Some(taken)
                 };
-                self.search(seat.index, &seat.parker, &mut seeker, take, steal)
+                self.search(slot.index, &slot.parker, &mut searcher, take, steal)
             });
             let Some(ready) = ready else { continue };
-            if std::mem::take(&mut seeker.searching) {
+            if std::mem::take(&mut searcher.searching) {
                 self.sleep.found();
             }
             counters.begin_turn(ready.pid().id());
@@ -95,7 +95,7 @@ impl SharedDispatcher {
             }
         }
         counters.idle();
-        if seeker.searching {
+        if searcher.searching {
             self.sleep.found();
         }
     }

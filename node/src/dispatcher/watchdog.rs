@@ -39,7 +39,7 @@ struct Seen {
 
 #[derive(Clone, Copy, Default)]
 struct WatchedWorker {
-    glance: WorkerSnapshot,
+    snapshot: WorkerSnapshot,
     /// When this turn was first seen.
     since: Timestamp,
     reported: bool,
@@ -80,7 +80,7 @@ impl Watchdog {
 
     /// Called when a worker has woken up, or has almost fallen asleep. Returns whether the timer
     /// must be set now.
-    pub(crate) fn rouse(&self) -> bool {
+    pub(crate) fn activate(&self) -> bool {
         // Pairs with the fence in `rest`: the worker leaves the stack, then reads the flag.
         fence(Ordering::SeqCst);
         !self.awake.load(Ordering::Relaxed) && !self.awake.swap(true, Ordering::SeqCst)
@@ -94,9 +94,9 @@ impl Watchdog {
             return false;
         }
         self.awake.store(false, Ordering::SeqCst);
-        // Pairs with the fence in `rouse`: the flag is cleared, then the stack is read.
+        // Pairs with the fence in `activate`: the flag is cleared, then the stack is read.
         fence(Ordering::SeqCst);
-        all_asleep() || !self.rouse()
+        all_asleep() || !self.activate()
     }
 
     /// Sets the start of the first interval after a rest. Nothing ran during the rest, so
@@ -116,13 +116,13 @@ impl Watchdog {
         let mut seen = self.seen.lock();
         let mut look = WatchdogReport { tick: now.since(seen.at), ..WatchdogReport::default() };
         seen.at = now;
-        for (index, glance) in workers.into_iter().enumerate() {
+        for (index, snapshot) in workers.into_iter().enumerate() {
             if seen.workers.len() <= index {
                 seen.workers.push(WatchedWorker::default());
             }
             let worker = &mut seen.workers[index];
-            if glance.pid == 0 || glance != worker.glance {
-                *worker = WatchedWorker { glance, since: now, reported: false };
+            if snapshot.pid == 0 || snapshot != worker.snapshot {
+                *worker = WatchedWorker { snapshot, since: now, reported: false };
             } else {
                 look.stuck += 1;
                 look.hidden |= queued(index);
@@ -130,12 +130,12 @@ impl Watchdog {
                 look.longest = look.longest.max(held);
                 if !worker.reported && self.limit.is_some_and(|limit| held >= limit) {
                     worker.reported = true;
-                    look.long.push(LongTurn { worker: index, pid: glance.pid, held });
+                    look.long.push(LongTurn { worker: index, pid: snapshot.pid, held });
                 }
                 look.blocked += usize::from(worker.reported);
             }
-            if glance.pid != 0 {
-                look.running.push(glance.pid);
+            if snapshot.pid != 0 {
+                look.running.push(snapshot.pid);
             }
         }
         look
@@ -152,7 +152,7 @@ mod tests {
         Timestamp::from_nanos(millis * 1_000_000)
     }
 
-    fn glances<const N: usize>(workers: [(u64, u64); N]) -> [WorkerSnapshot; N] {
+    fn snapshots<const N: usize>(workers: [(u64, u64); N]) -> [WorkerSnapshot; N] {
         workers.map(|(turns, pid)| WorkerSnapshot { turns, pid })
     }
 
@@ -160,7 +160,7 @@ mod tests {
     fn r4_work_behind_a_turn_that_does_not_end_is_found() {
         let watchdog = Watchdog::new(None);
         let look = |millis, workers, queued: fn(usize) -> bool| {
-            let look = watchdog.look(at(millis), glances(workers), queued);
+            let look = watchdog.look(at(millis), snapshots(workers), queued);
             (look.stuck, look.hidden)
         };
         assert_eq!(look(10, [(5, 1), (9, 2)], |_| true), (0, false));
@@ -176,7 +176,7 @@ mod tests {
     fn r4_a_long_turn_is_reported_once_and_counted_while_it_lasts() {
         let watchdog = Watchdog::new(Some(LIMIT));
         let look = |millis, turns, pid| {
-            let look = watchdog.look(at(millis), glances([(1, 0), (turns, pid)]), |_| false);
+            let look = watchdog.look(at(millis), snapshots([(1, 0), (turns, pid)]), |_| false);
             (look.long, look.blocked)
         };
         assert_eq!(look(10, 3, 7), (vec![], 0));
@@ -192,8 +192,8 @@ mod tests {
         assert_eq!(look(620, 4, 0), (vec![], 0));
         // Without a limit no turn is reported.
         let silent = Watchdog::new(None);
-        silent.look(at(10), glances([(1, 1)]), |_| false);
-        let look = silent.look(Timestamp::MAX, glances([(1, 1)]), |_| false);
+        silent.look(at(10), snapshots([(1, 1)]), |_| false);
+        let look = silent.look(Timestamp::MAX, snapshots([(1, 1)]), |_| false);
         assert_eq!((look.stuck, look.blocked, look.long), (1, 0, vec![]));
     }
 
@@ -201,7 +201,7 @@ mod tests {
     fn x3_the_time_since_the_last_look_is_charged_to_the_running_processes() {
         let watchdog = Watchdog::new(None);
         let look = |millis, workers| {
-            let look = watchdog.look(at(millis), glances(workers), |_| false);
+            let look = watchdog.look(at(millis), snapshots(workers), |_| false);
             (look.running, look.tick)
         };
         // All workers have slept until now.
@@ -215,11 +215,11 @@ mod tests {
     #[test]
     fn the_timer_is_set_once_for_all_workers() {
         let watchdog = Watchdog::new(None);
-        assert!(watchdog.rouse());
-        assert!(!watchdog.rouse());
+        assert!(watchdog.activate());
+        assert!(!watchdog.activate());
         assert!(!watchdog.rest(|| false));
-        assert!(!watchdog.rouse());
+        assert!(!watchdog.activate());
         assert!(watchdog.rest(|| true));
-        assert!(watchdog.rouse());
+        assert!(watchdog.activate());
     }
 }

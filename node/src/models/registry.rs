@@ -59,7 +59,7 @@ impl Process for TableEntry {
         false
     }
 
-    fn is_doomed(&self) -> bool {
+    fn has_pending_exit(&self) -> bool {
         false
     }
 
@@ -101,7 +101,7 @@ impl Process for TableEntry {
         &self.1
     }
 
-    fn join_wire(&self) {}
+    fn join_simulated_link(&self) {}
 
     fn panic_at_next_message(self: Arc<Self>) {}
 

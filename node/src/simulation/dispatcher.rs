@@ -42,7 +42,7 @@ pub(crate) struct Simulated {
     turn: Mutex<()>,
     state: Mutex<SimulatedState>,
     codecs: Mutex<Codecs>,
-    misfortune: Mutex<InjectedFaults>,
+    faults: Mutex<InjectedFaults>,
     /// See [`Simulated::poke_later`].
     pokes: LateTimers,
     pub(crate) recorder: Recorder,
@@ -90,7 +90,7 @@ impl Simulated {
             turn: Mutex::new(()),
             state: Mutex::new(state),
             codecs: Mutex::default(),
-            misfortune: Mutex::default(),
+            faults: Mutex::default(),
             pokes: LateTimers::default(),
             recorder: Recorder::new(run, clock),
         }
@@ -125,7 +125,7 @@ impl Simulated {
         state.ready.forget(pid);
         state.arrivals.ended(pid);
         drop(state);
-        self.misfortune.lock().forget(pid);
+        self.faults.lock().forget(pid);
     }
 
     pub(crate) fn random(&self) -> u64 {
@@ -173,11 +173,11 @@ impl Simulated {
     }
 
     fn choose(&self) -> Option<NextStep> {
-        let mut misfortune = self.misfortune.lock();
+        let mut faults = self.faults.lock();
         let mut state = self.state.lock();
         let SimulatedState { ready, due, seeded, works, .. } = &mut *state;
-        let holds_any = misfortune.holds_any(self.clock.now());
-        let holds = |pid| misfortune.holds(pid);
+        let holds_any = faults.holds_any(self.clock.now());
+        let holds = |pid| faults.holds(pid);
         let candidates = ready.candidates(if holds_any { Some(&holds) } else { None });
         let timers = due.choices();
         let count = candidates.count + timers + works.len();
@@ -196,23 +196,23 @@ impl Simulated {
     }
 
     pub(crate) fn set_faults(&self, faults: Faults) {
-        let before = self.misfortune.lock().begin(faults);
+        let before = self.faults.lock().begin(faults);
         drop(before);
     }
 
     /// Exempts a process from random faults.
     pub(crate) fn spare(&self, pid: Pid) {
-        self.misfortune.lock().spare(pid);
+        self.faults.lock().spare(pid);
     }
 
     fn fail_start(&self, pid: Pid, turn: u64) {
-        if !self.misfortune.lock().is_on() {
+        if !self.faults.lock().is_on() {
             return;
         }
         let Some(newcomer) = self.recorder.newcomer(pid) else { return };
         let fails = {
-            let mut misfortune = self.misfortune.lock();
-            misfortune.fails_to_start(&newcomer, turn, &mut self.state.lock().seeded)
+            let mut faults = self.faults.lock();
+            faults.fails_to_start(&newcomer, turn, &mut self.state.lock().seeded)
         };
         if fails {
             self.recorder.fault(format!("{} fails to start", newcomer.label()));
@@ -222,23 +222,23 @@ impl Simulated {
 
     /// Applies the faults that strike after this turn.
     fn strike(&self, turn: u64) {
-        let mut misfortune = self.misfortune.lock();
-        if !misfortune.is_on() {
+        let mut faults = self.faults.lock();
+        if !faults.is_on() {
             return;
         }
-        let strikes = misfortune.after_turn(turn, &mut self.state.lock().seeded);
-        drop(misfortune);
+        let strikes = faults.after_turn(turn, &mut self.state.lock().seeded);
+        drop(faults);
         for strike in strikes {
             let living = self.recorder.living();
             let struck = {
-                let mut misfortune = self.misfortune.lock();
-                misfortune.choose(strike, living, &mut self.state.lock().seeded)
+                let mut faults = self.faults.lock();
+                faults.choose(strike, living, &mut self.state.lock().seeded)
             };
             let Some(struck) = struck else { continue };
             self.recorder.fault(struck.to_string());
             // Not under any lock: the fault may make the process ready.
             let held = struck.apply(self.clock.now());
-            self.misfortune.lock().keep(held);
+            self.faults.lock().keep(held);
         }
     }
 
@@ -306,7 +306,7 @@ impl Simulated {
 
     /// When the next timer or the end of a fault is due.
     pub(crate) fn next_due(&self, timers: &NodeTimers) -> Option<Timestamp> {
-        timers.next_due().into_iter().chain(self.misfortune.lock().next_end()).min()
+        timers.next_due().into_iter().chain(self.faults.lock().next_end()).min()
     }
 
     /// Advances virtual time. Timers that are due by then fire in the next steps.
@@ -314,7 +314,7 @@ impl Simulated {
         clock.advance_to(to);
         let due = timers.take_due(clock.now());
         self.state.lock().due.add(due);
-        let over = self.misfortune.lock().until(clock.now());
+        let over = self.faults.lock().until(clock.now());
         drop(over);
     }
 

@@ -30,7 +30,7 @@ pub(crate) struct Candidates {
 
 impl ReadyLists {
     pub(crate) fn push(&mut self, ready: Ready) {
-        let is_high = ready.says_high() || self.highs.contains(&ready.pid().id());
+        let is_high = ready.is_high() || self.highs.contains(&ready.pid().id());
         let class = if is_high { Class::High } else { Class::Normal };
         self.of_class(class).push(ready);
     }

@@ -59,7 +59,7 @@ use std::time::Duration;
 /// ```
 pub struct Simulation {
     node: Node,
-    home: Arc<DispatcherHost>,
+    host: Arc<DispatcherHost>,
 }
 
 impl Simulation {
@@ -83,10 +83,10 @@ impl Simulation {
             Core::new(name, rand::random::<u32>().max(1), Clock::simulated(), Blocking::none());
         let dispatcher =
             Dispatcher::Simulated(Arc::new(Simulated::new(run, Arc::clone(&core.clock))));
-        let home = core.settle(DEFAULT, "simulated", dispatcher);
+        let host = core.settle(DEFAULT, "simulated", dispatcher);
         Simulation {
-            node: Node::on(Arc::clone(&home), Stopper::new(NodeStop::DEFAULT_TIMEOUT, Vec::new())),
-            home,
+            node: Node::on(Arc::clone(&host), Stopper::new(NodeStop::DEFAULT_TIMEOUT, Vec::new())),
+            host,
         }
     }
 
@@ -94,14 +94,14 @@ impl Simulation {
     /// node with such a dispatcher. All processes run on this simulation, in the order that the
     /// seed chooses. Their dispatcher has this name for them.
     pub fn add_dispatcher(&self, name: impl AsRef<str>) {
-        let dispatcher = self.home.dispatcher.clone();
-        self.home.core.plan(name.as_ref(), Box::new(move || Ok(dispatcher.clone())));
+        let dispatcher = self.host.dispatcher.clone();
+        self.host.core.plan(name.as_ref(), Box::new(move || Ok(dispatcher.clone())));
     }
 
     /// Sets whether turns run in spans of `tracing` from now on: see
     /// [`NodeBuilder::spans`](crate::NodeBuilder::spans).
     pub fn spans(&self, on: bool) {
-        simulated(&self.home).spans.store(on, Ordering::Relaxed);
+        simulated(&self.host).spans.store(on, Ordering::Relaxed);
     }
 
     /// Sets the length at which a mailbox is reported: see
@@ -112,7 +112,7 @@ impl Simulation {
     pub fn mailbox_alarm(&self, messages: impl Into<Option<usize>>) -> Result<(), NodeError> {
         let messages = messages.into();
         mailbox_alarm::check(messages)?;
-        self.home.core.mailbox_alarm.set(messages);
+        self.host.core.mailbox_alarm.set(messages);
         Ok(())
     }
 
@@ -120,13 +120,13 @@ impl Simulation {
     /// node with such a pool. Its work runs on this thread, like all blocking work of a
     /// simulation.
     pub fn add_blocking_pool(&self, name: impl AsRef<str>) {
-        self.home.core.blocking.add(name.as_ref(), Blocking::none());
+        self.host.core.blocking.add(name.as_ref(), Blocking::none());
     }
 
     /// Runs one turn of a ready process that the seed chooses. Returns the process, or `None` if
     /// none is ready.
     pub fn step(&self) -> Option<Pid> {
-        simulated(&self.home).step()
+        simulated(&self.host).step()
     }
 
     /// Runs turns until no process is ready; time does not advance. Returns the number of turns.
@@ -140,7 +140,7 @@ impl Simulation {
 
     /// Advances virtual time by this much, and runs everything that becomes due at its due time.
     pub fn advance(&self, by: Duration) {
-        let until = self.home.now() + by;
+        let until = self.host.now() + by;
         while self.step_until(until) {}
         self.run_until_idle();
     }
@@ -151,7 +151,7 @@ impl Simulation {
         if self.step().is_some() {
             return true;
         }
-        match simulated(&self.home).next_due(&self.home.core.timers) {
+        match simulated(&self.host).next_due(&self.host.core.timers) {
             Some(due) if due <= until && self.now() < Timestamp::MAX => {
                 self.move_to(due);
                 true
@@ -165,24 +165,24 @@ impl Simulation {
 
     /// Runs one turn of this process if it is ready, without a choice of the seed.
     pub(crate) fn step_of(&self, pid: Pid) -> bool {
-        simulated(&self.home).step_of(pid)
+        simulated(&self.host).step_of(pid)
     }
 
     fn move_to(&self, to: Timestamp) {
-        let core = &self.home.core;
-        simulated(&self.home).move_to(to, &core.clock, &core.timers);
+        let core = &self.host.core;
+        simulated(&self.host).move_to(to, &core.clock, &core.timers);
     }
 
     /// Sets the faults from now on, at given steps or at moments that the seed chooses. They
     /// replace earlier faults, whose effects end. For the body of [`Simulation::explore`]: its
     /// conditions must hold with any faults.
     pub fn faults(&self, faults: Faults) {
-        simulated(&self.home).set_faults(faults);
+        simulated(&self.host).set_faults(faults);
     }
 
     /// Exempts a process from random faults.
     pub(crate) fn spare(&self, pid: Pid) {
-        simulated(&self.home).spare(pid);
+        simulated(&self.host).spare(pid);
     }
 
     /// Converts every message of type `M` that is sent to another process's mailbox from now on,
@@ -211,26 +211,26 @@ impl Simulation {
         &self,
         codec: impl Fn(&M) -> Result<M, E> + Send + Sync + 'static,
     ) {
-        simulated(&self.home).codecs().lock().add(codec);
+        simulated(&self.host).codecs().lock().add(codec);
     }
 
     /// Returns the results of the codecs so far.
     #[must_use]
     pub fn carried(&self) -> Carried {
-        simulated(&self.home).carried()
+        simulated(&self.host).carried()
     }
 
     /// Returns the last steps, at most 256, for the report of a failing test. The same seed
     /// gives the same steps, byte for byte.
     #[must_use]
     pub fn last_steps(&self) -> Trace {
-        simulated(&self.home).recorder.trace()
+        simulated(&self.host).recorder.trace()
     }
 
     /// Returns the virtual time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
-        self.home.now()
+        self.host.now()
     }
 
     /// Returns the simulated node; clone it to give it to processes.
@@ -255,25 +255,25 @@ impl Drop for Simulation {
         if std::thread::panicking() {
             return;
         }
-        self.home.core.registry.close();
+        self.host.core.registry.close();
         // Ends all delays.
         self.faults(Faults::new());
-        for process in self.home.core.registry.all() {
+        for process in self.host.core.registry.all() {
             process.kill();
         }
         self.run_until_idle();
-        stop_machine(&self.home.core);
+        stop_machine(&self.host.core);
     }
 }
 
 impl fmt::Debug for Simulation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Simulation({}, at {})", simulated(&self.home).recorder.run(), self.now())
+        write!(f, "Simulation({}, at {})", simulated(&self.host).recorder.run(), self.now())
     }
 }
 
-fn simulated(home: &DispatcherHost) -> &Simulated {
-    match &home.dispatcher {
+fn simulated(host: &DispatcherHost) -> &Simulated {
+    match &host.dispatcher {
         Dispatcher::Simulated(simulated) => simulated,
         _ => unreachable!("a simulation is made with this dispatcher"),
     }

@@ -12,17 +12,17 @@ use std::sync::Arc;
 
 /// Spawns the process that waits for the end of `pid`.
 pub(crate) fn stop_with(
-    home: &Arc<DispatcherHost>,
+    host: &Arc<DispatcherHost>,
     stopper: &Arc<Stopper>,
     pid: Pid,
 ) -> Result<(), SpawnError> {
     // A process of another node may well live, so this node must not stop as if it had ended.
-    if !home.core.is_ours(pid) {
+    if !host.core.is_ours(pid) {
         return Err(SpawnError::NoConnection(pid));
     }
-    let end = watch(Arc::clone(home) as Arc<dyn Host>, Target::Pid(pid));
+    let end = watch(Arc::clone(host) as Arc<dyn Host>, Target::Pid(pid));
     // Not a handle on the node, because dropping the program's last handle stops the node.
-    let (node, stopper) = (Arc::clone(home), Arc::clone(stopper));
+    let (node, stopper) = (Arc::clone(host), Arc::clone(stopper));
     let guard = behavior_fn(move |_: Context<()>| async move {
         let down = end.await;
         contained(|| {
@@ -34,5 +34,5 @@ pub(crate) fn stop_with(
         stopper.begin(&node, stopper.timeout);
         Ok(())
     });
-    Spawn::outside(home.of_system() as Arc<dyn Host>, move || guard).start().map(drop)
+    Spawn::outside(host.of_system() as Arc<dyn Host>, move || guard).start().map(drop)
 }

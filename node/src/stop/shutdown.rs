@@ -41,29 +41,29 @@ const LOOKS: u32 = 16;
 
 /// Steps 1 to 5, for all processes except the one that runs them.
 pub(crate) async fn stop_processes(
-    home: Arc<DispatcherHost>,
+    host: Arc<DispatcherHost>,
     timeout: Duration,
     myself: Option<Pid>,
 ) {
-    home.core.registry.close_to_top_level();
+    host.core.registry.close_to_top_level();
     for root in [Root::User, Root::System] {
-        stop_below(&home, root, timeout, myself).await;
-        home.core.registry.close_below(root);
-        kill_below(&home, root, myself).await;
+        stop_below(&host, root, timeout, myself).await;
+        host.core.registry.close_below(root);
+        kill_below(&host, root, myself).await;
     }
 }
 
 /// All living processes below the root, except `myself`.
-fn below(home: &DispatcherHost, root: Root, myself: Option<Pid>) -> Vec<Arc<dyn Process>> {
-    let mut all = home.core.registry.all();
+fn below(host: &DispatcherHost, root: Root, myself: Option<Pid>) -> Vec<Arc<dyn Process>> {
+    let mut all = host.core.registry.all();
     all.retain(|process| process.root() == root && Some(process.pid()) != myself);
     all
 }
 
 /// The processes below the root whose parent does not live below it, in the order of their
 /// start.
-fn top_level(home: &DispatcherHost, root: Root, myself: Option<Pid>) -> Vec<Arc<dyn Process>> {
-    let mut left = below(home, root, myself);
+fn top_level(host: &DispatcherHost, root: Root, myself: Option<Pid>) -> Vec<Arc<dyn Process>> {
+    let mut left = below(host, root, myself);
     let pids: BTreeSet<Pid> = left.iter().map(|process| process.pid()).collect();
     left.retain(|process| process.parent().is_none_or(|parent| !pids.contains(&parent)));
     left
@@ -71,36 +71,36 @@ fn top_level(home: &DispatcherHost, root: Root, myself: Option<Pid>) -> Vec<Arc<
 
 /// Asks the processes below a root to stop, until the time has passed.
 async fn stop_below(
-    home: &Arc<DispatcherHost>,
+    host: &Arc<DispatcherHost>,
     root: Root,
     timeout: Duration,
     myself: Option<Pid>,
 ) {
-    let (now, share) = (home.now(), timeout / TOGETHER);
+    let (now, share) = (host.now(), timeout / TOGETHER);
     let (in_order, until) = (now + timeout.saturating_sub(share), now + timeout);
     let mut rounds = 0;
     loop {
-        another_round(home, &mut rounds).await;
+        another_round(host, &mut rounds).await;
         // As many as are counted must be found: see `kill_below`.
-        let counted = home.core.registry.living();
-        let all_have_appeared = home.core.registry.all().len() >= counted;
-        let mut top = top_level(home, root, myself);
-        if top.is_empty() && (all_have_appeared || home.now() >= until) {
+        let counted = host.core.registry.living();
+        let all_have_appeared = host.core.registry.all().len() >= counted;
+        let mut top = top_level(host, root, myself);
+        if top.is_empty() && (all_have_appeared || host.now() >= until) {
             return;
         }
         if top.is_empty() {
-            pause(home).await;
+            pause(host).await;
         }
         while let Some(process) = top.pop() {
             contained(|| Arc::clone(&process).request_stop(Reason::Shutdown));
-            if !ended_by(home, &process, in_order).await {
+            if !ended_by(host, &process, in_order).await {
                 contained(|| {
                     tracing::warn!(
                         target: "krarup", pid = %process.pid(), %root, ?timeout,
                         "a process takes long to stop: all remaining processes are asked to stop"
                     );
                 });
-                return stop_together(home, root, until, share / LOOKS, myself).await;
+                return stop_together(host, root, until, share / LOOKS, myself).await;
             }
         }
     }
@@ -108,7 +108,7 @@ async fn stop_below(
 
 /// Asks all remaining processes at once, and later those that have become top-level meanwhile.
 async fn stop_together(
-    home: &Arc<DispatcherHost>,
+    host: &Arc<DispatcherHost>,
     root: Root,
     until: Timestamp,
     between: Duration,
@@ -116,14 +116,14 @@ async fn stop_together(
 ) {
     let (mut asked, mut rounds) = (BTreeSet::new(), 0);
     loop {
-        another_round(home, &mut rounds).await;
-        let top = top_level(home, root, myself);
+        another_round(host, &mut rounds).await;
+        let top = top_level(host, root, myself);
         for process in top.iter().rev() {
             if asked.insert(process.pid()) {
                 contained(|| Arc::clone(process).request_stop(Reason::Shutdown));
             }
         }
-        let now = home.now();
+        let now = host.now();
         if top.is_empty() {
             return;
         }
@@ -139,26 +139,26 @@ async fn stop_together(
         }
         let next = (now + between.max(LOOK_AGAIN)).min(until);
         for process in &top {
-            ended_by(home, process, next).await;
+            ended_by(host, process, next).await;
         }
     }
 }
 
 /// Kills all remaining processes.
-async fn kill_below(home: &Arc<DispatcherHost>, root: Root, myself: Option<Pid>) {
-    let until = home.now() + KILL_GRACE;
+async fn kill_below(host: &Arc<DispatcherHost>, root: Root, myself: Option<Pid>) {
+    let until = host.now() + KILL_GRACE;
     loop {
         // A spawn that was admitted just before the registry was closed is counted before it can
         // be found there. So count first: if as many are found, all have appeared.
-        let counted = home.core.registry.living();
-        let found = home.core.registry.all().len();
-        let left = below(home, root, myself);
+        let counted = host.core.registry.living();
+        let found = host.core.registry.all().len();
+        let left = below(host, root, myself);
         for process in &left {
             contained(|| Arc::clone(process).kill());
         }
         let mut stuck = false;
         for process in &left {
-            if !ended_by(home, process, until).await {
+            if !ended_by(host, process, until).await {
                 stuck = true;
                 contained(|| {
                     tracing::error!(
@@ -172,7 +172,7 @@ async fn kill_below(home: &Arc<DispatcherHost>, root: Root, myself: Option<Pid>)
             return;
         }
         if left.is_empty() {
-            pause(home).await;
+            pause(host).await;
         }
     }
 }
@@ -193,24 +193,24 @@ pub(crate) fn kill_all(core: &Core) {
 
 /// Lets time pass after some rounds: processes that spawn others when they end must not keep a
 /// simulation's time from advancing.
-async fn another_round(home: &Arc<DispatcherHost>, rounds: &mut u32) {
+async fn another_round(host: &Arc<DispatcherHost>, rounds: &mut u32) {
     *rounds = rounds.saturating_add(1);
     if *rounds > ROUNDS_AT_ONCE {
-        pause(home).await;
+        pause(host).await;
     }
 }
 
-async fn pause(home: &Arc<DispatcherHost>) {
-    Sleep::until(Arc::clone(home) as Arc<dyn Host>, home.now() + LOOK_AGAIN).await;
+async fn pause(host: &Arc<DispatcherHost>) {
+    Sleep::until(Arc::clone(host) as Arc<dyn Host>, host.now() + LOOK_AGAIN).await;
 }
 
 /// Waits for the end of a process, at most until `until`. Returns whether it has ended.
 async fn ended_by(
-    home: &Arc<DispatcherHost>,
+    host: &Arc<DispatcherHost>,
     process: &Arc<dyn Process>,
     until: Timestamp,
 ) -> bool {
-    let host: Arc<dyn Host> = Arc::clone(home) as Arc<dyn Host>;
+    let host: Arc<dyn Host> = Arc::clone(host) as Arc<dyn Host>;
     let mut end = pin!(watch(Arc::clone(&host), Target::Pid(process.pid())));
     let mut time_over = pin!(Sleep::until(host, until));
     std::future::poll_fn(|cx| {
@@ -229,17 +229,17 @@ async fn ended_by(
 
 /// Step 6. Joins the threads, unless a process holds one for ever.
 pub(crate) fn stop_machine(core: &Core) {
-    let homes = core.homes();
+    let hosts = core.hosts();
     let nobody_is_left = core.registry.living() == 0;
-    for home in &homes {
-        contained(|| home.dispatcher.signal_stop());
+    for host in &hosts {
+        contained(|| host.dispatcher.signal_stop());
     }
     core.halt();
     contained(|| core.timers.stop());
     contained(|| core.blocking.stop(KILL_GRACE));
     if nobody_is_left {
-        homes.iter().for_each(|home| contained(|| home.dispatcher.join()));
+        hosts.iter().for_each(|host| contained(|| host.dispatcher.join()));
     }
-    homes.iter().for_each(|home| contained(|| home.dispatcher.clear()));
+    hosts.iter().for_each(|host| contained(|| host.dispatcher.clear()));
     contained(|| core.clear_homes());
 }

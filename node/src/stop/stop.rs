@@ -40,7 +40,7 @@ impl Stopper {
 
     /// Begins to stop the node unless a stop has begun. A real node stops on a separate thread,
     /// so that it stops even if all workers are blocked. A simulation stops in a process.
-    pub(crate) fn begin(self: &Arc<Self>, home: &Arc<DispatcherHost>, timeout: Duration) {
+    pub(crate) fn begin(self: &Arc<Self>, host: &Arc<DispatcherHost>, timeout: Duration) {
         {
             let mut phase = self.phase.lock();
             if !matches!(*phase, StopPhase::Running) {
@@ -49,39 +49,39 @@ impl Stopper {
             *phase = StopPhase::Stopping(StopWaiters::default());
         }
         let stopper = Arc::clone(self);
-        let home = Arc::clone(home);
-        match &home.dispatcher {
+        let host = Arc::clone(host);
+        match &host.dispatcher {
             Dispatcher::Simulated(_) => {
                 // Below the system root, because it is a service of the node.
-                let host: Arc<dyn Host> = home.of_system();
-                let core = Arc::clone(&home.core);
+                let system: Arc<dyn Host> = host.of_system();
+                let core = Arc::clone(&host.core);
                 let process = behavior_fn(move |ctx: act::Context<()>| async move {
-                    let stop = stop_processes(Arc::clone(&home), timeout, Some(ctx.pid()));
+                    let stop = stop_processes(Arc::clone(&host), timeout, Some(ctx.pid()));
                     if Contained::new(pin!(stop)).await.is_err() {
-                        kill_all(&home.core);
+                        kill_all(&host.core);
                     }
-                    stopper.finish(&home);
+                    stopper.finish(&host);
                     Ok(())
                 });
-                let _ = Spawn::outside(host, move || process).label("node stop").start();
+                let _ = Spawn::outside(system, move || process).label("node stop").start();
                 core.registry.close_to_top_level();
             }
             _ => {
                 // Closed now and not by the thread: after `stop` has been called no top-level
                 // process is spawned.
-                home.core.registry.close_to_top_level();
+                host.core.registry.close_to_top_level();
                 let run = {
-                    let (stopper, home) = (Arc::clone(&stopper), Arc::clone(&home));
+                    let (stopper, host) = (Arc::clone(&stopper), Arc::clone(&host));
                     move || {
-                        let stop = stop_processes(Arc::clone(&home), timeout, None);
+                        let stop = stop_processes(Arc::clone(&host), timeout, None);
                         if block_on(pin!(Contained::new(stop))).is_err() {
-                            kill_all(&home.core);
+                            kill_all(&host.core);
                         }
-                        stopper.finish(&home);
+                        stopper.finish(&host);
                     }
                 };
                 if let Err(error) = threads::start(
-                    ThreadName { node: home.core.name.as_str(), role: "stop", number: None },
+                    ThreadName { node: host.core.name.as_str(), role: "stop", number: None },
                     run,
                 ) {
                     contained(|| {
@@ -90,15 +90,15 @@ impl Stopper {
                             "cannot start the thread that stops the node: all processes are killed"
                         );
                     });
-                    kill_all(&home.core);
-                    stopper.finish(&home);
+                    kill_all(&host.core);
+                    stopper.finish(&host);
                 }
             }
         }
     }
 
-    fn finish(&self, home: &DispatcherHost) {
-        stop_machine(&home.core);
+    fn finish(&self, host: &DispatcherHost) {
+        stop_machine(&host.core);
         for thread in std::mem::take(&mut *self.threads.lock()) {
             contained(|| drop(thread.join()));
         }
@@ -179,7 +179,7 @@ impl Drop for Stopped {
 /// after 5 s more, and reported.
 #[must_use = "the node is not stopped until this is awaited, waited for or started"]
 pub struct NodeStop {
-    home: Arc<DispatcherHost>,
+    host: Arc<DispatcherHost>,
     stopper: Arc<Stopper>,
     timeout: Duration,
 }
@@ -189,9 +189,9 @@ impl NodeStop {
     /// [`crate::NodeBuilder::stop_timeout`] and [`NodeStop::timeout`] change it.
     pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
-    pub(crate) fn new(home: Arc<DispatcherHost>, stopper: Arc<Stopper>) -> Self {
+    pub(crate) fn new(host: Arc<DispatcherHost>, stopper: Arc<Stopper>) -> Self {
         let timeout = stopper.timeout;
-        NodeStop { home, stopper, timeout }
+        NodeStop { host, stopper, timeout }
     }
 
     /// Sets how long the processes have for an orderly end before they are killed: those of the
@@ -204,7 +204,7 @@ impl NodeStop {
 
     /// Begins the stop without waiting for its end, as a handler should do.
     pub fn start(self) {
-        self.stopper.begin(&self.home, self.timeout);
+        self.stopper.begin(&self.host, self.timeout);
     }
 
     /// Begins the stop and waits for its end on a plain thread. Inside a process it only begins
@@ -215,15 +215,15 @@ impl NodeStop {
     /// processes wait for events that never happen. On a thread that drives a runtime, which
     /// must `.await`: nothing has been done.
     pub fn wait(self) -> krarup_gen::Result {
-        if !is_in_process() && self.home.is_driving_runtime() {
+        if !is_in_process() && self.host.is_driving_runtime() {
             return Err(Reason::error(CannotWait::InRuntime));
         }
-        self.stopper.begin(&self.home, self.timeout);
+        self.stopper.begin(&self.host, self.timeout);
         if is_in_process() {
             return Ok(());
         }
         let mut stopped = pin!(Stopped::new(&self.stopper));
-        self.home
+        self.host
             .wait(stopped.as_mut())
             .map_err(|Stalled| Reason::error("the simulation ran out of events"))?;
         self.left_behind()
@@ -232,11 +232,11 @@ impl NodeStop {
     /// Returns an error if a process could not be ended.
     fn left_behind(&self) -> krarup_gen::Result {
         // In a simulation the stop is itself a process, and the last to end.
-        let left = match &self.home.dispatcher {
+        let left = match &self.host.dispatcher {
             Dispatcher::Simulated(_) => 0,
-            _ => self.home.core.registry.living(),
+            _ => self.host.core.registry.living(),
         };
-        let (threads, _) = self.home.core.blocking.load();
+        let (threads, _) = self.host.core.blocking.load();
         match (left, threads) {
             (0, 0) => Ok(()),
             (0, _) => {
@@ -255,7 +255,7 @@ impl IntoFuture for NodeStop {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            self.stopper.begin(&self.home, self.timeout);
+            self.stopper.begin(&self.host, self.timeout);
             if !is_in_process() {
                 Stopped::new(&self.stopper).await;
                 self.left_behind()?;
@@ -267,6 +267,6 @@ impl IntoFuture for NodeStop {
 
 impl fmt::Debug for NodeStop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "NodeStop({}, {:?})", self.home.core.name, self.timeout)
+        write!(f, "NodeStop({}, {:?})", self.host.core.name, self.timeout)
     }
 }

@@ -103,8 +103,8 @@ impl<'a, M: fmt::Debug + Send + 'static> Probe<'a, M> {
 
     fn start(sim: &'a Simulation, name: Option<&str>) -> Result<Self, SpawnError> {
         let kept = ProbeState::default();
-        let keeper = ProbeProcess(kept.clone());
-        let spawn = sim.spawn(move || keeper);
+        let probe = ProbeProcess(kept.clone());
+        let spawn = sim.spawn(move || probe);
         let address = match name {
             Some(name) => spawn.name(name).start()?,
             None => spawn.start()?,
@@ -229,7 +229,7 @@ impl<'a, M: fmt::Debug + Send + 'static> Probe<'a, M> {
     /// rates.expect_none(Duration::from_secs(1));
     /// ```
     pub fn on_message(&self, handle: impl FnMut(&mut Context<M>, M) -> Option<M> + Send + 'static) {
-        let before = self.kept.pilot.lock().replace(Box::new(handle));
+        let before = self.kept.handler.lock().replace(Box::new(handle));
         drop(before);
     }
 

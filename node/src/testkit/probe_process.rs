@@ -11,7 +11,7 @@ pub(crate) struct ProbeState<M> {
     /// What has arrived and was not expected yet.
     pub(crate) arrived: Arc<Mutex<VecDeque<Arrived<M>>>>,
     /// The handler of messages, if one is set.
-    pub(crate) pilot: Arc<Mutex<Option<ProbeHandle<M>>>>,
+    pub(crate) handler: Arc<Mutex<Option<ProbeHandle<M>>>>,
 }
 
 pub(crate) type ProbeHandle<M> = Box<dyn FnMut(&mut Context<M>, M) -> Option<M> + Send>;
@@ -24,13 +24,13 @@ impl<M> ProbeState<M> {
 
 impl<M> Default for ProbeState<M> {
     fn default() -> Self {
-        ProbeState { arrived: Arc::default(), pilot: Arc::default() }
+        ProbeState { arrived: Arc::default(), handler: Arc::default() }
     }
 }
 
 impl<M> Clone for ProbeState<M> {
     fn clone(&self) -> Self {
-        ProbeState { arrived: Arc::clone(&self.arrived), pilot: Arc::clone(&self.pilot) }
+        ProbeState { arrived: Arc::clone(&self.arrived), handler: Arc::clone(&self.handler) }
     }
 }
 
@@ -103,9 +103,9 @@ impl<M: Send + 'static> ProbeProcess<M> {
     /// The message to keep, if any.
     fn handled(&self, ctx: &mut Context<M>, message: M) -> Option<M> {
         // Taken out during the call, because the handler may set another one.
-        let Some(mut pilot) = self.0.pilot.lock().take() else { return Some(message) };
-        let left = pilot(ctx, message);
-        self.0.pilot.lock().get_or_insert(pilot);
+        let Some(mut handler) = self.0.handler.lock().take() else { return Some(message) };
+        let left = handler(ctx, message);
+        self.0.handler.lock().get_or_insert(handler);
         left
     }
 }

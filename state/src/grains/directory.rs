@@ -66,8 +66,8 @@ type LockedDirectory<'a, K, M, C> = MutexGuard<'a, GrainDirectory<K, M, C>>;
 
 /// The directory, shared by all senders.
 pub(crate) struct SharedDirectory<K, M, C> {
-    pub(crate) book: Mutex<GrainDirectory<K, M, C>>,
-    pub(crate) agent: Delegate,
+    pub(crate) directory: Mutex<GrainDirectory<K, M, C>>,
+    pub(crate) delegate: Delegate,
 }
 
 impl<K, M, C> SharedDirectory<K, M, C>
@@ -76,8 +76,8 @@ where
     M: Send + 'static,
     C: Send + 'static,
 {
-    pub(crate) fn new(bound: usize, agent: Delegate) -> Arc<Self> {
-        let book = Mutex::new(GrainDirectory {
+    pub(crate) fn new(bound: usize, delegate: Delegate) -> Arc<Self> {
+        let directory = Mutex::new(GrainDirectory {
             entries: HashMap::new(),
             wanted: Vec::new(),
             sleeper: None,
@@ -86,7 +86,7 @@ where
             passivated: 0,
             opened: 0,
         });
-        Arc::new(SharedDirectory { book, agent })
+        Arc::new(SharedDirectory { directory, delegate })
     }
 
     /// Calls `act` with the entry of a key, which is opened if there is none. The
@@ -99,26 +99,26 @@ where
     ) -> Result<(LockedDirectory<'_, K, M, C>, T), G> {
         let mut spare = None;
         loop {
-            let mut book = self.book.lock();
-            let bound = book.bound;
-            if book.closed {
-                drop(book);
+            let mut directory = self.directory.lock();
+            let bound = directory.bound;
+            if directory.closed {
+                drop(directory);
                 return Err(given);
             }
             if spare.is_none()
-                && let Some(entry) = book.entries.get_mut(key)
+                && let Some(entry) = directory.entries.get_mut(key)
             {
                 let done = act(entry, bound, given);
-                return Ok((book, done));
+                return Ok((directory, done));
             }
-            if !book.entries.contains_key(key)
+            if !directory.entries.contains_key(key)
                 && let Some(key) = spare.take()
             {
-                let done = act(book.open(key), bound, given);
-                return Ok((book, done));
+                let done = act(directory.open(key), bound, given);
+                return Ok((directory, done));
             }
             // Cloning and dropping a key is user code, so unlock first.
-            drop(book);
+            drop(directory);
             spare = if spare.is_none() { Some(key.clone()) } else { None };
         }
     }
@@ -133,20 +133,20 @@ where
         holding(|| {
             let mut after = AfterUnlock::default();
             let put = self.with_entry(&key, message, |entry, bound, message| {
-                entry.put(bound, &self.agent, (message, sender), &mut after)
+                entry.put(bound, &self.delegate, (message, sender), &mut after)
             });
             match put {
                 Err(message) => Err(SendError::NoProcess(ToGrain { key, message })),
-                Ok((book, Ok(false))) => {
-                    drop(book);
+                Ok((directory, Ok(false))) => {
+                    drop(directory);
                     Ok(())
                 }
-                Ok((mut book, Ok(true))) => {
-                    book.want(key, &mut after);
+                Ok((mut directory, Ok(true))) => {
+                    directory.want(key, &mut after);
                     Ok(())
                 }
-                Ok((book, Err(error))) => {
-                    drop(book);
+                Ok((directory, Err(error))) => {
+                    drop(directory);
                     Err(error.map(|message| ToGrain { key, message }))
                 }
             }
@@ -157,17 +157,17 @@ where
     pub(crate) fn fill(&self, key: K, message: M, sender: u64) {
         holding(|| {
             let mut after = AfterUnlock::default();
-            let mut book = self.book.lock();
-            let bound = book.bound;
-            let Some(entry) = book.entries.get_mut(&key) else {
+            let mut directory = self.directory.lock();
+            let bound = directory.bound;
+            let Some(entry) = directory.entries.get_mut(&key) else {
                 // The directory was closed.
-                drop(book);
-                return self.agent.lose(ToGrain { key, message }, sender);
+                drop(directory);
+                return self.delegate.lose(ToGrain { key, message }, sender);
             };
-            if entry.fill(bound, &self.agent, (message, sender), &mut after) {
-                book.want(key, &mut after);
+            if entry.fill(bound, &self.delegate, (message, sender), &mut after) {
+                directory.want(key, &mut after);
             } else {
-                drop(book);
+                drop(directory);
                 drop(key);
             }
         });
@@ -183,11 +183,11 @@ where
         holding(|| {
             let mut after = AfterUnlock::default();
             let _forgotten;
-            let mut book = self.book.lock();
-            let bound = book.bound;
-            let done = book.entries.get_mut(key).map(|entry| act(entry, bound, &mut after));
-            _forgotten = book.forget(key);
-            drop(book);
+            let mut directory = self.directory.lock();
+            let bound = directory.bound;
+            let done = directory.entries.get_mut(key).map(|entry| act(entry, bound, &mut after));
+            _forgotten = directory.forget(key);
+            drop(directory);
             done
         })
     }
@@ -237,14 +237,14 @@ where
     /// if the grains have ended.
     pub(crate) fn lets_go(&self, key: &K, pid: Pid) -> bool {
         let mut after = AfterUnlock::default();
-        let mut book = self.book.lock();
-        let bound = book.bound;
-        let is_closed = book.closed;
-        let Some(entry) = book.entries.get_mut(key) else { return is_closed };
+        let mut directory = self.directory.lock();
+        let bound = directory.bound;
+        let is_closed = directory.closed;
+        let Some(entry) = directory.entries.get_mut(key) else { return is_closed };
         let goes = entry.is_of(pid) && entry.is_idle();
         if goes {
             entry.leave(bound, &mut after);
-            book.passivated += 1;
+            directory.passivated += 1;
         }
         goes
     }
@@ -253,14 +253,14 @@ where
     pub(crate) fn release(&self, key: &K) {
         holding(|| {
             let mut after = AfterUnlock::default();
-            let mut book = self.book.lock();
-            let bound = book.bound;
-            if let Some(entry) = book.entries.get_mut(key)
+            let mut directory = self.directory.lock();
+            let bound = directory.bound;
+            if let Some(entry) = directory.entries.get_mut(key)
                 && let GrainStage::Present { grain, .. } = &entry.stage
             {
                 grain.finish();
                 entry.leave(bound, &mut after);
-                book.passivated += 1;
+                directory.passivated += 1;
             }
         });
     }
@@ -269,17 +269,17 @@ where
     pub(crate) fn gone(&self, key: K, pid: Pid) {
         let mut after = AfterUnlock::default();
         let _forgotten;
-        let mut book = self.book.lock();
-        let bound = book.bound;
-        let Some(entry) = book.entries.get_mut(&key).filter(|entry| entry.is_of(pid)) else {
-            drop(book);
+        let mut directory = self.directory.lock();
+        let bound = directory.bound;
+        let Some(entry) = directory.entries.get_mut(&key).filter(|entry| entry.is_of(pid)) else {
+            drop(directory);
             return drop(key);
         };
         if entry.gone(bound, &mut after) {
-            book.want(key, &mut after);
+            directory.want(key, &mut after);
         } else {
-            _forgotten = book.forget(&key);
-            drop(book);
+            _forgotten = directory.forget(&key);
+            drop(directory);
             drop(key);
         }
     }
@@ -288,21 +288,21 @@ where
     /// woken by the next request.
     pub(crate) fn take_wanted(&self, sleeper: Waker) -> Vec<K> {
         let mut after = AfterUnlock::<M>::default();
-        let mut book = self.book.lock();
-        if book.wanted.is_empty() {
-            after.stale.extend(book.sleeper.replace(sleeper));
+        let mut directory = self.directory.lock();
+        if directory.wanted.is_empty() {
+            after.stale.extend(directory.sleeper.replace(sleeper));
         } else {
             after.stale.push(sleeper);
         }
-        std::mem::take(&mut book.wanted)
+        std::mem::take(&mut directory.wanted)
     }
 
     /// Returns the pid for a grain that is about to be spawned, or `None` if it is not to
     /// be spawned.
     pub(crate) fn take_pid(&self, key: &K) -> Option<UnusedPid> {
-        let mut book = self.book.lock();
-        let entry = book.entries.get_mut(key)?;
-        matches!(entry.stage, GrainStage::Away).then(|| entry.take_pid(&self.agent))
+        let mut directory = self.directory.lock();
+        let entry = directory.entries.get_mut(key)?;
+        matches!(entry.stage, GrainStage::Away).then(|| entry.take_pid(&self.delegate))
     }
 
     /// Records a spawned grain and gives it the held messages. Returns those that it did
@@ -319,19 +319,19 @@ where
 
     /// How many messages wait for all grains together.
     pub(crate) fn waiting(&self) -> usize {
-        self.book.lock().entries.values().map(GrainEntry::waiting).sum()
+        self.directory.lock().entries.values().map(GrainEntry::waiting).sum()
     }
 
     pub(crate) fn inspect(&self) -> Inspection {
-        let book = self.book.lock();
+        let directory = self.directory.lock();
         let count = |wanted: fn(&GrainStage<M, C>) -> bool| {
-            book.entries.values().filter(|entry| wanted(&entry.stage)).count()
+            directory.entries.values().filter(|entry| wanted(&entry.stage)).count()
         };
         Inspection::new()
             .with("present", count(|stage| matches!(stage, GrainStage::Present { .. })))
             .with("coming", count(|stage| matches!(stage, GrainStage::Away)))
             .with("leaving", count(|stage| matches!(stage, GrainStage::Leaving(_))))
-            .with("passivated", book.passivated)
+            .with("passivated", directory.passivated)
     }
 }
 
@@ -341,12 +341,12 @@ impl<K, M: Send + 'static, C: Send + 'static> SharedDirectory<K, M, C> {
     pub(crate) fn close(&self) -> Vec<(K, Vec<QueuedMessage<M>>)> {
         let mut after = AfterUnlock::default();
         let (entries, wanted, sleeper) = {
-            let mut book = self.book.lock();
-            book.closed = true;
+            let mut directory = self.directory.lock();
+            directory.closed = true;
             (
-                std::mem::take(&mut book.entries),
-                std::mem::take(&mut book.wanted),
-                book.sleeper.take(),
+                std::mem::take(&mut directory.entries),
+                std::mem::take(&mut directory.wanted),
+                directory.sleeper.take(),
             )
         };
         drop(sleeper);

@@ -144,7 +144,7 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
     pub(crate) fn put(
         &mut self,
         bound: usize,
-        agent: &Delegate,
+        delegate: &Delegate,
         (mut message, sender): QueuedMessage<M>,
         after: &mut AfterUnlock<M>,
     ) -> Result<bool, SendError<M>> {
@@ -164,7 +164,7 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
         if queue.held.len() + queue.kept >= bound {
             return Err(SendError::Full(message));
         }
-        Ok(self.hold(agent, (message, sender)))
+        Ok(self.hold(delegate, (message, sender)))
     }
 
     /// Sends a message with a permit, wherever the room is by now. Returns whether the
@@ -172,7 +172,7 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
     pub(crate) fn fill(
         &mut self,
         bound: usize,
-        agent: &Delegate,
+        delegate: &Delegate,
         (message, sender): QueuedMessage<M>,
         after: &mut AfterUnlock<M>,
     ) -> bool {
@@ -186,14 +186,14 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
         self.leave(bound, after);
         let queue = self.queue.get_or_insert_default();
         queue.kept = queue.kept.saturating_sub(1);
-        self.hold(agent, (message, sender))
+        self.hold(delegate, (message, sender))
     }
 
     /// Holds a message for a grain that is not running. Returns whether it must now be spawned.
-    fn hold(&mut self, agent: &Delegate, letter: QueuedMessage<M>) -> bool {
+    fn hold(&mut self, delegate: &Delegate, letter: QueuedMessage<M>) -> bool {
         let queue = self.queue.get_or_insert_default();
         note_receiver(
-            *queue.next.get_or_insert_with(|| queue.unused.insert(agent.unused_pid()).pid()),
+            *queue.next.get_or_insert_with(|| queue.unused.insert(delegate.unused_pid()).pid()),
         );
         queue.held.push(letter);
         queue.held.len() == 1 && matches!(self.stage, GrainStage::Away)
@@ -306,9 +306,9 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
     }
 
     /// The pid for the grain that is about to be spawned.
-    pub(crate) fn take_pid(&mut self, agent: &Delegate) -> UnusedPid {
+    pub(crate) fn take_pid(&mut self, delegate: &Delegate) -> UnusedPid {
         let unused = self.queue.as_mut().and_then(|queue| queue.unused.take());
-        unused.unwrap_or_else(|| agent.unused_pid())
+        unused.unwrap_or_else(|| delegate.unused_pid())
     }
 
     /// Records that the grain could not be spawned, and returns the held messages. Permits

@@ -179,7 +179,7 @@ where
         }
         ctx.stop_in_order(true);
         ctx.trap_exits(true);
-        let shared = SharedDirectory::new(self.mailbox, ctx.agent());
+        let shared = SharedDirectory::new(self.mailbox, ctx.delegate());
         ctx.route_main(ToGrains(Arc::clone(&shared)));
         let mut keeping = GrainKeeper { plan: self, shared, grains: BTreeMap::new(), made: 0, ctx };
         let reason = poll_fn(|cx| keeping.poll(cx)).await;
@@ -343,7 +343,7 @@ where
     fn close(&mut self) {
         for (key, held) in self.shared.close() {
             for (message, sender) in held {
-                self.shared.agent.lose(ToGrain { key: key.clone(), message }, sender);
+                self.shared.delegate.lose(ToGrain { key: key.clone(), message }, sender);
             }
         }
     }
@@ -355,7 +355,7 @@ where
         }
         let others = DroppedCalls::take();
         for (message, sender) in held {
-            self.shared.agent.lose(ToGrain { key: key.clone(), message }, sender);
+            self.shared.delegate.lose(ToGrain { key: key.clone(), message }, sender);
         }
         DroppedCalls::take().fail(reason);
         drop(others);

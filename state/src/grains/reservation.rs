@@ -100,8 +100,8 @@ where
             entry.look(ticket, myself, bound, waker, &mut after)
         });
         found
-            .map(|(book, found)| {
-                drop(book);
+            .map(|(directory, found)| {
+                drop(directory);
                 found
             })
             .map_err(drop)
@@ -153,7 +153,7 @@ where
 {
     /// Converts this to the general permit type for a sender.
     pub(crate) fn into_permit(self) -> Permit<ToGrain<K, M>> {
-        let holder = self.shared.agent.process();
+        let holder = self.shared.delegate.process();
         Permit::on_route(holder, move |letter: ToGrain<K, M>, sender| {
             self.fill(letter.message, sender);
         })
@@ -201,7 +201,7 @@ pub(crate) mod tests {
             .spawn(move || {
                 behavior_fn(move |mut ctx: Context<u64>| async move {
                     ctx.initialised();
-                    tell.send(ctx.agent()).ok();
+                    tell.send(ctx.delegate()).ok();
                     std::future::pending::<()>().await;
                     drop(ctx.receive().await);
                     Ok(())
@@ -226,13 +226,13 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn held(tills: &Tills) -> Vec<u64> {
-        tills.book.lock().entries.get(&1).map_or(Vec::new(), |entry| entry.held().collect())
+        tills.directory.lock().entries.get(&1).map_or(Vec::new(), |entry| entry.held().collect())
     }
 
     pub(crate) fn is_there(tills: &Tills, grain: &Address<u64>) {
         let mut entry = GrainEntry::away(1);
         entry.stage = GrainStage::Present { grain: grain.clone(), kept: Vec::new() };
-        tills.book.lock().entries.insert(1, entry);
+        tills.directory.lock().entries.insert(1, entry);
     }
 
     #[test]
@@ -242,12 +242,12 @@ pub(crate) mod tests {
         let (one, other) = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
         assert!(at_once(&tills).is_none() && !sends(&tills, 5));
         // No grain is spawned for a message that may never be sent.
-        assert!(tills.book.lock().wanted.is_empty());
+        assert!(tills.directory.lock().wanted.is_empty());
         drop(one);
         assert!(sends(&tills, 6) && !sends(&tills, 7));
         other.fill(8, 0);
         assert_eq!(held(&tills), [6, 8]);
-        assert_eq!(tills.book.lock().wanted, [1], "wanted once");
+        assert_eq!(tills.directory.lock().wanted, [1], "wanted once");
     }
 
     #[test]
@@ -257,14 +257,14 @@ pub(crate) mod tests {
         let only = at_once(&tills).unwrap();
         assert!(at_once(&tills).is_none());
         drop(only);
-        assert!(tills.book.lock().entries.is_empty());
+        assert!(tills.directory.lock().entries.is_empty());
     }
 
     #[test]
     fn k2_an_ending_grain_passes_its_permits_to_the_next_one() {
         let sim = Simulation::new(1);
-        let (agent, grain) = world(&sim);
-        let tills = Tills::new(2, agent);
+        let (delegate, grain) = world(&sim);
+        let tills = Tills::new(2, delegate);
         let pid = grain.pid();
         is_there(&tills, &grain);
         let (one, other) = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
@@ -279,22 +279,22 @@ pub(crate) mod tests {
         assert!(!sends(&tills, 9));
         other.fill(10, 0);
         assert_eq!(held(&tills), [7, 10]);
-        assert_eq!(tills.book.lock().wanted, [1]);
+        assert_eq!(tills.directory.lock().wanted, [1]);
     }
 
     #[test]
     fn k2_a_permit_alone_carries_over_to_the_next_grain() {
         let sim = Simulation::new(1);
-        let (agent, grain) = world(&sim);
-        let tills = Tills::new(2, agent);
+        let (delegate, grain) = world(&sim);
+        let tills = Tills::new(2, delegate);
         is_there(&tills, &grain);
         let only = at_once(&tills).unwrap();
         sim.kill(grain.pid());
         sim.run_until_idle();
         tills.gone(1, grain.pid());
-        assert!(tills.book.lock().wanted.is_empty());
+        assert!(tills.directory.lock().wanted.is_empty());
         only.fill(3, 0);
-        assert_eq!((held(&tills), tills.book.lock().wanted.clone()), (vec![3], vec![1]));
+        assert_eq!((held(&tills), tills.directory.lock().wanted.clone()), (vec![3], vec![1]));
     }
 
     pub(crate) type Waiting =
@@ -372,14 +372,14 @@ pub(crate) mod tests {
         assert_eq!(take(&woken), [6, 7, 8]);
         drop(line);
         assert_eq!(take(&woken), [9], "the last one, by a waiter that was dropped");
-        assert!(tills.book.lock().entries.is_empty());
+        assert!(tills.directory.lock().entries.is_empty());
     }
 
     #[test]
     fn k2_waiters_of_an_ended_grain_wait_for_the_next_one_and_get_its_room() {
         let sim = Simulation::new(1);
-        let (agent, grain) = world(&sim);
-        let tills = Tills::new(2, agent);
+        let (delegate, grain) = world(&sim);
+        let tills = Tills::new(2, delegate);
         is_there(&tills, &grain);
         assert!(sends(&tills, 1) && sends(&tills, 2) && !sends(&tills, 3));
         let (mut line, woken) = a_line(&tills, 5);
@@ -406,8 +406,8 @@ pub(crate) mod tests {
     #[test]
     fn k2_messages_a_new_grain_has_no_room_for_go_to_the_next_one() {
         let sim = Simulation::new(1);
-        let (agent, grain) = world(&sim);
-        let tills = Tills::new(2, agent);
+        let (delegate, grain) = world(&sim);
+        let tills = Tills::new(2, delegate);
         assert!(sends(&tills, 1));
         let place = at_once(&tills).unwrap();
         // Another sender has found the grain by its name before it got the held messages.
@@ -425,8 +425,8 @@ pub(crate) mod tests {
         full.send(8).unwrap();
         assert!(tills.move_in(&1, &full).is_empty());
         assert_eq!((held(&tills), full.waiting()), (vec![3], 2));
-        let (agent, full) = world(&sim);
-        let tills = Tills::new(3, agent);
+        let (delegate, full) = world(&sim);
+        let tills = Tills::new(3, delegate);
         assert!((1..4).all(|message| sends(&tills, message)));
         full.send(8).unwrap();
         assert!(tills.move_in(&1, &full).is_empty());

@@ -60,8 +60,8 @@ pub(crate) type Following<A> = NextItem<
 >;
 
 pub(crate) struct Engine<A: StateActor> {
-    pub(crate) desk: Arc<HandlerScope<A>>,
-    pub(crate) stacks: RunningHandlers,
+    pub(crate) shared: Arc<HandlerScope<A>>,
+    pub(crate) handlers: RunningHandlers,
     pub(crate) classes: ActorClasses<A>,
     /// Handlers that have yielded, in order.
     pub(crate) yielded: VecDeque<TableKey>,
@@ -83,15 +83,15 @@ impl<A: StateActor> Engine<A> {
     pub(crate) fn new(actor: A, mut ctx: StateContext<A>, most_in_flight: usize) -> Self {
         let (pid, class_varies) = (ctx.pid(), ctx.class_varies());
         let keeps_room = ctx.hold_room().is_ok();
-        let desk = HandlerScope {
-            house: parking_lot::Mutex::new(Some(StateOwner { actor, ctx })),
+        let shared = HandlerScope {
+            owner: parking_lot::Mutex::new(Some(StateOwner { actor, ctx })),
             ledger: Arc::default(),
-            belfry: Arc::default(),
+            wakers: Arc::default(),
             pid,
         };
         Engine {
-            desk: Arc::new(desk),
-            stacks: RunningHandlers::default(),
+            shared: Arc::new(shared),
+            handlers: RunningHandlers::default(),
             classes: Classes::default(),
             yielded: VecDeque::new(),
             keeps_room,
@@ -105,13 +105,13 @@ impl<A: StateActor> Engine<A> {
 
     /// Inserts a notice that is handled before all that are sent.
     pub(crate) fn put_first(&mut self, notice: A::Notice) {
-        let sender = Some(self.desk.pid);
+        let sender = Some(self.shared.pid);
         self.classes.notices.push_front(Posted { sender, letter: notice, keeps_room: false });
     }
 
     /// Runs until the actor is to end. A panic anywhere in it is a failure.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<StateActorEnd> {
-        self.desk.belfry.rouse();
+        self.shared.wakers.wake_actor();
         contain(|| self.run(cx)).unwrap_or_else(|panic| Poll::Ready(StateActorEnd::Failed(panic)))
     }
 
@@ -120,7 +120,7 @@ impl<A: StateActor> Engine<A> {
         loop {
             // Update the limit before looking: asks and notices may have stayed in the
             // mailbox because the limit was reached, and no further wake-up comes for them.
-            self.classes.set_busy(self.stacks.of_letters() >= self.most_in_flight);
+            self.classes.set_busy(self.handlers.of_letters() >= self.most_in_flight);
             steps += self.gather(cx);
             if self.classes.is_low() && self.look_again() {
                 steps += 1;
@@ -132,7 +132,7 @@ impl<A: StateActor> Engine<A> {
                 }
             } else if let Some(end) = self.end() {
                 return Poll::Ready(end);
-            } else if self.desk.belfry.rest(cx.waker()) {
+            } else if self.shared.wakers.rest(cx.waker()) {
                 break;
             }
             steps = steps.saturating_sub(1);
@@ -149,19 +149,19 @@ impl<A: StateActor> Engine<A> {
 
     /// Returns the end if the actor is to end and nothing prevents it.
     fn end(&mut self) -> Option<StateActorEnd> {
-        if !self.stacks.is_empty() {
+        if !self.handlers.is_empty() {
             return None;
         }
         if let Some(reason) = self.told.clone() {
             return Some(StateActorEnd::Told(reason));
         }
         // A suspended actor may have items waiting, in the classes or in the mailbox.
-        (self.finishing && self.desk.ledger.pending() == 0 && !self.is_suspended())
+        (self.finishing && self.shared.ledger.pending() == 0 && !self.is_suspended())
             .then_some(StateActorEnd::Told(Reason::Normal))
     }
 
     fn is_suspended(&self) -> bool {
-        self.desk.house.lock().as_ref().is_some_and(|house| house.ctx.is_suspended())
+        self.shared.owner.lock().as_ref().is_some_and(|owner| owner.ctx.is_suspended())
     }
 
     /// Begins nothing from now on.
@@ -178,8 +178,8 @@ impl<A: StateActor> Engine<A> {
     /// Whether the actor is to end, or has asked for that in what it handled last. A failure then
     /// causes no restart.
     pub(crate) fn is_to_end(&self) -> bool {
-        let house = self.desk.house.lock();
-        self.is_told() || house.as_ref().is_some_and(|house| house.ctx.is_stopping())
+        let owner = self.shared.owner.lock();
+        self.is_told() || owner.as_ref().is_some_and(|owner| owner.ctx.is_stopping())
     }
 
     /// Whether asks and notices stay in the mailbox. A mailbox that drops its oldest
@@ -191,8 +191,8 @@ impl<A: StateActor> Engine<A> {
     }
 
     fn take_next(&mut self) -> Option<Following<A>> {
-        let mut house = self.desk.house.lock();
-        let StateOwner { actor, ctx } = house.as_mut()?;
+        let mut owner = self.shared.owner.lock();
+        let StateOwner { actor, ctx } = owner.as_mut()?;
         if self.told.is_none() {
             if ctx.is_suspended() {
                 return None;
@@ -218,7 +218,7 @@ impl<A: StateActor> Engine<A> {
         Load {
             replies: self.classes.replies.len(),
             events: self.classes.events.len(),
-            pending: self.desk.ledger.pending(),
+            pending: self.shared.ledger.pending(),
         }
     }
 
@@ -227,32 +227,32 @@ impl<A: StateActor> Engine<A> {
     fn say_class(&mut self) {
         self.gather_own();
         let mut load = self.load();
-        if let Some(StateOwner { ctx, .. }) = &mut *self.desk.house.lock() {
+        if let Some(StateOwner { ctx, .. }) = &mut *self.shared.owner.lock() {
             load.events += ctx.controls_waiting();
             ctx.set_class(load.class());
         }
     }
 
     pub(crate) fn inspect(&self) -> Inspection {
-        let house = self.desk.house.lock();
-        let mut inspection = house.as_ref().map(|house| house.actor.inspect()).unwrap_or_default();
-        drop(house);
+        let owner = self.shared.owner.lock();
+        let mut inspection = owner.as_ref().map(|owner| owner.actor.inspect()).unwrap_or_default();
+        drop(owner);
         self.load().describe(&mut inspection);
         inspection
             .with("exceptions", self.classes.exceptions.len())
             .with("asks", self.classes.asks.len())
             .with("notices", self.classes.notices.len())
-            .with("in_flight", self.stacks.len())
+            .with("in_flight", self.handlers.len())
             .with("barrier", self.classes.has_barrier())
     }
 
     /// Abandons all handlers in flight and all promises and timers. Messages that were
     /// sent and not begun stay.
     pub(crate) fn abandon(&mut self) {
-        self.stacks.clear();
+        self.handlers.clear();
         self.yielded.clear();
-        self.desk.ledger.clear();
-        self.desk.belfry.take();
+        self.shared.ledger.clear();
+        self.shared.wakers.take();
         self.classes.lower_any();
         drop_each(self.classes.replies.drain(..));
         drop_each(self.classes.exceptions.drain(..));
@@ -272,14 +272,14 @@ impl<A: StateActor> Engine<A> {
     /// Takes out the state and the context for the lifecycle callbacks. No handler runs
     /// meanwhile.
     pub(crate) fn take_out(&mut self) -> &mut StateOwner<A> {
-        let out = self.desk.house.lock().take().or_else(|| self.out.take());
+        let out = self.shared.owner.lock().take().or_else(|| self.out.take());
         self.out.insert(out.expect("the state is either in the scope or taken out"))
     }
 
     /// Returns the state and the context to the handlers.
     pub(crate) fn put_back(&mut self) {
-        if let Some(house) = self.out.take() {
-            *self.desk.house.lock() = Some(house);
+        if let Some(owner) = self.out.take() {
+            *self.shared.owner.lock() = Some(owner);
         }
     }
 }
@@ -302,7 +302,9 @@ impl<A: StateActor> Engine<A> {
         // Values that a handler leaves behind may access the state in their destructors.
         self.put_back();
         self.abandon();
-        let Some(StateOwner { actor, ctx }) = self.desk.house.lock().take() else { return Ok(()) };
+        let Some(StateOwner { actor, ctx }) = self.shared.owner.lock().take() else {
+            return Ok(());
+        };
         for Posted { sender, letter, .. } in self.classes.asks.drain(..) {
             ctx.lose(Letter::<A::Notice, A::Ask>::Ask(letter), sender);
         }

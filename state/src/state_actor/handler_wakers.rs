@@ -13,9 +13,9 @@ use std::task::{Wake, Waker};
 
 /// The handler or promise that a waker belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Of {
-    Stack(TableKey),
-    Pledge(TableKey),
+pub(crate) enum WorkKey {
+    Handler(TableKey),
+    Promise(TableKey),
 }
 
 #[derive(Default)]
@@ -25,24 +25,24 @@ pub(crate) struct HandlerWakers {
 
 #[derive(Default)]
 struct Notes {
-    rung: Vec<Of>,
+    woken: Vec<WorkKey>,
     /// The waker of the process, while it is idle.
     sleeper: Option<Waker>,
 }
 
 impl HandlerWakers {
     /// Creates a waker for this handler or promise.
-    pub(crate) fn bell(self: &Arc<Self>, of: Of) -> Arc<HandlerWaker> {
-        Arc::new(HandlerWaker { of, rung: AtomicBool::new(false), belfry: Arc::clone(self) })
+    pub(crate) fn waker(self: &Arc<Self>, of: WorkKey) -> Arc<HandlerWaker> {
+        Arc::new(HandlerWaker { of, woken: AtomicBool::new(false), wakers: Arc::clone(self) })
     }
 
     /// Takes the keys that were woken since the last call, in order.
-    pub(crate) fn take(&self) -> Vec<Of> {
-        std::mem::take(&mut self.notes.lock().rung)
+    pub(crate) fn take(&self) -> Vec<WorkKey> {
+        std::mem::take(&mut self.notes.lock().woken)
     }
 
     /// Marks the process as running: it need not be woken.
-    pub(crate) fn rouse(&self) {
+    pub(crate) fn wake_actor(&self) {
         // A waker may be a user's: clone and drop it while no lock is held, here and below.
         let sleeper = self.notes.lock().sleeper.take();
         drop(sleeper);
@@ -52,7 +52,7 @@ impl HandlerWakers {
     pub(crate) fn rest(&self, waker: &Waker) -> bool {
         let mut sleeper = Some(waker.clone());
         let mut notes = self.notes.lock();
-        let quiet = notes.rung.is_empty();
+        let quiet = notes.woken.is_empty();
         if quiet {
             std::mem::swap(&mut notes.sleeper, &mut sleeper);
         }
@@ -64,20 +64,20 @@ impl HandlerWakers {
 
 /// The waker of one handler or promise.
 pub(crate) struct HandlerWaker {
-    of: Of,
-    rung: AtomicBool,
-    belfry: Arc<HandlerWakers>,
+    of: WorkKey,
+    woken: AtomicBool,
+    wakers: Arc<HandlerWakers>,
 }
 
 impl HandlerWaker {
     /// Clears the flag before the handler or promise is polled. A later wake-up is a new one.
     pub(crate) fn still(&self) {
-        self.rung.store(false, Ordering::Release);
+        self.woken.store(false, Ordering::Release);
     }
 
     /// Whether it was woken since.
-    pub(crate) fn has_rung(&self) -> bool {
-        self.rung.load(Ordering::Acquire)
+    pub(crate) fn was_woken(&self) -> bool {
+        self.woken.load(Ordering::Acquire)
     }
 }
 
@@ -87,12 +87,12 @@ impl Wake for HandlerWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if self.rung.swap(true, Ordering::AcqRel) {
+        if self.woken.swap(true, Ordering::AcqRel) {
             return;
         }
         let sleeper = {
-            let mut notes = self.belfry.notes.lock();
-            notes.rung.push(self.of);
+            let mut notes = self.wakers.notes.lock();
+            notes.woken.push(self.of);
             notes.sleeper.take()
         };
         if let Some(sleeper) = sleeper {
@@ -107,9 +107,9 @@ mod tests {
     use crate::table::Table;
 
     #[derive(Default)]
-    struct Rings(AtomicBool);
+    struct WakeFlag(AtomicBool);
 
-    impl Wake for Rings {
+    impl Wake for WakeFlag {
         fn wake(self: Arc<Self>) {
             self.0.store(true, Ordering::Relaxed);
         }
@@ -117,30 +117,30 @@ mod tests {
 
     #[test]
     fn o5_a_woken_handler_keeps_the_process_from_parking_and_later_wakes_it() {
-        let belfry: Arc<HandlerWakers> = Arc::default();
+        let wakers: Arc<HandlerWakers> = Arc::default();
         let key = Table::default().insert_with(|_| ());
-        let bell = belfry.bell(Of::Stack(key));
-        let process = Arc::new(Rings::default());
+        let handler_waker = wakers.waker(WorkKey::Handler(key));
+        let process = Arc::new(WakeFlag::default());
         let waker = Waker::from(Arc::clone(&process));
-        belfry.rouse();
-        Waker::from(Arc::clone(&bell)).wake();
-        assert!(!belfry.rest(&waker), "it has not resumed the woken handler");
-        assert_eq!(belfry.take(), [Of::Stack(key)]);
-        bell.still();
-        assert!(belfry.rest(&waker));
+        wakers.wake_actor();
+        Waker::from(Arc::clone(&handler_waker)).wake();
+        assert!(!wakers.rest(&waker), "it has not resumed the woken handler");
+        assert_eq!(wakers.take(), [WorkKey::Handler(key)]);
+        handler_waker.still();
+        assert!(wakers.rest(&waker));
         assert!(!process.0.load(Ordering::Relaxed));
-        Waker::from(Arc::clone(&bell)).wake();
+        Waker::from(Arc::clone(&handler_waker)).wake();
         assert!(process.0.load(Ordering::Relaxed));
         // The process was woken and is running: another wake-up need not wake it.
         process.0.store(false, Ordering::Relaxed);
-        let other = belfry.bell(Of::Pledge(key));
+        let other = wakers.waker(WorkKey::Promise(key));
         Waker::from(other).wake();
         assert!(!process.0.load(Ordering::Relaxed));
-        assert_eq!(belfry.take(), [Of::Stack(key), Of::Pledge(key)]);
-        bell.still();
-        Waker::from(Arc::clone(&bell)).wake();
+        assert_eq!(wakers.take(), [WorkKey::Handler(key), WorkKey::Promise(key)]);
+        handler_waker.still();
+        Waker::from(Arc::clone(&handler_waker)).wake();
         // A waker whose wake-up was not examined yet records it only once.
-        Waker::from(bell).wake();
-        assert_eq!(belfry.take(), [Of::Stack(key)]);
+        Waker::from(handler_waker).wake();
+        assert_eq!(wakers.take(), [WorkKey::Handler(key)]);
     }
 }

@@ -3,7 +3,7 @@
 //! A handler in flight has begun and not ended. It consists of its future, which owns its
 //! scope, and its waker. It is polled when that waker was woken, only in a turn of its process.
 
-use crate::state_actor::handler_wakers::{HandlerWaker, HandlerWakers, Of};
+use crate::state_actor::handler_wakers::{HandlerWaker, HandlerWakers, WorkKey};
 use crate::table::{Table, TableKey};
 use krarup_act::contain;
 use krarup_gen::Result;
@@ -16,7 +16,7 @@ pub(crate) type HandlerFuture = Pin<Box<dyn Future<Output = Result> + Send>>;
 
 struct RunningHandler {
     work: HandlerFuture,
-    bell: Arc<HandlerWaker>,
+    waker: Arc<HandlerWaker>,
     /// It handles asks or notices.
     of_letters: bool,
     /// It woke its own waker during its last poll.
@@ -34,14 +34,14 @@ impl RunningHandlers {
     /// Adds a handler without polling it.
     pub(crate) fn add(
         &mut self,
-        belfry: &Arc<HandlerWakers>,
+        wakers: &Arc<HandlerWakers>,
         work: HandlerFuture,
         of_letters: bool,
     ) -> TableKey {
         self.of_letters += usize::from(of_letters);
         self.table.insert_with(|key| RunningHandler {
             work,
-            bell: belfry.bell(Of::Stack(key)),
+            waker: wakers.waker(WorkKey::Handler(key)),
             of_letters,
             yielded: false,
         })
@@ -57,11 +57,11 @@ impl RunningHandlers {
     /// already is ignored.
     pub(crate) fn resume(&mut self, key: TableKey) -> Option<Result> {
         let stack = self.table.get_mut(key)?;
-        stack.bell.still();
-        let waker = Waker::from(Arc::clone(&stack.bell));
+        stack.waker.still();
+        let waker = Waker::from(Arc::clone(&stack.waker));
         let Poll::Ready(outcome) = stack.work.as_mut().poll(&mut Context::from_waker(&waker))
         else {
-            stack.yielded = stack.bell.has_rung();
+            stack.yielded = stack.waker.was_woken();
             return None;
         };
         let ended = self.table.remove(key);

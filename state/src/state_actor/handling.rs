@@ -5,7 +5,7 @@
 
 use crate::state_actor::classes::NextItem;
 use crate::state_actor::engine::{Engine, Following};
-use crate::state_actor::handler_wakers::Of;
+use crate::state_actor::handler_wakers::WorkKey;
 use crate::state_actor::handlers::HandlerFuture;
 use crate::state_actor::items::{ActorEvent, AskFailure, Posted, ReplyItem};
 use crate::state_actor::promise::Exception;
@@ -17,7 +17,7 @@ use krarup_gen::Reason;
 impl<A: StateActor> Engine<A> {
     /// Handles one item until its handler ends or awaits.
     pub(crate) fn handle(&mut self, next: Following<A>) -> Result<(), Reason> {
-        let scope = |sender| Scope::new(&self.desk, sender);
+        let scope = |sender| Scope::new(&self.shared, sender);
         match next {
             NextItem::Reply(ReplyItem::Awaited(key))
             | NextItem::Exception(AskFailure::Awaited(key)) => self.deliver(key),
@@ -36,7 +36,7 @@ impl<A: StateActor> Engine<A> {
             NextItem::Barrier(Posted { sender, letter, .. }) => {
                 let mut scope = scope(sender);
                 let work = Box::pin(async move { A::handle_ask(&mut scope, letter).await });
-                let key = self.stacks.add(&self.desk.belfry, work, true);
+                let key = self.handlers.add(&self.shared.wakers, work, true);
                 self.classes.raise(key);
                 self.resume(key)
             }
@@ -70,14 +70,14 @@ impl<A: StateActor> Engine<A> {
             }
             // The actor is to end: new events do not begin.
             event if self.is_told() => {
-                if let Some(StateOwner { ctx, .. }) = &*self.desk.house.lock() {
+                if let Some(StateOwner { ctx, .. }) = &*self.shared.owner.lock() {
                     event.lose(ctx);
                 }
                 return Ok(());
             }
             event => event,
         };
-        let mut scope = Scope::new(&self.desk, event.sender());
+        let mut scope = Scope::new(&self.shared, event.sender());
         match event {
             ActorEvent::Timer(key, event) => {
                 self.begin_settled(key, async move { A::handle_event(&mut scope, event).await })
@@ -102,7 +102,7 @@ impl<A: StateActor> Engine<A> {
     }
 
     fn begin_exception(&mut self, key: TableKey, exception: Exception) -> Result<(), Reason> {
-        let mut scope = Scope::new(&self.desk, None);
+        let mut scope = Scope::new(&self.shared, None);
         self.begin_settled(key, async move { A::handle_exception(&mut scope, exception).await })
     }
 
@@ -112,24 +112,24 @@ impl<A: StateActor> Engine<A> {
         key: TableKey,
         work: impl Future<Output = Result<(), Reason>> + Send + 'static,
     ) -> Result<(), Reason> {
-        if self.desk.ledger.deliver(key) { self.begin(Box::pin(work)) } else { Ok(()) }
+        if self.shared.ledger.deliver(key) { self.begin(Box::pin(work)) } else { Ok(()) }
     }
 
     fn begin(&mut self, work: HandlerFuture) -> Result<(), Reason> {
-        let key = self.stacks.add(&self.desk.belfry, work, false);
+        let key = self.handlers.add(&self.shared.wakers, work, false);
         self.resume(key)
     }
 
     /// Begins a handler of an ask, of a notice, or of a batch. It counts towards the limit
     /// of handlers in flight.
     fn begin_letter(&mut self, work: HandlerFuture) -> Result<(), Reason> {
-        let key = self.stacks.add(&self.desk.belfry, work, true);
+        let key = self.handlers.add(&self.shared.wakers, work, true);
         self.resume(key)
     }
 
     /// Polls a handler.
     fn resume(&mut self, key: TableKey) -> Result<(), Reason> {
-        let Some(outcome) = self.stacks.resume(key) else { return Ok(()) };
+        let Some(outcome) = self.handlers.resume(key) else { return Ok(()) };
         self.classes.lower(key);
         outcome
     }
@@ -137,11 +137,11 @@ impl<A: StateActor> Engine<A> {
     /// Delivers an outcome to the holder of its promise. The handler that awaits it
     /// resumes at once.
     fn deliver(&mut self, key: TableKey) -> Result<(), Reason> {
-        self.desk.ledger.deliver(key);
-        for of in self.desk.belfry.take() {
+        self.shared.ledger.deliver(key);
+        for of in self.shared.wakers.take() {
             match of {
-                Of::Stack(stack) => self.resume(stack)?,
-                Of::Pledge(key) => self.desk.ledger.poll(key),
+                WorkKey::Handler(stack) => self.resume(stack)?,
+                WorkKey::Promise(key) => self.shared.ledger.poll(key),
             }
         }
         Ok(())

@@ -6,7 +6,7 @@
 //! M5). A barrier does not hold back stops and inspections (rule O7).
 
 use crate::state_actor::engine::Engine;
-use crate::state_actor::handler_wakers::Of;
+use crate::state_actor::handler_wakers::WorkKey;
 use crate::state_actor::items::{ActorEvent, AskFailure, Posted, ReplyItem};
 use crate::state_actor::kinds::Kinds;
 use crate::state_actor::letter::Letter;
@@ -35,14 +35,16 @@ impl<A: StateActor> Engine<A> {
 
     /// Sorts in the wake-ups of the actor's own handlers and the outcomes of its promises.
     pub(crate) fn gather_own(&mut self) {
-        for of in self.desk.belfry.take() {
+        for of in self.shared.wakers.take() {
             match of {
-                Of::Pledge(key) => self.desk.ledger.poll(key),
-                Of::Stack(key) if self.stacks.has_yielded(key) => self.yielded.push_back(key),
-                Of::Stack(key) => self.classes.replies.push_back(ReplyItem::Woken(key)),
+                WorkKey::Promise(key) => self.shared.ledger.poll(key),
+                WorkKey::Handler(key) if self.handlers.has_yielded(key) => {
+                    self.yielded.push_back(key)
+                }
+                WorkKey::Handler(key) => self.classes.replies.push_back(ReplyItem::Woken(key)),
             }
         }
-        for (key, settled) in self.desk.ledger.take_settled() {
+        for (key, settled) in self.shared.ledger.take_settled() {
             self.sort_settled(key, settled);
         }
     }
@@ -52,8 +54,8 @@ impl<A: StateActor> Engine<A> {
     /// again. Here the order depends on messages that arrived since.
     pub(crate) fn look_again(&mut self) -> bool {
         let taken = {
-            let mut house = self.desk.house.lock();
-            let Some(StateOwner { ctx, .. }) = house.as_mut() else { return false };
+            let mut owner = self.shared.owner.lock();
+            let Some(StateOwner { ctx, .. }) = owner.as_mut() else { return false };
             if self.leaves_letters(ctx) {
                 return false;
             }
@@ -66,8 +68,8 @@ impl<A: StateActor> Engine<A> {
 
     /// Receives an item, its sender, and whether it keeps its room.
     fn receive(&mut self, cx: &mut Context<'_>) -> Option<(StateMail<A>, Option<Pid>, bool)> {
-        let mut house = self.desk.house.lock();
-        let ctx = &mut house.as_mut()?.ctx;
+        let mut owner = self.shared.owner.lock();
+        let ctx = &mut owner.as_mut()?.ctx;
         let stops_itself = ctx.is_stopping();
         let received = if self.leaves_letters(ctx) {
             pin!(ctx.receive_control()).poll(cx).map(|item| (item, false))
@@ -128,7 +130,7 @@ impl<A: StateActor> Engine<A> {
             }
             Received::Inspect(reply) => reply.send(self.inspect()),
             Received::State(reply) => {
-                let state = self.desk.house.lock().as_ref().and_then(|house| house.actor.state());
+                let state = self.shared.owner.lock().as_ref().and_then(|owner| owner.actor.state());
                 reply.send(state);
             }
             Received::Stop(reason) => self.tell(reason),

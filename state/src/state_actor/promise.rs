@@ -11,7 +11,7 @@
 //! and timeouts their places in the order (rule O2).
 
 use crate::contained_drop::drop_each;
-use crate::state_actor::handler_wakers::{HandlerWaker, HandlerWakers, Of};
+use crate::state_actor::handler_wakers::{HandlerWaker, HandlerWakers, WorkKey};
 use crate::table::{Table, TableKey};
 use krarup_act::contain;
 use krarup_gen::{CallError, Pid};
@@ -78,7 +78,7 @@ pub(crate) type PromiseWork<R, E> = Pin<Box<dyn Future<Output = Settled<R, E>> +
 struct PendingPromise<R, E> {
     /// The work; `None` while it is polled and after it has settled.
     work: Option<PromiseWork<R, E>>,
-    bell: Arc<HandlerWaker>,
+    waker: Arc<HandlerWaker>,
     /// Receives the delivery; `None` for a timer or a callback.
     share: Option<Arc<dyn DeliverOutcome>>,
     /// Whether it counts as pending. A timer does not.
@@ -93,22 +93,22 @@ struct PromiseTable<R, E> {
 }
 
 /// All promises and timers of a state actor.
-pub(crate) struct Ledger<R, E> {
+pub(crate) struct PromiseLedger<R, E> {
     book: Mutex<PromiseTable<R, E>>,
 }
 
-impl<R, E> Default for Ledger<R, E> {
+impl<R, E> Default for PromiseLedger<R, E> {
     fn default() -> Self {
         let book = PromiseTable { pledges: Table::default(), pending: 0, settled: Vec::new() };
-        Ledger { book: Mutex::new(book) }
+        PromiseLedger { book: Mutex::new(book) }
     }
 }
 
-impl<R, E> Ledger<R, E> {
+impl<R, E> PromiseLedger<R, E> {
     /// Records a piece of work and polls it once.
     pub(crate) fn open(
         &self,
-        belfry: &Arc<HandlerWakers>,
+        wakers: &Arc<HandlerWakers>,
         share: Option<Arc<dyn DeliverOutcome>>,
         is_ask: bool,
         work: impl FnOnce(TableKey) -> PromiseWork<R, E>,
@@ -117,8 +117,8 @@ impl<R, E> Ledger<R, E> {
             let mut book = self.book.lock();
             book.pending += usize::from(is_ask);
             book.pledges.insert_with(|key| {
-                let (work, bell) = (Some(work(key)), belfry.bell(Of::Pledge(key)));
-                PendingPromise { work, bell, share, is_ask }
+                let (work, waker) = (Some(work(key)), wakers.waker(WorkKey::Promise(key)));
+                PendingPromise { work, waker, share, is_ask }
             })
         };
         self.poll(key);
@@ -129,14 +129,14 @@ impl<R, E> Ledger<R, E> {
     pub(crate) fn poll(&self, key: TableKey) {
         // The work is a user's and may make requests or run destructors, so the ledger is
         // not locked.
-        let Some((mut work, bell)) = self.book.lock().pledges.get_mut(key).and_then(|pledge| {
-            let work = pledge.work.take()?;
-            Some((work, Arc::clone(&pledge.bell)))
+        let Some((mut work, waker)) = self.book.lock().pledges.get_mut(key).and_then(|promise| {
+            let work = promise.work.take()?;
+            Some((work, Arc::clone(&promise.waker)))
         }) else {
             return;
         };
-        bell.still();
-        let waker = Waker::from(bell);
+        waker.still();
+        let waker = Waker::from(waker);
         let polled = work.as_mut().poll(&mut Context::from_waker(&waker));
         // The promise may have been withdrawn meanwhile. Then drop the rest of it without
         // the lock.
@@ -147,8 +147,8 @@ impl<R, E> Ledger<R, E> {
                     book.settled.push((key, settled));
                     (None, Some(work))
                 }
-                (Poll::Pending, Some(pledge)) => {
-                    pledge.work = Some(work);
+                (Poll::Pending, Some(promise)) => {
+                    promise.work = Some(work);
                     (None, None)
                 }
                 (polled, None) => (Some(polled), Some(work)),
@@ -167,8 +167,8 @@ impl<R, E> Ledger<R, E> {
     /// Removes a settled promise, whose turn has come, and releases the outcome to its
     /// holder. Returns false if the promise was withdrawn.
     pub(crate) fn deliver(&self, key: TableKey) -> bool {
-        let Some(pledge) = self.remove(key) else { return false };
-        if let Some(share) = pledge.share {
+        let Some(promise) = self.remove(key) else { return false };
+        if let Some(share) = promise.share {
             share.deliver();
         }
         true
@@ -176,16 +176,16 @@ impl<R, E> Ledger<R, E> {
 
     fn remove(&self, key: TableKey) -> Option<PendingPromise<R, E>> {
         let mut book = self.book.lock();
-        let pledge = book.pledges.remove(key)?;
-        book.pending -= usize::from(pledge.is_ask);
-        Some(pledge)
+        let promise = book.pledges.remove(key)?;
+        book.pending -= usize::from(promise.is_ask);
+        Some(promise)
     }
 
     /// Withdraws a promise or a timer. Returns whether it was open, or settled and not
     /// delivered.
     pub(crate) fn withdraw(&self, key: TableKey) -> bool {
-        let Some(pledge) = self.remove(key) else { return false };
-        let _ = contain(|| drop(pledge));
+        let Some(promise) = self.remove(key) else { return false };
+        let _ = contain(|| drop(promise));
         true
     }
 
@@ -203,9 +203,9 @@ impl<R, E> Ledger<R, E> {
             (book.pledges.drain(), std::mem::take(&mut book.settled))
         };
         // Drop one by one: a destructor that panics must not keep the next one from running.
-        for pledge in pledges {
-            let _ = contain(|| pledge.share.as_ref().map(|share| share.abandon()));
-            let _ = contain(|| drop(pledge));
+        for promise in pledges {
+            let _ = contain(|| promise.share.as_ref().map(|share| share.abandon()));
+            let _ = contain(|| drop(promise));
         }
         drop_each(settled);
     }
@@ -216,9 +216,9 @@ trait Withdraw: Send + Sync {
     fn withdraw(&self, key: TableKey);
 }
 
-impl<R: Send, E: Send> Withdraw for Ledger<R, E> {
+impl<R: Send, E: Send> Withdraw for PromiseLedger<R, E> {
     fn withdraw(&self, key: TableKey) {
-        Ledger::withdraw(self, key);
+        PromiseLedger::withdraw(self, key);
     }
 }
 
@@ -283,8 +283,8 @@ pub struct Promise<T> {
 impl<T: Send + 'static> Promise<T> {
     /// Records `work` in the ledger and polls it once.
     pub(crate) fn open<R, E>(
-        ledger: &Arc<Ledger<R, E>>,
-        belfry: &Arc<HandlerWakers>,
+        ledger: &Arc<PromiseLedger<R, E>>,
+        wakers: &Arc<HandlerWakers>,
         work: impl Future<Output = Result<T, CallError>> + Send + 'static,
     ) -> Self
     where
@@ -294,7 +294,7 @@ impl<T: Send + 'static> Promise<T> {
         let share = Arc::new(Share::new());
         let place = Arc::clone(&share);
         let told = Arc::clone(&share) as Arc<dyn DeliverOutcome>;
-        let key = ledger.open(belfry, Some(told), true, |_| {
+        let key = ledger.open(wakers, Some(told), true, |_| {
             Box::pin(async move { Settled::Awaited(place.settle(work.await)) })
         });
         Promise { share, key, ledger: Arc::clone(ledger) as Arc<dyn Withdraw> }

@@ -4,7 +4,7 @@ use crate::contained_drop::ContainedDrop;
 use crate::state_actor::handler_wakers::HandlerWakers;
 use crate::state_actor::kinds::{Kinds, StateContext};
 use crate::state_actor::letter::{Letter, Letters};
-use crate::state_actor::promise::{AskId, Exception, Ledger, Promise, Settled};
+use crate::state_actor::promise::{AskId, Exception, Promise, PromiseLedger, Settled};
 use crate::table::TableKey;
 use krarup_act::{Address, DEFAULT_CALL_TIMEOUT, Reply, Sleep};
 use krarup_gen::{CallError, Pid};
@@ -19,9 +19,9 @@ pub(crate) struct HandlerScope<A: Kinds> {
     /// process's own turn accesses this field, so the lock is never contended. It is held
     /// while the state is lent to a user's code. That code cannot lock it again: it would need
     /// a [`Scope`], each scope is lent to one handler, and this handler is the one that lends.
-    pub(crate) house: Mutex<Option<StateOwner<A>>>,
-    pub(crate) ledger: Arc<Ledger<A::Reply, A::Event>>,
-    pub(crate) belfry: Arc<HandlerWakers>,
+    pub(crate) owner: Mutex<Option<StateOwner<A>>>,
+    pub(crate) ledger: Arc<PromiseLedger<A::Reply, A::Event>>,
+    pub(crate) wakers: Arc<HandlerWakers>,
     pub(crate) pid: Pid,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct StateOwner<A: Kinds> {
 /// a barrier ([`crate::StateActor::is_barrier`]). No two handlers run at the same time, so
 /// no locking is needed.
 pub struct Scope<A: Kinds> {
-    desk: Arc<HandlerScope<A>>,
+    shared: Arc<HandlerScope<A>>,
     sender: Option<Pid>,
 }
 
@@ -49,8 +49,8 @@ pub struct Scope<A: Kinds> {
 pub struct EventTimer(TableKey);
 
 impl<A: Kinds> Scope<A> {
-    pub(crate) fn new(desk: &Arc<HandlerScope<A>>, sender: Option<Pid>) -> Self {
-        Scope { desk: Arc::clone(desk), sender }
+    pub(crate) fn new(shared: &Arc<HandlerScope<A>>, sender: Option<Pid>) -> Self {
+        Scope { shared: Arc::clone(shared), sender }
     }
 
     /// Lends the state to `f`. A panic in `f` is a failure of the handler.
@@ -66,16 +66,16 @@ impl<A: Kinds> Scope<A> {
     /// # Panics
     /// Panics as [`Scope::with`] does.
     pub fn with_context<T>(&mut self, f: impl FnOnce(&mut A, &mut StateContext<A>) -> T) -> T {
-        let mut house = self.desk.house.lock();
+        let mut owner = self.shared.owner.lock();
         let StateOwner { actor, ctx } =
-            house.as_mut().expect("handlers end before the state is dropped");
+            owner.as_mut().expect("handlers end before the state is dropped");
         f(actor, ctx)
     }
 
     /// The pid of this process.
     #[must_use]
     pub fn pid(&self) -> Pid {
-        self.desk.pid
+        self.shared.pid
     }
 
     /// The sender of the message that began this handler; for a batch, the sender of its
@@ -88,7 +88,7 @@ impl<A: Kinds> Scope<A> {
     /// The number of this actor's asks that are not answered yet, in all its handlers.
     #[must_use]
     pub fn pending(&self) -> usize {
-        self.desk.ledger.pending()
+        self.shared.ledger.pending()
     }
 
     /// Calls another process. The request is sent now, and the promise is awaited when the
@@ -176,7 +176,7 @@ impl<A: Kinds> Scope<A> {
         &mut self,
         work: impl Future<Output = Result<T, CallError>> + Send + 'static,
     ) -> Promise<T> {
-        Promise::open(&self.desk.ledger, &self.desk.belfry, work)
+        Promise::open(&self.shared.ledger, &self.shared.wakers, work)
     }
 
     /// Calls another process without waiting. `answer` converts the answer to a reply,
@@ -214,7 +214,7 @@ impl<A: Kinds> Scope<A> {
         G: FnOnce(T) -> A::Reply + Send + 'static,
     {
         let (callee, from, answer) = (callee.clone(), callee.pid(), ContainedDrop::new(answer));
-        let key = self.desk.ledger.open(&self.desk.belfry, None, true, |key| {
+        let key = self.shared.ledger.open(&self.shared.wakers, None, true, |key| {
             Box::pin(async move {
                 match callee.call(request).timeout(timeout).await {
                     Ok(value) => Settled::Reply(answer.into_inner()(value)),
@@ -231,7 +231,7 @@ impl<A: Kinds> Scope<A> {
     /// the event back.
     pub fn after(&mut self, delay: Duration, event: A::Event) -> EventTimer {
         let sleep = self.sleep(delay);
-        EventTimer(self.desk.ledger.open(&self.desk.belfry, None, false, |_| {
+        EventTimer(self.shared.ledger.open(&self.shared.wakers, None, false, |_| {
             Box::pin(async move {
                 sleep.await;
                 Settled::Event(event)
@@ -241,7 +241,7 @@ impl<A: Kinds> Scope<A> {
 
     /// Cancels a timer. Returns whether its event had not been handled.
     pub fn cancel(&mut self, timer: EventTimer) -> bool {
-        self.desk.ledger.withdraw(timer.0)
+        self.shared.ledger.withdraw(timer.0)
     }
 
     /// Suspends this handler, and no other one, for this long.
@@ -252,6 +252,6 @@ impl<A: Kinds> Scope<A> {
 
 impl<A: Kinds> fmt::Debug for Scope<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Scope({})", self.desk.pid)
+        write!(f, "Scope({})", self.shared.pid)
     }
 }

@@ -11,7 +11,7 @@
 //! A poll runs at most one step, so a process that never waits shares its worker like any other.
 
 use crate::contained_drop::{ContainedDrop, drop_each};
-use crate::state_actor::handler_wakers::{HandlerWaker, HandlerWakers, Of};
+use crate::state_actor::handler_wakers::{HandlerWaker, HandlerWakers, WorkKey};
 use crate::step_process::commands::{
     CommandResult, CommandWork, Commands, Completion, CompletionQueue, Handler,
 };
@@ -173,7 +173,7 @@ impl<P: StepProcess> Drop for Closing<P> {
 struct Running<V> {
     tag: Tag,
     work: CommandWork<V>,
-    bell: Arc<HandlerWaker>,
+    waker: Arc<HandlerWaker>,
 }
 
 struct Machine<P: StepProcess> {
@@ -191,7 +191,7 @@ struct Machine<P: StepProcess> {
     /// An event that the process waits for has arrived.
     due: bool,
     counter: Arc<CompletionQueue<P::Value>>,
-    belfry: Arc<HandlerWakers>,
+    wakers: Arc<HandlerWakers>,
     /// The reason with which it was asked to end.
     cancelled: Option<Reason>,
     steps: u64,
@@ -221,7 +221,7 @@ impl<P: StepProcess> Machine<P> {
             next: Next::Again,
             due: true,
             counter: Arc::new(CompletionQueue::new()),
-            belfry: Arc::default(),
+            wakers: Arc::default(),
             cancelled: None,
             steps: 0,
             keeps_room,
@@ -232,7 +232,7 @@ impl<P: StepProcess> Machine<P> {
     }
 
     fn poll(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<P::Value>> {
-        self.belfry.rouse();
+        self.wakers.wake_actor();
         self.gather(cx);
         // A suspended process runs no step, unless it is to end.
         let held = self.ctx.is_suspended() && self.cancelled.is_none();
@@ -247,7 +247,7 @@ impl<P: StepProcess> Machine<P> {
         // event that arrived since the last look is seen when the process is parked, or by
         // the calls of `rest` below.
         let looks_again = self.holds_back && !self.leaves_messages();
-        if goes_on || looks_again || !self.counter.rest(cx.waker()) || !self.belfry.rest(cx.waker())
+        if goes_on || looks_again || !self.counter.rest(cx.waker()) || !self.wakers.rest(cx.waker())
         {
             cx.waker().wake_by_ref();
         }
@@ -293,8 +293,8 @@ impl<P: StepProcess> Machine<P> {
 
     /// Takes in all events that have arrived.
     fn gather(&mut self, cx: &mut task::Context<'_>) {
-        for of in self.belfry.take() {
-            if let Of::Pledge(key) = of {
+        for of in self.wakers.take() {
+            if let WorkKey::Promise(key) = of {
                 self.go_on(key);
             }
         }
@@ -385,7 +385,7 @@ impl<P: StepProcess> Machine<P> {
                 let key = self.running.insert_with(|key| Running {
                     tag,
                     work,
-                    bell: self.belfry.bell(Of::Pledge(key)),
+                    waker: self.wakers.waker(WorkKey::Promise(key)),
                 });
                 self.outstanding.insert(tag, Some(key));
                 self.go_on(key);
@@ -396,8 +396,8 @@ impl<P: StepProcess> Machine<P> {
     /// Polls a command. A command that was given up is ignored.
     fn go_on(&mut self, key: TableKey) {
         let Some(running) = self.running.get_mut(key) else { return };
-        running.bell.still();
-        let (tag, waker) = (running.tag, Waker::from(Arc::clone(&running.bell)));
+        running.waker.still();
+        let (tag, waker) = (running.tag, Waker::from(Arc::clone(&running.waker)));
         let polled = contain(|| running.work.as_mut().poll(&mut task::Context::from_waker(&waker)));
         let outcome = match polled {
             Ok(Poll::Pending) => return,

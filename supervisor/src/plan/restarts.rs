@@ -111,7 +111,7 @@ impl<F> Plan<F> {
     ///
     /// It can be called at any time, also while an action is running: the child that is being
     /// started or stopped might wait for this one.
-    pub(crate) fn may_go_on(&mut self, key: ChildKey, now: Timestamp) -> bool {
+    pub(crate) fn may_restart_in_place(&mut self, key: ChildKey, now: Timestamp) -> bool {
         let is_ending = match self.phase {
             PlanPhase::Terminating(other) => other == key,
             _ => self.ending.is_some(),

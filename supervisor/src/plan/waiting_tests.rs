@@ -214,11 +214,11 @@ fn s10_a_child_that_is_being_stopped_is_not_restarted_in_place_and_others_are() 
     let (mut plan, a, b) = ab();
     let action = plan.step(PlanEvent::Request(ChildRequest::Terminate("a".into())), now());
     assert!(matches!(action, Some(Action::Stop { key, .. }) if key == a));
-    assert!(!plan.may_go_on(a, Timestamp::ZERO));
-    assert!(plan.may_go_on(b, Timestamp::ZERO));
+    assert!(!plan.may_restart_in_place(a, Timestamp::ZERO));
+    assert!(plan.may_restart_in_place(b, Timestamp::ZERO));
     plan.step(PlanEvent::Stopped, now());
     plan.step(PlanEvent::Stop(Reason::Shutdown), now());
-    assert!(!plan.may_go_on(b, Timestamp::ZERO), "the supervisor ends");
+    assert!(!plan.may_restart_in_place(b, Timestamp::ZERO), "the supervisor ends");
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn s10_a_child_is_restarted_in_place_while_another_starts() {
     let (mut plan, a, _) = ab();
     let started = plan.step(PlanEvent::Request(ChildRequest::Start(permanent("c"), ())), now());
     assert!(matches!(started, Some(Action::Start(_))));
-    assert!(plan.may_go_on(a, Timestamp::ZERO));
+    assert!(plan.may_restart_in_place(a, Timestamp::ZERO));
     assert!(matches!(plan.step(PlanEvent::Ignored, now()), Some(Action::Reply(_))));
 }
 

@@ -129,7 +129,7 @@ impl World {
 
     /// The state of a process fails: the process continues if it may, and otherwise ends.
     pub(super) fn state_fails(&mut self, pid: Pid) -> bool {
-        let goes_on = self.plan.may_go_on(self.alive[&pid], self.now);
+        let goes_on = self.plan.may_restart_in_place(self.alive[&pid], self.now);
         if !goes_on {
             self.alive.remove(&pid);
             self.lane.push_back(Mail::Exit(pid, Reason::error("boom")));

@@ -21,10 +21,10 @@ enum LinkFault {
     LocksOneByOne,
 }
 
-fn link(house: &ModelHost, ctx: &Context<u32, u32>, to: Pid, fault: LinkFault) {
-    let number = house.next_ref().number();
+fn link(host: &ModelHost, ctx: &Context<u32, u32>, to: Pid, fault: LinkFault) {
+    let number = host.next_ref().number();
     let half = Link { number, ..Link::default() };
-    if let Some(target) = house.process(to) {
+    if let Some(target) = host.process(to) {
         if fault == LinkFault::LocksOneByOne {
             let mut theirs = target.relations().0.lock();
             if !theirs.closed {
@@ -53,12 +53,12 @@ fn link(house: &ModelHost, ctx: &Context<u32, u32>, to: Pid, fault: LinkFault) {
 
 fn a_link_with(fault: LinkFault) {
     model(move || {
-        let (house, mut ctx, target, ready) = couple();
+        let (host, mut ctx, target, ready) = couple();
         let death = dying(ready);
-        link(&house, &ctx, target.pid, fault);
+        link(&host, &ctx, target.pid, fault);
         joined(death);
         assert_eq!(notices(&mut ctx), 1, "exits");
-        house.clear();
+        host.clear();
     });
 }
 
@@ -86,13 +86,13 @@ fn a_link_made_in_two_steps_can_miss_the_end_of_its_target() {
 #[should_panic(expected = "exits at once")]
 fn an_exit_that_is_not_checked_arrives_after_unlink() {
     model(|| {
-        let (house, mut ctx, target, ready) = couple();
+        let (host, mut ctx, target, ready) = couple();
         ctx.link(target.pid);
         let death = dying(ready);
         ctx.unlink(target.pid);
         let lying = ctx.cell.inbox.lock().has_main();
         joined(death);
-        house.clear();
+        host.clear();
         assert!(!lying, "exits at once");
     });
 }
@@ -102,8 +102,8 @@ fn an_exit_that_is_not_checked_arrives_after_unlink() {
 #[should_panic(expected = "halves")]
 fn an_unlink_in_two_steps_leaves_one_half() {
     model(|| {
-        let house = ModelHost::new();
-        let (one, other) = (house.admit_new(UNBOUNDED), house.admit_new(UNBOUNDED));
+        let host = ModelHost::new();
+        let (one, other) = (host.admit_new(UNBOUNDED), host.admit_new(UNBOUNDED));
         let mut ctx = Context::new(Arc::clone(&one));
         ctx.link(other.pid);
         let unlinking = thread::spawn({
@@ -118,7 +118,7 @@ fn an_unlink_in_two_steps_leaves_one_half() {
         joined(unlinking);
         let [ours, theirs] = halves(&one, &other);
         drop(ctx);
-        house.clear();
+        host.clear();
         assert_eq!(ours, theirs, "halves");
     });
 }

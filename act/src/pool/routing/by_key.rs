@@ -62,7 +62,7 @@ impl<M: 'static> Routing<M> for ByKey<M> {
         // Another worker would have the key only until the replacement starts. The two could
         // then handle messages of one key at the same time, or in another order.
         if workers.empty().any(|place| rank(place) > best) {
-            Choice::Nobody
+            Choice::None
         } else {
             Choice::Only(index)
         }

@@ -82,7 +82,7 @@ pub enum Choice<M> {
     /// Every worker, each with a copy made by this function.
     Every(fn(&M) -> M),
     /// No worker. The message is refused with [`NoWorkers`](krarup_gen::SendError::NoWorkers).
-    Nobody,
+    None,
 }
 
 impl<M> fmt::Debug for Choice<M> {
@@ -91,7 +91,7 @@ impl<M> fmt::Debug for Choice<M> {
             Choice::After(index) => write!(f, "After({index})"),
             Choice::Only(index) => write!(f, "Only({index})"),
             Choice::Every(_) => f.write_str("Every(..)"),
-            Choice::Nobody => f.write_str("Nobody"),
+            Choice::None => f.write_str("None"),
         }
     }
 }

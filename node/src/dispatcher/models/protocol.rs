@@ -14,7 +14,7 @@ pub(super) trait SleepProtocol: Send + Sync + 'static {
     fn wake_all(&self);
     fn start_searching(&self);
     fn found(&self);
-    /// A searching worker ends, as in `SharedDispatcher::fill_in`.
+    /// A searching worker ends, as in `SharedDispatcher::stand_in_for_busy`.
     fn leave(&self);
     fn park(&self, worker: usize, parker: &Parker, any_work: impl FnOnce() -> bool) -> bool;
 }

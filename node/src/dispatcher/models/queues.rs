@@ -9,7 +9,7 @@ use crossbeam_deque::{Injector, Steal, Stealer, Worker};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-const THIEVES: usize = 3;
+const STEALERS: usize = 3;
 const ITEMS: usize = if cfg!(miri) { 60 } else { 20_000 };
 
 /// Retries until it has an item or the queue is empty, as `SharedDispatcher::take_one` does.
@@ -30,7 +30,7 @@ fn conserves() {
     let injector = Arc::new(Injector::new());
     let owner = Worker::new_fifo();
     let taken = Arc::new(AtomicUsize::new(0));
-    let thieves: Vec<_> = (0..THIEVES)
+    let stealers: Vec<_> = (0..STEALERS)
         .map(|_| {
             let stealer: Stealer<usize> = owner.stealer();
             let (injector, taken) = (Arc::clone(&injector), Arc::clone(&taken));
@@ -68,7 +68,7 @@ fn conserves() {
             taken.fetch_add(1, Ordering::Relaxed);
         }
     }
-    items.extend(thieves.into_iter().flat_map(joined));
+    items.extend(stealers.into_iter().flat_map(joined));
     items.sort_unstable();
     assert_eq!(items, (0..ITEMS).collect::<Vec<_>>());
 }
@@ -150,12 +150,12 @@ mod broken {
     fn half_a_queue_that_is_stolen_in_one_step_is_taken_twice() {
         bounded(4, || {
             let queue = Arc::new(Halving { head: Shared::new(0), tail: Shared::new(3) });
-            let thief = thread::spawn({
+            let policy = thread::spawn({
                 let queue = Arc::clone(&queue);
                 move || queue.steal_half()
             });
             let mut items: Vec<_> = (0..3).filter_map(|_| queue.pop()).collect();
-            items.extend(joined(thief));
+            items.extend(joined(policy));
             items.sort_unstable();
             let all = items.len();
             items.dedup();

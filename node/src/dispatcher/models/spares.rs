@@ -2,7 +2,7 @@
 
 use super::protocol::{SleepProtocol, workers};
 use crate::dispatcher::sleep::IdleWorkers;
-use crate::dispatcher::spare_protocol::{SpareGuard, SpareWorkers};
+use crate::dispatcher::spare_protocol::{SpareSlot, SpareWorkers};
 use crate::models::checker::{bounded, joined, thread};
 use crate::sync::Parker;
 use std::sync::Arc;
@@ -34,9 +34,9 @@ fn a_leaving_spare_wakes_a_successor() {
 fn a_spare_is_sent_away(send: fn(&SpareWorkers, &IdleWorkers)) {
     let spare = Parker::new();
     let sleep = IdleWorkers::new(std::slice::from_ref(&spare));
-    let spares = SpareWorkers::new(vec![SpareGuard { index: 0, parker: spare }]);
+    let spares = SpareWorkers::new(vec![SpareSlot { index: 0, parker: spare }]);
     spares.want(1);
-    let seat = spares.enter().expect("a seat is free");
+    let slot = spares.enter().expect("a slot is free");
     let shared = Arc::new((sleep, spares));
     let thread = thread::spawn({
         let shared = Arc::clone(&shared);
@@ -44,7 +44,7 @@ fn a_spare_is_sent_away(send: fn(&SpareWorkers, &IdleWorkers)) {
             let (sleep, spares) = &*shared;
             sleep.start_searching();
             while !spares.leaves() {
-                sleep.park(seat.index, &seat.parker, None, || spares.surplus());
+                sleep.park(slot.index, &slot.parker, None, || spares.surplus());
                 thread::yield_now();
             }
             sleep.found();
@@ -69,11 +69,11 @@ fn a_spare_that_parks_is_sent_away() {
 #[test]
 fn of_two_spares_one_leaves() {
     bounded(3, || {
-        let seats = [0, 1].map(|index| SpareGuard { index, parker: Parker::new() });
-        let spares = Arc::new(SpareWorkers::new(seats.into()));
+        let slots = [0, 1].map(|index| SpareSlot { index, parker: Parker::new() });
+        let spares = Arc::new(SpareWorkers::new(slots.into()));
         spares.want(2);
-        let seats = [spares.enter(), spares.enter()];
-        assert!(seats.iter().all(Option::is_some) && spares.enter().is_none());
+        let slots = [spares.enter(), spares.enter()];
+        assert!(slots.iter().all(Option::is_some) && spares.enter().is_none());
         assert!(spares.want(1));
         let other = thread::spawn({
             let spares = Arc::clone(&spares);

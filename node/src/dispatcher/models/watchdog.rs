@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 /// The part of [`Watchdog`] that a worker and the timer use.
 trait ModelWatchdog: Send + Sync + 'static {
-    fn rouse(&self) -> bool;
+    fn activate(&self) -> bool;
     fn rest(&self, all_asleep: impl Fn() -> bool) -> bool;
 }
 
 impl ModelWatchdog for Watchdog {
-    fn rouse(&self) -> bool {
-        self.rouse()
+    fn activate(&self) -> bool {
+        self.activate()
     }
 
     fn rest(&self, all_asleep: impl Fn() -> bool) -> bool {
@@ -24,13 +24,13 @@ impl ModelWatchdog for Watchdog {
 }
 
 /// A worker parks while another thread pushes and the watchdog's timer fires. The worker is in a
-/// turn after that, so exactly one timer is set. `rouses` says whether the worker calls `rouse`
+/// turn after that, so exactly one timer is set. `activates` says whether the worker calls `activate`
 /// after a park; its argument is whether the worker slept.
-fn a_watched_push(watchdog: impl ModelWatchdog, rouses: fn(bool) -> bool) {
+fn a_watched_push(watchdog: impl ModelWatchdog, activates: fn(bool) -> bool) {
     let parker = Parker::new();
     let sleep = IdleWorkers::new(std::slice::from_ref(&parker));
     let shared = Arc::new((sleep, watchdog, ProtocolQueue::default()));
-    assert!(shared.1.rouse(), "the timer is set when the worker starts");
+    assert!(shared.1.activate(), "the timer is set when the worker starts");
     let worker = thread::spawn({
         let shared = Arc::clone(&shared);
         move || {
@@ -38,8 +38,8 @@ fn a_watched_push(watchdog: impl ModelWatchdog, rouses: fn(bool) -> bool) {
             let mut set = 0;
             sleep.start_searching();
             while queue.pop().is_none() {
-                if rouses(sleep.park(0, &parker, None, || !queue.is_empty())) {
-                    set += usize::from(watchdog.rouse());
+                if activates(sleep.park(0, &parker, None, || !queue.is_empty())) {
+                    set += usize::from(watchdog.activate());
                 }
                 thread::yield_now();
             }
@@ -120,15 +120,15 @@ mod broken {
     /// [`Watchdog`] without one of its lines.
     #[derive(Default)]
     struct VariedWatchdog {
-        rouses_without_fence: bool,
+        activates_without_fence: bool,
         rests_without_fence: bool,
         looks_once: bool,
         awake: AtomicBool,
     }
 
     impl ModelWatchdog for VariedWatchdog {
-        fn rouse(&self) -> bool {
-            if !self.rouses_without_fence {
+        fn activate(&self) -> bool {
+            if !self.activates_without_fence {
                 fence(Ordering::SeqCst);
             }
             !self.awake.load(Ordering::Relaxed) && !self.awake.swap(true, Ordering::SeqCst)
@@ -142,7 +142,7 @@ mod broken {
             if !self.rests_without_fence {
                 fence(Ordering::SeqCst);
             }
-            self.looks_once || all_asleep() || !self.rouse()
+            self.looks_once || all_asleep() || !self.activate()
         }
     }
 
@@ -160,7 +160,8 @@ mod broken {
     #[test]
     #[should_panic(expected = "timers set")]
     fn a_worker_that_rouses_without_its_fence_is_not_watched() {
-        let fault = || VariedWatchdog { rouses_without_fence: true, ..VariedWatchdog::default() };
+        let fault =
+            || VariedWatchdog { activates_without_fence: true, ..VariedWatchdog::default() };
         bounded(3, move || a_watched_push(fault(), always));
     }
 

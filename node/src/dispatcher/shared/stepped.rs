@@ -48,13 +48,13 @@ struct SteppedWorker {
     /// The queues of the workers that do not run.
     others: Vec<Worker<Ready>>,
     takes: TakeCount,
-    thief: StealPolicy,
+    policy: StealPolicy,
 }
 
 /// Spawns the processes of a test, on any thread.
 struct SpawnQueue {
     core: Arc<Core>,
-    home: Arc<DispatcherHost>,
+    host: Arc<DispatcherHost>,
     /// The numbers that processes have logged.
     log: Arc<Mutex<Vec<usize>>>,
 }
@@ -75,7 +75,7 @@ impl SpawnQueue {
                 work(&ctx.address(), &core);
             }
         });
-        let host: Arc<dyn Host> = Arc::clone(&self.home) as Arc<dyn Host>;
+        let host: Arc<dyn Host> = Arc::clone(&self.host) as Arc<dyn Host>;
         Spawn::outside(host, move || process).class(class).start().unwrap()
     }
 
@@ -101,13 +101,13 @@ impl SteppedWorker {
         let setup =
             options.setup(DEFAULT, &core, &(Arc::new(|work: &mut dyn FnMut()| work()) as _));
         let (shared, mut queues, _) = SharedDispatcher::make(setup);
-        let home = core.settle(DEFAULT, DEFAULT, Dispatcher::Shared(Arc::clone(&shared)));
+        let host = core.settle(DEFAULT, DEFAULT, Dispatcher::Shared(Arc::clone(&shared)));
         let queue = queues.remove(0);
         AT.set(Arc::as_ptr(&shared).addr());
         LOCAL.with(|local| local.set(Local { index: 0, queue }).ok().unwrap());
-        let nursery = SpawnQueue { core, home, log: Arc::default() };
-        let (takes, thief) = (TakeCount::new(), StealPolicy::default());
-        SteppedWorker { nursery, shared, others: queues, takes, thief }
+        let nursery = SpawnQueue { core, host, log: Arc::default() };
+        let (takes, policy) = (TakeCount::new(), StealPolicy::default());
+        SteppedWorker { nursery, shared, others: queues, takes, policy }
     }
 
     /// Runs `work` on a thread that is not a worker.
@@ -128,7 +128,7 @@ impl SteppedWorker {
         LOCAL.with(|local| {
             let (local, shared) = (local.get().unwrap(), &self.shared);
             let counters = &shared.counters[0];
-            if shared.express.calls() && !shared.run_high(counters, &mut false) {
+            if shared.priority_queue.calls() && !shared.run_high(counters, &mut false) {
                 return None;
             }
             let near = shared.take_near(local, &mut self.takes);
@@ -143,7 +143,7 @@ impl SteppedWorker {
     }
 
     fn run_until_idle(&mut self) {
-        while self.step().is_some() || self.shared.express.calls() {}
+        while self.step().is_some() || self.shared.priority_queue.calls() {}
     }
 
     fn taken(&self) -> Vec<usize> {
@@ -218,7 +218,7 @@ fn r1_a_worker_takes_local_work_then_a_batch_of_injected_work_then_half_of_a_sib
 #[test]
 fn r1_a_worker_that_has_nothing_looks_everywhere_before_it_would_park() {
     as_worker(options(3), |stepped| {
-        let mut seeker = Searcher::new(7);
+        let mut searcher = Searcher::new(7);
         assert!(stepped.step().is_none());
         LOCAL.with(|local| {
             let local = local.get().unwrap();
@@ -229,7 +229,7 @@ fn r1_a_worker_that_has_nothing_looks_everywhere_before_it_would_park() {
                 with_number(stealer.steal_batch_and_pop(&local.queue), || 1 + local.queue.len())
             };
             let take = || stepped.shared.take_injected(local);
-            assert!(stepped.shared.search(0, &parker, &mut seeker, take, steal).is_none());
+            assert!(stepped.shared.search(0, &parker, &mut searcher, take, steal).is_none());
         });
         let stats = stepped.shared.stats();
         // Sixteen rounds over two siblings, then one park.
@@ -242,7 +242,7 @@ fn r1_a_worker_that_has_nothing_looks_everywhere_before_it_would_park() {
 fn x4_a_worker_that_sees_work_at_the_last_look_has_not_parked() {
     as_worker(options(1), |stepped| {
         stepped.outside(|from| from.flood(0..1, 1));
-        let mut seeker = Searcher::new(7);
+        let mut searcher = Searcher::new(7);
         LOCAL.with(|local| {
             let local = local.get().unwrap();
             let parker = Parker::new();
@@ -251,7 +251,7 @@ fn x4_a_worker_that_sees_work_at_the_last_look_has_not_parked() {
                 with_number(stealer.steal_batch_and_pop(&local.queue), || 1 + local.queue.len())
             };
             // The process arrived after the worker had looked everywhere.
-            let found = stepped.shared.search(0, &parker, &mut seeker, || None, steal);
+            let found = stepped.shared.search(0, &parker, &mut searcher, || None, steal);
             assert!(found.is_none());
         });
         let stats = stepped.shared.stats();
@@ -444,7 +444,7 @@ proptest! {
                 }
                 Ok(())
             });
-            let host: Arc<dyn Host> = Arc::clone(&stepped.nursery.home) as Arc<dyn Host>;
+            let host: Arc<dyn Host> = Arc::clone(&stepped.nursery.host) as Arc<dyn Host>;
             Spawn::outside(host, move || process).class(Class::Varying).start().unwrap();
             stepped.steps(50);
             let mut normals = (0..normal).cycle();

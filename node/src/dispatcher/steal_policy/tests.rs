@@ -30,58 +30,58 @@ fn theft(processes: usize, when: Timestamp, victims_turns: u64) -> Theft {
 
 #[test]
 fn after_a_theft_that_paid_off_the_next_follows_at_once() {
-    let mut thief = StealPolicy::default();
-    assert_eq!(thief.patience(|| at(0), idle()), None);
-    thief.has_stolen(theft(10, at(0), 0), idle());
-    thief.has_run_dry(0, || at(25), idle());
-    assert_eq!(thief.patience(|| at(25), idle()), None);
+    let mut policy = StealPolicy::default();
+    assert_eq!(policy.patience(|| at(0), idle()), None);
+    policy.has_stolen(theft(10, at(0), 0), idle());
+    policy.has_run_dry(0, || at(25), idle());
+    assert_eq!(policy.patience(|| at(25), idle()), None);
 }
 
 #[test]
 fn thefts_that_do_not_pay_delay_the_next_ones_longer_up_to_a_limit() {
-    let mut thief = StealPolicy::default();
+    let mut policy = StealPolicy::default();
     let mut now = 0;
     for wait in [8, 16, 32, 64, 128, 256, 500, 500] {
-        thief.has_stolen(theft(10, at(now), 0), idle());
+        policy.has_stolen(theft(10, at(now), 0), idle());
         now += 24;
-        thief.has_run_dry(0, || at(now), idle());
-        assert_eq!(thief.patience(|| at(now + 1), idle()), Some(Duration::from_micros(wait - 1)));
+        policy.has_run_dry(0, || at(now), idle());
+        assert_eq!(policy.patience(|| at(now + 1), idle()), Some(Duration::from_micros(wait - 1)));
         now += wait;
-        assert_eq!(thief.patience(|| at(now), idle()), None);
+        assert_eq!(policy.patience(|| at(now), idle()), None);
     }
-    thief.has_stolen(theft(10, at(now), 0), idle());
-    thief.has_run_dry(0, || at(now + 25), idle());
-    assert_eq!(thief.patience(|| at(now + 25), idle()), None);
-    thief.has_stolen(theft(10, at(now + 25), 0), idle());
-    thief.has_run_dry(0, || at(now + 49), idle());
-    assert_eq!(thief.patience(|| at(now + 49), idle()), Some(Duration::from_micros(8)));
+    policy.has_stolen(theft(10, at(now), 0), idle());
+    policy.has_run_dry(0, || at(now + 25), idle());
+    assert_eq!(policy.patience(|| at(now + 25), idle()), None);
+    policy.has_stolen(theft(10, at(now + 25), 0), idle());
+    policy.has_run_dry(0, || at(now + 49), idle());
+    assert_eq!(policy.patience(|| at(now + 49), idle()), Some(Duration::from_micros(8)));
 }
 
 #[test]
 fn a_theft_is_judged_once() {
-    let mut thief = StealPolicy::default();
-    thief.has_stolen(theft(10, at(0), 0), idle());
-    thief.has_run_dry(0, || at(1), idle());
-    thief.has_run_dry(0, || at(5), idle());
-    assert_eq!(thief.patience(|| at(9), idle()), None);
+    let mut policy = StealPolicy::default();
+    policy.has_stolen(theft(10, at(0), 0), idle());
+    policy.has_run_dry(0, || at(1), idle());
+    policy.has_run_dry(0, || at(5), idle());
+    assert_eq!(policy.patience(|| at(9), idle()), None);
 }
 
 /// The policy of a worker that began to hold back at 1 µs, when its sibling had begun 100 turns.
 fn held_back() -> StealPolicy {
-    let mut thief = StealPolicy::default();
-    thief.has_stolen(theft(10, at(0), 0), idle());
-    thief.has_run_dry(0, || at(1), busy(100));
-    thief
+    let mut policy = StealPolicy::default();
+    policy.has_stolen(theft(10, at(0), 0), idle());
+    policy.has_run_dry(0, || at(1), busy(100));
+    policy
 }
 
 #[test]
 fn work_behind_short_turns_is_left_where_it_is_until_the_next_trial() {
-    let mut thief = held_back();
+    let mut policy = held_back();
     let (mut now, mut turns) = (9, 100);
     for wait in [16, 32, 64, 128, 256, 500, 500] {
         turns += 500;
         assert_eq!(
-            thief.patience(|| at(now), busy(turns)),
+            policy.patience(|| at(now), busy(turns)),
             Some(Duration::from_micros(wait)),
             "at {now}"
         );
@@ -89,45 +89,45 @@ fn work_behind_short_turns_is_left_where_it_is_until_the_next_trial() {
     }
     now = 1 + 10_000;
     turns += 10_000;
-    assert_eq!(thief.patience(|| at(now), busy(turns)), None);
+    assert_eq!(policy.patience(|| at(now), busy(turns)), None);
 }
 
 #[test]
 fn work_behind_long_turns_is_stolen_as_soon_as_it_looks_again() {
-    let mut thief = held_back();
-    assert_eq!(thief.patience(|| at(9), busy(103)), None);
-    let mut thief = held_back();
-    assert_eq!(thief.patience(|| at(9), busy(104)), Some(Duration::from_micros(16)));
+    let mut policy = held_back();
+    assert_eq!(policy.patience(|| at(9), busy(103)), None);
+    let mut policy = held_back();
+    assert_eq!(policy.patience(|| at(9), busy(104)), Some(Duration::from_micros(16)));
     // Since then it has been in one and the same turn.
-    assert_eq!(thief.patience(|| at(25), busy(104)), None);
+    assert_eq!(policy.patience(|| at(25), busy(104)), None);
 }
 
 #[test]
 fn one_sibling_with_long_turns_is_enough_for_a_theft() {
     let siblings = |fast, slow| [working(fast), slow].into_iter();
     let stuck = |has_work| Sibling { worker: 2, turns: 7, has_work };
-    let mut thief = StealPolicy::default();
-    thief.has_stolen(theft(10, at(0), 0), idle());
-    thief.has_run_dry(0, || at(1), siblings(0, stuck(false)));
+    let mut policy = StealPolicy::default();
+    policy.has_stolen(theft(10, at(0), 0), idle());
+    policy.has_run_dry(0, || at(1), siblings(0, stuck(false)));
     assert_eq!(
-        thief.patience(|| at(9), siblings(500, stuck(false))),
+        policy.patience(|| at(9), siblings(500, stuck(false))),
         Some(Duration::from_micros(16))
     );
-    assert_eq!(thief.patience(|| at(25), siblings(1_000, stuck(true))), None);
+    assert_eq!(policy.patience(|| at(25), siblings(1_000, stuck(true))), None);
 }
 
 /// The policy of a worker that saw its victim begin 1 000 turns in 100 µs and then stole 10
 /// processes. It ran dry 100 µs later, when it had begun `own` turns and its victim `victims`
 /// more.
 fn compared(own: u64, victims: u64) -> StealPolicy {
-    let mut thief = held_back();
-    thief.has_stolen(theft(10, at(101), 1_100), busy(1_100));
-    thief.has_run_dry(own, || at(201), busy(1_100 + victims));
-    thief
+    let mut policy = held_back();
+    policy.has_stolen(theft(10, at(101), 1_100), busy(1_100));
+    policy.has_run_dry(own, || at(201), busy(1_100 + victims));
+    policy
 }
 
-fn holds_back(thief: &mut StealPolicy) -> bool {
-    thief.patience(|| at(202), busy(3_000)).is_some()
+fn holds_back(policy: &mut StealPolicy) -> bool {
+    policy.patience(|| at(202), busy(3_000)).is_some()
 }
 
 #[test]
@@ -140,11 +140,11 @@ fn a_theft_that_hardly_speeds_up_both_workers_does_not_pay_off() {
 
 #[test]
 fn a_theft_that_leaves_the_victim_without_work_is_worth_it() {
-    let mut thief = held_back();
-    thief.has_stolen(theft(10, at(101), 1_100), busy(1_100));
+    let mut policy = held_back();
+    policy.has_stolen(theft(10, at(101), 1_100), busy(1_100));
     let dry = Sibling { has_work: false, ..working(1_200) };
-    thief.has_run_dry(1, || at(201), iter::once(dry));
-    assert!(!holds_back(&mut thief));
+    policy.has_run_dry(1, || at(201), iter::once(dry));
+    assert!(!holds_back(&mut policy));
 }
 
 #[test]
@@ -156,12 +156,12 @@ fn work_that_is_left_behind_one_long_turn_is_stolen_at_once() {
 /// Whichever worker it steals from, another may be stuck meanwhile.
 #[test]
 fn a_spare_never_holds_back() {
-    let mut thief = StealPolicy::default();
+    let mut policy = StealPolicy::default();
     for round in 0..4 {
         let (when, turns) = (round * 20, round * 500);
-        thief.has_stolen(Theft { turns: round, ..theft(0, at(when), turns) }, busy(turns));
-        thief.has_run_dry(round + 1, || at(when + 20), busy(turns + 500));
-        assert_eq!(thief.patience(|| at(when + 20), busy(turns + 500)), None, "{round}");
+        policy.has_stolen(Theft { turns: round, ..theft(0, at(when), turns) }, busy(turns));
+        policy.has_run_dry(round + 1, || at(when + 20), busy(turns + 500));
+        assert_eq!(policy.patience(|| at(when + 20), busy(turns + 500)), None, "{round}");
     }
 }
 
@@ -170,17 +170,17 @@ fn a_spare_never_holds_back() {
 #[test]
 fn the_pace_of_one_sibling_is_not_used_for_another() {
     let siblings = |fast, slow| [working(fast), Sibling { worker: 2, ..working(slow) }];
-    let mut thief = held_back();
+    let mut policy = held_back();
     let both = siblings(1_100, 0);
-    thief.has_stolen(theft(10, at(101), 1_100), both.into_iter());
-    thief.has_run_dry(900, || at(201), siblings(2_000, 100).into_iter());
-    assert_eq!(thief.patience(|| at(201), siblings(2_000, 100).into_iter()), None);
+    policy.has_stolen(theft(10, at(101), 1_100), both.into_iter());
+    policy.has_run_dry(900, || at(201), siblings(2_000, 100).into_iter());
+    assert_eq!(policy.patience(|| at(201), siblings(2_000, 100).into_iter()), None);
     let from = Sibling { worker: 2, ..working(100) };
     let second = Theft { from, turns: 900, ..theft(10, at(201), 0) };
-    thief.has_stolen(second, siblings(2_000, 100).into_iter());
-    thief.has_run_dry(1_000, || at(301), siblings(3_000, 200).into_iter());
+    policy.has_stolen(second, siblings(2_000, 100).into_iter());
+    policy.has_run_dry(1_000, || at(301), siblings(3_000, 200).into_iter());
     // It watches, and then knows the pace.
-    let left = thief.patience(|| at(301), siblings(3_000, 200).into_iter());
+    let left = policy.patience(|| at(301), siblings(3_000, 200).into_iter());
     assert_eq!(left, Some(WATCH));
 }
 
@@ -192,22 +192,22 @@ fn long_turns_are_not_compared() {
 
 #[test]
 fn a_worker_without_a_known_pace_watches_and_then_steals() {
-    let mut thief = StealPolicy::default();
-    thief.has_stolen(theft(10, at(0), 0), busy(0));
-    thief.has_run_dry(500, || at(100), busy(500));
-    assert_eq!(thief.patience(|| at(101), busy(510)), Some(Duration::from_micros(15)));
-    assert_eq!(thief.patience(|| at(116), busy(660)), None);
+    let mut policy = StealPolicy::default();
+    policy.has_stolen(theft(10, at(0), 0), busy(0));
+    policy.has_run_dry(500, || at(100), busy(500));
+    assert_eq!(policy.patience(|| at(101), busy(510)), Some(Duration::from_micros(15)));
+    assert_eq!(policy.patience(|| at(116), busy(660)), None);
     // 160 turns in 16 µs alone, and both together no more: not worth it.
-    thief.has_stolen(theft(10, at(116), 660), busy(660));
-    thief.has_run_dry(500, || at(216), busy(1_160));
-    assert_eq!(thief.patience(|| at(217), busy(1_170)), Some(Duration::from_micros(7)));
+    policy.has_stolen(theft(10, at(116), 660), busy(660));
+    policy.has_run_dry(500, || at(216), busy(1_160));
+    assert_eq!(policy.patience(|| at(217), busy(1_170)), Some(Duration::from_micros(7)));
 }
 
 /// Whatever its siblings do and whatever it has seen, it steals again in time (rule R2).
 #[test]
 fn r2_a_trial_theft_always_happens_in_time() {
     let mut rng = SmallRng::seed_from_u64(1);
-    let (mut thief, mut now, mut own) = (StealPolicy::default(), at(0), 0);
+    let (mut policy, mut now, mut own) = (StealPolicy::default(), at(0), 0);
     let mut turns = [0, 0, 0];
     let siblings = |turns: [u64; 3]| {
         (0..3).map(move |worker| Sibling { worker, turns: turns[worker], has_work: true })
@@ -222,40 +222,40 @@ fn r2_a_trial_theft_always_happens_in_time() {
         let began = now;
         loop {
             let seen = pass(&mut now, 1);
-            let Some(left) = thief.patience(|| now, siblings(seen)) else { break };
+            let Some(left) = policy.patience(|| now, siblings(seen)) else { break };
             assert!(left <= WAITS.1);
             pass(&mut now, u64::try_from(left.as_nanos()).unwrap());
-            assert!(now - began <= TRIAL + WAITS.1 * 2, "{thief:?}");
+            assert!(now - began <= TRIAL + WAITS.1 * 2, "{policy:?}");
         }
         let seen = pass(&mut now, 1);
         let from = siblings(seen).nth(victim).unwrap();
         let theft = Theft { when: now, processes: rng.random_range(0..34), from, turns: own };
-        thief.has_stolen(theft, siblings(seen));
+        policy.has_stolen(theft, siblings(seen));
         let seen = pass(&mut now, rng.random_range(0..200_000));
         own += rng.random_range(0..500);
-        thief.has_run_dry(own, || now, siblings(seen));
+        policy.has_run_dry(own, || now, siblings(seen));
     }
 }
 
 #[test]
 fn a_measured_pace_expires() {
-    let mut thief = compared(900, 900);
-    thief.has_stolen(theft(10, at(11_000), 9_000), busy(9_000));
-    thief.has_run_dry(100, || at(11_100), busy(9_100));
+    let mut policy = compared(900, 900);
+    policy.has_stolen(theft(10, at(11_000), 9_000), busy(9_000));
+    policy.has_run_dry(100, || at(11_100), busy(9_100));
     // It watches.
-    assert_eq!(thief.patience(|| at(11_100), busy(9_100)), Some(Duration::from_micros(16)));
+    assert_eq!(policy.patience(|| at(11_100), busy(9_100)), Some(Duration::from_micros(16)));
 }
 
 #[test]
 fn a_worker_whose_process_was_muted_while_it_watches_holds_back() {
-    let mut thief = StealPolicy::default();
-    thief.has_stolen(theft(1, at(20_000), 0), idle());
+    let mut policy = StealPolicy::default();
+    policy.has_stolen(theft(1, at(20_000), 0), idle());
     // Short turns, and the sibling's pace alone is unknown: it holds back to measure it.
-    thief.has_run_dry(0, || at(20_025), busy(20));
-    assert_eq!(thief.patience(|| at(20_025), busy(20)), Some(WATCH));
-    thief.has_muted(at(20_026), busy(20));
+    policy.has_run_dry(0, || at(20_025), busy(20));
+    assert_eq!(policy.patience(|| at(20_025), busy(20)), Some(WATCH));
+    policy.has_muted(at(20_026), busy(20));
     let wait = 2 * WATCH;
-    assert_eq!(thief.patience(|| at(20_026), busy(20)), Some(wait));
+    assert_eq!(policy.patience(|| at(20_026), busy(20)), Some(wait));
     // The sibling's turns are short all the while.
-    assert_eq!(thief.patience(|| at(20_026) + wait, busy(120)), Some(2 * wait));
+    assert_eq!(policy.patience(|| at(20_026) + wait, busy(120)), Some(2 * wait));
 }

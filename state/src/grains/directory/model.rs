@@ -80,8 +80,8 @@ struct DirectoryModel<'a> {
 const FILLED: u64 = 100;
 
 impl<'a> DirectoryModel<'a> {
-    fn new(sim: &'a Simulation, agent: &Delegate, plan: ModelBounds) -> Self {
-        let tills = Tills::new(plan.bound, agent.clone());
+    fn new(sim: &'a Simulation, delegate: &Delegate, plan: ModelBounds) -> Self {
+        let tills = Tills::new(plan.bound, delegate.clone());
         let waiting = plan.waits.then(|| waits_at(&tills, 1));
         let mut model = DirectoryModel {
             sim,
@@ -127,7 +127,7 @@ impl<'a> DirectoryModel<'a> {
     fn steps(&self) -> Vec<DirectoryStep> {
         let (plan, lives) = (self.plan, self.lives().is_some());
         let woken = self.woken.0.load(Ordering::Relaxed);
-        let is_wanted = !self.tills.book.lock().wanted.is_empty();
+        let is_wanted = !self.tills.directory.lock().wanted.is_empty();
         [
             (DirectoryStep::Send, plan.sends > 0),
             (DirectoryStep::Look, self.waiting.is_some() && woken),
@@ -240,16 +240,16 @@ impl<'a> DirectoryModel<'a> {
             self.dies();
             self.tills.gone(1, grain.pid());
         }
-        assert!(self.tills.book.lock().entries.is_empty(), "nothing is left");
+        assert!(self.tills.directory.lock().entries.is_empty(), "nothing is left");
     }
 }
 
 /// Runs every order of the steps of a plan. Returns the number of orders.
 fn explore(sim: &Simulation, plan: ModelBounds) -> usize {
-    let (agent, _) = world(sim);
+    let (delegate, _) = world(sim);
     let (mut orders, mut path) = (0, Vec::<(usize, usize)>::new());
     loop {
-        let (mut model, mut depth) = (DirectoryModel::new(sim, &agent, plan), 0);
+        let (mut model, mut depth) = (DirectoryModel::new(sim, &delegate, plan), 0);
         loop {
             let steps = model.steps();
             if steps.is_empty() {

@@ -24,7 +24,7 @@ pub(crate) fn dies(sim: &Simulation, grain: &Address<u64>) {
 }
 
 pub(crate) fn wanted(tills: &Tills) -> Vec<u32> {
-    tills.book.lock().wanted.clone()
+    tills.directory.lock().wanted.clone()
 }
 
 pub(crate) fn stages(tills: &Tills) -> [Option<u64>; 3] {
@@ -60,8 +60,8 @@ fn k2_a_message_sent_with_a_permit_after_the_keeper_ended_is_a_dead_letter() {
     .start()
     .unwrap();
     sim.run_until_idle();
-    let (agent, sender) = world(&sim);
-    let tills = Tills::new(2, agent);
+    let (delegate, sender) = world(&sim);
+    let tills = Tills::new(2, delegate);
     let (one, other) = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
     assert!(tills.close().iter().all(|(_, held)| held.is_empty()));
     one.fill(3, sender.pid().id());
@@ -69,16 +69,16 @@ fn k2_a_message_sent_with_a_permit_after_the_keeper_ended_is_a_dead_letter() {
     assert_eq!(*senders.lock().unwrap(), [Some(sender.pid())]);
     assert_eq!(sim.stats().dead_letters, 1);
     drop(other);
-    assert!(tills.book.lock().entries.is_empty() && !sends(&tills, 4));
+    assert!(tills.directory.lock().entries.is_empty() && !sends(&tills, 4));
     assert_eq!(sim.stats().dead_letters, 1);
 }
 
 #[test]
 fn k1_a_notice_about_one_grain_is_not_applied_to_a_later_one_of_its_key() {
     let sim = Simulation::new(1);
-    let (agent, grain) = world(&sim);
+    let (delegate, grain) = world(&sim);
     let (_, before) = world(&sim);
-    let tills = Tills::new(2, agent);
+    let tills = Tills::new(2, delegate);
     is_there(&tills, &grain);
     tills.has_left(&1, before.pid());
     tills.gone(1, before.pid());
@@ -95,8 +95,8 @@ fn k1_a_notice_about_one_grain_is_not_applied_to_a_later_one_of_its_key() {
 #[test]
 fn k2_room_at_a_grain_that_was_told_to_finish_meanwhile_is_given_back() {
     let sim = Simulation::new(1);
-    let (agent, grain) = world(&sim);
-    let tills = Tills::new(2, agent);
+    let (delegate, grain) = world(&sim);
+    let tills = Tills::new(2, delegate);
     is_there(&tills, &grain);
     let kept = room(&grain);
     tills.release(&1);
@@ -108,14 +108,14 @@ fn k2_room_at_a_grain_that_was_told_to_finish_meanwhile_is_given_back() {
     assert_eq!(tills.inspect().number("passivated"), Some(1));
     tills.release(&7);
     assert!(!tills.lets_go(&7, grain.pid()));
-    assert!(!tills.book.lock().entries.contains_key(&7));
+    assert!(!tills.directory.lock().entries.contains_key(&7));
 }
 
 #[test]
 fn k1_a_grain_without_permits_messages_or_waiters_may_passivate() {
     let sim = Simulation::new(1);
-    let (agent, grain) = world(&sim);
-    let tills = Tills::new(2, agent);
+    let (delegate, grain) = world(&sim);
+    let tills = Tills::new(2, delegate);
     is_there(&tills, &grain);
     let place = at_once(&tills).unwrap();
     assert!(!tills.lets_go(&1, grain.pid()), "somebody has a place");
@@ -127,8 +127,8 @@ fn k1_a_grain_without_permits_messages_or_waiters_may_passivate() {
     assert!(polled(&mut waiting, Waker::noop()).is_none());
     assert!(!tills.lets_go(&1, grain.pid()), "a sender waits");
     drop(waiting);
-    let (agent, grain) = world(&sim);
-    let tills = Tills::new(2, agent);
+    let (delegate, grain) = world(&sim);
+    let tills = Tills::new(2, delegate);
     is_there(&tills, &grain);
     assert!(tills.lets_go(&1, grain.pid()));
     assert_eq!(stages(&tills), [Some(0), Some(0), Some(1)]);
@@ -142,8 +142,8 @@ fn k1_a_grain_without_permits_messages_or_waiters_may_passivate() {
 fn k2_a_message_to_an_ended_grain_before_its_down_goes_to_the_next_grain() {
     let sim = Simulation::new(1);
     for first in ["sends", "fills", "gives back", "waits"] {
-        let (agent, grain) = world(&sim);
-        let tills = Tills::new(2, agent);
+        let (delegate, grain) = world(&sim);
+        let tills = Tills::new(2, delegate);
         is_there(&tills, &grain);
         let place = at_once(&tills).unwrap();
         let mut line = Vec::new();
@@ -175,8 +175,8 @@ fn k2_a_message_to_an_ended_grain_before_its_down_goes_to_the_next_grain() {
 #[test]
 fn k2_an_unused_permit_of_a_present_grain_frees_only_its_own_room() {
     let sim = Simulation::new(1);
-    let (agent, grain) = world(&sim);
-    let tills = Tills::new(2, agent);
+    let (delegate, grain) = world(&sim);
+    let tills = Tills::new(2, delegate);
     is_there(&tills, &grain);
     let (one, other) = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
     assert_eq!(grain.waiting(), 2);
@@ -189,8 +189,8 @@ fn k2_an_unused_permit_of_a_present_grain_frees_only_its_own_room() {
 #[test]
 fn k2_permits_of_a_key_stay_bounded_over_many_lives_of_its_grain() {
     let sim = Simulation::new(1);
-    let (agent, mut grain) = world(&sim);
-    let tills = Tills::new(2, agent);
+    let (delegate, mut grain) = world(&sim);
+    let tills = Tills::new(2, delegate);
     let (one, other) = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
     for _ in 0..3 {
         assert!(at_once(&tills).is_none() && !sends(&tills, 1));
@@ -211,8 +211,8 @@ fn k2_permits_of_a_key_stay_bounded_over_many_lives_of_its_grain() {
 #[test]
 fn k2_waiters_without_room_in_a_new_grain_are_called_to_its_mailbox_each_time() {
     let sim = Simulation::new(1);
-    let (agent, grain) = world(&sim);
-    let tills = Tills::new(2, agent);
+    let (delegate, grain) = world(&sim);
+    let tills = Tills::new(2, delegate);
     assert!(sends(&tills, 1) && sends(&tills, 2));
     let (mut line, woken) = a_line(&tills, 3);
     assert!(tills.move_in(&1, &grain).is_empty());
@@ -224,8 +224,8 @@ fn k2_waiters_without_room_in_a_new_grain_are_called_to_its_mailbox_each_time() 
     drop(line);
 
     // Two senders hold all the room, wherever it is, and others wait.
-    let (agent, grain) = world(&sim);
-    let tills = Tills::new(2, agent);
+    let (delegate, grain) = world(&sim);
+    let tills = Tills::new(2, delegate);
     is_there(&tills, &grain);
     let places = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
     let (line, woken) = a_line(&tills, 3);
@@ -241,8 +241,8 @@ fn k2_waiters_without_room_in_a_new_grain_are_called_to_its_mailbox_each_time() 
 #[test]
 fn k2_a_sender_with_a_granted_permit_has_one_permit_once_the_grain_runs() {
     let sim = Simulation::new(1);
-    let (agent, grain) = world(&sim);
-    let tills = Tills::new(2, agent);
+    let (delegate, grain) = world(&sim);
+    let tills = Tills::new(2, delegate);
     let place = at_once(&tills).unwrap();
     assert!(sends(&tills, 1));
     let (mut line, woken) = a_line(&tills, 1);
@@ -268,8 +268,8 @@ fn k2_a_sender_with_a_granted_permit_has_one_permit_once_the_grain_runs() {
 #[test]
 fn k3_messages_held_for_a_grain_that_ends_before_it_gets_them_are_lost_with_it() {
     let sim = Simulation::new(1);
-    let (agent, grain) = world(&sim);
-    let tills = Tills::new(3, agent);
+    let (delegate, grain) = world(&sim);
+    let tills = Tills::new(3, delegate);
     assert!(sends(&tills, 1) && sends(&tills, 2));
     let place = at_once(&tills).unwrap();
     dies(&sim, &grain);
@@ -285,15 +285,15 @@ fn k3_messages_held_for_a_grain_that_ends_before_it_gets_them_are_lost_with_it()
 
 /// Returns the pid that callers of the next grain wait for, and the pid that the grain gets.
 fn told_and_taken(tills: &Arc<Tills>) -> (Pid, Pid) {
-    let told = tills.book.lock().entries.get(&1).and_then(GrainEntry::next).unwrap();
+    let told = tills.directory.lock().entries.get(&1).and_then(GrainEntry::next).unwrap();
     (told, tills.take_pid(&1).unwrap().pid())
 }
 
 #[test]
 fn c5_callers_get_the_pid_of_the_grain_in_each_of_its_lives() {
     let sim = Simulation::new(1);
-    let (agent, grain) = world(&sim);
-    let tills = Tills::new(3, agent);
+    let (delegate, grain) = world(&sim);
+    let tills = Tills::new(3, delegate);
     let mut pids = BTreeSet::new();
     let mut is_new = || {
         let (told, taken) = told_and_taken(&tills);
@@ -301,9 +301,9 @@ fn c5_callers_get_the_pid_of_the_grain_in_each_of_its_lives() {
         assert!(pids.insert(taken), "each is another process");
     };
     assert!(sends(&tills, 1));
-    let told = tills.book.lock().entries.get(&1).and_then(GrainEntry::next);
+    let told = tills.directory.lock().entries.get(&1).and_then(GrainEntry::next);
     assert!(sends(&tills, 2));
-    let told_next = tills.book.lock().entries.get(&1).and_then(GrainEntry::next);
+    let told_next = tills.directory.lock().entries.get(&1).and_then(GrainEntry::next);
     assert_eq!(told_next, told, "all that wait for one wait for the same");
     is_new();
     // The grain could not be spawned, twice. A sender holds a permit all the time, so the
@@ -437,20 +437,25 @@ type TestWaits = std::pin::Pin<
 #[test]
 fn k2_only_hash_and_eq_of_a_key_run_under_the_directory_lock() {
     let sim = Simulation::new(1);
-    let book: Arc<OnceLock<Weak<Desks>>> = Arc::default();
+    let directory: Arc<OnceLock<Weak<Desks>>> = Arc::default();
     let (seen, locked) =
         (Arc::new(Mutex::new(BTreeSet::new())), Arc::new(Mutex::new(BTreeSet::new())));
     let look = {
-        let (book, seen, locked) = (Arc::clone(&book), Arc::clone(&seen), Arc::clone(&locked));
+        let (directory, seen, locked) =
+            (Arc::clone(&directory), Arc::clone(&seen), Arc::clone(&locked));
         UserCalls(Arc::new(move |what| {
             seen.lock().unwrap().insert(what);
-            if book.get().and_then(Weak::upgrade).is_some_and(|desks| desks.book.is_locked()) {
+            if directory
+                .get()
+                .and_then(Weak::upgrade)
+                .is_some_and(|desks| desks.directory.is_locked())
+            {
                 locked.lock().unwrap().insert(what);
             }
         }))
     };
     let desks = Desks::new(2, world(&sim).0);
-    book.set(Arc::downgrade(&desks)).unwrap();
+    directory.set(Arc::downgrade(&desks)).unwrap();
     let desk = Desk { sim, desks, look };
     let waker = || Waker::from(Arc::new(Looking(0, "drop of a waker", desk.look.clone())));
 

@@ -23,8 +23,8 @@ fn obedient(sim: &Simulation) -> krarup_act::Address<u64> {
 #[test]
 fn k2_the_first_waiter_at_the_mailbox_is_not_called_again_when_another_gives_up() {
     let sim = Simulation::new(1);
-    let (agent, grain) = world(&sim);
-    let tills = Tills::new(2, agent);
+    let (delegate, grain) = world(&sim);
+    let tills = Tills::new(2, delegate);
     is_there(&tills, &grain);
     assert!(sends(&tills, 1) && sends(&tills, 2));
     let (mut line, woken) = a_line(&tills, 3);
@@ -36,8 +36,8 @@ fn k2_the_first_waiter_at_the_mailbox_is_not_called_again_when_another_gives_up(
 #[test]
 fn k2_an_ending_grain_grants_as_many_permits_as_the_next_has_room_for() {
     let sim = Simulation::new(1);
-    let (agent, grain) = world(&sim);
-    let tills = Tills::new(2, agent);
+    let (delegate, grain) = world(&sim);
+    let tills = Tills::new(2, delegate);
     is_there(&tills, &grain);
     assert!(sends(&tills, 1) && sends(&tills, 2));
     let (mut line, woken) = a_line(&tills, 4);
@@ -65,8 +65,8 @@ fn k3_a_failed_spawn_of_a_grain_leaves_permits_with_their_holders() {
 #[test]
 fn k2_a_waiting_sender_looks_for_room_at_the_present_grain() {
     let sim = Simulation::new(1);
-    let (agent, before) = world(&sim);
-    let tills = Tills::new(2, agent);
+    let (delegate, before) = world(&sim);
+    let tills = Tills::new(2, delegate);
     is_there(&tills, &before);
     let places = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
     let (mut first, mut next) = (waits_at(&tills, 1), waits_at(&tills, 1));
@@ -91,8 +91,8 @@ fn k2_a_waiting_sender_looks_for_room_at_the_present_grain() {
 #[test]
 fn k2_a_waiter_behind_permits_of_the_next_grain_takes_no_room_at_the_previous_one() {
     let sim = Simulation::new(1);
-    let (agent, grain) = world(&sim);
-    let tills = Tills::new(2, agent);
+    let (delegate, grain) = world(&sim);
+    let tills = Tills::new(2, delegate);
     is_there(&tills, &grain);
     let _places = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
     let mut waiting = waits_at(&tills, 1);
@@ -121,8 +121,8 @@ fn k2_a_new_grain_filled_by_other_senders_finishes_and_the_next_one_starts() {
 #[test]
 fn k1_a_grain_is_not_idle_while_a_called_waiter_has_not_looked_for_room() {
     let sim = Simulation::new(1);
-    let (grain, agent) = (obedient(&sim), world(&sim).0);
-    let tills = Tills::new(2, agent);
+    let (grain, delegate) = (obedient(&sim), world(&sim).0);
+    let tills = Tills::new(2, delegate);
     is_there(&tills, &grain);
     assert!(sends(&tills, 1) && sends(&tills, 2));
     let (mut first, mut next) = (waits_at(&tills, 1), waits_at(&tills, 1));
@@ -141,8 +141,8 @@ fn k1_a_grain_is_not_idle_while_a_called_waiter_has_not_looked_for_room() {
 fn k2_permits_of_an_ended_grain_count_until_its_down_arrives() {
     let sim = Simulation::new(1);
     for uses in [false, true] {
-        let (agent, grain) = world(&sim);
-        let tills = Tills::new(2, agent);
+        let (delegate, grain) = world(&sim);
+        let tills = Tills::new(2, delegate);
         is_there(&tills, &grain);
         let (one, other) = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
         dies(&sim, &grain);
@@ -164,8 +164,8 @@ fn k2_permits_of_an_ended_grain_count_until_its_down_arrives() {
 #[test]
 fn k2_the_first_keeps_its_place_in_the_line_of_the_mailbox_however_often_it_looks() {
     let sim = Simulation::new(1);
-    let (grain, agent) = (obedient(&sim), world(&sim).0);
-    let tills = Tills::new(2, agent);
+    let (grain, delegate) = (obedient(&sim), world(&sim).0);
+    let tills = Tills::new(2, delegate);
     is_there(&tills, &grain);
     assert!(sends(&tills, 1) && sends(&tills, 2));
     let noop = Waker::noop();
@@ -184,8 +184,8 @@ fn k2_the_first_keeps_its_place_in_the_line_of_the_mailbox_however_often_it_look
 #[test]
 fn k2_places_for_which_a_new_grain_has_no_room_are_kept_for_the_next_one() {
     let sim = Simulation::new(1);
-    let (agent, grain) = world(&sim);
-    let tills = Tills::new(2, agent);
+    let (delegate, grain) = world(&sim);
+    let tills = Tills::new(2, delegate);
     let (one, other) = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
     let (_line, woken) = a_line(&tills, 1);
     // Somebody has found it by its name: it has room for one of the two.

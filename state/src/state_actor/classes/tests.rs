@@ -111,7 +111,7 @@ proptest! {
     fn o2_o3_o4_the_next_item_matches_the_model(steps in steps(), most in 0..4_usize) {
         let mut classes = TestedClasses::default();
         let mut model = ClassesModel::default();
-        let mut stacks = Table::default();
+        let mut handlers = Table::default();
         let mut flying: Vec<TableKey> = Vec::new();
         let mut arrived: Vec<Vec<u32>> = vec![Vec::new(); 5];
         let mut begun: Vec<Vec<u32>> = vec![Vec::new(); 5];
@@ -146,7 +146,7 @@ proptest! {
                     let is_letter = class == 2 || class == 3;
                     prop_assert_eq!(batch, is_letter && items[0].batch && !barrier);
                     begun[class].extend(numbers);
-                    let key = stacks.insert_with(|_| ());
+                    let key = handlers.insert_with(|_| ());
                     flying.push(key);
                     if barrier {
                         classes.raise(key);
@@ -177,7 +177,7 @@ proptest! {
         while let Some((class, numbers, barrier, _)) = classes.next(&Filters(most)).map(told) {
             begun[class].extend(numbers);
             if barrier {
-                let key = stacks.insert_with(|_| ());
+                let key = handlers.insert_with(|_| ());
                 classes.raise(key);
                 classes.lower(key);
             }
@@ -190,8 +190,8 @@ proptest! {
 #[test]
 fn o3_the_end_of_another_handler_does_not_remove_the_barrier() {
     let mut classes = TestedClasses::default();
-    let mut stacks = Table::default();
-    let (older, barrier) = (stacks.insert_with(|_| ()), stacks.insert_with(|_| ()));
+    let mut handlers = Table::default();
+    let (older, barrier) = (handlers.insert_with(|_| ()), handlers.insert_with(|_| ()));
     classes.raise(barrier);
     classes.asks.push_back(TestLetter { number: 1, barrier: false, batch: false });
     classes.lower(older);

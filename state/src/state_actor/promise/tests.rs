@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-type TestedTable = Ledger<u32, ()>;
+type TestedTable = PromiseLedger<u32, ()>;
 
 /// An answer that the test gives at a time of its choice.
 #[derive(Clone, Default)]
@@ -63,14 +63,14 @@ proptest! {
         ),
     ) {
         let ledger: Arc<TestedTable> = Arc::default();
-        let belfry: Arc<HandlerWakers> = Arc::default();
+        let wakers: Arc<HandlerWakers> = Arc::default();
         let mut open: BTreeMap<u32, (Promise<u32>, LateAnswer, bool)> = BTreeMap::new();
         let mut queue: Vec<(TableKey, Settled<u32, ()>)> = Vec::new();
         for (number, step) in (0_u32..).zip(steps) {
             match step {
                 PromiseStep::Ask => {
                     let later = LateAnswer::default();
-                    let promise = Promise::open(&ledger, &belfry, later.clone());
+                    let promise = Promise::open(&ledger, &wakers, later.clone());
                     open.insert(number, (promise, later, false));
                 }
                 PromiseStep::Answer(which, how) => {
@@ -87,8 +87,8 @@ proptest! {
                         1 => Err(CallError::NoReply),
                         _ => Err(CallError::Timeout(Duration::from_secs(1))),
                     });
-                    for of in belfry.take() {
-                        if let Of::Pledge(key) = of {
+                    for of in wakers.take() {
+                        if let WorkKey::Promise(key) = of {
                             ledger.poll(key);
                         }
                     }
@@ -131,14 +131,14 @@ proptest! {
 
 #[test]
 fn o5_an_answer_is_delivered_in_its_turn_to_its_own_promise() {
-    let (ledger, belfry): (Arc<TestedTable>, Arc<HandlerWakers>) = (Arc::default(), Arc::default());
+    let (ledger, wakers): (Arc<TestedTable>, Arc<HandlerWakers>) = (Arc::default(), Arc::default());
     let (first, second) = (LateAnswer::default(), LateAnswer::default());
-    let mut one = Promise::open(&ledger, &belfry, first.clone());
-    let mut two = Promise::open(&ledger, &belfry, second.clone());
+    let mut one = Promise::open(&ledger, &wakers, first.clone());
+    let mut two = Promise::open(&ledger, &wakers, second.clone());
     second.answer(Ok(2));
     first.answer(Ok(1));
-    for of in belfry.take() {
-        if let Of::Pledge(key) = of {
+    for of in wakers.take() {
+        if let WorkKey::Promise(key) = of {
             ledger.poll(key);
         }
     }
@@ -153,8 +153,8 @@ fn o5_an_answer_is_delivered_in_its_turn_to_its_own_promise() {
 
 #[test]
 fn o5_holders_of_promises_are_notified_when_the_ledger_is_cleared() {
-    let (ledger, belfry): (Arc<TestedTable>, Arc<HandlerWakers>) = (Arc::default(), Arc::default());
-    let mut promise = Promise::open(&ledger, &belfry, LateAnswer::default());
+    let (ledger, wakers): (Arc<TestedTable>, Arc<HandlerWakers>) = (Arc::default(), Arc::default());
+    let mut promise = Promise::open(&ledger, &wakers, LateAnswer::default());
     assert_eq!(ledger.pending(), 1);
     ledger.clear();
     assert_eq!(ledger.pending(), 0);
@@ -169,8 +169,8 @@ fn o5_a_panicking_waker_does_not_stop_the_other_notifications_of_a_cleared_ledge
             panic!("a waker that panics");
         }
     }
-    let (ledger, belfry): (Arc<TestedTable>, Arc<HandlerWakers>) = (Arc::default(), Arc::default());
-    let mut promises = [0, 1, 2].map(|_| Promise::open(&ledger, &belfry, LateAnswer::default()));
+    let (ledger, wakers): (Arc<TestedTable>, Arc<HandlerWakers>) = (Arc::default(), Arc::default());
+    let mut promises = [0, 1, 2].map(|_| Promise::open(&ledger, &wakers, LateAnswer::default()));
     let waker = Waker::from(Arc::new(Sore));
     for promise in &mut promises[..2] {
         assert!(Pin::new(promise).poll(&mut Context::from_waker(&waker)).is_pending());
@@ -203,9 +203,9 @@ impl Drop for Sore {
 #[test]
 fn o5_work_that_drops_its_own_promise_may_panic_when_dropped() {
     let ledger: Arc<TestedTable> = Arc::default();
-    let belfry: Arc<HandlerWakers> = Arc::default();
+    let wakers: Arc<HandlerWakers> = Arc::default();
     let own = Arc::default();
-    let promise = Promise::open(&ledger, &belfry, Sore(Arc::clone(&own)));
+    let promise = Promise::open(&ledger, &wakers, Sore(Arc::clone(&own)));
     let key = promise.key;
     *own.lock() = Some(promise);
     assert_eq!(ledger.pending(), 1);

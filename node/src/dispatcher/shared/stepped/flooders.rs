@@ -43,7 +43,7 @@ fn flood_one(stepped: &SteppedWorker, turns: usize, handles: usize) -> Flood {
 }
 
 fn flood_of(stepped: &SteppedWorker, turns: usize, handles: usize, class: Class) -> Flood {
-    let host = || Arc::clone(&stepped.nursery.home) as Arc<dyn Host>;
+    let host = || Arc::clone(&stepped.nursery.host) as Arc<dyn Host>;
     let receiver = behavior_fn(move |mut ctx: Context<u64>| async move {
         for _ in 0..handles {
             ctx.receive().await;
@@ -122,7 +122,7 @@ fn r1_a_muted_process_waits_for_what_waited_before_it_and_for_nothing_that_comes
 #[test]
 fn r1_a_process_that_spawns_many_or_floods_itself_or_overdraws_little_is_not_muted() {
     as_worker(options(1), |stepped| {
-        let host = Arc::clone(&stepped.nursery.home) as Arc<dyn Host>;
+        let host = Arc::clone(&stepped.nursery.host) as Arc<dyn Host>;
         let quiet = stepped.nursery.spawn_with(1, Class::Normal, |_, _| {});
         let to = quiet.clone();
         let process = stepped.nursery.spawn_with(0, Class::Normal, move |own, _| {
@@ -183,7 +183,7 @@ fn r1_a_flooded_process_that_ends_or_begins_to_wait_releases_the_flooder() {
 #[test]
 fn r1_a_flooded_process_that_yields_in_a_handler_releases_the_flooder() {
     as_worker(options(1), |stepped| {
-        let host = || Arc::clone(&stepped.nursery.home) as Arc<dyn Host>;
+        let host = || Arc::clone(&stepped.nursery.host) as Arc<dyn Host>;
         let yields = behavior_fn(|mut ctx: Context<()>| async move {
             ctx.receive().await;
             loop {
@@ -220,7 +220,7 @@ fn r1_two_processes_that_flood_each_other_go_on() {
                     }
                 }
             });
-            let host = Arc::clone(&stepped.nursery.home) as Arc<dyn Host>;
+            let host = Arc::clone(&stepped.nursery.host) as Arc<dyn Host>;
             addresses[own].set(Spawn::outside(host, move || flooder).start().unwrap()).unwrap();
         }
         let both = || addresses.iter().map(|address| address.get().unwrap());
@@ -235,7 +235,7 @@ fn r1_two_processes_that_flood_each_other_go_on() {
 #[test]
 fn r1_a_process_that_says_that_it_is_high_is_muted_like_any() {
     as_worker(options(1), |stepped| {
-        let host = || Arc::clone(&stepped.nursery.home) as Arc<dyn Host>;
+        let host = || Arc::clone(&stepped.nursery.host) as Arc<dyn Host>;
         let flooded = stepped.nursery.spawn_with(0, Class::Normal, |_, _| {});
         let (to, noted) = (flooded.clone(), Arc::clone(&stepped.nursery.log));
         let flooder = behavior_fn(move |mut ctx: Context<()>| async move {
@@ -369,8 +369,8 @@ fn r1_a_worker_whose_process_was_muted_holds_back_before_it_steals() {
         while stepped.step() != Some(busy) {}
         assert!(!stepped.shared.counters[0].slot().take_muted());
         let now = || stepped.nursery.core.clock.now();
-        assert!(stepped.thief.patience(now, stepped.shared.siblings(0)).is_none());
-        stepped.thief.has_muted(now(), stepped.shared.siblings(0));
-        assert!(stepped.thief.patience(now, stepped.shared.siblings(0)).is_some());
+        assert!(stepped.policy.patience(now, stepped.shared.siblings(0)).is_none());
+        stepped.policy.has_muted(now(), stepped.shared.siblings(0));
+        assert!(stepped.policy.patience(now, stepped.shared.siblings(0)).is_some());
     });
 }

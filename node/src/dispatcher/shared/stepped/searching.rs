@@ -8,12 +8,12 @@ use krarup_gen::Class;
 /// Runs what the worker finds, in order. Each process handles one message.
 struct Search {
     parker: Parker,
-    seeker: Searcher,
+    searcher: Searcher,
 }
 
 impl Search {
     fn new() -> Self {
-        Search { parker: Parker::new(), seeker: Searcher::new(0) }
+        Search { parker: Parker::new(), searcher: Searcher::new(0) }
     }
 
     /// One round of the worker's thread. Returns the number of the process that handled its
@@ -21,7 +21,7 @@ impl Search {
     fn step(&mut self, stepped: &mut SteppedWorker) -> usize {
         LOCAL.with(|local| {
             let (local, shared) = (local.get().unwrap(), &stepped.shared);
-            let found = shared.take(local, &self.parker, &mut self.seeker, &mut stepped.takes);
+            let found = shared.take(local, &self.parker, &mut self.searcher, &mut stepped.takes);
             let counters = &shared.counters[0];
             let again = found.unwrap().run_at(&shared.setup.limits, counters.slot());
             assert!(again.is_none());

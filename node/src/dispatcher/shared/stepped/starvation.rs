@@ -103,7 +103,7 @@ fn r1_flooded_processes_of_class_varying_take_turns_like_others() {
                             log.lock().unwrap().push(number);
                         }
                     });
-                    let host: Arc<dyn Host> = Arc::clone(&from.home) as Arc<dyn Host>;
+                    let host: Arc<dyn Host> = Arc::clone(&from.host) as Arc<dyn Host>;
                     let spawn = Spawn::outside(host, move || process).class(Class::Varying);
                     let process = spawn.start().unwrap();
                     (0..20 * budget).for_each(|_| process.send(()).unwrap());
@@ -242,7 +242,7 @@ fn r1_a_handler_that_wakes_itself_without_end_has_turns_like_any() {
                 .await;
                 Ok(())
             });
-            let host = Arc::clone(&stepped.nursery.home) as Arc<dyn Host>;
+            let host = Arc::clone(&stepped.nursery.host) as Arc<dyn Host>;
             let restless = Spawn::outside(host, move || restless).class(class).start().unwrap();
             restless.send(()).unwrap();
             let others: Vec<_> =
@@ -320,18 +320,18 @@ fn r1_a_flooded_process_that_sends_to_itself_takes_turns_like_others() {
 fn r4_a_spare_that_leaves_after_its_turn_is_in_no_turn() {
     as_worker(options(1).spare_workers(1), |stepped| {
         let shared = Arc::clone(&stepped.shared);
-        let seat = shared.spares.enter().unwrap();
+        let slot = shared.spares.enter().unwrap();
         assert!(!shared.spares.want(1));
         let spares = Arc::downgrade(&shared);
         let last = move |_: &Address<()>, _: &crate::core::Core| {
             assert!(spares.upgrade().unwrap().spares.want(0));
         };
         stepped.nursery.spawn_with(7, Class::Normal, last).send(()).unwrap();
-        shared.fill_in(&seat);
+        shared.stand_in_for_busy(&slot);
         assert_eq!(*stepped.nursery.log.lock().unwrap(), [7]);
-        let glance = shared.counters[seat.index].glance();
-        assert_eq!((glance.turns, glance.pid), (1, 0));
+        let snapshot = shared.counters[slot.index].snapshot();
+        assert_eq!((snapshot.turns, snapshot.pid), (1, 0));
         assert_eq!((shared.spares.live(), shared.sleep.searching()), (0, 0));
-        shared.spares.give_back(seat);
+        shared.spares.give_back(slot);
     });
 }

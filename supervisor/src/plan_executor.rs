@@ -4,10 +4,10 @@ use crate::action::{Action, EventTime, PlanEvent, RequestOutcome};
 use crate::child_spec::{ChildInit, ChildStart, RunningChild};
 use crate::children::{Child, ChildKey};
 use crate::command::{Command, InPlaceRequest, SupervisorCommand, SupervisorContext};
-use crate::first::{First, SupervisorMail, first_of, within};
 use crate::ignore::Ignore;
 use crate::plan::Plan;
 use crate::report::Reporter;
+use crate::select::{Selected, SupervisorMail, select, within};
 use crate::spec::{ChildId, Shutdown};
 use crate::waits::ChildWaits;
 use krarup_act::{Received, Sleep};
@@ -65,7 +65,7 @@ impl<T: Send + 'static> PlanExecutor<T> {
         loop {
             let Some(due) = self.waits.next_due() else { return ctx.receive().await };
             let mut wait = ctx.sleep(due - ctx.now());
-            if let First::Item(item) = first_of(ctx, &mut wait).await {
+            if let Selected::Item(item) = select(ctx, &mut wait).await {
                 return item;
             }
             while let Some(key) = self.waits.pop_due(ctx.now()) {
@@ -75,12 +75,12 @@ impl<T: Send + 'static> PlanExecutor<T> {
     }
 
     /// Handles the failure of a child's state (rule S10).
-    pub(crate) fn judge(&mut self, ctx: &SupervisorContext<T>, plea: InPlaceRequest) {
-        let InPlaceRequest { pid, reason, reply } = plea;
+    pub(crate) fn answer_in_place(&mut self, ctx: &SupervisorContext<T>, request: InPlaceRequest) {
+        let InPlaceRequest { pid, reason, reply } = request;
         let starting = || self.starting.filter(|&(of, _)| of == pid).map(|(_, key)| key);
         let key = self.plan.children().running(pid).or_else(starting);
         // A process that is no longer a child is about to end.
-        let goes_on = key.filter(|&key| self.plan.may_go_on(key, ctx.now()));
+        let goes_on = key.filter(|&key| self.plan.may_restart_in_place(key, ctx.now()));
         if let Some(key) = goes_on {
             let (id, count) = (self.id(key), self.plan.restarts());
             self.report.restarting_in_place(&id, pid, &reason, count);
@@ -109,7 +109,7 @@ impl<T: Send + 'static> PlanExecutor<T> {
         let event = PlanEvent::Exited { pid, reason: reason.clone() };
         let next = self.plan.step(event, moment(ctx));
         self.report_restart(key, before, Some((pid, &reason)));
-        self.carry_on(ctx, next).await
+        self.continue_plan(ctx, next).await
     }
 
     /// Handles the supervisor's own message (rule S6).
@@ -121,7 +121,7 @@ impl<T: Send + 'static> PlanExecutor<T> {
         let before = self.plan.restarts();
         let next = self.plan.step(PlanEvent::TryAgain(key), moment(ctx));
         self.report_restart(key, before, None);
-        self.carry_on(ctx, next).await
+        self.continue_plan(ctx, next).await
     }
 
     /// Passes an event to the plan, and executes its actions until there are no more.
@@ -131,10 +131,10 @@ impl<T: Send + 'static> PlanExecutor<T> {
         event: PlanEvent<ChildStart<T>>,
     ) -> EventOutcome {
         let next = self.plan.step(event, moment(ctx));
-        self.carry_on(ctx, next).await
+        self.continue_plan(ctx, next).await
     }
 
-    async fn carry_on(
+    async fn continue_plan(
         &mut self,
         ctx: &mut SupervisorContext<T>,
         mut next: Option<Action>,
@@ -229,7 +229,7 @@ impl<T: Send + 'static> PlanExecutor<T> {
         self.starting = None;
         if outcome.is_err() && child.is_alive() {
             let id = self.id(key);
-            self.leave_behind(ctx, &id, child.pid());
+            self.abandon(ctx, &id, child.pid());
         }
         outcome.map(|()| child)
     }
@@ -252,16 +252,16 @@ impl<T: Send + 'static> PlanExecutor<T> {
         let mut limit = is_stopping.then(|| ctx.sleep(patience));
         let mut is_killed = false;
         loop {
-            let first = first_of(ctx, &mut pin!(within(&mut limit, init))).await;
+            let first = select(ctx, &mut pin!(within(&mut limit, init))).await;
             match first {
-                First::Done(Some(outcome)) => return outcome,
-                First::Done(None) if is_killed => return Err(SpawnError::Init(Reason::Killed)),
-                First::Done(None) => {
+                Selected::Done(Some(outcome)) => return outcome,
+                Selected::Done(None) if is_killed => return Err(SpawnError::Init(Reason::Killed)),
+                Selected::Done(None) => {
                     is_killed = self.shutdown(key) != Shutdown::Infinity;
                     ctx.exit(pid, if is_killed { Reason::Kill } else { Reason::Shutdown });
                     limit = is_killed.then(|| self.grace(ctx));
                 }
-                First::Item(item) => {
+                Selected::Item(item) => {
                     if is_stop(&item) && !is_stopping {
                         is_stopping = true;
                         limit = Some(ctx.sleep(patience));
@@ -280,9 +280,9 @@ impl<T: Send + 'static> PlanExecutor<T> {
     ) -> F::Output {
         let mut event = pin!(event);
         loop {
-            match first_of(ctx, &mut event).await {
-                First::Done(output) => return output,
-                First::Item(item) => self.hold(ctx, item),
+            match select(ctx, &mut event).await {
+                Selected::Done(output) => return output,
+                Selected::Item(item) => self.hold(ctx, item),
             }
         }
     }
@@ -291,7 +291,9 @@ impl<T: Send + 'static> PlanExecutor<T> {
     /// the action may be waiting for it.
     fn hold(&mut self, ctx: &SupervisorContext<T>, item: SupervisorMail<T>) {
         match item {
-            Received::Command(SupervisorCommand(Command::MayGoOn(plea))) => self.judge(ctx, plea),
+            Received::Command(SupervisorCommand(Command::MayRestartInPlace(request))) => {
+                self.answer_in_place(ctx, request)
+            }
             item => self.held.push_back(item),
         }
     }
@@ -347,7 +349,7 @@ impl<T: Send + 'static> PlanExecutor<T> {
                 down = self.meanwhile(ctx, within(&mut limit, &mut end)).await;
             }
             let Some(down) = down else {
-                self.leave_behind(ctx, id, pid);
+                self.abandon(ctx, id, pid);
                 continue;
             };
             // Discard its exit notice, even if it is in the mailbox already: this end was
@@ -361,7 +363,7 @@ impl<T: Send + 'static> PlanExecutor<T> {
     /// Abandons a child that was killed and has not ended within the grace period: it blocks its
     /// thread. Its later actions must affect neither this supervisor nor its successor (rules
     /// S9, S11).
-    fn leave_behind(&self, ctx: &mut SupervisorContext<T>, id: &ChildId, pid: Pid) {
+    fn abandon(&self, ctx: &mut SupervisorContext<T>, id: &ChildId, pid: Pid) {
         ctx.unlink(pid);
         let child = self.plan.children().iter().find(|(_, child)| child.rules.id == *id);
         if let Some(name) = child.and_then(|(_, child)| child.rules.name.as_deref()) {

@@ -13,15 +13,15 @@ fn a_push_against_a_park(count: usize, looks_again: bool) {
     bounded(3, move || {
         let parker = Parker::new();
         let sleep = Arc::new(IdleWorkers::new(std::slice::from_ref(&parker)));
-        let express = Arc::new(PriorityQueue::new());
+        let priority_queue = Arc::new(PriorityQueue::new());
         let worker = {
-            let (sleep, express) = (Arc::clone(&sleep), Arc::clone(&express));
+            let (sleep, priority_queue) = (Arc::clone(&sleep), Arc::clone(&priority_queue));
             thread::spawn(move || {
                 let mut taken = Vec::new();
                 let mut searching = false;
                 while taken.len() < count {
-                    if express.calls()
-                        && let Some(number) = express.pop()
+                    if priority_queue.calls()
+                        && let Some(number) = priority_queue.pop()
                     {
                         if std::mem::take(&mut searching) {
                             sleep.found();
@@ -32,17 +32,17 @@ fn a_push_against_a_park(count: usize, looks_again: bool) {
                     if !std::mem::replace(&mut searching, true) {
                         sleep.start_searching();
                     }
-                    sleep.park(0, &parker, None, || looks_again && !express.is_quiet());
+                    sleep.park(0, &parker, None, || looks_again && !priority_queue.is_quiet());
                 }
                 taken
             })
         };
         for number in 0..count {
-            express.push(number);
+            priority_queue.push(number);
             sleep.wake_one();
         }
         assert_eq!(worker.join().unwrap(), (0..count).collect::<Vec<_>>());
-        assert!(express.is_quiet());
+        assert!(priority_queue.is_quiet());
     });
 }
 

@@ -24,8 +24,8 @@ fn s10_a_child_that_fails_before_its_start_is_known_is_restarted_in_place() {
                 let spec = ChildSpec::worker("a", starts).name("a");
                 let mut plan = Plan::new(SupervisorFlags::new(Strategy::OneForOne));
                 plan.add(spec.rules, spec.start);
-                let mut carrier = PlanExecutor::new(plan, ctx.pid());
-                carrier.carry_out(&mut ctx, PlanEvent::Begin).await;
+                let mut executor = PlanExecutor::new(plan, ctx.pid());
+                executor.carry_out(&mut ctx, PlanEvent::Begin).await;
                 Ok(())
             })
         })
@@ -35,9 +35,10 @@ fn s10_a_child_that_fails_before_its_start_is_known_is_restarted_in_place() {
     let a = sim.whereis("a").unwrap();
     let asks = |pid| {
         let reason = Reason::error("boom");
-        let plea =
-            move |reply| SupervisorCommand(Command::MayGoOn(InPlaceRequest { pid, reason, reply }));
-        supervisor.call_max(plea).timeout(Duration::from_secs(1)).wait()
+        let request = move |reply| {
+            SupervisorCommand(Command::MayRestartInPlace(InPlaceRequest { pid, reason, reply }))
+        };
+        supervisor.call_max(request).timeout(Duration::from_secs(1)).wait()
     };
     assert_eq!(asks(supervisor.pid()), Ok(false));
     assert_eq!(asks(a), Ok(true));
@@ -63,12 +64,12 @@ fn s4_nothing_is_kept_of_a_process_that_has_ended() {
             ..SupervisorFlags::new(Strategy::OneForOne)
         });
         plan.add(spec.rules, spec.start);
-        let mut carrier = PlanExecutor::new(plan, ctx.pid());
-        carrier.carry_out(&mut ctx, PlanEvent::Begin).await;
+        let mut executor = PlanExecutor::new(plan, ctx.pid());
+        executor.carry_out(&mut ctx, PlanEvent::Begin).await;
         loop {
-            let Received::Exit(exit) = carrier.receive(&mut ctx).await else { continue };
-            let outcome = carrier.exited(&mut ctx, exit).await;
-            tell.send(carrier.running.len()).unwrap();
+            let Received::Exit(exit) = executor.receive(&mut ctx).await else { continue };
+            let outcome = executor.exited(&mut ctx, exit).await;
+            tell.send(executor.running.len()).unwrap();
             if let EventOutcome::Ends(reason) = outcome {
                 return Err(reason);
             }

@@ -11,24 +11,24 @@ use std::task::Poll;
 pub(crate) type SupervisorMail<T> = Received<Infallible, SupervisorCommand<T>>;
 
 /// What happens first: the event, or the arrival of an item.
-pub(crate) enum First<O, T> {
+pub(crate) enum Selected<O, T> {
     Done(O),
     Item(SupervisorMail<T>),
 }
 
 /// Polls the event before the lane.
-pub(crate) async fn first_of<F, T>(
+pub(crate) async fn select<F, T>(
     ctx: &mut SupervisorContext<T>,
     event: &mut F,
-) -> First<F::Output, T>
+) -> Selected<F::Output, T>
 where
     F: Future + Unpin,
     T: Send + 'static,
 {
     let mut receive = pin!(ctx.receive_early());
     poll_fn(|cx| match Pin::new(&mut *event).poll(cx) {
-        Poll::Ready(output) => Poll::Ready(First::Done(output)),
-        Poll::Pending => receive.as_mut().poll(cx).map(First::Item),
+        Poll::Ready(output) => Poll::Ready(Selected::Done(output)),
+        Poll::Pending => receive.as_mut().poll(cx).map(Selected::Item),
     })
     .await
 }
