@@ -10,7 +10,7 @@
 //! ```
 
 use krarup::prelude::*;
-use krarup::{Letters, Scope, StateActor, StateAddress, Stateful, behavior_fn};
+use krarup::{Scope, StateActor, StateAddress, StateCalls, Stateful, behavior_fn};
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -32,8 +32,9 @@ pub use krarup_node::{Settings, SettingsError, SettingsFault};
 pub use krarup_state::{
     AskId, Cleaner, CommandError, CommandResult, Commands, Completion, EventTimer, Exception,
     GrainAddress, GrainCalls, GrainCommand, Grains, GrainsError, HIGH_EVENTS, HIGH_REPLIES, Kinds,
-    Letter, Letters, Load, Promise, Scope, StateActor, StateAddress, StateContext, Stateful,
-    StatefulError, StepEvent, StepOutput, StepProcess, Stepped, Tag, ToGrain, UnknownMethod,
+    Load, Promise, Scope, StateActor, StateAddress, StateCalls, StateContext, StateMessage,
+    Stateful, StatefulError, StepEvent, StepOutput, StepProcess, Stepped, Tag, ToGrain,
+    UnknownMethod,
 };
 pub use krarup_supervisor::{
     AutoShutdown, BackOff, BackOffError, ChildCounts, ChildId, ChildInfo, ChildKind, ChildRef,

@@ -219,7 +219,7 @@ fn c2_asks_that_wait_at_a_state_actor_were_not_begun() {
     for sim in simulations(3) {
         let desk = sim.spawn(|| Stateful::new(Desk)).wait().unwrap();
         let (add, wait, fail): (Add, Add, Add) = (|r| Job::Add(1, r), Job::Wait, Job::Fail);
-        let ask = |job: Add| move |reply| krarup::Letter::Ask(job(reply));
+        let ask = |job: Add| move |reply| krarup::StateMessage::Ask(job(reply));
         let outcomes = calls!(sim, desk.call(ask(wait)), desk.call(ask(fail)), desk.call(ask(add)));
         assert_eq!(outcomes, [terminated(), terminated(), not_begun()]);
     }
@@ -236,7 +236,7 @@ fn c2_a_request_that_a_behavior_gives_up_as_it_came_was_not_begun() {
             {
                 requests.push(request);
             }
-            delegate.lose(requests.remove(0), 0);
+            delegate.dead_letter(requests.remove(0), 0);
             drop(requests);
             Err(boom())
         });

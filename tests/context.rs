@@ -247,9 +247,9 @@ fn d7_messages_lost_by_a_behaviour_are_counted_with_their_sender() {
     let letters = letters(&sim);
     let process = puppet(&sim, "p", &Log::new());
     process.tells(|ctx| {
-        ctx.lose(7_u8, Some(ctx.pid()));
-        ctx.lose(7_u16, None);
-        ctx.lose_other(Dynamic::new(7_u32), Some(ctx.pid()));
+        ctx.dead_letter(7_u8, Some(ctx.pid()));
+        ctx.dead_letter(7_u16, None);
+        ctx.dead_letter_other(Dynamic::new(7_u32), Some(ctx.pid()));
     });
     sim.run_until_idle();
     let from = process.pid();

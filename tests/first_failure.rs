@@ -196,7 +196,7 @@ fn d4_the_first_failure_of_a_state_actor_is_the_cause_of_its_end() {
         let sim = Simulation::new(1);
         let actor = move || Stateful::new(Sore::new(fails, twice));
         let ended = end_of(sim.spawn(actor).wait(), |actor| {
-            actor.send(krarup::Letter::Notice(())).unwrap();
+            actor.send(krarup::StateMessage::Notice(())).unwrap();
         });
         check("state actor", &ended, (fails, twice));
     }

@@ -677,8 +677,8 @@ fn n1_a_pid_that_was_kept_for_a_process_is_that_of_the_process() {
     assert!(!own.is_same_process(foreign_pid));
     assert_eq!(own.creation(), pid.creation());
     assert!(sim.is_alive(pid) && sim.is_alive(own));
-    delegate.lose(7_u8, pid.id());
-    delegate.lose(7_u16, 0);
+    delegate.dead_letter(7_u8, pid.id());
+    delegate.dead_letter(7_u16, 0);
     sim.run_until_idle();
     let to = process.pid();
     let lost = |what: &str| format!("{what}: receiver ended before it handled the message");

@@ -7,7 +7,7 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{
-    DeadLetter, Faults, GrainCalls, Grains, Letters, Lifecycle, Received, Trace, behavior_fn,
+    DeadLetter, Faults, GrainCalls, Grains, Lifecycle, Received, StateCalls, Trace, behavior_fn,
 };
 use state_support::{doer, job};
 use std::sync::Arc;

@@ -4,7 +4,7 @@ mod state_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Letter, Letters, Probe, Scope, Stateful, behavior_fn};
+use krarup::{Probe, Scope, StateCalls, StateMessage, Stateful, behavior_fn};
 use state_support::{Doer, DoerAddress, HOUR, Job, Kept, SECOND, asks, doer, job};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -116,7 +116,7 @@ fn o1_senders_are_known_and_the_first_notice_is_its_own() {
 fn one_of_each(scope: &mut Scope<Doer>, answered: Kept, failed: Kept, me: &DoerAddress) {
     me.event(job("e")).unwrap();
     me.notice(job("n")).unwrap();
-    me.send(Letter::Ask(job("a"))).unwrap();
+    me.send(StateMessage::Ask(job("a"))).unwrap();
     failed.fail(CallError::NoWorkers);
     answered.send(7);
     scope.with(|doer| doer.log.note("all are there"));
@@ -186,7 +186,7 @@ fn an_ask_overtakes(sim: &Simulation, log: &Log, doer: &DoerAddress) {
     let first = job("1").doing(move |_| {
         Box::pin(async move {
             // An ask comes while notices wait already: it is next.
-            me.send(Letter::Ask(job("overtakes"))).unwrap();
+            me.send(StateMessage::Ask(job("overtakes"))).unwrap();
             Ok(())
         })
     });
@@ -213,7 +213,7 @@ fn o2_events_are_handled_under_a_flood_of_asks() {
         job("again").doing(move |_| {
             Box::pin(async move {
                 let next = endless(me.clone());
-                me.send(Letter::Ask(next)).unwrap();
+                me.send(StateMessage::Ask(next)).unwrap();
                 Ok(())
             })
         })
@@ -224,7 +224,7 @@ fn o2_events_are_handled_under_a_flood_of_asks() {
         let probe = Probe::<()>::spawn(&sim);
         let tell = probe.address();
         for _ in 0..3 {
-            doer.send(Letter::Ask(endless(doer.clone()))).unwrap();
+            doer.send(StateMessage::Ask(endless(doer.clone()))).unwrap();
         }
         doer.event(job("event").doing(move |scope| {
             Box::pin(async move {

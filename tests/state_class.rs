@@ -4,7 +4,7 @@ mod state_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Class, Letters, Probe, Stateful, behavior_fn};
+use krarup::{Class, Probe, StateCalls, Stateful, behavior_fn};
 use state_support::{Doer, DoerAddress, HOUR, Kept, SECOND, doer, job};
 use support::{Log, simulations};
 

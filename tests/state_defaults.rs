@@ -5,7 +5,7 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{
-    AskId, DebugError, Exception, Letter, Letters, Probe, Scope, StateActor, StateAddress,
+    AskId, DebugError, Exception, Probe, Scope, StateActor, StateAddress, StateCalls, StateMessage,
     Stateful, behavior_fn,
 };
 use std::sync::{Arc, Mutex};
@@ -416,10 +416,10 @@ fn o4_a_batch_has_at_most_1024_by_default() {
     let (sim, log) = (Simulation::new(1), Log::new());
     let state = Batches(log.clone());
     let batches = sim.spawn(move || Stateful::new(state)).wait().unwrap();
-    batches.send(Letter::Ask(0)).unwrap();
+    batches.send(StateMessage::Ask(0)).unwrap();
     sim.run_until_idle();
     (0..1030).for_each(|n| batches.notice(n).unwrap());
-    (1..1026).for_each(|n| batches.send(Letter::Ask(n)).unwrap());
+    (1..1026).for_each(|n| batches.send(StateMessage::Ask(n)).unwrap());
     sim.advance(2 * SECOND);
     assert_eq!(log.take(), ["asks 1024", "asks 1", "notices 1024", "notices 6"]);
 }
@@ -430,13 +430,13 @@ fn o1_the_sender_of_a_batch_is_that_of_its_first() {
         let log = Log::new();
         let state = Batches(log.clone());
         let batches = sim.spawn(move || Stateful::new(state)).wait().unwrap();
-        batches.send(Letter::Ask(0)).unwrap();
+        batches.send(StateMessage::Ask(0)).unwrap();
         sim.run_until_idle();
         let mut senders = (1..4).map(|n| {
             let batches = batches.clone();
             let sends = behavior_fn(move |_: Context<()>| async move {
                 batches.notice(n)?;
-                batches.send(Letter::Ask(n)).map_err(SendError::without_message)?;
+                batches.send(StateMessage::Ask(n)).map_err(SendError::without_message)?;
                 Ok(())
             });
             let sender = sim.spawn(move || sends).start().unwrap().pid();
@@ -516,7 +516,7 @@ fn o4_letters_are_handled_one_by_one_and_none_is_a_barrier_unless_the_actor_says
         let log = Log::new();
         let state = Bare(log.clone());
         let bare = sim.spawn(move || Stateful::new(state).most_in_flight(3)).wait().unwrap();
-        (0..3).for_each(|n| bare.send(Letter::Ask(n)).unwrap());
+        (0..3).for_each(|n| bare.send(StateMessage::Ask(n)).unwrap());
         sim.run_until_idle();
         assert_eq!(log.take(), [0, 1, 2].map(|n| format!("ask {n} of None")), "all are in flight");
         let sends = |number| {

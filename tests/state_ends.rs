@@ -5,7 +5,8 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{
-    Letter, Letters, Probe, Received, Scope, StateActor, StateContext, Stateful, behavior_fn,
+    Probe, Received, Scope, StateActor, StateCalls, StateContext, StateMessage, Stateful,
+    behavior_fn,
 };
 use state_support::{Doer, HOUR, Kept, SECOND, asks, doer, job, restarting};
 use std::task::Poll;
@@ -155,7 +156,7 @@ fn o7_a_state_actor_in_a_pool_or_passivated_finishes_what_is_in_flight() {
         sim.spawn(move || {
             behavior_fn(move |_: Context<()>| async move {
                 let ask = job(name).waiting(10 * SECOND);
-                let call = pool.call(|reply| Letter::Ask(ask.answering(reply)));
+                let call = pool.call(|reply| StateMessage::Ask(ask.answering(reply)));
                 log.note(format!("{name} {:?}", call.timeout(HOUR).await));
                 Ok(())
             })
@@ -579,7 +580,7 @@ fn d9_a_state_actor_that_stops_itself_as_it_is_mounted_starts_and_begins_nothing
             let state = StopsAtOnce(log.clone());
             let actor = sim.spawn(move || Stateful::new(state)).start().unwrap();
             actor.notice(()).unwrap();
-            actor.send(Letter::Ask(())).unwrap();
+            actor.send(StateMessage::Ask(())).unwrap();
             if finishes {
                 actor.finish();
             }
@@ -677,7 +678,7 @@ fn o7_messages_not_begun_are_dead_letters_with_their_sender() {
             lines.iter().filter(|line| line.contains(&from) && line.contains(text)).count()
         };
         assert_eq!(
-            (lines.len(), of(first, "Letter"), of(second, "Job"), of(second, "u8")),
+            (lines.len(), of(first, "StateMessage"), of(second, "Job"), of(second, "u8")),
             (4, 2, 1, 1),
             "{lines:?}"
         );

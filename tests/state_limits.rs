@@ -6,8 +6,8 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{
-    Commands, Letter, Letters, Overflow, Reply, Stateful, StatefulError, StepEvent, StepOutput,
-    StepProcess, Stepped, behavior_fn,
+    Commands, Overflow, Reply, StateCalls, StateMessage, Stateful, StatefulError, StepEvent,
+    StepOutput, StepProcess, Stepped, behavior_fn,
 };
 use state_support::{COUNTS, Doer, HOUR, SECOND, asks, job, limited, numbers, restarting};
 use std::collections::VecDeque;
@@ -166,8 +166,11 @@ fn m5_the_bound_of_a_state_actor_is_exact_whatever_holds_messages_back() {
                     sim.run_until_idle();
                 }
                 let letter = job(number.to_string());
-                let letter =
-                    if number % 2 == 0 { Letter::Notice(letter) } else { Letter::Ask(letter) };
+                let letter = if number % 2 == 0 {
+                    StateMessage::Notice(letter)
+                } else {
+                    StateMessage::Ask(letter)
+                };
                 match doer.send(letter) {
                     Ok(()) => accepted += 1,
                     Err(error) => assert!(error.is_full()),
@@ -251,7 +254,7 @@ fn m5_items_beyond_the_bound_of_a_state_actor_keep_no_room() {
         asks(&sim, &log, &doer, job("holds").waiting(10 * SECOND));
         sim.run_until_idle();
         // Of these the bound knows nothing.
-        (0..5).for_each(|_| doer.notify(Letter::Notice(job("beyond"))));
+        (0..5).for_each(|_| doer.notify(StateMessage::Notice(job("beyond"))));
         sim.run_until_idle();
         let accepted = (0..9).filter(|_| doer.notice(job("n")).is_ok()).count();
         assert_eq!(accepted, 2);
@@ -302,7 +305,7 @@ fn m6_waiting_senders_get_room_when_a_state_actor_begins_a_message() {
                 behavior_fn(move |_: Context<()>| async move {
                     for n in 0..5 {
                         let name = format!("{sender}/{n}");
-                        let letter = Letter::Notice(job(name).waiting(SECOND));
+                        let letter = StateMessage::Notice(job(name).waiting(SECOND));
                         doer.send_or_wait(letter).await.map_err(SendError::without_message)?;
                         assert!(doer.waiting() <= 2);
                     }
@@ -371,12 +374,12 @@ fn p2_a_pool_of_state_actors_is_bounded_and_its_senders_get_full() {
         let pool = sim.spawn(move || pool).wait().unwrap();
         let (mut accepted, mut refused) = (0, 0);
         for number in 0..40 {
-            let letter = Letter::Notice(job(number.to_string()).waiting(10 * SECOND));
+            let letter = StateMessage::Notice(job(number.to_string()).waiting(10 * SECOND));
             match pool.send(letter) {
                 Ok(()) => accepted += 1,
                 Err(error) => {
                     assert!(error.is_full(), "{error}");
-                    let Letter::Notice(job) = error.into_message() else { panic!("another") };
+                    let StateMessage::Notice(job) = error.into_message() else { panic!("another") };
                     assert_eq!(job.name, number.to_string(), "its own message comes back");
                     refused += 1;
                 }
@@ -385,12 +388,12 @@ fn p2_a_pool_of_state_actors_is_bounded_and_its_senders_get_full() {
         }
         assert_eq!((accepted, refused), (SIZE * (BOUND + MOST), 40 - SIZE * (BOUND + MOST)));
         assert_eq!(pool.waiting(), SIZE * BOUND);
-        let called = pool.call(|reply| Letter::Ask(job("call").answering(reply))).wait();
+        let called = pool.call(|reply| StateMessage::Ask(job("call").answering(reply))).wait();
         assert_eq!(called, Err(CallError::Full));
         // Nothing that was accepted is lost, and there is room again.
         sim.advance(30 * SECOND);
         assert_eq!(log.count(" done"), accepted);
-        assert!(pool.send(Letter::Notice(job("again"))).is_ok());
+        assert!(pool.send(StateMessage::Notice(job("again"))).is_ok());
     }
 }
 
@@ -529,7 +532,7 @@ fn m5_bound_and_order_hold_for_random_messages_and_durations() {
                             1 => work.barrier_if(true).waiting(time),
                             _ => work,
                         };
-                        let sent = doer.send_or_wait(Letter::Ask(work)).await;
+                        let sent = doer.send_or_wait(StateMessage::Ask(work)).await;
                         sent.map_err(SendError::without_message)?;
                         let waiting = doer.waiting();
                         let mut most = most.lock().unwrap();

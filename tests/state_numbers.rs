@@ -7,7 +7,7 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{
-    GrainCalls, Grains, GrainsError, InPlaceError, Letters, Pool, Scope, StateActor, Stateful,
+    GrainCalls, Grains, GrainsError, InPlaceError, Pool, Scope, StateActor, StateCalls, Stateful,
     StatefulError,
 };
 use state_support::{Doer, SECOND, asks, job};

@@ -5,7 +5,7 @@ mod state_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Letter, Letters, Overflow, Probe, Stateful, behavior_fn};
+use krarup::{Overflow, Probe, StateCalls, StateMessage, Stateful, behavior_fn};
 use state_support::{
     COUNTS, Doer, DoerAddress, HOUR, Kept, Others, SECOND, asks, doer, job, limited, numbers,
 };
@@ -172,7 +172,7 @@ fn o2_a_second_look_finds_an_ask_behind_notices() {
         doer.notice(job("sends").doing(move |_| {
             Box::pin(async move {
                 (0..2).for_each(|n| itself.notice(job(n.to_string())).unwrap());
-                itself.send(Letter::Ask(job("a"))).unwrap();
+                itself.send(StateMessage::Ask(job("a"))).unwrap();
                 Ok(())
             })
         }))
@@ -319,7 +319,7 @@ fn m5_a_batch_frees_the_room_of_those_in_it_that_had_any() {
             let doer = limited(&sim, &log, 4, 10);
             let letter = move |name: &str| {
                 let job = job(name).batch();
-                if is_ask { Letter::Ask(job) } else { Letter::Notice(job) }
+                if is_ask { StateMessage::Ask(job) } else { StateMessage::Notice(job) }
             };
             for _ in 0..3 {
                 asks(&sim, &log, &doer, job("barrier").barrier().waiting(SECOND));
@@ -358,7 +358,7 @@ fn m5_the_first_notice_and_self_sends_do_not_change_the_bound() {
                 Box::pin(async move {
                     (0..4).for_each(|_| me.notice(job("own")).unwrap());
                     let other = scope.sender();
-                    me.send(Letter::Ask(job("one more"))).unwrap_err();
+                    me.send(StateMessage::Ask(job("one more"))).unwrap_err();
                     assert_eq!(other, None);
                     Ok(())
                 })
@@ -394,7 +394,7 @@ fn o1_an_actor_that_sends_itself_something_is_its_sender() {
         doer.notice(job("sends").doing(move |_| {
             Box::pin(async move {
                 me.notice(says("notice")).unwrap();
-                me.send(Letter::Ask(says("ask"))).unwrap();
+                me.send(StateMessage::Ask(says("ask"))).unwrap();
                 me.event(says("event")).unwrap();
                 Ok(())
             })
@@ -440,7 +440,7 @@ fn m6_the_oldest_message_is_dropped_in_every_state_of_the_actor() {
                 .unwrap();
             // Three come together; the first holds the others back.
             let holds = job("holds").barrier_if(most > 1).waiting(SECOND);
-            let holds = if is_ask { Letter::Ask(holds) } else { Letter::Notice(holds) };
+            let holds = if is_ask { StateMessage::Ask(holds) } else { StateMessage::Notice(holds) };
             doer.send(holds).unwrap();
             (0..2).for_each(|number| doer.notice(job(number.to_string())).unwrap());
             sim.run_until_idle();

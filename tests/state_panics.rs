@@ -6,8 +6,8 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{
-    CallError, Cleaner, Dynamic, Ended, Exception, Letter, Letters, Scope, StateActor,
-    StateAddress, StateContext, Stateful,
+    CallError, Cleaner, Dynamic, Ended, Exception, Scope, StateActor, StateAddress, StateCalls,
+    StateContext, StateMessage, Stateful,
 };
 use state_support::{HOUR, job, restarting};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -483,7 +483,12 @@ fn o7_a_state_and_its_messages_may_panic_together_in_their_drop() {
             let edgy = sim.spawn(move || Stateful::new(edgy)).wait().unwrap();
             for line in ["1", "2", "3"] {
                 let letter = leaves(&log, line, true);
-                edgy.send(if asks { Letter::Ask(letter) } else { Letter::Notice(letter) }).unwrap();
+                edgy.send(if asks {
+                    StateMessage::Ask(letter)
+                } else {
+                    StateMessage::Notice(letter)
+                })
+                .unwrap();
             }
             sim.run_until_idle();
             sim.kill(edgy.pid());

@@ -4,7 +4,7 @@ mod state_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Letter, Letters, Probe, Promise, Stateful, behavior_fn};
+use krarup::{Probe, Promise, StateCalls, StateMessage, Stateful, behavior_fn};
 use state_support::{Doer, HOUR, Kept, SECOND, asks, doer, job};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -118,7 +118,7 @@ fn o5_a_timeout_comes_behind_asks_and_notices_and_another_failure_before_them() 
             Box::pin(async move {
                 let promise = scope.call_within(&other, Duration::ZERO, |reply| reply);
                 me.notice(job("n")).unwrap();
-                me.send(Letter::Ask(job("a"))).unwrap();
+                me.send(StateMessage::Ask(job("a"))).unwrap();
                 promise.await.unwrap_err();
                 scope.with(|doer| doer.log.note(told));
                 Ok(())
@@ -450,7 +450,7 @@ fn o5_an_ask_to_oneself_or_to_an_ended_process_fails_at_once() {
                 let own = scope.ask(&me, |reply| job("own").answering(reply)).await;
                 assert_eq!(own, Err(CallError::CallsItself(scope.pid())));
                 let answer = |name: String| name;
-                scope.ask_then(&me, |reply| Letter::Ask(job("own").answering(reply)), answer);
+                scope.ask_then(&me, |reply| StateMessage::Ask(job("own").answering(reply)), answer);
                 let nobody = scope.call(&gone, |reply| reply).await;
                 assert_eq!(nobody, Err(CallError::NoProcess));
                 Ok(())

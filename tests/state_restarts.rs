@@ -5,8 +5,8 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{
-    Dynamic, InPlaceError, Letter, Letters, Probe, Promise, Scope, StateActor, StateContext,
-    Stateful,
+    Dynamic, InPlaceError, Probe, Promise, Scope, StateActor, StateCalls, StateContext,
+    StateMessage, Stateful,
 };
 use state_support::{Doer, HOUR, Job, Kept, Others, SECOND, asks, doer, job, numbers, restarting};
 use std::pin::Pin;
@@ -243,7 +243,7 @@ fn o6_promises_of_the_old_state_are_dropped_and_sent_messages_stay() {
                 first.await?;
                 drop(later);
                 // It has come to something, and the actor has not looked yet.
-                let asks = |reply| Letter::Ask(job("itself").answering(reply));
+                let asks = |reply| StateMessage::Ask(job("itself").answering(reply));
                 scope.ask_then(&itself, asks, |answer| answer);
                 Err(boom())
             })
@@ -341,7 +341,7 @@ fn o6_destructors_that_panic_keep_nothing_of_the_old_state_and_are_no_failure() 
             } else {
                 // An ask goes before events, such as timers.
                 let fails = job("fails").failing(boom());
-                doer.send(Letter::Ask(fails)).unwrap();
+                doer.send(StateMessage::Ask(fails)).unwrap();
                 doer.resume();
             }
             sim.run_until_idle();

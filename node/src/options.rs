@@ -207,9 +207,9 @@ impl DispatcherOptions {
             Ok(match &kind {
                 DispatcherKind::Shared => Dispatcher::Shared(SharedDispatcher::start(setup)?),
                 DispatcherKind::Pinned => Dispatcher::Pinned(Pinned::new(setup)),
-                DispatcherKind::ExecutorDispatcher(threads) => Dispatcher::ExecutorDispatcher(
-                    ExecutorDispatcher::new(setup, Arc::clone(&threads.0)),
-                ),
+                DispatcherKind::ExecutorDispatcher(threads) => {
+                    Dispatcher::Executor(ExecutorDispatcher::new(setup, Arc::clone(&threads.0)))
+                }
                 DispatcherKind::Calling => {
                     Dispatcher::CallingThread(Calling::new(setup.name, setup.limits))
                 }

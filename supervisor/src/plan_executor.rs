@@ -292,7 +292,7 @@ impl<T: Send + 'static> PlanExecutor<T> {
     fn hold(&mut self, ctx: &SupervisorContext<T>, item: SupervisorMail<T>) {
         match item {
             Received::Command(SupervisorCommand(Command::MayRestartInPlace(request))) => {
-                self.answer_in_place(ctx, request)
+                self.answer_in_place(ctx, request);
             }
             item => self.held.push_back(item),
         }

@@ -5,7 +5,7 @@
 use crate::support::{Guard, Log, boom};
 use krarup::prelude::*;
 use krarup::{
-    Dynamic, Ended, Exception, Letters, Scope, StateActor, StateAddress, StateContext, Stateful,
+    Dynamic, Ended, Exception, Scope, StateActor, StateAddress, StateCalls, StateContext, Stateful,
     behavior_fn,
 };
 use std::pin::Pin;

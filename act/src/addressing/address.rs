@@ -117,7 +117,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     fn permit(&self, waiter: Option<&Arc<Waiter<M>>>) -> Result<Permit<M>, SendError<()>> {
         let reserved = self.reserved(waiter);
         if matches!(reserved, Err(SendError::NoProcess(()))) {
-            self.lose(DeadLetterCause::NoProcess);
+            self.dead_letter(DeadLetterCause::NoProcess);
         }
         reserved
     }
@@ -191,7 +191,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// and counted as a dead letter.
     pub fn notify(&self, message: M) {
         if let Err(message) = self.cell.push_letter(message) {
-            self.lose(DeadLetterCause::NoProcess);
+            self.dead_letter(DeadLetterCause::NoProcess);
             drop(message);
         }
     }
@@ -202,7 +202,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         let relations = self.cell.locked_relations();
         if !relations.has_alias(alias) {
             drop(relations);
-            self.lose(DeadLetterCause::Revoked);
+            self.dead_letter(DeadLetterCause::Revoked);
             return drop(message);
         }
         // Schedule the process, and drop a message that it does not accept, without the lock.
@@ -211,15 +211,15 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         match put {
             Ok(ready) => self.cell.schedule_if(ready),
             Err(message) => {
-                self.lose(DeadLetterCause::NoProcess);
+                self.dead_letter(DeadLetterCause::NoProcess);
                 drop(message);
             }
         }
     }
 
     /// Counts a message to this process as a dead letter.
-    pub(crate) fn lose(&self, cause: DeadLetterCause) {
-        self.cell.lose::<M>(current::sender(self.cell.pid.creation()), cause);
+    pub(crate) fn dead_letter(&self, cause: DeadLetterCause) {
+        self.cell.dead_letter::<M>(current::sender(self.cell.pid.creation()), cause);
     }
 
     pub(crate) fn send_by_alias(&self, alias: Alias, message: M) -> Result<(), SendError<M>> {

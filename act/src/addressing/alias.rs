@@ -68,7 +68,7 @@ impl<M: Send + 'static, C: Send + 'static> DeliverMessage<M> for ByAlias<M, C> {
 
     fn reserve(&self) -> Result<Permit<M>, SendError<()>> {
         if !self.is_valid() {
-            self.address.lose(DeadLetterCause::Revoked);
+            self.address.dead_letter(DeadLetterCause::Revoked);
             return Err(SendError::NoProcess(()));
         }
         let by = ByAlias { address: self.address.clone(), alias: self.alias };
@@ -106,7 +106,7 @@ impl<M: Send + 'static, C: Send + 'static> Reserved<M> for RoomByAlias<M, C> {
             Err(message)
         };
         if let Err(message) = sent {
-            by.address.lose(DeadLetterCause::Revoked);
+            by.address.dead_letter(DeadLetterCause::Revoked);
             current::apart(|| drop(message));
         }
     }

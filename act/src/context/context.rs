@@ -355,7 +355,7 @@ impl<M, C> Drop for Context<M, C> {
         }
         self.cancel_timers();
         let lost = |message: &'static str, sender: SenderId| {
-            self.cell.lose_named(message, sender, DeadLetterCause::Unhandled);
+            self.cell.dead_letter_named(message, sender, DeadLetterCause::Unhandled);
         };
         let sorted = self.cold.as_mut().and_then(|cold| cold.sorted.take());
         let (sorted, order) = sorted.map(|sorted| sorted.into_parts()).unzip();

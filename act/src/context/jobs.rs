@@ -24,7 +24,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             }
             Err(stale) => {
                 self.cell.progress.count_taken();
-                self.cell.lose::<M>(self.sender, Stale::<M>::CAUSE);
+                self.cell.dead_letter::<M>(self.sender, Stale::<M>::CAUSE);
                 let expired = CallError::Expired(stale.waited);
                 current::refusing(OrphanCause::Refused(&expired), || stale.discard());
                 None

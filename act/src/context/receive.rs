@@ -356,7 +356,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 self.cell.progress.count_taken();
                 if self.cell.is_routed() {
                     let name = other.type_name();
-                    self.cell.lose_named(name, self.sender, DeadLetterCause::Unhandled);
+                    self.cell.dead_letter_named(name, self.sender, DeadLetterCause::Unhandled);
                     None
                 } else {
                     Some(Received::Other(other))

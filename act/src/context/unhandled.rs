@@ -11,18 +11,18 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Drops a message that will not be handled, and counts it as a dead letter of this
     /// sender. For behaviours that receive messages or commands ahead of their turn. A
     /// destructor that panics does no harm.
-    pub fn lose<T: Send + 'static>(&self, message: T, sender: Option<Pid>) {
-        self.lose_named(type_name::<T>(), message, sender);
+    pub fn dead_letter<T: Send + 'static>(&self, message: T, sender: Option<Pid>) {
+        self.dead_letter_named(type_name::<T>(), message, sender);
     }
 
-    /// As [`Context::lose`], for a message of another type.
-    pub fn lose_other(&self, message: Dynamic, sender: Option<Pid>) {
-        self.lose_named(message.type_name(), message, sender);
+    /// As [`Context::dead_letter`], for a message of another type.
+    pub fn dead_letter_other(&self, message: Dynamic, sender: Option<Pid>) {
+        self.dead_letter_named(message.type_name(), message, sender);
     }
 
-    fn lose_named<T>(&self, type_name: &'static str, message: T, sender: Option<Pid>) {
+    fn dead_letter_named<T>(&self, type_name: &'static str, message: T, sender: Option<Pid>) {
         let sender = sender.map_or(0, Pid::id);
-        self.cell.lose_named(type_name, sender, DeadLetterCause::Unhandled);
+        self.cell.dead_letter_named(type_name, sender, DeadLetterCause::Unhandled);
         current::not_begun(|| drop_contained(message));
     }
 

@@ -40,9 +40,9 @@ impl Delegate {
     }
 
     /// Drops a message to the process that will not be handled, and counts it as a dead
-    /// letter, as [`Context::lose`]. `sender` is the number of the sending process, 0 for
+    /// letter, as [`Context::dead_letter`]. `sender` is the number of the sending process, 0 for
     /// none.
-    pub fn lose<M>(&self, message: M, sender: u64) {
+    pub fn dead_letter<M>(&self, message: M, sender: u64) {
         let from = (sender != 0).then(|| Pid::local(sender, self.process.creation()));
         let cause = DeadLetterCause::Unhandled;
         self.host.dead_letter(DeadLetter::new(self.process, from, type_name::<M>(), cause));

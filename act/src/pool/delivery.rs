@@ -211,7 +211,7 @@ where
                 Ok(())
             }
             Some(_) => {
-                self.lose(message, sender, DeadLetterCause::Overflow);
+                self.dead_letter(message, sender, DeadLetterCause::Overflow);
                 Ok(())
             }
             None => Err(SendError::Full(message)),
@@ -232,7 +232,7 @@ where
     }
 
     /// Counts and drops a message that was accepted and that no worker will handle.
-    pub(super) fn lose(&self, message: M, sender: u64, cause: DeadLetterCause) {
+    pub(super) fn dead_letter(&self, message: M, sender: u64, cause: DeadLetterCause) {
         self.note_lost(sender, cause);
         deferred::when_free(move || current::apart(|| drop(message)));
     }

@@ -1,9 +1,9 @@
 //! The counters of a pool and its inspection (rule P6).
 
 use super::job_watch::JobRecords;
+use super::pool_workers::PoolWorkers;
 use super::ring::Gate;
 use super::routing::Routing;
-use super::staff::PoolWorkers;
 use super::statistics::{PoolStatistics, inspected};
 use crate::behavior::Behavior;
 use krarup_gen::{Inspection, Label};

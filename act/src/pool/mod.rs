@@ -11,7 +11,7 @@
 //!                    │  divert)       first)        │
 //!                    └───────▲──────────────────────┘
 //!   commands            changes the ring, drains, closes
-//!   add_workers ──► pool process: staff ─► starts, replaces, removes, kills stuck workers
+//!   add_workers ──► pool process: pool_workers ─► starts, replaces, removes, kills stuck workers
 //!   drain, ask  ──►               behaviour (callbacks)      elastic plan, reports
 //! ```
 //!
@@ -60,7 +60,7 @@
 //! | `behavior`, `command` | the callbacks of the pool process, and its commands |
 //! | `resize` | the results of adding and removing workers |
 //! | `opening`, `work` | the start and the loop of the pool process |
-//! | `staff`, `worker_control` | its workers, and what callbacks can do with them |
+//! | `pool_workers`, `worker_control` | its workers, and what callbacks can do with them |
 //! | `starting`, `vacancy` | workers that start; places that have none |
 //! | `periodic`, `inspection` | periodic work; the inspection |
 //! | `shared`, `ring`, `lent_value` | the state that senders and the pool process share |
@@ -85,6 +85,7 @@ mod opening;
 mod periodic;
 #[allow(clippy::module_inception, reason = "the module is named after the type `Pool`")]
 pub(crate) mod pool;
+mod pool_workers;
 pub(crate) mod rate;
 mod reservation;
 pub(crate) mod resize;
@@ -92,7 +93,6 @@ mod ring;
 pub(crate) mod routing;
 pub(crate) mod settings;
 mod shared;
-mod staff;
 mod starting;
 pub(crate) mod statistics;
 #[cfg(all(test, not(loom)))]

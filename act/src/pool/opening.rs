@@ -7,8 +7,8 @@
 
 use super::behavior::PoolBehavior;
 use super::command::PoolCommand;
+use super::pool_workers::PoolWorkers;
 use super::routing::Routing;
-use super::staff::PoolWorkers;
 use super::starting::{Started, WorkerPurpose};
 use super::work::{Own, PoolMail, inspection};
 use crate::behavior::Behavior;
@@ -30,7 +30,7 @@ enum OpeningEvent<B: Behavior, P: PoolBehavior<Job = B::Message>> {
 /// Starts the first workers. Returns the entries that were held, or the reason with which the
 /// pool ends.
 pub(super) async fn open<B, R, P>(
-    staff: &mut PoolWorkers<B, R>,
+    pool_workers: &mut PoolWorkers<B, R>,
     behavior: &mut P,
     ctx: &mut Own<B, P>,
 ) -> Result<EarlyMail<B, P>>
@@ -40,23 +40,28 @@ where
     P: PoolBehavior<Job = B::Message>,
 {
     let mut held = VecDeque::new();
-    for _ in 0..staff.settings.size {
-        staff.begin(ctx, WorkerPurpose::First).map_err(start_failure)?;
+    for _ in 0..pool_workers.settings.size {
+        pool_workers.begin(ctx, WorkerPurpose::First).map_err(start_failure)?;
         loop {
-            match next::<B, R, P>(staff, ctx).await {
+            match next::<B, R, P>(pool_workers, ctx).await {
                 OpeningEvent::Started(started) => {
-                    staff.settle(ctx, started).map_err(start_failure)?;
+                    pool_workers.settle(ctx, started).map_err(start_failure)?;
                     break;
                 }
-                OpeningEvent::Item(item) => serve_or_hold(staff, behavior, ctx, item, &mut held)?,
+                OpeningEvent::Item(item) => {
+                    serve_or_hold(pool_workers, behavior, ctx, item, &mut held)?;
+                }
             }
         }
     }
-    staff.open();
+    pool_workers.open();
     Ok(held)
 }
 
-async fn next<B, R, P>(staff: &mut PoolWorkers<B, R>, ctx: &mut Own<B, P>) -> OpeningEvent<B, P>
+async fn next<B, R, P>(
+    pool_workers: &mut PoolWorkers<B, R>,
+    ctx: &mut Own<B, P>,
+) -> OpeningEvent<B, P>
 where
     B: Behavior,
     R: Routing<B::Message>,
@@ -64,7 +69,7 @@ where
 {
     // Main is not received: its messages are to go along the route.
     let mut receive = pin!(ctx.receive_control());
-    poll_fn(|cx| match staff.poll_started(cx) {
+    poll_fn(|cx| match pool_workers.poll_started(cx) {
         Poll::Ready(started) => Poll::Ready(OpeningEvent::Started(started)),
         Poll::Pending => receive.as_mut().poll(cx).map(OpeningEvent::Item),
     })
@@ -72,7 +77,7 @@ where
 }
 
 fn serve_or_hold<B, R, P>(
-    staff: &mut PoolWorkers<B, R>,
+    pool_workers: &mut PoolWorkers<B, R>,
     behavior: &mut P,
     ctx: &Own<B, P>,
     item: PoolMail<B, P>,
@@ -87,16 +92,18 @@ where
     let in_order = !held.iter().any(is_command);
     match item {
         Received::Stop(reason) => return Err(reason),
-        Received::Inspect(request) => inspection(staff, behavior, request),
-        Received::Command(PoolCommand::Workers(reply)) if in_order => reply.send(staff.pids()),
+        Received::Inspect(request) => inspection(pool_workers, behavior, request),
+        Received::Command(PoolCommand::Workers(reply)) if in_order => {
+            reply.send(pool_workers.pids());
+        }
         Received::Command(PoolCommand::Statistics(reply)) if in_order => {
-            reply.send(staff.statistics());
+            reply.send(pool_workers.statistics());
         }
         Received::Command(PoolCommand::AddWorkers(count, reply)) if in_order => {
-            staff.add(ctx, count, Some(reply));
+            pool_workers.add(ctx, count, Some(reply));
         }
         Received::Command(PoolCommand::RemoveWorkers(count, reply)) if in_order => {
-            reply.send(staff.remove(ctx.pid(), count));
+            reply.send(pool_workers.remove(ctx.pid(), count));
         }
         item => held.push_back(item),
     }

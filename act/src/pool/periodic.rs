@@ -2,9 +2,9 @@
 
 use super::command::PoolCommand;
 use super::elastic::{Change, PoolLoad};
+use super::pool_workers::PoolWorkers;
 use super::ring::Gate;
 use super::routing::Routing;
-use super::staff::PoolWorkers;
 use crate::behavior::Behavior;
 use crate::context::Context;
 use krarup_gen::{Pid, Timestamp};

@@ -3,10 +3,10 @@
 use super::behavior::{Plain, PoolBehavior, PoolContext};
 use super::command::PoolCommand;
 use super::elastic::Elastic;
+use super::pool_workers::PoolWorkers;
 use super::rate::Rate;
 use super::routing::{RoundRobin, Routing};
 use super::settings::{PoolError, PoolSettings};
-use super::staff::PoolWorkers;
 use super::{opening, work};
 use crate::behavior::Behavior;
 use crate::context::Context;
@@ -274,36 +274,36 @@ where
         }
         ctx.trap_exits(true);
         ctx.stop_in_order(true);
-        let mut staff = PoolWorkers::new(&ctx, factory, routing, settings.rounded());
-        let mut pool = PoolContext::new(&mut ctx, &mut staff);
+        let mut pool_workers = PoolWorkers::new(&ctx, factory, routing, settings.rounded());
+        let mut pool = PoolContext::new(&mut ctx, &mut pool_workers);
         if let Err(reason) = Contained::new(behavior.init(&mut pool)).await.flatten() {
             return Err(first_failure(reason, contain(|| drop(behavior))));
         }
-        let opened = opening::open(&mut staff, &mut behavior, &mut ctx);
+        let opened = opening::open(&mut pool_workers, &mut behavior, &mut ctx);
         let held = match Contained::new(opened).await.flatten() {
             Ok(held) => held,
             Err(reason) => {
-                staff.end_workers(&mut ctx).await;
+                pool_workers.end_workers(&mut ctx).await;
                 let reason = first_failure(reason, contain(|| drop(behavior)));
-                return Err(first_failure(reason, contain(|| drop(staff))));
+                return Err(first_failure(reason, contain(|| drop(pool_workers))));
             }
         };
-        ctx.route_main(staff.entrance());
+        ctx.route_main(pool_workers.entrance());
         ctx.initialised();
-        let served = work::serve(&mut staff, &mut behavior, &mut ctx, held);
+        let served = work::serve(&mut pool_workers, &mut behavior, &mut ctx, held);
         let reason = match Contained::new(served).await {
             Ok(reason) | Err(reason) => reason,
         };
         // Calls of the last turn fail when the pool has ended and its reason is known, which
         // may take a while.
         let _calls = current::take_orphans();
-        staff.end_workers(&mut ctx).await;
-        let mut pool = PoolContext::new(&mut ctx, &mut staff);
+        pool_workers.end_workers(&mut ctx).await;
+        let mut pool = PoolContext::new(&mut ctx, &mut pool_workers);
         // The first failure is the reason, whatever fails after it.
         let terminated = Contained::new(behavior.terminate(&mut pool, &reason)).await;
         let reason = first_failure(reason, terminated);
         let reason = first_failure(reason, contain(|| drop(behavior)));
-        let reason = first_failure(reason, contain(|| drop(staff)));
+        let reason = first_failure(reason, contain(|| drop(pool_workers)));
         if reason.is_normal() { Ok(()) } else { Err(reason) }
     }
 

@@ -402,7 +402,7 @@ where
             match self.hand_out(hint, message, sender, times) {
                 Ok(()) => return self.mark_behind_all(epoch),
                 Err(SendError::NoProcess(message)) => {
-                    return self.lose(message, sender, DeadLetterCause::Unhandled);
+                    return self.dead_letter(message, sender, DeadLetterCause::Unhandled);
                 }
                 Err(error) => error.into_message(),
             }
@@ -485,7 +485,7 @@ where
             }
             TicketRoom::Nowhere => {
                 self.unhandled.fetch_add(1, Ordering::Release);
-                return self.lose(message, sender, DeadLetterCause::Overflow);
+                return self.dead_letter(message, sender, DeadLetterCause::Overflow);
             }
         };
         match self.fill_one(permit, message, sender, times) {

@@ -282,7 +282,7 @@ where
         self.dismiss();
         while let Some(standing) = self.line.next(true, |_| true) {
             if let LineEntry::Stranded(stranded_message) = standing {
-                self.lose(
+                self.dead_letter(
                     stranded_message.message,
                     stranded_message.sender,
                     DeadLetterCause::Unhandled,

@@ -2,10 +2,10 @@
 //! what a pool lets go of when it is over: on the host of the models, one step at a time.
 
 use super::command::PoolCommand;
+use super::pool_workers::{ExitOrigin, PoolWorkers};
 use super::routing::{Choice, RoundRobin, Routing, Workers};
 use super::settings::PoolSettings;
 use super::shared::{Rules, SharedPool};
-use super::staff::{ExitOrigin, PoolWorkers};
 use super::starting::{Started, Starts, WorkerPurpose};
 use crate::addressing::address::Address;
 use crate::behavior::Behavior;
@@ -85,15 +85,15 @@ impl Behavior for Life {
 type Staff = PoolWorkers<Life, RoundRobin>;
 
 /// The workers of a pool that makes these, one after the other.
-fn staff(ctx: &OwnContext, lives: &'static [Life]) -> Staff {
+fn pool_workers(ctx: &OwnContext, lives: &'static [Life]) -> Staff {
     let made = AtomicUsize::new(0);
     let factory = Arc::new(move || lives[made.fetch_add(1, Ordering::Relaxed)]);
     PoolWorkers::new(ctx, factory, RoundRobin::new(), PoolSettings::new(lives.len()))
 }
 
-fn next_started(staff: &mut Staff) -> Started<u32, u32> {
+fn next_started(pool_workers: &mut Staff) -> Started<u32, u32> {
     let mut cx = task::Context::from_waker(Waker::noop());
-    match staff.poll_started(&mut cx) {
+    match pool_workers.poll_started(&mut cx) {
         Poll::Ready(started) => started,
         Poll::Pending => panic!("it has started"),
     }
@@ -109,45 +109,45 @@ fn exits(ctx: &mut OwnContext) -> Vec<Exit> {
 }
 
 /// Starts so many workers, which have their places then.
-fn install(host: &ModelHost, staff: &mut Staff, ctx: &mut OwnContext, count: usize) {
+fn install(host: &ModelHost, pool_workers: &mut Staff, ctx: &mut OwnContext, count: usize) {
     for _ in 0..count {
-        staff.begin(ctx, WorkerPurpose::First).unwrap();
+        pool_workers.begin(ctx, WorkerPurpose::First).unwrap();
         host.settle();
-        let started = next_started(staff);
-        staff.settle(ctx, started).unwrap();
+        let started = next_started(pool_workers);
+        pool_workers.settle(ctx, started).unwrap();
     }
-    staff.open();
+    pool_workers.open();
 }
 
 #[test]
 fn the_end_of_a_worker_that_is_not_known_to_have_started_is_heard_when_it_has_its_place() {
     let host = host();
     let mut ctx = context(&host);
-    let mut staff = staff(&ctx, &[Life::Short, Life::Short]);
+    let mut pool_workers = pool_workers(&ctx, &[Life::Short, Life::Short]);
     for _ in 0..2 {
-        staff.begin(&ctx, WorkerPurpose::First).unwrap();
+        pool_workers.begin(&ctx, WorkerPurpose::First).unwrap();
     }
     host.settle();
     let exits = exits(&mut ctx);
     assert_eq!(exits.len(), 2);
     // The end of the second alone has been heard of so far.
-    assert!(matches!(staff.note_exit(&mut ctx, &exits[1]), ExitOrigin::Stale));
+    assert!(matches!(pool_workers.note_exit(&mut ctx, &exits[1]), ExitOrigin::Stale));
     let stranger = Exit { pid: host.host().next_pid(), reason: Reason::Normal };
-    assert!(matches!(staff.note_exit(&mut ctx, &stranger), ExitOrigin::Other));
+    assert!(matches!(pool_workers.note_exit(&mut ctx, &stranger), ExitOrigin::Other));
     for exit in &exits {
-        assert!(staff.next_exit().is_none(), "its start comes first");
-        let started = next_started(&mut staff);
+        assert!(pool_workers.next_exit().is_none(), "its start comes first");
+        let started = next_started(&mut pool_workers);
         assert_eq!(started.worker.pid(), exit.pid);
-        staff.settle(&mut ctx, started).unwrap();
+        pool_workers.settle(&mut ctx, started).unwrap();
     }
-    staff.open();
-    assert_eq!(staff.next_exit(), Some(exits[1].clone()));
-    assert!(staff.next_exit().is_none(), "the notice of the first is still to come");
-    assert!(staff.retry_due().is_none(), "nobody is missing yet");
+    pool_workers.open();
+    assert_eq!(pool_workers.next_exit(), Some(exits[1].clone()));
+    assert!(pool_workers.next_exit().is_none(), "the notice of the first is still to come");
+    assert!(pool_workers.retry_due().is_none(), "nobody is missing yet");
     for exit in exits.iter().rev() {
-        assert!(matches!(staff.note_exit(&mut ctx, exit), ExitOrigin::Worker));
-        assert!(staff.retry_due().is_some(), "its place is to be filled");
-        assert!(matches!(staff.note_exit(&mut ctx, exit), ExitOrigin::Stale), "it is stale");
+        assert!(matches!(pool_workers.note_exit(&mut ctx, exit), ExitOrigin::Worker));
+        assert!(pool_workers.retry_due().is_some(), "its place is to be filled");
+        assert!(matches!(pool_workers.note_exit(&mut ctx, exit), ExitOrigin::Stale), "it is stale");
     }
     host.clear();
 }
@@ -156,17 +156,17 @@ fn the_end_of_a_worker_that_is_not_known_to_have_started_is_heard_when_it_has_it
 fn of_a_worker_that_has_not_started_no_end_is_heard() {
     let host = host();
     let mut ctx = context(&host);
-    let mut staff = staff(&ctx, &[Life::Failing, Life::Long]);
+    let mut pool_workers = pool_workers(&ctx, &[Life::Failing, Life::Long]);
     let gone = host.host().next_pid();
-    staff.begin(&ctx, WorkerPurpose::Replacement(gone)).unwrap();
+    pool_workers.begin(&ctx, WorkerPurpose::Replacement(gone)).unwrap();
     host.settle();
     for exit in exits(&mut ctx) {
-        assert!(matches!(staff.note_exit(&mut ctx, &exit), ExitOrigin::Stale));
+        assert!(matches!(pool_workers.note_exit(&mut ctx, &exit), ExitOrigin::Stale));
     }
-    let started = next_started(&mut staff);
+    let started = next_started(&mut pool_workers);
     assert!(matches!(started.outcome, Err(SpawnError::Init(_))));
-    staff.settle(&mut ctx, started).unwrap();
-    assert!(staff.next_exit().is_none());
+    pool_workers.settle(&mut ctx, started).unwrap();
+    assert!(pool_workers.next_exit().is_none());
     host.clear();
 }
 
@@ -221,36 +221,36 @@ fn known(ctx: &OwnContext, pid: Pid) -> Weak<dyn Process> {
 fn a_pool_lets_go_of_each_worker_that_has_ended_however_it_did() {
     type Ending = fn(&mut Staff, &mut OwnContext);
     let endings: [Ending; 4] = [
-        |staff, _| staff.shared.workers()[0].address.process().kill(),
-        |staff, _| assert_eq!(staff.let_go(1).changed, 1),
-        |staff, ctx| {
-            let worker = staff.shared.workers()[0].address.clone();
-            staff.give_up(&worker, ctx.now());
+        |pool_workers, _| pool_workers.shared.workers()[0].address.process().kill(),
+        |pool_workers, _| assert_eq!(pool_workers.let_go(1).changed, 1),
+        |pool_workers, ctx| {
+            let worker = pool_workers.shared.workers()[0].address.clone();
+            pool_workers.give_up(&worker, ctx.now());
         },
-        |staff, ctx| {
-            let worker = staff.shared.workers()[0].address.clone();
-            staff.let_go(1);
-            staff.give_up(&worker, ctx.now());
+        |pool_workers, ctx| {
+            let worker = pool_workers.shared.workers()[0].address.clone();
+            pool_workers.let_go(1);
+            pool_workers.give_up(&worker, ctx.now());
         },
     ];
     for (number, end) in endings.into_iter().enumerate() {
         let host = host();
         let mut ctx = context(&host);
-        let mut staff = staff(&ctx, &[Life::Long]);
-        install(&host, &mut staff, &mut ctx, 1);
-        let pid = staff.pids()[0];
+        let mut pool_workers = pool_workers(&ctx, &[Life::Long]);
+        install(&host, &mut pool_workers, &mut ctx, 1);
+        let pid = pool_workers.pids()[0];
         let worker = known(&ctx, pid);
-        end(&mut staff, &mut ctx);
-        staff.forget_former(&mut ctx);
+        end(&mut pool_workers, &mut ctx);
+        pool_workers.forget_former(&mut ctx);
         assert!(worker.upgrade().is_some(), "{number}: it has not ended");
         host.settle();
         let exits = exits(&mut ctx);
         assert_eq!(exits.iter().map(|exit| exit.pid).collect::<Vec<_>>(), [pid], "{number}");
-        let replaced = matches!(staff.note_exit(&mut ctx, &exits[0]), ExitOrigin::Worker);
+        let replaced = matches!(pool_workers.note_exit(&mut ctx, &exits[0]), ExitOrigin::Worker);
         assert_eq!(replaced, [true, false, true, false][number]);
-        staff.forget_former(&mut ctx);
+        pool_workers.forget_former(&mut ctx);
         // Its place knows the worker that is missing until there is another.
-        staff.let_go(1);
+        pool_workers.let_go(1);
         assert!(worker.upgrade().is_none(), "{number}: somebody still has it");
         host.clear();
     }

@@ -5,8 +5,8 @@
 
 use super::behavior::{PoolBehavior, PoolContext};
 use super::command::PoolCommand;
+use super::pool_workers::{ExitOrigin, PoolWorkers};
 use super::routing::Routing;
-use super::staff::{ExitOrigin, PoolWorkers};
 use super::starting::Started;
 use crate::behavior::Behavior;
 use crate::calls::deadline::Sleep;
@@ -39,7 +39,7 @@ enum PoolEvent<B: Behavior, P: PoolBehavior<Job = B::Message>> {
 /// Serves until the pool is to end, beginning with the items held during its start. Returns the
 /// reason.
 pub(super) async fn serve<B, R, P>(
-    staff: &mut PoolWorkers<B, R>,
+    pool_workers: &mut PoolWorkers<B, R>,
     behavior: &mut P,
     ctx: &mut Own<B, P>,
     mut held: VecDeque<PoolMail<B, P>>,
@@ -53,18 +53,20 @@ where
     loop {
         let event = match held.pop_front() {
             Some(item) => PoolEvent::Item(item),
-            None => next::<B, R, P>(staff, ctx).await,
+            None => next::<B, R, P>(pool_workers, ctx).await,
         };
         let done = match event {
             PoolEvent::Due => {
-                staff.do_what_is_due(ctx);
+                pool_workers.do_what_is_due(ctx);
                 Ok(())
             }
             // All of the first workers have started.
-            PoolEvent::Started(started) => staff.settle(ctx, started).map_err(Reason::from),
-            PoolEvent::Item(item) => handle(staff, behavior, ctx, item, &mut finishing).await,
+            PoolEvent::Started(started) => pool_workers.settle(ctx, started).map_err(Reason::from),
+            PoolEvent::Item(item) => {
+                handle(pool_workers, behavior, ctx, item, &mut finishing).await
+            }
         };
-        if let Err(reason) = done.and_then(|()| staff.start_due(ctx)) {
+        if let Err(reason) = done.and_then(|()| pool_workers.start_due(ctx)) {
             return reason;
         }
         if ctx.is_stopping() {
@@ -74,14 +76,14 @@ where
                 return told.unwrap_or(Reason::Normal);
             }
         }
-        if finishing && staff.has_left() {
+        if finishing && pool_workers.has_left() {
             return Reason::Normal;
         }
     }
 }
 
 async fn handle<B, R, P>(
-    staff: &mut PoolWorkers<B, R>,
+    pool_workers: &mut PoolWorkers<B, R>,
     behavior: &mut P,
     ctx: &mut Own<B, P>,
     item: PoolMail<B, P>,
@@ -93,17 +95,19 @@ where
     P: PoolBehavior<Job = B::Message>,
 {
     match item {
-        Received::Command(command) => execute(staff, behavior, ctx, command).await,
-        Received::Exit(exit) => handle_exit(staff, behavior, ctx, exit).await,
-        Received::Down(down) => behavior.handle_down(&mut PoolContext::new(ctx, staff), down).await,
+        Received::Command(command) => execute(pool_workers, behavior, ctx, command).await,
+        Received::Exit(exit) => handle_exit(pool_workers, behavior, ctx, exit).await,
+        Received::Down(down) => {
+            behavior.handle_down(&mut PoolContext::new(ctx, pool_workers), down).await
+        }
         Received::Inspect(request) => {
-            inspection(staff, behavior, request);
+            inspection(pool_workers, behavior, request);
             Ok(())
         }
         Received::Stop(reason) => Err(reason),
         Received::Finish => {
             *finishing = true;
-            staff.begin_to_stop(ctx.pid());
+            pool_workers.begin_to_stop(ctx.pid());
             Ok(())
         }
         // Main is a route, so no message arrives. A pool sets no timeout, takes no messages of
@@ -115,13 +119,16 @@ where
 }
 
 /// Answers an inspection.
-pub(super) fn inspection<B, R, P>(staff: &PoolWorkers<B, R>, behavior: &P, request: InspectRequest)
-where
+pub(super) fn inspection<B, R, P>(
+    pool_workers: &PoolWorkers<B, R>,
+    behavior: &P,
+    request: InspectRequest,
+) where
     B: Behavior,
     R: Routing<B::Message>,
     P: PoolBehavior<Job = B::Message>,
 {
-    let mut inspection = staff.inspect();
+    let mut inspection = pool_workers.inspect();
     for (item, value) in behavior.handle_inspect(&request).iter() {
         inspection.set(item, value.clone());
     }
@@ -129,20 +136,20 @@ where
 }
 
 /// The next event. Periodic work comes before messages, because others may always send more.
-async fn next<B, R, P>(staff: &mut PoolWorkers<B, R>, ctx: &mut Own<B, P>) -> PoolEvent<B, P>
+async fn next<B, R, P>(pool_workers: &mut PoolWorkers<B, R>, ctx: &mut Own<B, P>) -> PoolEvent<B, P>
 where
     B: Behavior,
     R: Routing<B::Message>,
     P: PoolBehavior<Job = B::Message>,
 {
-    if let Some(exit) = staff.next_exit() {
+    if let Some(exit) = pool_workers.next_exit() {
         return PoolEvent::Item(Received::Exit(exit));
     }
-    staff.forget_former(ctx);
-    let mut alarm = staff.due().map(|due| Sleep::until(Arc::clone(ctx.host()), due));
+    pool_workers.forget_former(ctx);
+    let mut alarm = pool_workers.due().map(|due| Sleep::until(Arc::clone(ctx.host()), due));
     let mut receive = pin!(ctx.receive());
     poll_fn(|cx| {
-        if let Poll::Ready(started) = staff.poll_started(cx) {
+        if let Poll::Ready(started) = pool_workers.poll_started(cx) {
             return Poll::Ready(PoolEvent::Started(started));
         }
         if let Some(alarm) = &mut alarm
@@ -156,7 +163,7 @@ where
 }
 
 async fn execute<B, R, P>(
-    staff: &mut PoolWorkers<B, R>,
+    pool_workers: &mut PoolWorkers<B, R>,
     behavior: &mut P,
     ctx: &mut Own<B, P>,
     command: PoolCommand<P::Command>,
@@ -167,14 +174,18 @@ where
     P: PoolBehavior<Job = B::Message>,
 {
     match command {
-        PoolCommand::AddWorkers(count, reply) => staff.add(ctx, count, Some(reply)),
-        PoolCommand::RemoveWorkers(count, reply) => reply.send(staff.remove(ctx.pid(), count)),
-        PoolCommand::Workers(reply) => reply.send(staff.pids()),
-        PoolCommand::Drain(reply) => staff.drain(Some(reply)),
-        PoolCommand::Reopen(reply) => reply.send(staff.reopen()),
-        PoolCommand::Statistics(reply) => reply.send(staff.statistics()),
+        PoolCommand::AddWorkers(count, reply) => pool_workers.add(ctx, count, Some(reply)),
+        PoolCommand::RemoveWorkers(count, reply) => {
+            reply.send(pool_workers.remove(ctx.pid(), count));
+        }
+        PoolCommand::Workers(reply) => reply.send(pool_workers.pids()),
+        PoolCommand::Drain(reply) => pool_workers.drain(Some(reply)),
+        PoolCommand::Reopen(reply) => reply.send(pool_workers.reopen()),
+        PoolCommand::Statistics(reply) => reply.send(pool_workers.statistics()),
         PoolCommand::Own(command) => {
-            return behavior.handle_command(&mut PoolContext::new(ctx, staff), command).await;
+            return behavior
+                .handle_command(&mut PoolContext::new(ctx, pool_workers), command)
+                .await;
         }
     }
     Ok(())
@@ -182,7 +193,7 @@ where
 
 /// Handles the end of a worker, or an exit signal.
 async fn handle_exit<B, R, P>(
-    staff: &mut PoolWorkers<B, R>,
+    pool_workers: &mut PoolWorkers<B, R>,
     behavior: &mut P,
     ctx: &mut Own<B, P>,
     exit: Exit,
@@ -192,15 +203,17 @@ where
     R: Routing<B::Message>,
     P: PoolBehavior<Job = B::Message>,
 {
-    match staff.note_exit(ctx, &exit) {
+    match pool_workers.note_exit(ctx, &exit) {
         ExitOrigin::Stale => Ok(()),
-        ExitOrigin::Other => behavior.handle_exit(&mut PoolContext::new(ctx, staff), exit).await,
+        ExitOrigin::Other => {
+            behavior.handle_exit(&mut PoolContext::new(ctx, pool_workers), exit).await
+        }
         ExitOrigin::Worker => {
             tracing::debug!(
                 target: "krarup", pool = %ctx.pid(), worker = %exit.pid, reason = %exit.reason,
                 "replacing a dead worker"
             );
-            behavior.handle_worker_exit(&mut PoolContext::new(ctx, staff), &exit).await
+            behavior.handle_worker_exit(&mut PoolContext::new(ctx, pool_workers), &exit).await
         }
     }
 }

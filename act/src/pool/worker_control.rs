@@ -2,9 +2,9 @@
 
 use super::behavior::WorkerControl;
 use super::command::PoolCommand;
+use super::pool_workers::PoolWorkers;
 use super::resize::{ResizeError, Resized};
 use super::routing::Routing;
-use super::staff::PoolWorkers;
 use super::statistics::PoolStatistics;
 use crate::behavior::Behavior;
 use crate::context::Context;

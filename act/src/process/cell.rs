@@ -136,7 +136,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     fn note_sent(&self, sent: &Result<(), SendError<M>>, sender: u64) {
         match sent {
             Ok(()) => current::count_sent(),
-            Err(SendError::NoProcess(_)) => self.lose::<M>(sender, DeadLetterCause::NoProcess),
+            Err(SendError::NoProcess(_)) => {
+                self.dead_letter::<M>(sender, DeadLetterCause::NoProcess);
+            }
             Err(_) => {}
         }
     }
@@ -174,7 +176,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let sender = current::sender(self.pid.creation());
         let entry = ControlEntry::Message { sender, message };
         if let Err(ControlEntry::Message { message, .. }) = self.push_control(priority, entry) {
-            self.lose::<C>(sender, DeadLetterCause::NoProcess);
+            self.dead_letter::<C>(sender, DeadLetterCause::NoProcess);
             return Err(SendError::NoProcess(message));
         }
         current::count_sent();
@@ -346,7 +348,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// the route refuses fails, because its token is dropped.
     pub(crate) fn pass_on(&self, message: M, sender: u64) {
         if self.send_from(message, sender).is_err() {
-            self.lose::<M>(sender, DeadLetterCause::Unhandled);
+            self.dead_letter::<M>(sender, DeadLetterCause::Unhandled);
         }
     }
 
@@ -462,13 +464,18 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 impl<M, C> Cell<M, C> {
     /// Counts a message of type `T` that no process handles, and reports it (rules M7, D7).
     #[cold]
-    pub(crate) fn lose<T>(&self, sender: u64, cause: DeadLetterCause) {
-        self.lose_named(type_name::<T>(), sender, cause);
+    pub(crate) fn dead_letter<T>(&self, sender: u64, cause: DeadLetterCause) {
+        self.dead_letter_named(type_name::<T>(), sender, cause);
     }
 
     /// Does the same as [`Cell::lose`] for a message whose type is known by its name.
     #[cold]
-    pub(crate) fn lose_named(&self, message: &'static str, sender: u64, cause: DeadLetterCause) {
+    pub(crate) fn dead_letter_named(
+        &self,
+        message: &'static str,
+        sender: u64,
+        cause: DeadLetterCause,
+    ) {
         let from = (sender != 0).then(|| Pid::local(sender, self.pid.creation()));
         let letter = DeadLetter::new(self.pid, from, message, cause);
         let host = Arc::clone(&self.host);

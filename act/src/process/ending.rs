@@ -125,10 +125,14 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
         *last_to_hear = remains.drop_all(|dropped| {
             match &dropped {
                 Dropped::Entry(entry) if entry.is_letter() => {
-                    cell.lose_named(entry.type_name(), entry.sender, DeadLetterCause::Unhandled);
+                    cell.dead_letter_named(
+                        entry.type_name(),
+                        entry.sender,
+                        DeadLetterCause::Unhandled,
+                    );
                 }
                 Dropped::Control(ControlEntry::Message { sender, .. }) => {
-                    cell.lose::<C>(*sender, DeadLetterCause::Unhandled);
+                    cell.dead_letter::<C>(*sender, DeadLetterCause::Unhandled);
                 }
                 _ => {}
             }

@@ -381,7 +381,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             },
             Err(no_room) => {
                 if no_room == NoRoom::Dead {
-                    self.lose::<M>(sender, DeadLetterCause::NoProcess);
+                    self.dead_letter::<M>(sender, DeadLetterCause::NoProcess);
                 }
                 Err(no_room.with(message))
             }
@@ -389,7 +389,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 
     fn is_revoked<T>(&self, message: T, sender: u64) -> SendError<T> {
-        self.lose::<T>(sender, DeadLetterCause::Revoked);
+        self.dead_letter::<T>(sender, DeadLetterCause::Revoked);
         SendError::NoProcess(message)
     }
 
@@ -402,7 +402,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     ) -> Result<(), SendError<Dynamic>> {
         let sender = current::sender(self.pid.creation());
         let revoked = |message: Dynamic| {
-            self.lose_named(message.type_name(), sender, DeadLetterCause::Revoked);
+            self.dead_letter_named(message.type_name(), sender, DeadLetterCause::Revoked);
             Err(SendError::NoProcess(message))
         };
         if by.is_some_and(|alias| !self.has_alias(alias)) {
@@ -440,7 +440,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 Ok(())
             }
             Ok(ReservedRoom::Nowhere) => {
-                self.lose_named(message.type_name(), sender, DeadLetterCause::Overflow);
+                self.dead_letter_named(message.type_name(), sender, DeadLetterCause::Overflow);
                 current::apart(|| drop(message));
                 current::count_sent();
                 Ok(())
@@ -451,7 +451,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             }
             Err(no_room) => {
                 if no_room == NoRoom::Dead {
-                    self.lose_named(message.type_name(), sender, DeadLetterCause::NoProcess);
+                    self.dead_letter_named(message.type_name(), sender, DeadLetterCause::NoProcess);
                 }
                 Err(no_room.with(message))
             }

@@ -152,7 +152,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             ReservedRoom::Elsewhere(permit, divert) => {
                 let Body::Message(message) = entry.body else { return };
                 if !send_diverted(self.pid, permit, divert, message, sender) {
-                    self.lose::<M>(sender, DeadLetterCause::Overflow);
+                    self.dead_letter::<M>(sender, DeadLetterCause::Overflow);
                 }
             }
             ReservedRoom::OnRoute(permit) => {
@@ -254,7 +254,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Counts a message that no process will handle, and drops it. Its destructor is user code,
     /// and a call in it is unrelated to the sender.
     pub(crate) fn drop_lost(&self, entry: MailboxEntry<M>, cause: DeadLetterCause) {
-        self.lose_named(entry.type_name(), entry.sender, cause);
+        self.dead_letter_named(entry.type_name(), entry.sender, cause);
         deferred::when_free(move || current::apart(|| drop(entry)));
     }
 

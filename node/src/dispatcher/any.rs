@@ -18,7 +18,7 @@ pub(crate) enum Dispatcher {
     /// scheduling any other process checks nothing.
     Classed(Arc<SharedDispatcher>, Class),
     Pinned(Arc<Pinned>),
-    ExecutorDispatcher(Arc<ExecutorDispatcher>),
+    Executor(Arc<ExecutorDispatcher>),
     CallingThread(Arc<Calling>),
     Simulated(Arc<Simulated>),
 }
@@ -46,7 +46,7 @@ impl Dispatcher {
                 }
             }
             Dispatcher::Pinned(pinned) => pinned.schedule(ready),
-            Dispatcher::ExecutorDispatcher(executor) => executor.schedule(ready),
+            Dispatcher::Executor(executor) => executor.schedule(ready),
             Dispatcher::CallingThread(calling) => calling.schedule(ready),
             Dispatcher::Simulated(simulated) => simulated.schedule(ready),
         }
@@ -110,7 +110,7 @@ impl Dispatcher {
         match self {
             Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => shared.signal_stop(),
             Dispatcher::Pinned(pinned) => pinned.signal_stop(),
-            Dispatcher::ExecutorDispatcher(executor) => executor.signal_stop(),
+            Dispatcher::Executor(executor) => executor.signal_stop(),
             Dispatcher::CallingThread(_) => {}
             Dispatcher::Simulated(simulated) => simulated.clear(),
         }
@@ -121,9 +121,7 @@ impl Dispatcher {
         match self {
             Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => shared.join(),
             Dispatcher::Pinned(pinned) => pinned.join(),
-            Dispatcher::ExecutorDispatcher(_)
-            | Dispatcher::CallingThread(_)
-            | Dispatcher::Simulated(_) => {}
+            Dispatcher::Executor(_) | Dispatcher::CallingThread(_) | Dispatcher::Simulated(_) => {}
         }
     }
 
@@ -133,9 +131,7 @@ impl Dispatcher {
         match self {
             Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => shared.clear(),
             Dispatcher::Pinned(pinned) => pinned.clear(),
-            Dispatcher::ExecutorDispatcher(_)
-            | Dispatcher::CallingThread(_)
-            | Dispatcher::Simulated(_) => {}
+            Dispatcher::Executor(_) | Dispatcher::CallingThread(_) | Dispatcher::Simulated(_) => {}
         }
         calling_thread::after_turn(|_| {});
     }
@@ -152,7 +148,7 @@ impl Dispatcher {
         match self {
             Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => shared.stats(),
             Dispatcher::Pinned(pinned) => pinned.stats(),
-            Dispatcher::ExecutorDispatcher(executor) => executor.stats(),
+            Dispatcher::Executor(executor) => executor.stats(),
             Dispatcher::CallingThread(calling) => calling.stats(),
             Dispatcher::Simulated(simulated) => simulated.stats(),
         }

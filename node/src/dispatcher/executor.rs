@@ -334,8 +334,7 @@ mod tests {
         let around = Arc::new(|work: &mut dyn FnMut()| work()) as _;
         let setup = DispatcherOptions::new().setup(DEFAULT, &core, &around);
         let executor = ExecutorDispatcher::new(setup, Arc::new(list.clone()));
-        let host =
-            core.settle(DEFAULT, DEFAULT, Dispatcher::ExecutorDispatcher(Arc::clone(&executor)));
+        let host = core.settle(DEFAULT, DEFAULT, Dispatcher::Executor(Arc::clone(&executor)));
         let process = behavior_fn(|mut ctx: Context<()>| async move {
             loop {
                 ctx.receive().await;

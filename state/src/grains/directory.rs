@@ -162,7 +162,7 @@ where
             let Some(entry) = directory.entries.get_mut(&key) else {
                 // The directory was closed.
                 drop(directory);
-                return self.delegate.lose(ToGrain { key, message }, sender);
+                return self.delegate.dead_letter(ToGrain { key, message }, sender);
             };
             if entry.fill(bound, &self.delegate, (message, sender), &mut after) {
                 directory.want(key, &mut after);

@@ -280,7 +280,7 @@ where
             Ok(grain) => {
                 self.made += 1;
                 let lost = self.shared.move_in(&key, &grain);
-                self.lose(&key, lost, &Reason::NoProcess);
+                self.dead_letter(&key, lost, &Reason::NoProcess);
                 self.grains.insert(grain.pid(), (key, grain));
             }
             Err(error) => self.give_up(&key, &Reason::error(error)),
@@ -292,7 +292,7 @@ where
         let pid = self.ctx.pid();
         tracing::error!(target: "krarup", %pid, %error, "a grain could not be spawned");
         let lost = self.shared.give_up(key);
-        self.lose(key, lost, error);
+        self.dead_letter(key, lost, error);
     }
 
     fn inspect(&self) -> Inspection {
@@ -343,19 +343,19 @@ where
     fn close(&mut self) {
         for (key, held) in self.shared.close() {
             for (message, sender) in held {
-                self.shared.delegate.lose(ToGrain { key: key.clone(), message }, sender);
+                self.shared.delegate.dead_letter(ToGrain { key: key.clone(), message }, sender);
             }
         }
     }
 
     /// Counts messages that will not be handled. Their calls fail with this reason.
-    fn lose(&self, key: &K, held: Vec<QueuedMessage<B::Message>>, reason: &Reason) {
+    fn dead_letter(&self, key: &K, held: Vec<QueuedMessage<B::Message>>, reason: &Reason) {
         if held.is_empty() {
             return;
         }
         let others = DroppedCalls::take();
         for (message, sender) in held {
-            self.shared.delegate.lose(ToGrain { key: key.clone(), message }, sender);
+            self.shared.delegate.dead_letter(ToGrain { key: key.clone(), message }, sender);
         }
         DroppedCalls::take().fail(reason);
         drop(others);

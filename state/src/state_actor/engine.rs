@@ -12,7 +12,7 @@
 //! item that arrived during one step is sorted in before the next is taken (rule O2). A handler
 //! that yields resumes when no other item is waiting, because it has declared that it can wait.
 //!
-//! This file holds the loop and the conditions of its end. [`super::mail`] sorts items in.
+//! This file holds the loop and the conditions of its end. [`super::intake`] sorts items in.
 //! [`crate::state_actor::handling`] handles the next one.
 
 use crate::contained_drop::drop_each;
@@ -20,10 +20,10 @@ use crate::state_actor::classes::{Classes, NextItem};
 use crate::state_actor::handlers::RunningHandlers;
 use crate::state_actor::items::{ActorEvent, AskFailure, By, Posted, ReplyItem};
 use crate::state_actor::kinds::StateContext;
-use crate::state_actor::letter::Letter;
 use crate::state_actor::load::Load;
 use crate::state_actor::scope::{HandlerScope, StateOwner};
 use crate::state_actor::state_actor::StateActor;
+use crate::state_actor::state_message::StateMessage;
 use crate::table::TableKey;
 use krarup_act::contain;
 use krarup_gen::{Inspection, Reason, Timestamp};
@@ -306,13 +306,13 @@ impl<A: StateActor> Engine<A> {
             return Ok(());
         };
         for Posted { sender, letter, .. } in self.classes.asks.drain(..) {
-            ctx.lose(Letter::<A::Notice, A::Ask>::Ask(letter), sender);
+            ctx.dead_letter(StateMessage::<A::Notice, A::Ask>::Ask(letter), sender);
         }
         for Posted { sender, letter, .. } in self.classes.notices.drain(..) {
-            ctx.lose(Letter::<A::Notice, A::Ask>::Notice(letter), sender);
+            ctx.dead_letter(StateMessage::<A::Notice, A::Ask>::Notice(letter), sender);
         }
         for event in self.classes.events.drain(..) {
-            event.lose(&ctx);
+            event.dead_letter(&ctx);
         }
         contain(|| drop(actor))
     }

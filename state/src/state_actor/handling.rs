@@ -71,7 +71,7 @@ impl<A: StateActor> Engine<A> {
             // The actor is to end: new events do not begin.
             event if self.is_told() => {
                 if let Some(StateOwner { ctx, .. }) = &*self.shared.owner.lock() {
-                    event.lose(ctx);
+                    event.dead_letter(ctx);
                 }
                 return Ok(());
             }

@@ -51,10 +51,12 @@ impl<E: Send + 'static> ActorEvent<E> {
 
     /// Drops an event that will not be handled. An event that was sent is a dead letter
     /// (rule D7).
-    pub(crate) fn lose<M: Send + 'static>(self, ctx: &Context<M, E>) {
+    pub(crate) fn dead_letter<M: Send + 'static>(self, ctx: &Context<M, E>) {
         match self {
-            ActorEvent::Sent(Posted { sender, letter, .. }) => ctx.lose(letter, sender),
-            ActorEvent::Other(Posted { sender, letter, .. }) => ctx.lose_other(letter, sender),
+            ActorEvent::Sent(Posted { sender, letter, .. }) => ctx.dead_letter(letter, sender),
+            ActorEvent::Other(Posted { sender, letter, .. }) => {
+                ctx.dead_letter_other(letter, sender);
+            }
             told => drop(contain(|| drop(told))),
         }
     }

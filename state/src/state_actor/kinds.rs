@@ -1,6 +1,6 @@
 //! The four item types of a state actor.
 
-use crate::state_actor::letter::Letter;
+use crate::state_actor::state_message::StateMessage;
 use krarup_act::{Address, Context};
 
 /// The four types that a [`crate::StateActor`] names; they are explained there. Every state
@@ -18,8 +18,8 @@ pub trait Kinds: Sized + Send + 'static {
 
 /// The context of a state actor's process.
 pub type StateContext<A> =
-    Context<Letter<<A as Kinds>::Notice, <A as Kinds>::Ask>, <A as Kinds>::Event>;
+    Context<StateMessage<<A as Kinds>::Notice, <A as Kinds>::Ask>, <A as Kinds>::Event>;
 
 /// The address of a state actor.
 pub type StateAddress<A> =
-    Address<Letter<<A as Kinds>::Notice, <A as Kinds>::Ask>, <A as Kinds>::Event>;
+    Address<StateMessage<<A as Kinds>::Notice, <A as Kinds>::Ask>, <A as Kinds>::Event>;

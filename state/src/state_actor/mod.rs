@@ -5,14 +5,14 @@ pub(crate) mod engine;
 pub(crate) mod handler_wakers;
 pub(crate) mod handlers;
 pub(crate) mod handling;
+pub(crate) mod intake;
 pub(crate) mod items;
 pub(crate) mod kinds;
-pub(crate) mod letter;
 pub(crate) mod load;
-pub(crate) mod mail;
 pub(crate) mod promise;
 pub(crate) mod scope;
 #[allow(clippy::module_inception, reason = "the trait `StateActor` is what the module is about")]
 pub(crate) mod state_actor;
+pub(crate) mod state_message;
 pub(crate) mod stateful;
 pub(crate) mod stateful_error;

@@ -3,8 +3,8 @@
 use crate::contained_drop::ContainedDrop;
 use crate::state_actor::handler_wakers::HandlerWakers;
 use crate::state_actor::kinds::{Kinds, StateContext};
-use crate::state_actor::letter::{Letter, Letters};
 use crate::state_actor::promise::{AskId, Exception, Promise, PromiseLedger, Settled};
+use crate::state_actor::state_message::{StateCalls, StateMessage};
 use crate::table::TableKey;
 use krarup_act::{Address, DEFAULT_CALL_TIMEOUT, Reply, Sleep};
 use krarup_gen::{CallError, Pid};
@@ -139,7 +139,7 @@ impl<A: Kinds> Scope<A> {
     /// Asks another state actor, as [`Scope::call`] does.
     pub fn ask<N, Q, E, T, F>(
         &mut self,
-        callee: &Address<Letter<N, Q>, E>,
+        callee: &Address<StateMessage<N, Q>, E>,
         request: F,
     ) -> Promise<T>
     where
@@ -155,7 +155,7 @@ impl<A: Kinds> Scope<A> {
     /// Asks as [`Scope::ask`] does, with this timeout.
     pub fn ask_within<N, Q, E, T, F>(
         &mut self,
-        callee: &Address<Letter<N, Q>, E>,
+        callee: &Address<StateMessage<N, Q>, E>,
         timeout: Duration,
         request: F,
     ) -> Promise<T>

@@ -145,7 +145,7 @@ pub trait StateActor: Sized + Send + 'static {
     }
 
     /// Handles an event that was set with [`Scope::after`] or sent with
-    /// [`crate::Letters::event`]. The default drops it.
+    /// [`crate::StateCalls::event`]. The default drops it.
     fn handle_event(
         scope: &mut Scope<Self>,
         event: Self::Event,

@@ -30,7 +30,7 @@ use std::time::Duration;
 /// # use krarup_node::Simulation;
 /// # use krarup_act::Reply;
 /// # use krarup_gen::Result;
-/// # use krarup_state::{Letters, Scope, StateActor, Stateful};
+/// # use krarup_state::{StateCalls, Scope, StateActor, Stateful};
 /// #[derive(Default)]
 /// struct Account {
 ///     cents: i64,
@@ -121,7 +121,7 @@ impl<A: StateActor> fmt::Debug for Stateful<A> {
 }
 
 impl<A: StateActor> Behavior for Stateful<A> {
-    type Message = crate::Letter<A::Notice, A::Ask>;
+    type Message = crate::StateMessage<A::Notice, A::Ask>;
     type Command = A::Event;
 
     async fn run(self, mut ctx: StateContext<A>) -> Result {

@@ -285,7 +285,7 @@ impl<P: StepProcess> Machine<P> {
     fn lose_events(&mut self) {
         for event in self.events.drain(..) {
             match event {
-                StepEvent::Message { sender, message } => self.ctx.lose(message, sender),
+                StepEvent::Message { sender, message } => self.ctx.dead_letter(message, sender),
                 other => drop(contain(|| drop(other))),
             }
         }

@@ -9,17 +9,18 @@ use crate::state_actor::engine::Engine;
 use crate::state_actor::handler_wakers::WorkKey;
 use crate::state_actor::items::{ActorEvent, AskFailure, Posted, ReplyItem};
 use crate::state_actor::kinds::Kinds;
-use crate::state_actor::letter::Letter;
 use crate::state_actor::promise::{PromiseKind, Settled};
 use crate::state_actor::scope::StateOwner;
 use crate::state_actor::state_actor::StateActor;
+use crate::state_actor::state_message::StateMessage;
 use crate::table::TableKey;
 use krarup_act::Received;
 use krarup_gen::Pid;
 use std::pin::pin;
 use std::task::{Context, Poll};
 
-type StateMail<A> = Received<Letter<<A as Kinds>::Notice, <A as Kinds>::Ask>, <A as Kinds>::Event>;
+type StateMail<A> =
+    Received<StateMessage<<A as Kinds>::Notice, <A as Kinds>::Ask>, <A as Kinds>::Event>;
 
 impl<A: StateActor> Engine<A> {
     /// Sorts in all items that have arrived. Returns how many messages were received.
@@ -39,7 +40,7 @@ impl<A: StateActor> Engine<A> {
             match of {
                 WorkKey::Promise(key) => self.shared.ledger.poll(key),
                 WorkKey::Handler(key) if self.handlers.has_yielded(key) => {
-                    self.yielded.push_back(key)
+                    self.yielded.push_back(key);
                 }
                 WorkKey::Handler(key) => self.classes.replies.push_back(ReplyItem::Woken(key)),
             }
@@ -113,10 +114,10 @@ impl<A: StateActor> Engine<A> {
     fn sort(&mut self, item: StateMail<A>, sender: Option<Pid>, keeps_room: bool) {
         let classes = &mut self.classes;
         match item {
-            Received::Message(Letter::Ask(letter)) => {
+            Received::Message(StateMessage::Ask(letter)) => {
                 classes.asks.push_back(Posted { sender, letter, keeps_room });
             }
-            Received::Message(Letter::Notice(letter)) => {
+            Received::Message(StateMessage::Notice(letter)) => {
                 classes.notices.push_back(Posted { sender, letter, keeps_room });
             }
             Received::Command(letter) => {

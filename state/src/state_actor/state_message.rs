@@ -6,16 +6,16 @@ use krarup_gen::SendError;
 /// A message to a state actor: a notice of type `N` or an ask of type `A`.
 ///
 /// A message that arrives on the control lanes of a state actor is an event. Most senders
-/// need neither variant: see [`Letters`].
+/// need neither variant: see [`StateCalls`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Letter<N, A> {
+pub enum StateMessage<N, A> {
     /// A message without an answer.
     Notice(N),
     /// A request: `A` carries the reply token.
     Ask(A),
 }
 
-/// Sends messages to a state actor: a trait of its address, `Address<Letter<Notice, Ask>,
+/// Sends messages to a state actor: a trait of its address, `Address<StateMessage<Notice, Ask>,
 /// Event>`.
 ///
 /// Messages of one sender and one kind are handled in the order sent. Between kinds, the
@@ -24,14 +24,14 @@ pub enum Letter<N, A> {
 ///
 /// ```
 /// # use krarup_act::{Address, Reply};
-/// # use krarup_state::{Letter, Letters};
+/// # use krarup_state::{StateMessage, StateCalls};
 /// # use krarup_gen::Result;
 /// enum Ask {
 ///     Balance(Reply<i64>),
 ///     Pay(i64, Reply<bool>),
 /// }
 ///
-/// async fn pay(account: Address<Letter<&'static str, Ask>, ()>) -> Result {
+/// async fn pay(account: Address<StateMessage<&'static str, Ask>, ()>) -> Result {
 ///     account.notice("somebody is about to pay")?;
 ///     if account.ask(Ask::Balance).await? >= 5 {
 ///         let _paid = account.ask(|reply| Ask::Pay(5, reply)).await?;
@@ -40,7 +40,7 @@ pub enum Letter<N, A> {
 /// }
 /// # let _ = pay;
 /// ```
-pub trait Letters<N, A, E>
+pub trait StateCalls<N, A, E>
 where
     N: Send + 'static,
     A: Send + 'static,
@@ -62,7 +62,7 @@ where
     fn ask<T, F>(
         &self,
         request: F,
-    ) -> Call<'_, Letter<N, A>, E, T, impl FnOnce(Reply<T>) -> Letter<N, A> + Send>
+    ) -> Call<'_, StateMessage<N, A>, E, T, impl FnOnce(Reply<T>) -> StateMessage<N, A> + Send>
     where
         T: Send + 'static,
         F: FnOnce(Reply<T>) -> A + Send;
@@ -75,17 +75,17 @@ where
     fn event(&self, event: E) -> Result<(), SendError<E>>;
 }
 
-impl<N, A, E> Letters<N, A, E> for Address<Letter<N, A>, E>
+impl<N, A, E> StateCalls<N, A, E> for Address<StateMessage<N, A>, E>
 where
     N: Send + 'static,
     A: Send + 'static,
     E: Send + 'static,
 {
     fn notice(&self, notice: N) -> Result<(), SendError<N>> {
-        self.send(Letter::Notice(notice)).map_err(|error| {
+        self.send(StateMessage::Notice(notice)).map_err(|error| {
             error.map(|letter| match letter {
-                Letter::Notice(notice) => notice,
-                Letter::Ask(_) => unreachable!("an error returns the message that was sent"),
+                StateMessage::Notice(notice) => notice,
+                StateMessage::Ask(_) => unreachable!("an error returns the message that was sent"),
             })
         })
     }
@@ -94,12 +94,12 @@ where
     fn ask<T, F>(
         &self,
         request: F,
-    ) -> Call<'_, Letter<N, A>, E, T, impl FnOnce(Reply<T>) -> Letter<N, A> + Send>
+    ) -> Call<'_, StateMessage<N, A>, E, T, impl FnOnce(Reply<T>) -> StateMessage<N, A> + Send>
     where
         T: Send + 'static,
         F: FnOnce(Reply<T>) -> A + Send,
     {
-        self.call(move |reply| Letter::Ask(request(reply)))
+        self.call(move |reply| StateMessage::Ask(request(reply)))
     }
 
     fn event(&self, event: E) -> Result<(), SendError<E>> {
