@@ -260,7 +260,7 @@ impl PoolBehavior for Printed {
 fn what_a_pool_is_made_of_and_what_it_gives_is_printed_in_a_debug_format() {
     let choices = [Choice::After(3), Choice::Only(4), Choice::Every(Clone::clone), Choice::None];
     let printed: Vec<_> = choices.iter().map(|choice: &Choice<u8>| format!("{choice:?}")).collect();
-    assert_eq!(printed, ["After(3)", "Only(4)", "Every(..)", "Nobody"]);
+    assert_eq!(printed, ["After(3)", "Only(4)", "Every(..)", "None"]);
     assert_eq!(format!("{:?}", ByKey::new(|number: &u8| *number)), "ByKey");
     let sim = Simulation::new(1);
     let (log, factory) = (Log::new(), workers(&Log::new()));
