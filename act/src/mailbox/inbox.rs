@@ -484,8 +484,12 @@ impl<M, C> Inbox<M, C> {
     }
 
     /// Takes out the muted senders that wait for no more than `taken` messages.
+    #[inline]
     pub(crate) fn take_muted(&mut self, taken: u64) -> Vec<Arc<dyn MutedSender>> {
-        self.cold.as_mut().map_or_else(Vec::new, |cold| cold.muted.take_due(taken))
+        match &mut self.cold {
+            Some(cold) if !cold.muted.is_empty() => cold.muted.take_due(taken),
+            _ => Vec::new(),
+        }
     }
 
     /// Returns the lengths of the Urgent and System lanes.

@@ -78,6 +78,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 
 /// Releases senders, under no lock. The last handle on a sender drops its route, which is user
 /// code: a panic there keeps no other sender muted.
+#[cold]
 pub(super) fn release(senders: Vec<Arc<dyn MutedSender>>) {
     for sender in senders {
         let _ = contain(move || sender.unmute());

@@ -297,7 +297,9 @@ where
         }
         inbox.park(phase, Ready::new(self));
         drop(inbox);
-        release(muted);
+        if !muted.is_empty() {
+            release(muted);
+        }
         if mail_waits {
             wait_graph::wake_cycle(&*cell.host, &**cell);
         }
@@ -313,7 +315,9 @@ where
         self.cell.progress.rest();
         // It may wake itself for long without a look at its messages.
         let muted = self.cell.inbox.lock().take_muted(u64::MAX);
-        release(muted);
+        if !muted.is_empty() {
+            release(muted);
+        }
         Parked::NextTurn(self)
     }
 
