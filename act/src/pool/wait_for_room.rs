@@ -12,7 +12,7 @@ use super::waiting_line::Paid;
 use crate::addressing::address::Address;
 use crate::calls::deadline::Sleep;
 use crate::calls::slot::slot;
-use crate::mailbox::permit::{Permit, Waiter, WaitingLine};
+use crate::mailbox::permit::{Permit, Waiter};
 use krarup_gen::SendError;
 use std::sync::Arc;
 

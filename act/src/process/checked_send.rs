@@ -3,7 +3,6 @@
 
 use super::cell::Cell;
 use super::current;
-use super::process::Process;
 use super::reservation::{ReservedRoom, Unfilled};
 use crate::addressing::dynamic::Dynamic;
 use crate::mailbox::entry::{Body, MailboxEntry, Notice};

@@ -21,6 +21,7 @@
 //! | [`waker`] | the waker of a process |
 //! | [`simulated_link`] | what a simulation puts between a sender and a mailbox |
 //! | [`current`] | the turn that runs on this thread |
+//! | [`turn_state`] | what it and the polled future tell each other |
 //! | [`deferred`] | work that waits for a lock to be released |
 //! | [`crash`] | how a panic becomes a reason |
 
@@ -43,6 +44,7 @@ mod sending;
 pub(crate) mod simulated_link;
 pub(crate) mod turn;
 pub(crate) mod turn_span;
+pub(crate) mod turn_state;
 pub(crate) mod wait_graph;
 pub(crate) mod waker;
 mod waking;

@@ -5,8 +5,6 @@
 
 use super::cell::Cell;
 use super::current;
-use crate::addressing::route::Route;
-use crate::host::host::Host;
 use crate::host::ready::Ready;
 use crate::lock::LockGuard;
 use crate::mailbox::entry::{ControlEntry, Notice};

@@ -6,7 +6,7 @@
 use super::awaited::AwaitedProcess;
 use super::cell::Cell;
 use super::crash::contain;
-use crate::host::host::{Host, Poke};
+use crate::host::host::Poke;
 use crate::host::ready::Ready;
 use crate::lock::LockGuard;
 use crate::mailbox::inbox::{Inbox, MailboxPhase, MainPush};
@@ -90,7 +90,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let _ = contain(|| drop(before));
     }
 
-    /// Has the process poked some 10 ms from now, see [`Host::poke_later`]. Returns false if it
+    /// Has the process poked some 10 ms from now, see [`crate::Host::poke_later`]. Returns false if it
     /// will not be. A poke between this check and the lock of the mailbox sets `notified` there,
     /// as any waker does.
     pub(super) fn list_for_poke(self: &Arc<Self>) -> bool {
