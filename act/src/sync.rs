@@ -23,8 +23,8 @@ mod modelled {
     pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
     /// loom's `thread_local!`, for declarations written for that of the standard library.
     macro_rules! thread_local_of_models {
-        ($($(#[$meta:meta])* static $name:ident: $type:ty = const $init:block;)*) => {
-            loom::thread_local! { $($(#[$meta])* static $name: $type = $init;)* }
+        ($($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = const $init:block;)*) => {
+            loom::thread_local! { $($(#[$meta])* $vis static $name: $type = $init;)* }
         };
     }
     pub(crate) use thread_local_of_models as thread_local;

@@ -103,7 +103,7 @@ impl<T: Send + 'static> PendingReply<T> {
         }
         let Some(timeout) = self.timeout else { return self.pending(cx) };
         let deadline = self.deadline.get_or_insert_with(|| Deadline::new(host.now() + timeout));
-        if !deadline.is_armed() && current::is_dated(cx.waker()) {
+        if !deadline.is_armed() && current::reads_clock_only(cx.waker()) {
             return self.pending(cx);
         }
         if deadline.poll(&**host, cx).is_pending() {

@@ -1,16 +1,12 @@
 //! The context of a process: its own state and operations.
 
-use super::idle::Idle;
-use super::stash::Stash;
-use super::timers::ProcessTimers;
+use super::cold_context::{ColdContext, Holding};
+use super::timer_table::ProcessTimers;
 use crate::addressing::address::Address;
 use crate::addressing::route::Route;
 use crate::host::host::Host;
 use crate::mailbox::entry::{EntryQueue, SenderId};
-use crate::mailbox::order::Sorted;
 use crate::mailbox::overflow::Overflow;
-use crate::observe::trace::Tracer;
-use crate::observe::watched_job::InHand;
 use crate::process::cell::Cell;
 use crate::process::crash::{contain, drop_contained};
 use crate::process::current;
@@ -42,70 +38,6 @@ pub struct Context<M, C = M> {
     /// Whether to stop after this message: set by [`Context::stop`], and by a stop that was
     /// received in a handler.
     stop: bool,
-}
-
-/// The parts of a context that most processes never use.
-pub(crate) struct ColdContext<M, C> {
-    pub(crate) timers: ProcessTimers<M>,
-    pub(crate) stash: Stash<M>,
-    pub(crate) idle: Option<Box<Idle>>,
-    pub(crate) tracer: Tracer<M, C>,
-    pub(crate) suspended: bool,
-    /// The job in progress, if it is watched.
-    pub(crate) job: Option<InHand<M>>,
-    pub(crate) holding: Holding,
-    /// Entries that were taken off Main, if the process has an order.
-    pub(crate) sorted: Option<Box<Sorted<M>>>,
-    /// The reason of a stop that a handler has received, to be obeyed when the handler is
-    /// done.
-    stop_reason: Option<Reason>,
-}
-
-/// Whether messages keep their room when they are received.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Holding {
-    Never,
-    /// They can, but the current receive does not keep it.
-    Sometimes,
-    /// The current receive keeps it.
-    Now,
-    /// The current receive has kept it.
-    Done,
-}
-
-impl<M, C> Default for ColdContext<M, C> {
-    fn default() -> Self {
-        ColdContext {
-            timers: ProcessTimers::new(),
-            stash: Stash::default(),
-            idle: None,
-            tracer: Tracer::off(),
-            suspended: false,
-            job: None,
-            holding: Holding::Never,
-            sorted: None,
-            stop_reason: None,
-        }
-    }
-}
-
-impl<M, C> ColdContext<M, C> {
-    fn is_empty(&self) -> bool {
-        self.timers.is_empty()
-            && self.stash.is_empty()
-            && self.idle.is_none()
-            && self.tracer.is_off()
-            && !self.suspended
-            && self.job.is_none()
-            && self.holding == Holding::Never
-            && self.sorted.is_none()
-            && self.stop_reason.is_none()
-    }
-
-    /// Whether a condition keeps the process from taking the next message directly.
-    pub(crate) fn is_in_the_way(&self) -> bool {
-        self.suspended || self.job.is_some() || !self.tracer.is_off() || self.stash.has_replay()
-    }
 }
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {

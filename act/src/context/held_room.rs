@@ -6,7 +6,8 @@
 //! when they are received but when they are begun. A process that does this takes the slow
 //! path; others pay nothing.
 
-use super::context::{Context, Holding};
+use super::cold_context::Holding;
+use super::context::Context;
 use crate::received::Received;
 use krarup_gen::NoBound;
 use std::sync::atomic::Ordering;

@@ -1,19 +1,26 @@
 //! The context of a process: its own state and operations.
 //!
-//! [`context`] is the state of a living process; it contains [`timers`], a [`stash`] and its
-//! [`idle`] times. The operations: [`receive`] and [`next`] take items, [`batching`] takes
-//! several messages at once, [`ordering`] takes them in another order, [`stashing`] sets them
-//! aside. [`timing`] sets timers, [`idling`] sets idle timeouts, [`signals`] links and
-//! monitors, [`naming`] finds processes by name, [`priority_class`] sets the class, [`on_end`]
-//! adds cleaners, [`unhandled`] counts messages that will not be handled, and [`held_room`]
-//! lets messages that were received ahead of their turn keep their room.
+//! | module | subject |
+//! |---|---|
+//! | [`context`], [`cold_context`] | the state of a living process |
+//! | [`timer_table`], [`stash_queue`], [`idle_state`] | parts of that state: data, without the process |
+//! | [`receive`], [`next`] | taking items |
+//! | [`batching`], [`ordering`] | taking several messages at once, or in another order |
+//! | [`timers`] | setting and cancelling timers |
+//! | [`stash`] | setting messages aside |
+//! | [`idle_timeout`] | idle timeouts and passivation |
+//! | [`signals`], [`naming`] | links and monitors; processes by name |
+//! | [`priority_class`], [`on_end`] | setting the class; adding cleaners |
+//! | [`held_room`] | messages that were received ahead of their turn keep their room |
+//! | [`jobs`], [`unhandled`] | watched jobs; messages that will not be handled |
 
 mod batching;
+pub(crate) mod cold_context;
 #[allow(clippy::module_inception, reason = "the module is named after its main type `Context`")]
 pub(crate) mod context;
 mod held_room;
-pub(crate) mod idle;
-mod idling;
+pub(crate) mod idle_state;
+mod idle_timeout;
 mod jobs;
 mod naming;
 mod next;
@@ -22,10 +29,10 @@ mod ordering;
 mod priority_class;
 mod receive;
 mod signals;
-pub(crate) mod stash;
-mod stashing;
-pub(crate) mod timers;
-mod timing;
+mod stash;
+pub(crate) mod stash_queue;
+pub(crate) mod timer_table;
+mod timers;
 mod unhandled;
 
 pub use context::Context;

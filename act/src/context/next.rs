@@ -3,7 +3,8 @@
 use super::context::Context;
 use crate::mailbox::entry::{Body, MailboxEntry};
 use crate::process::cell::Cell;
-use crate::process::current::{self, Wants};
+use crate::process::current;
+use crate::process::turn_state::Wants;
 use crate::received::{Delivery, Received};
 use krarup_gen::Reason;
 use std::fmt;

@@ -1,61 +1,74 @@
-//! The stash of a process (rule M9).
+//! Stashing: setting messages aside to handle them later (rule M9; Akka's `Stash`).
 
-use crate::mailbox::entry::SenderId;
-use std::collections::VecDeque;
+use super::context::Context;
+use krarup_gen::SendError;
 
-/// The messages that were set aside, and those of them that are to be handled again.
-pub(crate) struct Stash<M> {
-    aside: VecDeque<(SenderId, M)>,
-    replay: VecDeque<(SenderId, M)>,
-}
-
-impl<M> Default for Stash<M> {
-    fn default() -> Self {
-        Stash { aside: VecDeque::new(), replay: VecDeque::new() }
+impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
+    /// Sets a message aside, most often the one in progress. It keeps its sender. The stash
+    /// has the bound of the mailbox, and is unbounded if the mailbox is. Stashed messages do
+    /// not count towards the bound of the mailbox.
+    ///
+    /// ```
+    /// # use krarup_act::{Actor, Context};
+    /// # use krarup_gen::{Result, SendError};
+    /// #[derive(Default)]
+    /// struct Sender {
+    ///     connected: bool,
+    /// }
+    ///
+    /// enum Outgoing {
+    ///     Line(String),
+    ///     Connected,
+    /// }
+    ///
+    /// impl Actor for Sender {
+    ///     type Message = Outgoing;
+    ///     async fn handle_message(
+    ///         &mut self,
+    ///         ctx: &mut Context<Outgoing>,
+    ///         message: Outgoing,
+    ///     ) -> Result {
+    ///         match message {
+    ///             Outgoing::Line(_) if !self.connected => ctx.stash(message)?,
+    ///             Outgoing::Line(line) => println!("{line}"),
+    ///             Outgoing::Connected => {
+    ///                 self.connected = true;
+    ///                 ctx.unstash_all();
+    ///             }
+    ///         }
+    ///         Ok(())
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`SendError::Full`], with the message, if the stash has reached the bound of the
+    /// mailbox.
+    pub fn stash(&mut self, message: M) -> Result<(), SendError<M>> {
+        let bound = self.mailbox();
+        let sender = self.sender;
+        let stash = &mut self.cold().stash;
+        if bound.is_some_and(|bound| stash.len() >= bound) {
+            return Err(SendError::Full(message));
+        }
+        stash.keep(sender, message);
+        Ok(())
     }
-}
 
-impl<M> Stash<M> {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.aside.is_empty() && self.replay.is_empty()
+    /// Has all stashed messages handled again, in their order and before every message that
+    /// has not been received yet. Returns how many there are. A message that is stashed again
+    /// meanwhile waits for the next call.
+    pub fn unstash_all(&mut self) -> usize {
+        let Some(cold) = &mut self.cold else { return 0 };
+        let count = cold.stash.set_aside();
+        cold.stash.replay_all();
+        self.update_slow_path();
+        count
     }
 
-    /// Returns the number of messages of both kinds.
-    pub(crate) fn len(&self) -> usize {
-        self.aside.len() + self.replay.len()
-    }
-
-    /// Returns the number of messages that wait for `unstash_all`.
-    pub(crate) fn set_aside(&self) -> usize {
-        self.aside.len()
-    }
-
-    pub(crate) fn keep(&mut self, sender: SenderId, message: M) {
-        self.aside.push_back((sender, message));
-    }
-
-    /// Has all messages handled again. Those of an earlier call that are not handled yet come
-    /// last: they were received after the messages that were set aside since.
-    pub(crate) fn replay_all(&mut self) {
-        self.aside.append(&mut self.replay);
-        std::mem::swap(&mut self.aside, &mut self.replay);
-    }
-
-    pub(crate) fn has_replay(&self) -> bool {
-        !self.replay.is_empty()
-    }
-
-    /// Takes the next message that is to be handled again.
-    pub(crate) fn next(&mut self) -> Option<(SenderId, M)> {
-        self.replay.pop_front()
-    }
-
-    pub(crate) fn shrink(&mut self) {
-        self.aside.shrink_to_fit();
-        self.replay.shrink_to_fit();
-    }
-
-    pub(crate) fn into_messages(self) -> impl Iterator<Item = (SenderId, M)> {
-        self.replay.into_iter().chain(self.aside)
+    /// Returns the number of stashed messages that wait for [`Context::unstash_all`].
+    #[must_use]
+    pub fn stashed(&self) -> usize {
+        self.cold.as_ref().map_or(0, |cold| cold.stash.set_aside())
     }
 }

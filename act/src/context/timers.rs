@@ -1,58 +1,135 @@
-//! The timers of a process (rule T1). Their actions are kept here; the host keeps only the due
-//! times.
-//!
-//! A timer for the process itself puts a notice into its mailbox. When the notice is received,
-//! the message is taken out of this table. A cancelled timer has no entry any more, so a
-//! notice that was already sent has no effect. A timer for another process acts when it is
-//! due, on the host's thread. It also sends a notice, so that its entry is removed.
+//! Timers of a process: messages and signals after a delay (rule T1).
 
-use crate::host::host::TimerKey;
-use krarup_gen::{Ref, Timestamp};
-use std::collections::BTreeMap;
+use super::context::Context;
+use super::timer_table::{ProcessTimer, TimerAction};
+use crate::addressing::recipient::Recipient;
+use crate::calls::deadline::Sleep;
+use crate::host::host::{Alarm, Host};
+use crate::mailbox::entry::Notice;
+use crate::process::crash::{contain, log_contained};
+use crate::process::process::Via;
+use krarup_gen::{Exit, Pid, Reason, Ref, Timestamp};
+use std::sync::Arc;
 use std::time::Duration;
 
-/// The timers of one process.
-pub(crate) struct ProcessTimers<M>(BTreeMap<Ref, ProcessTimer<M>>);
-
-pub(crate) struct ProcessTimer<M> {
-    pub(crate) key: TimerKey,
-    pub(crate) due: Timestamp,
-    pub(crate) action: TimerAction<M>,
-}
-
-pub(crate) enum TimerAction<M> {
-    Once(M),
-    Again {
-        period: Duration,
-        message: Box<dyn FnMut() -> M + Send>,
-    },
-    /// The action runs elsewhere when it is due.
-    Elsewhere,
-}
-
-impl<M> ProcessTimers<M> {
-    pub(crate) const fn new() -> Self {
-        ProcessTimers(BTreeMap::new())
+impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
+    /// Suspends this process for this long (rule T1). It holds no worker meanwhile.
+    pub fn sleep(&self, duration: Duration) -> Sleep {
+        Sleep::new(Arc::clone(self.host()), duration)
     }
 
-    pub(crate) fn insert(&mut self, timer: Ref, entry: ProcessTimer<M>) {
-        self.0.insert(timer, entry);
+    /// Sends a message to this process after a delay, on its Main lane and regardless of its
+    /// bound. The timer is cancelled when the process ends (rule T1).
+    pub fn send_after(&mut self, delay: Duration, message: M) -> Ref {
+        let timer = self.make_ref();
+        self.arm(timer, self.now() + delay, TimerAction::Once(message));
+        timer
     }
 
-    pub(crate) fn remove(&mut self, timer: Ref) -> Option<ProcessTimer<M>> {
-        self.0.remove(&timer)
+    /// Sends a message to this process repeatedly until the timer is cancelled (rule T1). Each
+    /// message is due one `period` after the one before was due. The timer is set again when
+    /// its last message is received, so messages do not pile up. A period under a millisecond
+    /// counts as a millisecond.
+    pub fn send_interval<F>(&mut self, period: Duration, message: F) -> Ref
+    where
+        F: FnMut() -> M + Send + 'static,
+    {
+        let period = period.max(Duration::from_millis(1));
+        let timer = self.make_ref();
+        let action = TimerAction::Again { period, message: Box::new(message) };
+        self.arm(timer, self.now() + period, action);
+        timer
     }
 
-    pub(crate) fn get(&self, timer: Ref) -> Option<&ProcessTimer<M>> {
-        self.0.get(&timer)
+    /// Sends a message to another process after a delay (Erlang's `send_after/3`). The timer
+    /// is cancelled when this process ends. A message that the receiver does not accept is a
+    /// dead letter.
+    pub fn send_after_to<T>(&mut self, delay: Duration, to: &Recipient<T>, message: T) -> Ref
+    where
+        T: Send + 'static,
+    {
+        let to = to.clone();
+        self.act_after(delay, move |_| drop(to.send(message)))
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// Sends an exit signal after a delay, on behalf of this process (Erlang's `exit_after`;
+    /// rule T1). The timer is cancelled when this process ends. A signal to the process itself
+    /// ends it, unless it traps exits.
+    pub fn exit_after(&mut self, delay: Duration, pid: Pid, reason: Reason) -> Ref {
+        let exit = Exit { pid: self.pid(), reason };
+        self.act_after(delay, move |host| {
+            if let Some(process) = host.process(pid) {
+                process.exit_signal(exit, Via::Signal);
+            }
+        })
     }
 
-    /// Returns the keys, to be cancelled, and the actions.
-    pub(crate) fn into_parts(self) -> (Vec<TimerKey>, Vec<TimerAction<M>>) {
-        self.0.into_values().map(|timer| (timer.key, timer.action)).unzip()
+    fn act_after(&mut self, delay: Duration, act: impl FnOnce(&dyn Host) + Send + 'static) -> Ref {
+        let timer = self.make_ref();
+        let cell = Arc::downgrade(&self.cell);
+        let act = move || {
+            if let Some(cell) = cell.upgrade().filter(|cell| cell.is_alive()) {
+                // A conversion in it may panic; the entry is removed in any case.
+                let done = contain(|| act(&*cell.host));
+                cell.push_notice(Notice::Timer(timer));
+                if let Err(panic) = done {
+                    let pid = cell.pid;
+                    log_contained(
+                        || tracing::error!(target: "krarup", %pid, %panic, "a timer panicked"),
+                    );
+                }
+            }
+        };
+        let due = self.now() + delay;
+        let key = self.host().set_timer(due, Alarm::Run(Box::new(act)));
+        self.cold().timers.insert(timer, ProcessTimer { key, due, action: TimerAction::Elsewhere });
+        timer
+    }
+
+    /// Cancels a timer of this process. Returns the time that was left, or `None` if its
+    /// message has been received or there is no such timer. If its message is in the mailbox
+    /// it is discarded and the time left is zero. A timer for another process cannot be
+    /// cancelled once it was due: the result is `None`.
+    pub fn cancel(&mut self, timer: Ref) -> Option<Duration> {
+        let timer = self.cold.as_mut()?.timers.remove(timer)?;
+        self.release_cold();
+        let in_time = self.host().cancel_timer(timer.key);
+        match timer.action {
+            _ if in_time => Some(timer.due - self.now()),
+            TimerAction::Elsewhere => None,
+            TimerAction::Once(_) | TimerAction::Again { .. } => Some(Duration::ZERO),
+        }
+    }
+
+    /// Returns the time left until the timer is due, or `None` as for [`Context::cancel`].
+    #[must_use]
+    pub fn remaining(&self, timer: Ref) -> Option<Duration> {
+        self.cold.as_ref()?.timers.get(timer).map(|timer| timer.due - self.now())
+    }
+
+    fn arm(&mut self, timer: Ref, due: Timestamp, action: TimerAction<M>) {
+        let cell = Arc::downgrade(&self.cell);
+        let ring = move || {
+            if let Some(cell) = cell.upgrade() {
+                cell.push_notice(Notice::Timer(timer));
+            }
+        };
+        let key = self.host().set_timer(due, Alarm::Run(Box::new(ring)));
+        self.cold().timers.insert(timer, ProcessTimer { key, due, action });
+    }
+
+    /// Handles the notice of a timer; returns its message, unless the timer was cancelled.
+    pub(crate) fn ring(&mut self, timer: Ref) -> Option<M> {
+        let ProcessTimer { due, action, .. } = self.cold.as_mut()?.timers.remove(timer)?;
+        self.release_cold();
+        match action {
+            TimerAction::Once(message) => Some(message),
+            TimerAction::Elsewhere => None,
+            TimerAction::Again { period, mut message } => {
+                let next = message();
+                self.arm(timer, due + period, TimerAction::Again { period, message });
+                Some(next)
+            }
+        }
     }
 }

@@ -1,27 +1,20 @@
 //! Spawning processes.
 
 use crate::addressing::address::Address;
-use crate::addressing::naming::release_name;
 use crate::behavior::Behavior;
-use crate::calls::deadline::within;
-use crate::calls::pending::wait;
-use crate::calls::slot::{SlotSender, slot};
 use crate::context::Context;
 use crate::host::delegate::UnusedPid;
 use crate::host::host::{CheckedName, Host};
-use crate::mailbox::inbox::UNBOUNDED;
 use crate::mailbox::order::Order;
 use crate::mailbox::overflow::Overflow;
-use crate::process::cell::{Cell, NewProcess};
 use crate::process::process::Process;
-use crate::process::turn::Life;
-use crate::process::{bonds, current};
-use krarup_gen::{Class, Name, NoBound, OrderError, Ref, SpawnError, Target};
+use krarup_gen::{Class, Name, Ref};
 use std::fmt;
 use std::marker::PhantomData;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
+
+mod launch;
 
 /// Marks a spawn from outside any process.
 #[derive(Debug)]
@@ -200,154 +193,6 @@ where
         self.kill_grace = grace;
         self
     }
-
-    /// Spawns the process and does not wait for `init`.
-    ///
-    /// # Errors
-    /// Those of [`SpawnError`] that are known at once: all but those of `init`.
-    pub fn start(self) -> Result<AddressOf<B>, SpawnError> {
-        self.launch(None)
-    }
-
-    /// Spawns the process, and waits on a plain thread until `init` has returned.
-    ///
-    /// # Errors
-    /// Those of awaiting it, and [`SpawnError::WaitInProcess`] inside a process.
-    pub fn wait(self) -> Result<AddressOf<B>, SpawnError> {
-        if current::pid().is_some() {
-            return Err(SpawnError::WaitInProcess);
-        }
-        let host = Arc::clone(&self.host);
-        wait(&*host, self.run())?
-    }
-
-    /// Spawns the process, and returns its address at once with a future of its `init`. For
-    /// callers that have other work to do meanwhile.
-    ///
-    /// # Errors
-    /// Those of [`SpawnError`] that are known at once; the future returns the others.
-    pub fn begin(
-        self,
-    ) -> Result<
-        (AddressOf<B>, impl Future<Output = Result<(), SpawnError>> + Send + use<B, F, P>),
-        SpawnError,
-    > {
-        let host = Arc::clone(&self.host);
-        let (timeout, grace) = (self.init_timeout, self.kill_grace);
-        // Kept to release the name if the process cannot be ended.
-        let name = timeout.and(self.name.as_ref()).and_then(|name| name.as_ref().ok().cloned());
-        let (sender, mut started) = slot();
-        let address = self.launch(Some(sender))?;
-        let spawned = address.clone();
-        let init = async move {
-            let outcome = match timeout {
-                None => started.await,
-                Some(limit) => match within(&host, limit, &mut started).await {
-                    Some(outcome) => outcome,
-                    None => {
-                        // The name is free again before the error is returned (rule N3).
-                        let end = spawned.monitor();
-                        spawned.process().kill();
-                        if within(&host, grace, end).await.is_none()
-                            && let Some(name) = name
-                        {
-                            release_name(&*host, name.as_str(), spawned.pid());
-                        }
-                        Some(Err(SpawnError::Timeout(limit)))
-                    }
-                },
-            };
-            // A starter that is dropped without a value means that the node has stopped.
-            outcome.unwrap_or(Err(SpawnError::NodeStopping))
-        };
-        Ok((address, init))
-    }
-
-    async fn run(self) -> Result<AddressOf<B>, SpawnError> {
-        let (address, init) = self.begin()?;
-        init.await?;
-        Ok(address)
-    }
-
-    fn launch(
-        self,
-        starter: Option<SlotSender<Result<(), SpawnError>>>,
-    ) -> Result<AddressOf<B>, SpawnError> {
-        let name = self.name.transpose()?;
-        let label = self.label.transpose()?;
-        if self.order.is_some()
-            && (self.one_by_one || matches!(self.overflow, Overflow::DropOldest))
-        {
-            return Err(OrderError.into());
-        }
-        let bound = match self.mailbox {
-            Some(0) => return Err(SpawnError::ZeroMailbox),
-            // A bound beyond any memory counts as no bound.
-            Some(messages) => u32::try_from(messages).unwrap_or(UNBOUNDED),
-            None if !matches!(self.overflow, Overflow::Refuse) => {
-                return Err(NoBound.into());
-            }
-            None => UNBOUNDED,
-        };
-        let host = match self.dispatcher {
-            None => self.host,
-            Some(name) => {
-                // Another dispatcher does not change the class.
-                let class = self.host.class();
-                of_class(self.host.with_dispatcher(&name)?, Some(class))?
-            }
-        };
-        let host = of_class(host, self.class)?;
-        let cell = Arc::new(Cell::<B::Message, B::Command>::new(NewProcess {
-            pid: self.pid.and_then(|pid| pid.on(&*host)).unwrap_or_else(|| host.next_pid()),
-            parent: self.parent.as_ref().map(|parent| parent.pid()),
-            host: Arc::clone(&host),
-            behavior: B::label,
-            bound,
-            overflow: self.overflow,
-        }));
-        if let Some(starter) = starter {
-            cell.inbox.lock().cold().starter = Some(starter);
-        }
-        if self.one_by_one {
-            cell.inbox.lock().take_one_by_one();
-        }
-        if let Some(name) = &name {
-            cell.locked_relations().set_name(name.clone());
-        }
-        if let Some(label) = label {
-            cell.locked_relations().set_label(label);
-        }
-        let process: Arc<dyn Process> = Arc::clone(&cell) as Arc<dyn Process>;
-        host.admit(process, name.as_ref())?;
-        // Links and monitors are set before the process runs (rule L1).
-        if let Some(parent) = &self.parent {
-            if let Some(urgency) = self.link {
-                bonds::link(&*host, parent, cell.pid, urgency == LinkUrgency::Urgent);
-            }
-            if let Some((monitor, urgency)) = self.monitor {
-                let target = Target::Pid(cell.pid);
-                bonds::monitor(&*host, parent, monitor, target, urgency == LinkUrgency::Urgent);
-            }
-        }
-        // Charged to the turn: a process that spawns many lets them run before it continues.
-        current::charge(1, 0);
-        let factory = self.factory;
-        let mut ctx = Context::new(Arc::clone(&cell));
-        if let Some(order) = self.order {
-            ctx.set_order(order)?;
-        }
-        host.schedule(Life::ready(Arc::clone(&cell), move || factory().run(ctx)));
-        Ok(Address::new(cell))
-    }
-}
-
-/// Returns the host for a process of this class.
-fn of_class(host: Arc<dyn Host>, class: Option<Class>) -> Result<Arc<dyn Host>, SpawnError> {
-    match class {
-        Some(class) if class != host.class() => Ok(host.of_class(class)?.unwrap_or(host)),
-        _ => Ok(host),
-    }
 }
 
 impl<B, F> Spawn<B, F, Inside>
@@ -378,20 +223,6 @@ where
     pub fn monitor_urgent(mut self, monitor: Ref) -> Self {
         self.monitor = Some((monitor, LinkUrgency::Urgent));
         self
-    }
-}
-
-impl<B, F, P> IntoFuture for Spawn<B, F, P>
-where
-    B: Behavior,
-    F: FnOnce() -> B + Send + 'static,
-    P: 'static,
-{
-    type Output = Result<AddressOf<B>, SpawnError>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.run())
     }
 }
 

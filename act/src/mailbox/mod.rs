@@ -1,17 +1,31 @@
-//! Mailboxes: their entries ([`entry`], [`cold`]), how entries are put in ([`inbox`]) and
-//! taken out ([`take`]), in which order ([`order`]), how room is granted ([`capacity`]), to
-//! which senders ([`waiting_senders`]), how it is kept ([`permit`]), what a full mailbox does
-//! ([`overflow`]), which senders wait for the receiver to catch up ([`muted_senders`]), and what is
-//! left when the process ends ([`drain`]).
+//! Mailboxes.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`inbox`] | the parts of a mailbox |
+//! | [`entry`], [`cold`] | its entries; the parts that most mailboxes never need |
+//! | [`push`], [`take`] | entries are put in, and taken out |
+//! | [`parking`] | the process is parked, and taken out to be scheduled |
+//! | [`control_lanes`] | what goes before the next message |
+//! | [`order`], [`overtake`] | another order of the messages; late messages of a simulation |
+//! | [`capacity`], [`permit`] | how room is granted, and how it is kept |
+//! | [`waiting_senders`] | the senders that wait for room |
+//! | [`overflow`] | what a full mailbox does |
+//! | [`muted_senders`] | the senders that wait until the receiver has caught up |
+//! | [`drain`] | what is left when the process ends |
 
 pub(crate) mod capacity;
 mod cold;
+mod control_lanes;
 pub(crate) mod drain;
 pub(crate) mod entry;
 pub(crate) mod inbox;
 pub(crate) mod muted_senders;
 pub(crate) mod order;
 pub(crate) mod overflow;
+mod overtake;
+mod parking;
 pub(crate) mod permit;
+pub(crate) mod push;
 mod take;
 pub(crate) mod waiting_senders;

@@ -64,8 +64,10 @@
 //! | `starting`, `vacancy` | workers that start; places that have none |
 //! | `periodic`, `inspection` | periodic work; the inspection |
 //! | `shared`, `ring`, `lent_value` | the state that senders and the pool process share |
-//! | `delivery`, `reservation` | the path of a message; reserved room |
-//! | `waiting_line`, `ticket` | the line of senders that wait; a permit |
+//! | `delivery` | the path of a message |
+//! | `reservation`, `ticket`, `redemption` | reserved room; a permit; its use |
+//! | `wait_for_room` | how a sender waits for room |
+//! | `waiting_line`, `line_at_workers` | the line of senders that wait; the room it gets |
 //! | `routing/` | the choice of a worker |
 //! | `balance` | balancing the queues of an elastic pool |
 //! | `rate`, `elastic`, `histogram` | pure: a token bucket, the size, durations |
@@ -81,12 +83,14 @@ mod inspection;
 mod job_times;
 mod job_watch;
 mod lent_value;
+mod line_at_workers;
 mod opening;
 mod periodic;
 #[allow(clippy::module_inception, reason = "the module is named after the type `Pool`")]
 pub(crate) mod pool;
 mod pool_workers;
 pub(crate) mod rate;
+mod redemption;
 mod reservation;
 pub(crate) mod resize;
 mod ring;
@@ -99,6 +103,7 @@ pub(crate) mod statistics;
 mod tests;
 mod ticket;
 mod vacancy;
+mod wait_for_room;
 mod waiting_line;
 mod work;
 mod worker_control;

@@ -2,7 +2,8 @@
 //! what a pool lets go of when it is over: on the host of the models, one step at a time.
 
 use super::command::PoolCommand;
-use super::pool_workers::{ExitOrigin, PoolWorkers};
+use super::pool_workers::PoolWorkers;
+use super::pool_workers::exits::ExitOrigin;
 use super::routing::{Choice, RoundRobin, Routing, Workers};
 use super::settings::PoolSettings;
 use super::shared::{Rules, SharedPool};

@@ -5,7 +5,8 @@
 
 use super::behavior::{PoolBehavior, PoolContext};
 use super::command::PoolCommand;
-use super::pool_workers::{ExitOrigin, PoolWorkers};
+use super::pool_workers::PoolWorkers;
+use super::pool_workers::exits::ExitOrigin;
 use super::routing::Routing;
 use super::starting::Started;
 use crate::behavior::Behavior;

@@ -5,6 +5,9 @@
 //! | [`process`] | the interface of a process towards the host and other processes |
 //! | [`cell`] | the parts of a process |
 //! | [`process_impl`] | how a cell implements that interface |
+//! | [`sending`] | how messages, control entries and notices are put into its mailbox |
+//! | [`checked_send`] | sends by an alias, and of values of another type |
+//! | [`waking`] | how it is woken |
 //! | [`reservation`] | room in the mailbox |
 //! | [`turn`] | how a process runs |
 //! | [`turn_span`] | the `tracing` span of a turn |
@@ -18,12 +21,14 @@
 //! | [`waker`] | the waker of a process |
 //! | [`simulated_link`] | what a simulation puts between a sender and a mailbox |
 //! | [`current`] | the turn that runs on this thread |
+//! | [`turn_state`] | what it and the polled future tell each other |
 //! | [`deferred`] | work that waits for a lock to be released |
 //! | [`crash`] | how a panic becomes a reason |
 
 pub(crate) mod awaited;
 pub(crate) mod bonds;
 pub(crate) mod cell;
+mod checked_send;
 pub(crate) mod crash;
 pub(crate) mod current;
 pub(crate) mod deferred;
@@ -35,8 +40,11 @@ pub(crate) mod process_impl;
 pub(crate) mod progress;
 pub(crate) mod relations;
 pub(crate) mod reservation;
+mod sending;
 pub(crate) mod simulated_link;
 pub(crate) mod turn;
 pub(crate) mod turn_span;
+pub(crate) mod turn_state;
 pub(crate) mod wait_graph;
 pub(crate) mod waker;
+mod waking;

@@ -1,22 +1,19 @@
 //! How a cell implements [`Process`]: sends, questions and exit signals from outside.
 
 use super::cell::Cell;
-use super::current;
 use super::process::{Guarded, Process, Put, Via};
-use super::reservation::{ReservedRoom, Unfilled};
 use crate::addressing::dynamic::Dynamic;
 use crate::calls::reply::Reply;
 use crate::host::ready::Ready;
-use crate::mailbox::entry::{Body, ControlEntry, MailboxEntry, Notice};
-use crate::mailbox::inbox::{MailboxPhase, MainPush, Refused};
+use crate::mailbox::entry::{ControlEntry, Notice};
+use crate::mailbox::inbox::{MailboxPhase, MainPush};
 use crate::mailbox::muted_senders::MutedSender;
-use crate::mailbox::permit::NoRoom;
 use crate::observe::inspect_request::InspectRequest;
 use crate::observe::trace::Tracer;
 use crate::sync::Ordering;
 use krarup_gen::{
-    Alias, CallError, Class, DeadLetterCause, Down, Exit, Label, Pid, Priority, ProcessInfo,
-    ProcessState, Reason, Root, SendError,
+    Alias, CallError, Class, Down, Exit, Label, Pid, Priority, ProcessInfo, ProcessState, Reason,
+    Root, SendError,
 };
 use std::any::{Any, TypeId, type_name};
 use std::sync::Arc;
@@ -322,139 +319,5 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let ready = self.attract(inbox);
         self.schedule_if(ready);
         drop(before);
-    }
-
-    /// Sends by an alias, unless it has been revoked. After a revocation has returned, no
-    /// message arrives by the alias (rule N5). See `Cell::fill_held_by_alias`.
-    pub(crate) fn send_by_alias(
-        self: &Arc<Self>,
-        alias: Alias,
-        message: M,
-    ) -> Result<(), SendError<M>> {
-        let sender = current::sender(self.pid.creation());
-        let relations = self.locked_relations();
-        if !relations.has_alias(alias) {
-            drop(relations);
-            return Err(self.is_revoked(message, sender));
-        }
-        if self.is_routed() {
-            drop(relations);
-            return self.send(message);
-        }
-        let taken = || self.progress.taken.load(Ordering::Relaxed);
-        let deep = |length| self.is_deep(length);
-        let pushed = self.inbox.lock().push_main(message, sender, self.pid.id(), taken, deep);
-        drop(relations);
-        match pushed {
-            Ok(ready) => {
-                current::count_sent();
-                self.schedule_if(ready);
-                Ok(())
-            }
-            Err(Refused::Full(message)) => Err(SendError::Full(message)),
-            Err(Refused::Overflow(message) | Refused::Dead(message) | Refused::Routed(message)) => {
-                self.send_with_room_by_alias(alias, message, sender)
-            }
-        }
-    }
-
-    /// Does the same when the message cannot simply be put in. User code may run on the way and
-    /// revoke the alias.
-    #[cold]
-    fn send_with_room_by_alias(
-        self: &Arc<Self>,
-        alias: Alias,
-        message: M,
-        sender: u64,
-    ) -> Result<(), SendError<M>> {
-        if self.is_routed() {
-            // The process has become a route in the meantime.
-            return self.send(message);
-        }
-        match self.reserve(None) {
-            Ok(held) => match self.fill_held_by_alias(alias, held, message, sender) {
-                Ok(()) => {
-                    current::count_sent();
-                    Ok(())
-                }
-                Err(message) => Err(self.is_revoked(message, sender)),
-            },
-            Err(no_room) => {
-                if no_room == NoRoom::Dead {
-                    self.dead_letter::<M>(sender, DeadLetterCause::NoProcess);
-                }
-                Err(no_room.with(message))
-            }
-        }
-    }
-
-    fn is_revoked<T>(&self, message: T, sender: u64) -> SendError<T> {
-        self.dead_letter::<T>(sender, DeadLetterCause::Revoked);
-        SendError::NoProcess(message)
-    }
-
-    /// Sends a value that is not of the process's message type, if the process takes such
-    /// values.
-    fn send_other(
-        self: &Arc<Self>,
-        message: Dynamic,
-        by: Option<Alias>,
-    ) -> Result<(), SendError<Dynamic>> {
-        let sender = current::sender(self.pid.creation());
-        let revoked = |message: Dynamic| {
-            self.dead_letter_named(message.type_name(), sender, DeadLetterCause::Revoked);
-            Err(SendError::NoProcess(message))
-        };
-        if by.is_some_and(|alias| !self.has_alias(alias)) {
-            return revoked(message);
-        }
-        if !self.inbox.lock().others {
-            let (expected, found) = (type_name::<M>(), message.type_name());
-            return Err(SendError::WrongType { message, expected, found });
-        }
-        match self.reserve(None) {
-            Ok(ReservedRoom::Here) => {
-                let body = Body::Notice(Box::new(Notice::Other(message)));
-                let entry = MailboxEntry { sender, body };
-                let filled = match by {
-                    Some(alias) => self.fill_by_alias(alias, entry),
-                    None => {
-                        self.fill_here(entry);
-                        Ok(())
-                    }
-                };
-                match filled {
-                    Ok(()) => {}
-                    Err(Unfilled::Revoked(entry)) => {
-                        if let Body::Notice(notice) = entry.body
-                            && let Notice::Other(message) = *notice
-                        {
-                            return revoked(message);
-                        }
-                    }
-                    Err(Unfilled::Ended(entry)) => {
-                        self.drop_lost(entry, DeadLetterCause::Unhandled);
-                    }
-                }
-                current::count_sent();
-                Ok(())
-            }
-            Ok(ReservedRoom::Nowhere) => {
-                self.dead_letter_named(message.type_name(), sender, DeadLetterCause::Overflow);
-                current::apart(|| drop(message));
-                current::count_sent();
-                Ok(())
-            }
-            // A fallback takes only messages of the process's own type.
-            Ok(ReservedRoom::Elsewhere(..) | ReservedRoom::OnRoute(_)) => {
-                Err(SendError::Full(message))
-            }
-            Err(no_room) => {
-                if no_room == NoRoom::Dead {
-                    self.dead_letter_named(message.type_name(), sender, DeadLetterCause::NoProcess);
-                }
-                Err(no_room.with(message))
-            }
-        }
     }
 }

@@ -16,9 +16,10 @@
 
 use super::awaited::AwaitedProcess;
 use super::cell::Cell;
-use super::current::{OrphanCause, Wants};
+use super::current::OrphanCause;
 use super::muting::release;
 use super::turn_span::TurnSpan;
+use super::turn_state::{AfterPoll, Wants};
 use super::waker::ProcessWaker;
 use super::{crash, current, ending, wait_graph};
 use crate::host::ready::{Ready, RunTurn, TurnLimits};
@@ -237,18 +238,27 @@ where
         let wants = current::wants();
         let wait = if wants == Wants::Other { current::wait() } else { AwaitedProcess::NONE };
         cell.progress.waits_for.store(wait.word(), Ordering::Relaxed);
-        if current::is_special() {
-            if !self.waits_on(wait, wants) {
-                return self.again();
+        match current::after_poll() {
+            AfterPoll::Park => {}
+            AfterPoll::PokeOrReadClock => {
+                // A process that waits for several things may be kept busy by one of them for a
+                // long time.
+                if wait.is_none() || self.waker.handles() != wait.handles() {
+                    current::begin_clock_poll();
+                    return Parked::Again(self);
+                }
+                if !cell.list_for_poke() {
+                    return self.again();
+                }
             }
-        } else if current::wants_poke() {
-            // A process that waits for several things may be kept busy by one of them for a
-            // long time.
-            if wait.is_none() || self.waker.handles() != wait.handles() {
-                current::date_calls();
-                return Parked::Again(self);
+            AfterPoll::Poke => {
+                if !cell.list_for_poke() {
+                    return self.again();
+                }
             }
-            if !cell.list_for_poke() {
+            AfterPoll::PollAgain => return self.again(),
+            AfterPoll::Suspect => {
+                self.suspect(wait);
                 return self.again();
             }
         }
@@ -319,23 +329,6 @@ where
             release(muted);
         }
         Parked::NextTurn(self)
-    }
-
-    /// Handles a poll that was made for a call. Returns whether the process waits.
-    #[cold]
-    fn waits_on(&self, wait: AwaitedProcess, wants: Wants) -> bool {
-        let dated = current::has_dated_calls();
-        if current::suspects() {
-            self.suspect(wait);
-            return false;
-        }
-        let wants_poke = current::wants_poke() || current::has_dated();
-        if wants != Wants::Other {
-            // A poke does not reach a process that waits for messages, so the timers are set
-            // now. A poll without a budget has received nothing.
-            return !(wants_poke || dated && wants == Wants::Turn);
-        }
-        !wants_poke || self.cell.list_for_poke()
     }
 
     /// Records whether the process waits for the call alone. It does if no other code has a

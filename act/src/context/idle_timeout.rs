@@ -8,7 +8,7 @@
 //! load.
 
 use super::context::Context;
-use super::idle::{Idle, PassivationPolicy};
+use super::idle_state::{Idle, PassivationPolicy};
 use crate::host::host::Alarm;
 use crate::mailbox::entry::Notice;
 use crate::received::Received;

@@ -1,0 +1,73 @@
+//! The parts of a context that most processes never use, behind one pointer.
+
+use super::idle_state::Idle;
+use super::stash_queue::Stash;
+use super::timer_table::ProcessTimers;
+use crate::mailbox::order::Sorted;
+use crate::observe::trace::Tracer;
+use crate::observe::watched_job::InHand;
+use krarup_gen::Reason;
+
+/// The parts of a context that most processes never use.
+pub(crate) struct ColdContext<M, C> {
+    pub(crate) timers: ProcessTimers<M>,
+    pub(crate) stash: Stash<M>,
+    pub(crate) idle: Option<Box<Idle>>,
+    pub(crate) tracer: Tracer<M, C>,
+    pub(crate) suspended: bool,
+    /// The job in progress, if it is watched.
+    pub(crate) job: Option<InHand<M>>,
+    pub(crate) holding: Holding,
+    /// Entries that were taken off Main, if the process has an order.
+    pub(crate) sorted: Option<Box<Sorted<M>>>,
+    /// The reason of a stop that a handler has received, to be obeyed when the handler is
+    /// done.
+    pub(super) stop_reason: Option<Reason>,
+}
+
+/// Whether messages keep their room when they are received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holding {
+    Never,
+    /// They can, but the current receive does not keep it.
+    Sometimes,
+    /// The current receive keeps it.
+    Now,
+    /// The current receive has kept it.
+    Done,
+}
+
+impl<M, C> Default for ColdContext<M, C> {
+    fn default() -> Self {
+        ColdContext {
+            timers: ProcessTimers::new(),
+            stash: Stash::default(),
+            idle: None,
+            tracer: Tracer::off(),
+            suspended: false,
+            job: None,
+            holding: Holding::Never,
+            sorted: None,
+            stop_reason: None,
+        }
+    }
+}
+
+impl<M, C> ColdContext<M, C> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.timers.is_empty()
+            && self.stash.is_empty()
+            && self.idle.is_none()
+            && self.tracer.is_off()
+            && !self.suspended
+            && self.job.is_none()
+            && self.holding == Holding::Never
+            && self.sorted.is_none()
+            && self.stop_reason.is_none()
+    }
+
+    /// Whether a condition keeps the process from taking the next message directly.
+    pub(crate) fn is_in_the_way(&self) -> bool {
+        self.suspended || self.job.is_some() || !self.tracer.is_off() || self.stash.has_replay()
+    }
+}

@@ -1,0 +1,77 @@
+//! The control lanes of a mailbox, and what the process must look at before its next message: a
+//! pending exit, a stop, a suspension.
+
+use super::entry::ControlEntry;
+use super::inbox::Inbox;
+
+impl<M, C> Inbox<M, C> {
+    pub(crate) fn has_pending_exit(&self) -> bool {
+        self.cold.as_ref().is_some_and(|cold| cold.pending_exit.is_some())
+    }
+
+    /// Handles a stop that arrived before the first poll, when the kind of process was not
+    /// known yet. If the process neither stops in order nor traps exits, the stop becomes a
+    /// pending exit. Returns whether there was one.
+    pub(crate) fn set_pending_exit_by_early_stop(&mut self) -> bool {
+        if self.orderly || self.trapping {
+            return false;
+        }
+        let Some(cold) = &mut self.cold else { return false };
+        let stop = cold.urgent.iter().position(|control| matches!(control, ControlEntry::Stop(_)));
+        match stop.and_then(|place| cold.urgent.remove(place)) {
+            Some(ControlEntry::Stop(reason)) => {
+                cold.pending_exit = Some(reason);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an entry waits on the control lanes.
+    fn has_control(&self) -> bool {
+        self.controls() > 0
+    }
+
+    /// Returns the number of entries on the control lanes.
+    pub(crate) fn controls(&self) -> usize {
+        self.cold.as_ref().map_or(0, |cold| cold.urgent.len() + cold.system.len())
+    }
+
+    /// Returns the lengths of the Urgent and System lanes.
+    pub(crate) fn control_lengths(&self) -> (usize, usize) {
+        self.cold.as_ref().map_or((0, 0), |cold| (cold.urgent.len(), cold.system.len()))
+    }
+
+    /// Whether the process is suspended, so that it handles nothing until it is resumed.
+    pub(crate) fn is_suspended(&self) -> bool {
+        self.cold.as_ref().is_some_and(|cold| cold.suspended > 0)
+    }
+
+    /// Whether there is an entry that the process would receive now.
+    #[inline]
+    pub(crate) fn has_mail(&self) -> bool {
+        match &self.cold {
+            None => self.has_main(),
+            Some(cold) if cold.suspended > 0 => {
+                cold.urgent.iter().any(ControlEntry::is_for_suspended)
+            }
+            Some(_) => self.has_main() || self.has_control(),
+        }
+    }
+
+    /// Whether an entry goes before those on Main.
+    pub(crate) fn has_mail_ahead(&self) -> bool {
+        if self.is_suspended() { self.has_mail() } else { self.has_control() }
+    }
+
+    /// Whether the process must handle something before its next message, other than granting
+    /// room.
+    pub(crate) fn wants_attention(&self) -> bool {
+        self.has_pending_exit()
+            || self.has_mail_ahead()
+            || self
+                .cold
+                .as_ref()
+                .is_some_and(|cold| cold.suspended > 0 || cold.tracer.is_some() || cold.panics)
+    }
+}

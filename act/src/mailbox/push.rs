@@ -1,0 +1,174 @@
+//! Putting entries into a mailbox, and what a sender pays for a long queue.
+//!
+//! A user's message needs room; a notice does not. A sender that adds to a long queue is charged
+//! part of its own turn, so that the receiver gets turns to empty it.
+
+use super::entry::{Body, MailboxEntry, Notice, SenderId};
+use super::inbox::{Inbox, MailboxPhase, MainPush, UNBOUNDED};
+use super::overflow::Overflow;
+use crate::host::ready::Ready;
+use crate::process::current;
+use std::collections::VecDeque;
+
+/// From this queue length on a sender pays for each message that it adds. It pays one message
+/// of its own turn for each `CHARGE_STEP` messages that wait, up to a limit, so that a sender of one
+/// or two messages is not delayed for long.
+pub(crate) const CHARGE_STEP: usize = 64;
+const MOST_CHARGED: usize = 1_024;
+/// From this number of steps on, 9984 messages, a sender also checks whether to notify the
+/// host ([`crate::Host::mailbox_is_deep`]).
+const DEEP: usize = 156;
+/// The host is notified at lengths that are multiples of this.
+pub(crate) const DEEP_STEP: usize = 16;
+
+/// Why a message was not put in.
+pub(crate) enum Refused<M> {
+    Dead(M),
+    Full(M),
+    /// Full, and the overflow choice is not to refuse (rule M6).
+    Overflow(M),
+    /// Main has become a route since the sender checked, or there is a simulated link.
+    Routed(M),
+}
+
+impl<M, C> Inbox<M, C> {
+    /// Puts a user's message on Main of the process with the number `receiver`. `taken`
+    /// returns how many user messages the process has taken off Main so far; the difference
+    /// from the number accepted is the number that waits. `taken` only grows, and is written
+    /// before a message is handled. So a stale value can refuse a message that has just got
+    /// room, but never accept one too many. A sender that has seen an effect of a message also
+    /// sees its room (rule M5).
+    #[inline]
+    pub(crate) fn push_main(
+        &mut self,
+        message: M,
+        sender: SenderId,
+        receiver: u64,
+        taken: impl FnOnce() -> u64,
+        deep: impl FnOnce(usize),
+    ) -> Result<Option<Ready>, Refused<M>> {
+        if self.phase == MailboxPhase::Terminated {
+            return Err(Refused::Dead(message));
+        }
+        if self.way != MainPush::Direct {
+            return Err(Refused::Routed(message));
+        }
+        self.put(message, sender, receiver, taken, deep)
+    }
+
+    /// As [`Inbox::push_main`], after a check that the process is alive and Main is no route.
+    #[allow(clippy::inline_always, reason = "avoids one more copy of the message")]
+    #[inline(always)]
+    pub(crate) fn put(
+        &mut self,
+        message: M,
+        sender: SenderId,
+        receiver: u64,
+        taken: impl FnOnce() -> u64,
+        deep: impl FnOnce(usize),
+    ) -> Result<Option<Ready>, Refused<M>> {
+        if self.bound != UNBOUNDED && !self.has_room(taken()) {
+            return Err(match &self.cold {
+                Some(cold) if !matches!(cold.overflow, Overflow::Refuse) => {
+                    Refused::Overflow(message)
+                }
+                _ => Refused::Full(message),
+            });
+        }
+        self.put_in(message, sender, receiver, deep);
+        Ok(self.ready_for_mail())
+    }
+
+    /// Whether [`Inbox::push_main`] would put a message in directly.
+    #[inline]
+    pub(crate) fn is_open(&self, taken: impl FnOnce() -> u64) -> bool {
+        self.phase != MailboxPhase::Terminated
+            && self.way == MainPush::Direct
+            && (self.bound == UNBOUNDED || self.has_room(taken()))
+    }
+
+    /// Puts a message on Main for which there is room. `deep` is called with the queue length,
+    /// at multiples of `DEEP_STEP`, if very many messages wait.
+    #[allow(clippy::inline_always, reason = "keeps the message in registers until it is stored")]
+    #[inline(always)]
+    pub(crate) fn put_in(
+        &mut self,
+        message: M,
+        sender: SenderId,
+        receiver: u64,
+        deep: impl FnOnce(usize),
+    ) {
+        self.accepted += 1;
+        // Write to each of the two places directly; a temporary would be one more copy.
+        if self.first.is_none() && self.main.as_ref().is_none_or(|main| main.is_empty()) {
+            self.first = Some(MailboxEntry { sender, body: Body::Message(message) });
+        } else {
+            let main = self.queue();
+            main.push_back(MailboxEntry { sender, body: Body::Message(message) });
+            let length = main.len();
+            if length >= CHARGE_STEP {
+                // For a sender of another node the receiver's number would mean another
+                // process.
+                self.charge(length, if sender == 0 { 0 } else { receiver }, deep);
+            }
+        }
+    }
+
+    /// Returns the queue behind `first`. A new one gets the capacity that the last batch
+    /// needed.
+    #[inline]
+    fn queue(&mut self) -> &mut VecDeque<MailboxEntry<M>> {
+        let room = self.batch.clamp(4, 256) as usize;
+        self.main.get_or_insert_with(|| Box::new(VecDeque::with_capacity(room)))
+    }
+
+    /// Charges the running turn for one more message in a queue of this length. The last batch
+    /// is added, because the receiver may not have handled all of it yet.
+    #[inline]
+    fn charge(&self, length: usize, receiver: u64, deep: impl FnOnce(usize)) {
+        let steps = (length + self.batch as usize) / CHARGE_STEP;
+        if steps >= DEEP {
+            return self.charge_deep(steps, length, receiver, deep);
+        }
+        current::charge(u32::try_from(steps).unwrap_or(0), receiver);
+    }
+
+    /// As [`Inbox::charge`], for a queue so long that the host should be notified.
+    #[cold]
+    fn charge_deep(&self, steps: usize, length: usize, receiver: u64, deep: impl FnOnce(usize)) {
+        let charged = u32::try_from(steps.min(MOST_CHARGED)).unwrap_or(0);
+        current::charge(charged, receiver);
+        let length = length + usize::from(self.first.is_some());
+        if length.is_multiple_of(DEEP_STEP) {
+            deep(length);
+        }
+    }
+
+    pub(super) fn has_room(&self, taken: u64) -> bool {
+        self.bound == UNBOUNDED || self.accepted.wrapping_sub(taken) < u64::from(self.bound)
+    }
+
+    /// Puts a notice on Main of a living process, regardless of the bound.
+    pub(crate) fn push_notice(
+        &mut self,
+        notice: Box<Notice<M>>,
+        deep: impl FnOnce(usize),
+    ) -> Option<Ready> {
+        debug_assert!(self.phase != MailboxPhase::Terminated);
+        self.push_entry(MailboxEntry { sender: 0, body: Body::Notice(notice) }, deep);
+        self.ready_for_mail()
+    }
+
+    pub(super) fn push_entry(&mut self, entry: MailboxEntry<M>, deep: impl FnOnce(usize)) {
+        if self.first.is_none() && self.main.as_ref().is_none_or(|main| main.is_empty()) {
+            self.first = Some(entry);
+        } else {
+            let main = self.queue();
+            main.push_back(entry);
+            let length = main.len();
+            if length >= CHARGE_STEP {
+                self.charge(length, 0, deep);
+            }
+        }
+    }
+}

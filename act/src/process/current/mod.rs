@@ -1,0 +1,37 @@
+//! The turn that runs on this thread.
+//!
+//! A turn stores its pid here. So a send knows its sender without a parameter, and a blocking
+//! wait inside a process is detected. No other thread needs these values, and in the cell they
+//! would have to be atomic.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`local`] | the values, the begin and the end of a turn |
+//! | [`poll`] | what the turn and the polled future tell each other |
+//! | [`budget`] | how much the turn may still do |
+//! | [`waits`] | what the process waits for |
+//! | [`orphans`] | reply tokens that are dropped during the turn |
+//! | [`send_path`] | what a send in progress has passed |
+
+mod budget;
+mod local;
+mod orphans;
+mod poll;
+mod send_path;
+mod waits;
+
+pub(crate) use budget::{after_poll, begin_clock_poll, charge, flooded, refund, spend};
+pub(crate) use local::{count_sent, enter, is_busy, pid, sender, take_sent};
+pub(crate) use orphans::{
+    OrphanCause, OrphanedReplies, adopt, apart, not_begun, refusing, set_aside, settle_orphans,
+    take_orphans,
+};
+pub(crate) use poll::{
+    begin_poll, has_looked, is_own, keep_memory, keeps_memory, look, reads_clock_only, want,
+    want_poke, wants, wants_a_message_only,
+};
+pub use send_path::note_receiver;
+pub(crate) use send_path::{once, take_receiver};
+pub(crate) use waits::{
+    note_other_wait, note_wait, suspect, suspect_unsent, wait, waited_only_for,
+};

@@ -1,0 +1,173 @@
+//! Reply tokens that are dropped during a turn.
+//!
+//! Dropping a token fails its call: with the reason of the process if the process ends, otherwise
+//! with no reply. Which of the two is known only after the poll. So the token is kept until then.
+
+use super::local::{OuterTurn, leave, pid};
+use crate::process::crash::contain;
+use crate::sync::thread_local;
+use krarup_gen::{CallError, Reason};
+use std::cell::{Cell, RefCell};
+
+/// A reply token that was dropped.
+struct OrphanedReply {
+    /// Fails the call.
+    fail: Box<dyn FnOnce(OrphanCause<'_>) + Send>,
+    /// Whether the process may have begun to handle the request (see [`not_begun`]).
+    begun: bool,
+}
+
+impl OrphanedReply {
+    /// Fails the call. A panic is contained, so that the remaining calls are failed too.
+    fn settle(self, fate: OrphanCause<'_>) {
+        let OrphanedReply { fail, begun } = self;
+        let fate = match fate {
+            OrphanCause::Ended(reason) if !begun => OrphanCause::NotBegun(reason),
+            fate => fate,
+        };
+        let _ = contain(|| fail(fate));
+    }
+}
+
+/// Why a token was dropped.
+#[derive(Clone, Copy)]
+pub(crate) enum OrphanCause<'a> {
+    /// The process that dropped it lives on.
+    Dropped,
+    /// The reason with which the process that held it ended.
+    Ended(&'a Reason),
+    /// The same, for a request that the process had not begun to handle.
+    NotBegun(&'a Reason),
+    /// The request is not handled; the caller receives this error.
+    Refused(&'a CallError),
+}
+
+thread_local! {
+    /// Whether there are orphans. Cheaper to read than the list, which has a destructor.
+    static HAS_ORPHANS: Cell<bool> = const { Cell::new(false) };
+    static ORPHANS: RefCell<Vec<OrphanedReply>> = const { RefCell::new(Vec::new()) };
+    /// Whether requests that are dropped now were never handled.
+    static NOT_BEGUN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Sets the running turn aside until the returned guard is dropped. A process that stops
+/// another node runs the last turns of that node's processes.
+#[cold]
+pub(crate) fn set_aside() -> impl Drop {
+    struct Outer {
+        /// Orphaned calls of the outer turn. The fate of the inner process does not affect
+        /// them.
+        orphans: Vec<OrphanedReply>,
+        not_begun: bool,
+        /// Dropped last: the calls of the inner turn are failed outside any turn.
+        _turn: OuterTurn,
+    }
+    impl Drop for Outer {
+        fn drop(&mut self) {
+            settle_orphans(OrphanCause::Dropped);
+            NOT_BEGUN.with(|not_begun| not_begun.set(self.not_begun));
+            self.orphans.drain(..).for_each(keep);
+        }
+    }
+    let (orphans, not_begun) = (take_all(), NOT_BEGUN.with(|not_begun| not_begun.replace(false)));
+    Outer { orphans, not_begun, _turn: leave() }
+}
+
+/// Keeps an orphaned token until the end of the turn. Gives it back outside a turn.
+pub(crate) fn adopt<F>(fail: F) -> Result<(), F>
+where
+    F: FnOnce(OrphanCause<'_>) + Send + 'static,
+{
+    if pid().is_none() {
+        return Err(fail);
+    }
+    keep(OrphanedReply { fail: Box::new(fail), begun: !NOT_BEGUN.with(Cell::get) });
+    Ok(())
+}
+
+fn keep(orphan: OrphanedReply) {
+    HAS_ORPHANS.with(|has| has.set(true));
+    ORPHANS.with(|orphans| orphans.borrow_mut().push(orphan));
+}
+
+fn take_all() -> Vec<OrphanedReply> {
+    if HAS_ORPHANS.with(|has| has.replace(false)) {
+        ORPHANS.with(RefCell::take)
+    } else {
+        Vec::new()
+    }
+}
+
+/// Runs `f`, which drops requests that no handler has seen. If their process ends, their
+/// callers learn that the requests may be made again.
+pub(crate) fn not_begun<T>(f: impl FnOnce() -> T) -> T {
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            NOT_BEGUN.with(|not_begun| not_begun.set(self.0));
+        }
+    }
+    let _before = Before(NOT_BEGUN.with(|not_begun| not_begun.replace(true)));
+    f()
+}
+
+/// Fails the calls whose tokens were dropped in this turn.
+#[inline]
+pub(crate) fn settle_orphans(fate: OrphanCause<'_>) {
+    if HAS_ORPHANS.with(Cell::get) {
+        settle(fate);
+    }
+}
+
+/// Takes the tokens that were dropped in this turn. The process will fail them with a reason,
+/// but must wait before the reason is known.
+pub(crate) fn take_orphans() -> OrphanedReplies {
+    OrphanedReplies(take_all())
+}
+
+/// Runs `f`, which drops values that do not belong to the current process. Calls whose tokens
+/// are dropped by it fail at once, not with the end of the current process.
+pub(crate) fn apart(f: impl FnOnce()) {
+    refusing(OrphanCause::Dropped, f);
+}
+
+/// Does the same as [`apart`], with an answer for those calls.
+pub(crate) fn refusing(fate: OrphanCause<'_>, f: impl FnOnce()) {
+    let own = take_orphans();
+    let _ = contain(f);
+    settle_orphans(fate);
+    drop(own);
+}
+
+/// Tokens that were taken from a turn. If this is dropped, they return to the current turn: the
+/// process has ended while it waited, and they fail with its reason.
+pub(crate) struct OrphanedReplies(Vec<OrphanedReply>);
+
+impl OrphanedReplies {
+    /// Fails the calls with this reason.
+    pub(crate) fn settle(mut self, reason: &Reason) {
+        for orphan in self.0.drain(..) {
+            orphan.settle(OrphanCause::Ended(reason));
+        }
+    }
+}
+
+impl Drop for OrphanedReplies {
+    fn drop(&mut self) {
+        for orphan in self.0.drain(..) {
+            if pid().is_some() {
+                keep(orphan);
+            } else {
+                orphan.settle(OrphanCause::Dropped);
+            }
+        }
+    }
+}
+
+#[cold]
+fn settle(fate: OrphanCause<'_>) {
+    // The list is taken out first, because a woken task may drop more tokens.
+    for orphan in take_all() {
+        orphan.settle(fate);
+    }
+}

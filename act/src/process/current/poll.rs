@@ -1,0 +1,91 @@
+//! What the turn and the polled future tell each other, on this thread. The word and its table are
+//! in [`crate::process::turn_state`].
+
+use super::local::TURN;
+use crate::process::awaited::AwaitedProcess;
+use crate::process::turn_state::Wants;
+use std::task::Waker;
+
+/// Begins a poll with this waker. `waited` is the process that this one waited for until now.
+#[inline]
+pub(crate) fn begin_poll(waker: &Waker, waited: AwaitedProcess) {
+    TURN.with(|turn| {
+        turn.waited.set(waited);
+        turn.state.set(turn.state.get().poll_begun());
+        turn.waker.set(waker.data().addr());
+        turn.waits.set(AwaitedProcess::NONE);
+    });
+}
+
+/// What the future that was just polled waits for.
+#[inline]
+pub(crate) fn wants() -> Wants {
+    TURN.with(|turn| turn.state.get().wants())
+}
+
+/// Records what the future waits for.
+#[inline]
+pub(crate) fn want(wants: Wants) {
+    TURN.with(|turn| turn.state.set(turn.state.get().wanting(wants)));
+}
+
+/// Whether the future that was just polled waits for a message and has said nothing else.
+#[inline]
+pub(crate) fn wants_a_message_only() -> bool {
+    TURN.with(|turn| turn.state.get().wants_a_message_only())
+}
+
+/// Whether the waker is the one with which the current process is polled.
+#[inline]
+pub(crate) fn is_own(waker: &Waker) -> bool {
+    TURN.with(|turn| turn.waker.get() == waker.data().addr())
+}
+
+/// Asks for a poke of the process if the waker is its own. A waker that a collection of futures
+/// made for one of them would not be woken by a poke. Returns false outside a turn too.
+#[inline]
+pub(crate) fn want_poke(waker: &Waker) -> bool {
+    TURN.with(|turn| {
+        let own = turn.is_own(waker);
+        if own {
+            turn.state.set(turn.state.get().wanting_poke());
+        }
+        own
+    })
+}
+
+/// Whether a call polled with this waker is only to read the clock now. It will be polled again
+/// when the process is poked, or before.
+pub(crate) fn reads_clock_only(waker: &Waker) -> bool {
+    TURN.with(|turn| {
+        let state = turn.state.get();
+        let reads = state.is_clock_only() && turn.is_own(waker);
+        if reads {
+            turn.state.set(state.clock_read());
+        }
+        reads
+    })
+}
+
+/// Records that a batch was emptied. Its memory may be needed again soon.
+pub(crate) fn keep_memory() {
+    TURN.with(|turn| turn.state.set(turn.state.get().keeping_memory()));
+}
+
+/// Whether a batch was emptied in this turn.
+#[inline]
+pub(crate) fn keeps_memory() -> bool {
+    TURN.with(|turn| turn.state.get().keeps_memory())
+}
+
+/// Whether the future has looked at Main since the last poll began.
+#[inline]
+pub(crate) fn has_looked() -> bool {
+    TURN.with(|turn| turn.state.get().has_looked())
+}
+
+/// Records that the future looks at Main.
+#[inline]
+pub(crate) fn look() {
+    TURN.with(|turn| turn.state.set(turn.state.get().looked()));
+}

@@ -1,0 +1,48 @@
+//! What a send in progress on this thread has passed: the process that received it from a route,
+//! and the full processes that divert it.
+
+use crate::sync::thread_local;
+use krarup_gen::Pid;
+use std::cell::{Cell, RefCell};
+
+thread_local! {
+    /// The process that received the last message from a route or a full mailbox.
+    static RECEIVER: Cell<Option<Pid>> = const { Cell::new(None) };
+    /// Processes whose overflow is being diverted on this thread.
+    static ONCE: RefCell<Vec<Pid>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Records which process received, or holds, the message that a [`crate::Route`] was just
+/// given.
+///
+/// If the message is a call, its caller waits for that process (rule C5). With nested routes
+/// the innermost records first, and its record stays.
+pub fn note_receiver(receiver: Pid) {
+    RECEIVER.with(|last| {
+        if last.get().is_none() {
+            last.set(Some(receiver));
+        }
+    });
+}
+
+/// Takes the process that received a message since the last call of this function.
+#[inline]
+pub(crate) fn take_receiver() -> Option<Pid> {
+    RECEIVER.with(|last| last.replace(None))
+}
+
+/// Runs `f`, unless it already runs for this process on this thread.
+pub(crate) fn once<T>(pid: Pid, f: impl FnOnce() -> T) -> Option<T> {
+    struct Leave;
+    impl Drop for Leave {
+        fn drop(&mut self) {
+            ONCE.with(|once| once.borrow_mut().pop());
+        }
+    }
+    if ONCE.with(|once| once.borrow().iter().any(|other| other.is_same_process(pid))) {
+        return None;
+    }
+    ONCE.with(|once| once.borrow_mut().push(pid));
+    let _leave = Leave;
+    Some(f())
+}

@@ -1,0 +1,235 @@
+//! Putting messages, control entries and notices into the mailbox of a process.
+//!
+//! A sender locks the mailbox, adds its message and takes the process out if it is idle. It schedules
+//! the process after it has released the lock, because the executor may be a user's.
+
+use super::cell::Cell;
+use super::current;
+use crate::host::ready::Ready;
+use crate::lock::LockGuard;
+use crate::mailbox::entry::{ControlEntry, Notice};
+use crate::mailbox::inbox::{Inbox, MailboxPhase, MainPush};
+use crate::mailbox::push::Refused;
+use crate::sync::Ordering;
+use krarup_gen::{DeadLetterCause, Priority, SendError};
+use std::mem::ManuallyDrop;
+
+/// A message that does not go straight into a mailbox.
+///
+/// It is passed by value in a type of its own, so that it is a copy. A value passed by
+/// reference must lie in memory, where the sender writes it in parts. Reading it as a whole
+/// right after that stalls the processor until the parts have reached the cache. The message
+/// itself is passed to no call, so its parts go from registers to their place in the mailbox
+/// (docs/decisions.md).
+struct RoutedMessage<M> {
+    message: ManuallyDrop<M>,
+    sender: u64,
+}
+
+impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
+    /// Sends on Main.
+    #[allow(
+        clippy::inline_always,
+        reason = "see `RoutedMessage`: the message must stay in registers"
+    )]
+    #[inline(always)]
+    pub(crate) fn send(&self, message: M) -> Result<(), SendError<M>> {
+        let sender = current::sender(self.pid.creation());
+        // Nothing below unwinds. A message that is not dropped here needs no address in memory.
+        let message = ManuallyDrop::new(message);
+        if let Some(route) = self.route.get() {
+            let RoutedMessage { message, sender } = RoutedMessage { message, sender };
+            let sent = route.send(ManuallyDrop::into_inner(message), sender);
+            self.note_sent(&sent, sender);
+            return sent;
+        }
+        let mut inbox = self.inbox.lock();
+        // Relaxed: see `Inbox::push_main`.
+        if !inbox.is_open(|| self.progress.taken.load(Ordering::Relaxed)) {
+            drop(inbox);
+            return self.send_apart(RoutedMessage { message, sender });
+        }
+        let deep = |length| self.is_deep(length);
+        inbox.put_in(ManuallyDrop::into_inner(message), sender, self.pid.id(), deep);
+        let ready = inbox.ready_for_mail();
+        drop(inbox);
+        current::count_sent();
+        if let Some(ready) = ready {
+            self.host.schedule(ready);
+        }
+        Ok(())
+    }
+
+    /// Sends on Main when the message cannot simply be put into the mailbox.
+    #[inline(never)]
+    fn send_apart(
+        &self,
+        RoutedMessage { message, sender }: RoutedMessage<M>,
+    ) -> Result<(), SendError<M>> {
+        let sent = self.send_from(ManuallyDrop::into_inner(message), sender);
+        self.note_sent(&sent, sender);
+        sent
+    }
+
+    /// Counts a message that was sent, or a dead letter if the process has ended.
+    #[inline]
+    fn note_sent(&self, sent: &Result<(), SendError<M>>, sender: u64) {
+        match sent {
+            Ok(()) => current::count_sent(),
+            Err(SendError::NoProcess(_)) => {
+                self.dead_letter::<M>(sender, DeadLetterCause::NoProcess);
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// Sends on Main in the name of another process, as a route does (rule P1). A message to an
+    /// ended process is not counted as a dead letter here, because the route may find another
+    /// receiver.
+    #[inline]
+    pub(crate) fn send_from(&self, message: M, sender: u64) -> Result<(), SendError<M>> {
+        if let Some(route) = self.route.get() {
+            return route.send(message, sender);
+        }
+        // Relaxed: see `Inbox::push_main`.
+        let taken = || self.progress.taken.load(Ordering::Relaxed);
+        let deep = |length| self.is_deep(length);
+        let pushed = self.inbox.lock().push_main(message, sender, self.pid.id(), taken, deep);
+        match pushed {
+            Ok(None) => Ok(()),
+            Ok(Some(ready)) => {
+                self.host.schedule(ready);
+                Ok(())
+            }
+            Err(Refused::Full(message)) => Err(SendError::Full(message)),
+            Err(Refused::Overflow(message)) => self.send_over(message, sender),
+            Err(Refused::Dead(message)) => Err(SendError::NoProcess(message)),
+            Err(Refused::Routed(message)) => match self.route.get() {
+                Some(route) => route.send(message, sender),
+                None => self.send_by_simulated_link(message, sender),
+            },
+        }
+    }
+
+    /// Sends on the System or Urgent lane.
+    pub(crate) fn send_control(&self, priority: Priority, message: C) -> Result<(), SendError<C>> {
+        let sender = current::sender(self.pid.creation());
+        let entry = ControlEntry::Message { sender, message };
+        if let Err(ControlEntry::Message { message, .. }) = self.push_control(priority, entry) {
+            self.dead_letter::<C>(sender, DeadLetterCause::NoProcess);
+            return Err(SendError::NoProcess(message));
+        }
+        current::count_sent();
+        Ok(())
+    }
+
+    pub(crate) fn push_control(
+        &self,
+        priority: Priority,
+        entry: ControlEntry<C>,
+    ) -> Result<(), ControlEntry<C>> {
+        let ready = self.put_control(priority, entry)?;
+        self.schedule_if(ready);
+        Ok(())
+    }
+
+    /// Does the same as [`Cell::push_control`], but returns the process for the caller to
+    /// schedule.
+    pub(crate) fn put_control(
+        &self,
+        priority: Priority,
+        mut entry: ControlEntry<C>,
+    ) -> Result<Option<Ready>, ControlEntry<C>> {
+        let mut inbox = self.inbox.lock();
+        if inbox.way != MainPush::Direct {
+            drop(inbox);
+            entry = self.carried_control(entry, priority);
+            inbox = self.inbox.lock();
+        }
+        if inbox.phase == MailboxPhase::Terminated {
+            return Err(entry);
+        }
+        if priority == Priority::Max {
+            Ok(self.put_urgent(inbox, entry))
+        } else {
+            inbox.cold().system.push_back(entry);
+            Ok(self.attract(inbox))
+        }
+    }
+
+    #[must_use]
+    pub(crate) fn put_urgent(
+        &self,
+        mut inbox: LockGuard<'_, Inbox<M, C>>,
+        entry: ControlEntry<C>,
+    ) -> Option<Ready> {
+        inbox.cold().urgent.push_back(entry);
+        self.attract(inbox)
+    }
+
+    /// Makes the process look at a control entry that was just put in. Returns it to be
+    /// scheduled.
+    #[must_use]
+    pub(crate) fn attract(&self, mut inbox: LockGuard<'_, Inbox<M, C>>) -> Option<Ready> {
+        self.progress.attention.store(true, Ordering::Relaxed);
+        let ready = inbox.ready_for_control();
+        self.unlock(inbox, ready)
+    }
+
+    pub(crate) fn push_notice(&self, notice: Notice<M>) {
+        let ready = self.put_notice(self.inbox.lock(), notice);
+        self.schedule_if(ready);
+    }
+
+    /// Does the same as [`Cell::push_notice`], but returns the process for the caller to
+    /// schedule.
+    #[must_use]
+    pub(crate) fn put_notice(
+        &self,
+        mut inbox: LockGuard<'_, Inbox<M, C>>,
+        notice: Notice<M>,
+    ) -> Option<Ready> {
+        if inbox.phase == MailboxPhase::Terminated {
+            // The lock is released before the notice is dropped, because a notice may hold a
+            // user's reason.
+            drop(inbox);
+            return None;
+        }
+        let ready = inbox.push_notice(Box::new(notice), |length| self.is_deep(length));
+        self.unlock(inbox, ready)
+    }
+
+    /// Puts a message on Main beyond the bound. Gives it back if the process has ended.
+    pub(crate) fn push_letter(&self, message: M) -> Result<(), M> {
+        let ready = self.put_letter(message)?;
+        self.schedule_if(ready);
+        Ok(())
+    }
+
+    /// Does the same as [`Cell::push_letter`], but returns the process for the caller to
+    /// schedule.
+    pub(crate) fn put_letter(&self, message: M) -> Result<Option<Ready>, M> {
+        let mut inbox = self.inbox.lock();
+        if inbox.phase == MailboxPhase::Terminated {
+            return Err(message);
+        }
+        let notice = Box::new(Notice::Beyond(message));
+        let ready = inbox.push_notice(notice, |length| self.is_deep(length));
+        Ok(self.unlock(inbox, ready))
+    }
+
+    /// Informs the host that very many messages wait. The mailbox is locked, so the host only
+    /// records this and reports it later.
+    #[cold]
+    pub(crate) fn is_deep(&self, length: usize) {
+        self.host.mailbox_is_deep(self.pid, length);
+    }
+
+    /// Sends a message that was accepted before there was a route along the route. A call that
+    /// the route refuses fails, because its token is dropped.
+    pub(crate) fn pass_on(&self, message: M, sender: u64) {
+        if self.send_from(message, sender).is_err() {
+            self.dead_letter::<M>(sender, DeadLetterCause::Unhandled);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Waking a process: by a waker, by a poke, by a pending exit.
+//!
+//! All of them take the process out of its mailbox under the lock, and schedule it after the lock is
+//! released.
+
+use super::awaited::AwaitedProcess;
+use super::cell::Cell;
+use super::crash::contain;
+use crate::host::host::Poke;
+use crate::host::ready::Ready;
+use crate::lock::LockGuard;
+use crate::mailbox::inbox::{Inbox, MailboxPhase, MainPush};
+use crate::sync::Ordering;
+use krarup_gen::Reason;
+use std::sync::Arc;
+use std::task::Waker;
+
+impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
+    /// Schedules the process, in whatever phase it waits.
+    pub(crate) fn wake(&self) {
+        let mut inbox = self.inbox.lock();
+        let ready = inbox.ready_for_wake();
+        self.release(inbox, ready);
+    }
+
+    /// Schedules a waiting process and records whether nothing else could have woken it.
+    pub(crate) fn wake_if_parked(&self, mut inbox: LockGuard<'_, Inbox<M, C>>) {
+        if let Some(wait) = self.edge(&inbox) {
+            // The process is parked, so its own turn does not write this word now.
+            self.progress.waits_for.store(wait.alone().word(), Ordering::Relaxed);
+        }
+        let ready = inbox.ready_for_wake();
+        self.release(inbox, ready);
+    }
+
+    /// Makes the process end with this reason, without running `terminate`. The first pending
+    /// exit wins (rule L9). Returns the process to be scheduled.
+    #[must_use]
+    pub(crate) fn set_pending_exit(
+        &self,
+        mut inbox: LockGuard<'_, Inbox<M, C>>,
+        reason: Reason,
+    ) -> Option<Ready> {
+        if inbox.phase == MailboxPhase::Terminated {
+            // The lock is released before the reason is dropped, because a reason is a user
+            // value.
+            drop(inbox);
+            return None;
+        }
+        // A reason that comes second is dropped outside the lock, because it is a user value.
+        let pending_exit = &mut inbox.cold().pending_exit;
+        let late = if pending_exit.is_some() { Some(reason) } else { pending_exit.replace(reason) };
+        self.progress.attention.store(true, Ordering::Relaxed);
+        let ready = inbox.ready_for_wake();
+        let ready = self.unlock(inbox, ready);
+        drop(late);
+        ready
+    }
+
+    /// Takes the reason with which the process must end now. If there is none, the process will
+    /// be polled, and a foreign waker that waits for a message is woken first.
+    #[cold]
+    pub(crate) fn take_pending_exit(&self) -> Option<Reason> {
+        let mut inbox = self.inbox.lock();
+        let cold = inbox.cold_if_any()?;
+        let (pending_exit, receiver) = (cold.pending_exit.take(), cold.receiver.take());
+        drop(inbox);
+        if let Some(receiver) = receiver {
+            let _ = contain(|| receiver.wake());
+            // The wake-up has also set this flag for the process, but the poll that follows now
+            // serves it.
+            self.inbox.lock().notified = false;
+        }
+        pending_exit
+    }
+
+    /// Registers a waker that is woken before the process is polled the next time.
+    #[cold]
+    pub(crate) fn wake_before_poll(&self, waker: &Waker) {
+        // A waker is foreign code, so it is cloned and dropped outside the lock.
+        let waker = waker.clone();
+        let mut inbox = self.inbox.lock();
+        let before = if inbox.phase == MailboxPhase::Terminated {
+            Some(waker)
+        } else {
+            self.progress.attention.store(true, Ordering::Relaxed);
+            inbox.cold().receiver.replace(waker)
+        };
+        drop(inbox);
+        let _ = contain(|| drop(before));
+    }
+
+    /// Has the process poked some 10 ms from now, see [`crate::Host::poke_later`]. Returns false if it
+    /// will not be. A poke between this check and the lock of the mailbox sets `notified` there,
+    /// as any waker does.
+    pub(super) fn list_for_poke(self: &Arc<Self>) -> bool {
+        if self.progress.listed.load(Ordering::Relaxed) {
+            return true;
+        }
+        self.progress.listed.store(true, Ordering::Relaxed);
+        let listed = self.host.poke_later(&|| Arc::clone(self) as Arc<dyn Poke>);
+        if !listed {
+            self.progress.listed.store(false, Ordering::Relaxed);
+        }
+        listed
+    }
+
+    /// The process that this one waits for, if only that answer or its timer can wake it (rule
+    /// C5).
+    pub(crate) fn edge(&self, inbox: &Inbox<M, C>) -> Option<AwaitedProcess> {
+        let wait = AwaitedProcess::of_word(self.progress.waits_for.load(Ordering::Relaxed));
+        let alone = !wait.is_none()
+            && inbox.phase == MailboxPhase::Waiting
+            && inbox.handles_on_waker() == Some(wait.handles());
+        alone.then_some(wait)
+    }
+
+    /// Schedules the process, if there is one. No lock may be held, because the executor may be
+    /// a user's.
+    pub(crate) fn schedule_if(&self, ready: Option<Ready>) {
+        if let Some(ready) = ready {
+            self.host.schedule(ready);
+        }
+    }
+
+    /// Releases the lock and then schedules the process.
+    pub(crate) fn release(&self, inbox: LockGuard<'_, Inbox<M, C>>, ready: Option<Ready>) {
+        let ready = self.unlock(inbox, ready);
+        self.schedule_if(ready);
+    }
+
+    /// Releases the lock of the mailbox.
+    #[must_use]
+    pub(super) fn unlock(
+        &self,
+        inbox: LockGuard<'_, Inbox<M, C>>,
+        ready: Option<Ready>,
+    ) -> Option<Ready> {
+        if ready.is_none() && inbox.way != MainPush::Direct {
+            self.note_sent_by_simulated_link(inbox);
+        }
+        ready
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> Poke for Cell<M, C> {
+    fn poke(self: Arc<Self>) {
+        let mut inbox = self.inbox.lock();
+        self.progress.listed.store(false, Ordering::Relaxed);
+        if inbox.phase == MailboxPhase::Idle {
+            // The process is idle, and no message has come for a while.
+            let spare = inbox.take_spare();
+            drop(inbox);
+            drop(spare);
+            return;
+        }
+        self.wake_if_parked(inbox);
+    }
+}
