@@ -1,13 +1,11 @@
 //! Specifications of children: how a child is made, named and restarted.
 
 use crate::back_off::BackOff;
-use crate::command::SupervisorContext;
-use crate::in_place::AskSupervisor;
+use crate::child_start::{ChildStart, Factory, FactoryInPlace, SpawnOptions, StartChild};
 use crate::spec::{ChildId, ChildKind, ChildRules, RestartType, Shutdown};
-use krarup_act::{Actor, Address, Behavior, InPlace, Monitor, contain};
-use krarup_gen::{Class, SpawnError};
+use krarup_act::{Actor, Behavior};
+use krarup_gen::Class;
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,7 +49,7 @@ impl ChildSpec {
 
     /// Returns the specification of a worker, an actor, that is restarted in place (rule S10):
     /// when its state fails, its process continues with a new state, and keeps its pid, address,
-    /// name and mailbox. [`InPlace`] says what else is kept and what is dropped.
+    /// name and mailbox. [`InPlace`](krarup_act::InPlace) says what else is kept and what is dropped.
     ///
     /// It counts as any other restart for the intensity and the reports of the supervisor. If no
     /// more restarts are allowed, or the child is temporary, or its process ends in another way,
@@ -65,7 +63,7 @@ impl ChildSpec {
     {
         let rules = ChildRules::new(id.into(), ChildKind::Worker, A::label());
         let factory = Arc::new(FactoryInPlace(Arc::new(factory)));
-        let start = ChildStart { factory: Some(factory), options: Options::new() };
+        let start = ChildStart::new(factory, SpawnOptions::new());
         ChildSpec { rules: ChildRules { in_place: true, ..rules }, start }
     }
 
@@ -75,7 +73,7 @@ impl ChildSpec {
         F: Fn() -> B + Send + Sync + 'static,
     {
         let factory = Arc::new(Factory(Arc::new(factory)));
-        let start = ChildStart { factory: Some(factory), options: Options::new() };
+        let start = ChildStart::new(factory, SpawnOptions::new());
         ChildSpec { rules: ChildRules::new(id, kind, B::label()), start }
     }
 }
@@ -117,7 +115,7 @@ impl ChildSpec {
 #[derive(Clone)]
 pub struct ChildTemplate<A> {
     pub(crate) rules: ChildRules,
-    options: Options,
+    options: SpawnOptions,
     factory: MakeFactory<A>,
 }
 
@@ -158,7 +156,7 @@ impl<A: Clone + Send + Sync + 'static> ChildTemplate<A> {
         };
         ChildTemplate {
             rules: ChildRules { in_place: true, ..rules },
-            options: Options::new(),
+            options: SpawnOptions::new(),
             factory: Arc::new(with_arguments),
         }
     }
@@ -175,13 +173,13 @@ impl<A: Clone + Send + Sync + 'static> ChildTemplate<A> {
             Arc::new(Factory(Arc::new(move || factory(arguments.clone()))))
         };
         let rules = ChildRules::new(id, kind, B::label());
-        ChildTemplate { rules, options: Options::new(), factory: Arc::new(with_arguments) }
+        ChildTemplate { rules, options: SpawnOptions::new(), factory: Arc::new(with_arguments) }
     }
 }
 
 impl<A> ChildTemplate<A> {
     pub(crate) fn start(&self, arguments: A) -> ChildStart<A> {
-        ChildStart { factory: Some((self.factory)(arguments)), options: self.options.clone() }
+        ChildStart::new((self.factory)(arguments), self.options.clone())
     }
 }
 
@@ -282,161 +280,5 @@ impl fmt::Debug for ChildSpec {
 impl<A> fmt::Debug for ChildTemplate<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("ChildTemplate").field(&self.rules).finish()
-    }
-}
-
-/// The spawn options of a child.
-#[derive(Clone)]
-struct Options {
-    label: Option<String>,
-    dispatcher: Option<String>,
-    class: Option<Class>,
-    init_timeout: Option<Duration>,
-}
-
-impl Options {
-    const fn new() -> Self {
-        Options { label: None, dispatcher: None, class: None, init_timeout: None }
-    }
-}
-
-/// What a supervisor whose `start_child` takes a `T` needs to start one of its children
-/// repeatedly.
-pub(crate) struct ChildStart<T> {
-    /// Set until it is dropped.
-    factory: Option<Arc<dyn StartChild<T>>>,
-    options: Options,
-}
-
-impl<T> ChildStart<T> {
-    /// Spawns the child, linked.
-    pub(crate) fn start(
-        &self,
-        ctx: &SupervisorContext<T>,
-        rules: &ChildRules,
-        grace: Duration,
-    ) -> StartingChild {
-        let factory = self.factory.as_ref().expect("a child that is started has its factory");
-        factory.start(ctx, &Incarnation { rules, grace, options: &self.options })
-    }
-}
-
-impl<T> Clone for ChildStart<T> {
-    fn clone(&self) -> Self {
-        ChildStart { factory: self.factory.clone(), options: self.options.clone() }
-    }
-}
-
-/// A factory and its arguments are user code, and a panic in their destructors must not affect
-/// the supervisor.
-impl<T> Drop for ChildStart<T> {
-    fn drop(&mut self) {
-        let factory = self.factory.take();
-        let _ = contain(|| drop(factory));
-    }
-}
-
-/// A child whose `init` has not returned, and the future of that `init`.
-pub(crate) type StartingChild = Result<(Box<dyn RunningChild>, ChildInit), SpawnError>;
-pub(crate) type ChildInit = Pin<Box<dyn Future<Output = Result<(), SpawnError>> + Send>>;
-
-/// A factory of any behaviour.
-trait StartChild<T>: Send + Sync {
-    fn start(&self, ctx: &SupervisorContext<T>, birth: &Incarnation<'_>) -> StartingChild;
-}
-
-/// The parameters with which one incarnation of a child is spawned.
-struct Incarnation<'a> {
-    rules: &'a ChildRules,
-    /// How long it has to end if it was killed because its `init` took too long.
-    grace: Duration,
-    options: &'a Options,
-}
-
-struct Factory<F>(Arc<F>);
-
-impl<T, B, F> StartChild<T> for Factory<F>
-where
-    T: Send + 'static,
-    B: Behavior,
-    F: Fn() -> B + Send + Sync + 'static,
-{
-    fn start(&self, ctx: &SupervisorContext<T>, birth: &Incarnation<'_>) -> StartingChild {
-        let factory = Arc::clone(&self.0);
-        birth.begin(ctx, move || factory())
-    }
-}
-
-/// A factory of the states of an actor that is restarted in place.
-struct FactoryInPlace<F>(Arc<F>);
-
-impl<T, A, F> StartChild<T> for FactoryInPlace<F>
-where
-    T: Send + 'static,
-    A: Actor,
-    F: Fn() -> A + Send + Sync + 'static,
-{
-    fn start(&self, ctx: &SupervisorContext<T>, birth: &Incarnation<'_>) -> StartingChild {
-        let factory = Arc::clone(&self.0);
-        let supervisor = AskSupervisor(ctx.address());
-        birth.begin(ctx, || InPlace::new(move || factory()).judged_by(supervisor))
-    }
-}
-
-impl Incarnation<'_> {
-    fn begin<T, B, F>(&self, ctx: &SupervisorContext<T>, factory: F) -> StartingChild
-    where
-        T: Send + 'static,
-        B: Behavior,
-        F: FnOnce() -> B + Send + 'static,
-    {
-        let options = self.options;
-        // Urgent: a supervisor receives ends, requests and stops on one lane, in the order in
-        // which they happened, as on OTP's single mailbox (rule M3).
-        let mut spawn = ctx.spawn(factory).link_urgent().kill_grace(self.grace);
-        if let Some(name) = &self.rules.name {
-            spawn = spawn.name(name);
-        }
-        if let Some(messages) = self.rules.mailbox {
-            spawn = spawn.mailbox(messages);
-        }
-        if let Some(label) = &options.label {
-            spawn = spawn.label(label);
-        }
-        if let Some(dispatcher) = &options.dispatcher {
-            spawn = spawn.dispatcher(dispatcher);
-        }
-        if let Some(class) = options.class {
-            spawn = spawn.class(class);
-        }
-        if let Some(timeout) = options.init_timeout {
-            spawn = spawn.init_timeout(timeout);
-        }
-        let (address, init) = spawn.begin()?;
-        Ok((Box::new(address), Box::pin(init)))
-    }
-}
-
-/// A running child of any behaviour.
-pub(crate) trait RunningChild: Send {
-    fn pid(&self) -> krarup_gen::Pid;
-
-    fn is_alive(&self) -> bool;
-
-    /// Waits for its end.
-    fn end(&self) -> Monitor;
-}
-
-impl<M: Send + 'static, C: Send + 'static> RunningChild for Address<M, C> {
-    fn pid(&self) -> krarup_gen::Pid {
-        Address::pid(self)
-    }
-
-    fn is_alive(&self) -> bool {
-        Address::is_alive(self)
-    }
-
-    fn end(&self) -> Monitor {
-        self.monitor()
     }
 }

@@ -83,6 +83,7 @@ mod back_off;
 mod calls;
 mod check;
 mod child_spec;
+mod child_start;
 mod children;
 mod command;
 mod error;

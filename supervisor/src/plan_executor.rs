@@ -1,7 +1,7 @@
 //! Executes the actions that the plan decides.
 
 use crate::action::{Action, EventTime, PlanEvent, RequestOutcome};
-use crate::child_spec::{ChildInit, ChildStart, RunningChild};
+use crate::child_start::{ChildInit, ChildStart, RunningChild};
 use crate::children::{Child, ChildKey};
 use crate::command::{Command, InPlaceRequest, SupervisorCommand, SupervisorContext};
 use crate::ignore::Ignore;

@@ -1,7 +1,8 @@
 //! The behaviour of a supervisor: a loop around the plan.
 
 use crate::action::{ChildRequest, PlanEvent, RequestOutcome};
-use crate::child_spec::{ChildSpec, ChildStart, ChildTemplate};
+use crate::child_spec::{ChildSpec, ChildTemplate};
+use crate::child_start::ChildStart;
 use crate::command::{ChildRef, Command, SupervisorCommand, SupervisorContext};
 use crate::error::{GetChildSpecError, SpecError};
 use crate::info::{ChildCounts, ChildInfo, ChildSpecInfo};

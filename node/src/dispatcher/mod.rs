@@ -16,7 +16,7 @@
 //! The parts of the shared dispatcher:
 //! - [`sleep`]: how its workers park and wake.
 //! - [`priority_queue`] holds processes of high class, and [`priority_turns`] runs them.
-//! - [`search`]: how workers look for work. [`steal_policy`] decides whether they steal it from
+//! - [`take`] and [`search`]: how workers take work from their queues, and look for it elsewhere. [`steal_policy`] decides whether they steal it from
 //!   each other.
 //! - [`spare_protocol`] and [`spare_workers`]: spare workers, which fill in for stuck ones.
 //! - [`late_timers`]: timers that are set late.
@@ -45,5 +45,6 @@ pub(crate) mod sleep;
 pub(crate) mod spare_protocol;
 mod spare_workers;
 pub(crate) mod steal_policy;
+mod take;
 pub(crate) mod turn;
 pub(crate) mod watchdog;

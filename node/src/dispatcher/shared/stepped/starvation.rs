@@ -1,7 +1,8 @@
 //! Starvation, stepped by hand (rules R1, R6; seeds M12, M13): processes that never stop, and
 //! others beside them that need their turns.
 
-use super::{LOCAL_CAPACITY, SpawnQueue, as_worker, options};
+use super::super::LOCAL_CAPACITY;
+use super::{SpawnQueue, as_worker, options};
 use krarup_act::{Address, Context, Host, Spawn, behavior_fn};
 use krarup_gen::{Class, Pid};
 use std::collections::BTreeMap;

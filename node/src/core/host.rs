@@ -1,0 +1,266 @@
+//! The node as its processes see it: the implementation of [`Host`].
+
+use super::DispatcherHost;
+use crate::block_on::block_on;
+use crate::dispatcher::any::Dispatcher;
+use crate::runtime;
+use krarup_act::{
+    Alarm, EventTopic, Host, Poke, Process, Ready, SimulatedLink, Stalled, Subscription, TimerKey,
+};
+use krarup_gen::{
+    Alias, BlockError, Class, DeadLetter, Lifecycle, Name, Pid, Reason, Ref, Root, SpawnError,
+    Timestamp,
+};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl Host for DispatcherHost {
+    fn node_name(&self) -> &str {
+        self.core.name.as_str()
+    }
+
+    fn node_pid(&self) -> Pid {
+        Pid::local(0, self.core.creation)
+    }
+
+    fn next_pid(&self) -> Pid {
+        Pid::local(self.core.next_pid.fetch_add(1, Ordering::Relaxed), self.core.creation)
+    }
+
+    fn next_ref(&self) -> Ref {
+        Ref::new(self.core.next_ref.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn admit(&self, process: Arc<dyn Process>, name: Option<&Name>) -> Result<(), SpawnError> {
+        let pid = process.pid();
+        let told = Arc::clone(&process);
+        let expected = self.dispatcher.expect(pid, self.class);
+        expected.map_err(|error| SpawnError::NoThread(error.to_string()))?;
+        let recorded = self.dispatcher.recorder().map(|to| (to, Arc::clone(&process)));
+        if recorded.is_some() {
+            process.join_simulated_link();
+        }
+        let admitted = self.core.registry.admit(process, name);
+        admitted.inspect_err(|_| self.dispatcher.forget(pid))?;
+        if let Some((recorder, process)) = recorded {
+            recorder.spawned(process, name.cloned());
+        }
+        self.core.events.lifecycle(|| Lifecycle::Spawned {
+            pid,
+            name: name.cloned(),
+            parent: told.parent(),
+            behavior: told.behavior(),
+        });
+        Ok(())
+    }
+
+    fn retire(&self, pid: Pid, name: Option<&Name>) {
+        self.core.registry.retire(pid, name);
+        self.dispatcher.forget(pid);
+    }
+
+    fn register(&self, name: &Name, process: Arc<dyn Process>) -> Result<(), Pid> {
+        let pid = process.pid();
+        self.core.registry.register(name, process)?;
+        if let Some(recorder) = self.dispatcher.recorder() {
+            recorder.named(pid, Some(name.clone()));
+        }
+        Ok(())
+    }
+
+    fn unregister(&self, name: &str) -> Option<Arc<dyn Process>> {
+        let process = self.core.registry.unregister(name)?;
+        if let Some(recorder) = self.dispatcher.recorder() {
+            recorder.named(process.pid(), None);
+        }
+        Some(process)
+    }
+
+    fn unregister_from(&self, name: &str, pid: Pid) -> Option<Arc<dyn Process>> {
+        let process = self.core.registry.unregister_from(name, pid)?;
+        if let Some(recorder) = self.dispatcher.recorder() {
+            recorder.named(pid, None);
+        }
+        Some(process)
+    }
+
+    fn process(&self, pid: Pid) -> Option<Arc<dyn Process>> {
+        self.core.process(pid)
+    }
+
+    fn whereis(&self, name: &str) -> Option<Arc<dyn Process>> {
+        self.core.registry.whereis(name)
+    }
+
+    #[inline]
+    fn schedule(&self, ready: Ready) {
+        self.dispatcher.schedule(ready);
+    }
+
+    fn has_classes(&self) -> bool {
+        matches!(self.dispatcher, Dispatcher::Classed(..))
+    }
+
+    fn random(&self) -> u64 {
+        match &self.dispatcher {
+            Dispatcher::Simulated(simulated) => simulated.random(),
+            _ => rand::random(),
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        self.core.clock.now()
+    }
+
+    fn set_timer(&self, due: Timestamp, alarm: Alarm) -> TimerKey {
+        let key = self.core.timers.set(due, alarm);
+        if let Dispatcher::Simulated(simulated) = &self.dispatcher {
+            simulated.timer_is_set(key);
+        }
+        key
+    }
+
+    fn cancel_timer(&self, key: TimerKey) -> bool {
+        let was_set = self.core.timers.cancel(key);
+        match &self.dispatcher {
+            Dispatcher::Simulated(simulated) => simulated.cancel(key, was_set),
+            _ => was_set,
+        }
+    }
+
+    fn has_stopped(&self) -> bool {
+        self.core.halted.load(Ordering::SeqCst)
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.core.registry.is_closed_below(self.root)
+    }
+
+    fn poke_later(&self, poke: &dyn Fn() -> Arc<dyn Poke>) -> bool {
+        self.dispatcher.poke_later(poke)
+    }
+
+    fn block(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), BlockError> {
+        match &self.dispatcher {
+            Dispatcher::Simulated(_) if self.has_stopped() => Err(BlockError::NodeStopped),
+            Dispatcher::Simulated(simulated) => {
+                simulated.block(work);
+                Ok(())
+            }
+            _ => self.core.blocking.submit(work),
+        }
+    }
+
+    fn block_in(&self, pool: &str, work: Box<dyn FnOnce() + Send>) -> Result<(), BlockError> {
+        let pool = self.core.blocking.named(pool)?;
+        match &self.dispatcher {
+            Dispatcher::Simulated(_) => self.block(work),
+            _ => pool.submit(work),
+        }
+    }
+
+    fn wait(&self, future: Pin<&mut (dyn Future<Output = ()> + Send)>) -> Result<(), Stalled> {
+        match &self.dispatcher {
+            Dispatcher::Simulated(simulated) => {
+                simulated.drive(future, &self.core.clock, &self.core.timers)
+            }
+            _ => {
+                block_on(future);
+                Ok(())
+            }
+        }
+    }
+
+    fn is_driving_runtime(&self) -> bool {
+        !matches!(self.dispatcher, Dispatcher::Simulated(_)) && runtime::drives_this_thread()
+    }
+
+    fn with_dispatcher(&self, name: &str) -> Result<Arc<dyn Host>, SpawnError> {
+        let host = self.core.host(name)?;
+        Ok(match self.root {
+            Root::User => host,
+            root => self.core.beside(&host, host.class, root),
+        })
+    }
+
+    fn dispatcher_name(&self) -> &str {
+        &self.name
+    }
+
+    fn class(&self) -> Class {
+        self.class
+    }
+
+    fn of_class(&self, class: Class) -> Result<Option<Arc<dyn Host>>, SpawnError> {
+        if self.core.registry.is_closed() {
+            return Err(SpawnError::NodeStopping);
+        }
+        Ok(Some(self.core.beside(self, class, self.root)))
+    }
+
+    fn root(&self) -> Root {
+        self.root
+    }
+
+    fn add_alias(&self, alias: Alias, process: Arc<dyn Process>) {
+        self.core.registry.add_alias(alias, process);
+    }
+
+    fn remove_alias(&self, alias: Alias) {
+        self.core.registry.remove_alias(alias);
+    }
+
+    fn by_alias(&self, alias: Alias) -> Option<Arc<dyn Process>> {
+        self.core.registry.by_alias(alias)
+    }
+
+    fn dead_letter(&self, letter: DeadLetter) {
+        self.core.events.dead_letter(&letter, || self.core.clock.now());
+    }
+
+    fn subscribe(&self, subscription: Subscription) {
+        self.core.events.subscribe(subscription);
+    }
+
+    fn unsubscribe(&self, topic: EventTopic, pid: Pid) -> bool {
+        self.core.events.unsubscribe(topic, pid)
+    }
+
+    fn note_initialised(&self, pid: Pid) {
+        self.core.events.lifecycle(|| Lifecycle::Initialised { pid });
+    }
+
+    fn note_ended(&self, pid: Pid, name: Option<Name>, reason: &Reason) {
+        if let Some(recorder) = self.dispatcher.recorder() {
+            recorder.ended(pid, reason);
+        }
+        self.core.events.forget(pid);
+        self.core.events.lifecycle(|| Lifecycle::Ended { pid, name, reason: reason.clone() });
+    }
+
+    fn simulated_link(&self) -> Option<&dyn SimulatedLink> {
+        match &self.dispatcher {
+            Dispatcher::Simulated(simulated) => Some(&**simulated),
+            _ => None,
+        }
+    }
+
+    fn mailbox_is_deep(&self, pid: Pid, length: usize) {
+        if self.core.mailbox_alarm.is_due(length) {
+            // The mailbox is locked and the log subscriber is user code, so a timer reports it
+            // in a moment.
+            let core = Arc::downgrade(&self.core);
+            let tell = move || {
+                if let Some(core) = core.upgrade() {
+                    core.mailbox_alarm.tell(pid, length, core.process(pid));
+                }
+            };
+            self.set_timer(self.now(), Alarm::Run(Box::new(tell)));
+        }
+    }
+
+    fn count_late_reply(&self) {
+        self.core.late_replies.fetch_add(1, Ordering::Relaxed);
+    }
+}
