@@ -16,6 +16,7 @@ mod behavior;
 mod calls;
 mod context;
 mod host;
+mod in_transit;
 mod lifecycle;
 mod lock;
 mod mailbox;

@@ -60,7 +60,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// # Errors
     /// [`SendError::Full`] from a bounded mailbox or a saturated pool,
     /// [`SendError::NoProcess`] if the process is dead; both return the message.
-    #[allow(clippy::inline_always, reason = "keeps the message in registers until it is stored")]
+    #[allow(clippy::inline_always, reason = "see `in_transit`")]
     #[inline(always)]
     pub fn send(&self, message: M) -> Result<(), SendError<M>> {
         self.cell.send(message)

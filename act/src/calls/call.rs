@@ -4,11 +4,11 @@ use crate::addressing::address::Address;
 use crate::calls::pending::wait;
 use crate::calls::pending_reply::PendingReply;
 use crate::calls::reply::Reply;
+use crate::in_transit::InTransit;
 use crate::process::{current, wait_graph};
 use krarup_gen::{CallError, SendError};
 use std::fmt;
 use std::marker::PhantomData;
-use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -140,12 +140,11 @@ where
     F: FnOnce(Reply<T>) -> M + Send,
 {
     fn post(self, address: &Address<M, C>, _: bool, reply: Reply<T>) -> Result<(), CallError> {
-        // Nothing unwinds before the message is sent, so it can stay in registers (see
-        // `Cell::send`).
-        let message = ManuallyDrop::new((self.0)(reply));
+        // Nothing unwinds before the message is sent.
+        let message = InTransit::new((self.0)(reply));
         // Forget the receiver of an earlier message.
         let _ = current::take_receiver();
-        match address.send(ManuallyDrop::into_inner(message)) {
+        match address.send(message.arrive()) {
             Ok(()) => Ok(()),
             Err(error) => Err(refused(&error)),
         }

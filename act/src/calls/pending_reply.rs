@@ -50,7 +50,7 @@ impl<T: Send + 'static> PendingReply<T> {
     }
 
     /// Runs in a later poll. `suspicious` returns whether the callee itself seems to wait.
-    #[allow(clippy::inline_always, reason = "avoids one more copy of the answer")]
+    #[allow(clippy::inline_always, reason = "see `in_transit`")]
     #[inline(always)]
     pub(crate) fn poll(
         &mut self,

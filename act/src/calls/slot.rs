@@ -2,11 +2,12 @@
 //! a process use them.
 
 use crate::calls::slot_cache;
+use crate::in_transit::InTransit;
 use crate::lock::{Lock, LockGuard};
 use crate::process::crash::contain;
 use crate::process::current;
 use crate::sync::{AtomicBool, Ordering};
-use std::mem::{ManuallyDrop, forget, replace};
+use std::mem::{forget, replace};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -102,7 +103,7 @@ impl<T> SlotSender<T> {
     }
 
     /// As [`SlotSender::send`], and runs the function that the waiter left for a late value.
-    #[allow(clippy::inline_always, reason = "see `SlotSender::settle`")]
+    #[allow(clippy::inline_always, reason = "see `in_transit`")]
     #[inline(always)]
     pub(crate) fn send_or_late(self, value: T) {
         if let Err((value, late)) = self.settle(value) {
@@ -115,10 +116,7 @@ impl<T> SlotSender<T> {
     }
 
     /// Fills the slot, or returns the value with the function that the waiter left for it.
-    #[allow(
-        clippy::inline_always,
-        reason = "keeps the value in registers until it is stored: see `Cell::send`"
-    )]
+    #[allow(clippy::inline_always, reason = "see `in_transit`")]
     #[inline(always)]
     fn settle(mut self, value: T) -> Result<(), (T, Option<Late>)> {
         let slot = self.0.take();
@@ -126,15 +124,15 @@ impl<T> SlotSender<T> {
         forget(self);
         let Some(slot) = slot else { return Err((value, None)) };
         // Nothing unwinds before the value is in the slot.
-        let value = ManuallyDrop::new(value);
+        let value = InTransit::new(value);
         let mut state = slot.state.lock();
         let SlotState::Empty(waiter) = &mut *state else {
             let late = late(state);
-            return Err((ManuallyDrop::into_inner(value), late));
+            return Err((value.arrive(), late));
         };
         let waiter = waiter.take();
         // The old state is `Empty(None)`, so there is nothing to drop.
-        forget(replace(&mut *state, SlotState::Full(ManuallyDrop::into_inner(value))));
+        forget(replace(&mut *state, SlotState::Full(value.arrive())));
         drop(state);
         // Release this handle before the waiter wakes.
         drop(slot);
@@ -252,7 +250,7 @@ impl<T: Send + 'static> SlotReceiver<T> {
     }
 
     /// As awaiting it, but records no edge in the wait graph: the caller does (rule C5).
-    #[allow(clippy::inline_always, reason = "avoids one more copy of the value")]
+    #[allow(clippy::inline_always, reason = "see `in_transit`")]
     #[inline(always)]
     pub(crate) fn poll_value(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         let Some(slot) = &self.0 else { return Poll::Ready(None) };

@@ -8,7 +8,6 @@ use crate::process::turn_state::Wants;
 use crate::received::{Delivery, Received};
 use krarup_gen::Reason;
 use std::fmt;
-use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::task::{self, Poll, Waker};
@@ -86,7 +85,7 @@ impl<M: Send + 'static> Context<M, M> {
         NextMessage { context: self }
     }
 
-    #[allow(clippy::inline_always, reason = "moves an item directly to its handler")]
+    #[allow(clippy::inline_always, reason = "see `in_transit`")]
     #[inline(always)]
     fn poll_next(&mut self) -> Poll<Delivery<M>> {
         // The two usual cases; in both the message is moved directly to its handler.
@@ -109,7 +108,7 @@ impl<M: Send + 'static> Context<M, M> {
                 current::look();
                 self.sender = sender;
                 self.cell.progress.count_taken();
-                return Poll::Ready(Delivery::Message(ManuallyDrop::into_inner(message)));
+                return Poll::Ready(Delivery::Message(message.arrive()));
             }
             drop(inbox);
             current::refund();
@@ -146,7 +145,7 @@ pub struct NextMessage<'a, M> {
 impl<M: Send + 'static> Future for NextMessage<'_, M> {
     type Output = Delivery<M>;
 
-    #[allow(clippy::inline_always, reason = "moves an item directly to its handler")]
+    #[allow(clippy::inline_always, reason = "see `in_transit`")]
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<Self::Output> {
         let context = &mut *self.get_mut().context;

@@ -57,7 +57,7 @@ impl<M, C> Inbox<M, C> {
     }
 
     /// As [`Inbox::push_main`], after a check that the process is alive and Main is no route.
-    #[allow(clippy::inline_always, reason = "avoids one more copy of the message")]
+    #[allow(clippy::inline_always, reason = "see `in_transit`")]
     #[inline(always)]
     pub(crate) fn put(
         &mut self,
@@ -89,7 +89,7 @@ impl<M, C> Inbox<M, C> {
 
     /// Puts a message on Main for which there is room. `deep` is called with the queue length,
     /// at multiples of `DEEP_STEP`, if very many messages wait.
-    #[allow(clippy::inline_always, reason = "keeps the message in registers until it is stored")]
+    #[allow(clippy::inline_always, reason = "see `in_transit`")]
     #[inline(always)]
     pub(crate) fn put_in(
         &mut self,

@@ -5,8 +5,8 @@
 
 use super::entry::{Body, ControlEntry, EntryQueue, MailboxEntry, SenderId};
 use super::inbox::{Inbox, MainTake};
+use crate::in_transit::InTransit;
 use crate::observe::trace::Tracer;
-use std::mem::ManuallyDrop;
 
 impl<M, C> Inbox<M, C> {
     /// Takes everything off Main. Returns the oldest entry and swaps those behind it into
@@ -29,20 +29,20 @@ impl<M, C> Inbox<M, C> {
     }
 
     /// Takes the message in `first`, and its sender. The entries behind it are swapped into
-    /// `batch`, which must be `None`. The caller must drop the message; the return value is
-    /// `ManuallyDrop` so that the message is moved to its handler without a temporary.
-    #[allow(clippy::inline_always, reason = "moves the message directly to its handler")]
+    /// `batch`, which must be `None`. The message is moved to its handler
+    /// without a temporary.
+    #[allow(clippy::inline_always, reason = "see `in_transit`")]
     #[inline(always)]
     pub(crate) fn take_first(
         &mut self,
         batch: &mut EntryQueue<M>,
-    ) -> Option<(SenderId, ManuallyDrop<M>)> {
+    ) -> Option<(SenderId, InTransit<M>)> {
         match self.first.take() {
             Some(MailboxEntry { sender, body: Body::Message(message) }) => {
                 if self.main.is_some() {
                     self.take_behind(batch);
                 }
-                Some((sender, ManuallyDrop::new(message)))
+                Some((sender, InTransit::new(message)))
             }
             other => {
                 self.first = other;

@@ -278,12 +278,12 @@ mod broken {
     #[should_panic(expected = "two are in it")]
     fn a_process_guarded_by_a_flag_has_two_turns_at_once() {
         #[derive(Default)]
-        struct Guarded {
+        struct FlaggedProcess {
             taken: AtomicBool,
             inside: AtomicBool,
         }
 
-        fn turn(process: &Guarded) {
+        fn turn(process: &FlaggedProcess) {
             if !process.taken.load(Order::SeqCst) {
                 process.taken.store(true, Order::SeqCst);
                 assert!(!process.inside.swap(true, Order::SeqCst), "two are in it");
@@ -293,7 +293,7 @@ mod broken {
         }
 
         model(|| {
-            let process = Arc::new(Guarded::default());
+            let process = Arc::new(FlaggedProcess::default());
             let other = thread::spawn({
                 let process = Arc::clone(&process);
                 move || turn(&process)

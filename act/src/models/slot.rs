@@ -12,9 +12,9 @@ use std::task::{Context, Poll};
 
 /// Counts how often something happened.
 #[derive(Clone, Default)]
-struct WakeCount(Arc<AtomicUsize>);
+struct SharedCount(Arc<AtomicUsize>);
 
-impl WakeCount {
+impl SharedCount {
     fn add(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
@@ -40,7 +40,7 @@ fn wait<T: Send + 'static>(receiver: &mut SlotReceiver<T>, signal: &Arc<WakeSign
 fn a_reply_against_a_timeout_has_one_outcome() {
     model(|| {
         let (reply, mut receiver) = Reply::new(None);
-        let late = WakeCount::default();
+        let late = SharedCount::default();
         let replying = thread::spawn(move || reply.send(7));
         let counted = late.clone();
         let answer = receiver.close(move || counted.add());
@@ -54,7 +54,7 @@ fn a_reply_against_a_timeout_has_one_outcome() {
 fn a_token_dropped_at_the_timeout_is_not_a_late_reply() {
     model(|| {
         let (reply, mut receiver) = Reply::<u32>::new(None);
-        let late = WakeCount::default();
+        let late = SharedCount::default();
         let dropping = thread::spawn(move || drop(reply));
         let counted = late.clone();
         let answer = receiver.close(move || counted.add());
@@ -95,18 +95,18 @@ fn a_waiter_is_woken_by_its_newest_waker() {
 /// The waiter gives up or is dropped while the value arrives.
 #[test]
 fn a_value_for_a_dropped_waiter_is_dropped_once() {
-    struct Value(WakeCount);
+    struct CountsDrops(SharedCount);
 
-    impl Drop for Value {
+    impl Drop for CountsDrops {
         fn drop(&mut self) {
             self.0.add();
         }
     }
 
     model(|| {
-        let drops = WakeCount::default();
+        let drops = SharedCount::default();
         let (sender, receiver) = slot();
-        let value = Value(drops.clone());
+        let value = CountsDrops(drops.clone());
         let sending = thread::spawn(move || drop(sender.send(value)));
         drop(receiver);
         joined(sending);

@@ -61,10 +61,7 @@ where
     }
 
     /// Does the same as [`SharedPool::hand_out`], with `hand_to` as the way to a worker.
-    #[allow(
-        clippy::inline_always,
-        reason = "otherwise the closure is not inlined into the hot path"
-    )]
+    #[allow(clippy::inline_always, reason = "see `in_transit`")]
     #[inline(always)]
     fn hand_out_by(
         &self,

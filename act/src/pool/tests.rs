@@ -57,7 +57,7 @@ fn poll<T>(future: Pin<&mut impl Future<Output = T>>) -> Poll<T> {
 
 /// What a worker does.
 #[derive(Clone, Copy)]
-enum Life {
+enum TestWorker {
     /// Ends as soon as it has initialised.
     Short,
     /// Fails to initialise.
@@ -66,16 +66,16 @@ enum Life {
     Long,
 }
 
-impl Behavior for Life {
+impl Behavior for TestWorker {
     type Message = u32;
     type Command = u32;
 
     async fn run(self, mut ctx: Context<u32, u32>) -> Result<(), Reason> {
-        if matches!(self, Life::Failing) {
+        if matches!(self, TestWorker::Failing) {
             return Err(Reason::error("failed"));
         }
         ctx.initialised();
-        if matches!(self, Life::Short) {
+        if matches!(self, TestWorker::Short) {
             return Err(Reason::error("boom"));
         }
         while !matches!(ctx.receive().await, Received::Finish | Received::Stop(_)) {}
@@ -83,10 +83,10 @@ impl Behavior for Life {
     }
 }
 
-type Staff = PoolWorkers<Life, RoundRobin>;
+type Staff = PoolWorkers<TestWorker, RoundRobin>;
 
 /// The workers of a pool that makes these, one after the other.
-fn pool_workers(ctx: &OwnContext, lives: &'static [Life]) -> Staff {
+fn pool_workers(ctx: &OwnContext, lives: &'static [TestWorker]) -> Staff {
     let made = AtomicUsize::new(0);
     let factory = Arc::new(move || lives[made.fetch_add(1, Ordering::Relaxed)]);
     PoolWorkers::new(ctx, factory, RoundRobin::new(), PoolSettings::new(lives.len()))
@@ -124,7 +124,7 @@ fn install(host: &ModelHost, pool_workers: &mut Staff, ctx: &mut OwnContext, cou
 fn the_end_of_a_worker_that_is_not_known_to_have_started_is_heard_when_it_has_its_place() {
     let host = host();
     let mut ctx = context(&host);
-    let mut pool_workers = pool_workers(&ctx, &[Life::Short, Life::Short]);
+    let mut pool_workers = pool_workers(&ctx, &[TestWorker::Short, TestWorker::Short]);
     for _ in 0..2 {
         pool_workers.begin(&ctx, WorkerPurpose::First).unwrap();
     }
@@ -157,7 +157,7 @@ fn the_end_of_a_worker_that_is_not_known_to_have_started_is_heard_when_it_has_it
 fn of_a_worker_that_has_not_started_no_end_is_heard() {
     let host = host();
     let mut ctx = context(&host);
-    let mut pool_workers = pool_workers(&ctx, &[Life::Failing, Life::Long]);
+    let mut pool_workers = pool_workers(&ctx, &[TestWorker::Failing, TestWorker::Long]);
     let gone = host.host().next_pid();
     pool_workers.begin(&ctx, WorkerPurpose::Replacement(gone)).unwrap();
     host.settle();
@@ -237,7 +237,7 @@ fn a_pool_lets_go_of_each_worker_that_has_ended_however_it_did() {
     for (number, end) in endings.into_iter().enumerate() {
         let host = host();
         let mut ctx = context(&host);
-        let mut pool_workers = pool_workers(&ctx, &[Life::Long]);
+        let mut pool_workers = pool_workers(&ctx, &[TestWorker::Long]);
         install(&host, &mut pool_workers, &mut ctx, 1);
         let pid = pool_workers.pids()[0];
         let worker = known(&ctx, pid);
@@ -258,18 +258,18 @@ fn a_pool_lets_go_of_each_worker_that_has_ended_however_it_did() {
 }
 
 /// To the first, and to nobody else.
-struct Only;
+struct FirstOnly;
 
-impl Routing<u32> for Only {
+impl Routing<u32> for FirstOnly {
     fn choose(&self, _: u64, _: &Workers<'_>) -> Choice<u32> {
         Choice::Only(0)
     }
 }
 
-type Shared<R> = Arc<SharedPool<u32, u32, R>>;
+type TestPool<R> = Arc<SharedPool<u32, u32, R>>;
 
 /// A pool with one worker that has no room, and that worker.
-fn full<R: Routing<u32>>(model: &Arc<ModelHost>, routing: R) -> (Shared<R>, Address<u32, u32>) {
+fn full<R: Routing<u32>>(model: &Arc<ModelHost>, routing: R) -> (TestPool<R>, Address<u32, u32>) {
     let host = model.host();
     let rules = Rules { overflow: Overflow::Refuse, time_to_live: None, records: None };
     let shared = SharedPool::new(host.next_pid(), &host, routing, rules, None, false);
@@ -287,7 +287,7 @@ fn who_gives_up_waiting_leaves_nothing_in_any_line() {
     assert!(poll(wait.as_mut()).is_pending());
     drop(wait);
     assert!(shared.line.next(true, |_| true).is_none());
-    let (shared, worker) = full(&host, Only);
+    let (shared, worker) = full(&host, FirstOnly);
     let mut wait = Box::pin(Arc::clone(&shared).wait_for_room(0));
     assert!(poll(wait.as_mut()).is_pending() && worker.has_line());
     drop(wait);

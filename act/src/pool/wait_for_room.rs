@@ -16,16 +16,6 @@ use crate::mailbox::permit::{Permit, Waiter};
 use krarup_gen::SendError;
 use std::sync::Arc;
 
-/// Where a sender can wait for room.
-enum WaitPlace<M, C> {
-    /// In the line of the pool, for any worker.
-    AtAny,
-    /// In the line of this worker alone.
-    At(Address<M, C>),
-    /// Nowhere, for this reason.
-    Not(SendError<()>),
-}
-
 impl<M, C, R> SharedPool<M, C, R>
 where
     M: Send + 'static,
@@ -68,12 +58,11 @@ where
                 return Ok(self.ticket(kept));
             }
         }
-        match self.where_to_wait(hint) {
-            WaitPlace::Not(why) => Err(why),
-            WaitPlace::At(worker) if !worker.admits_line() => Err(SendError::Full(())),
-            WaitPlace::At(worker) => self.wait_at(&worker).await,
-            WaitPlace::AtAny if !self.admits_line() => Err(SendError::Full(())),
-            WaitPlace::AtAny => {
+        match self.where_to_wait(hint)? {
+            Some(worker) if !worker.admits_line() => Err(SendError::Full(())),
+            Some(worker) => self.wait_at(&worker).await,
+            None if !self.admits_line() => Err(SendError::Full(())),
+            None => {
                 let (sender, place) = slot();
                 let standing = PoolWait { shared: self, waiter: Arc::new(Waiter::new(sender)) };
                 self.line.join(&standing.waiter, Paid::Yes);
@@ -86,18 +75,20 @@ where
         }
     }
 
-    fn where_to_wait(&self, hint: u64) -> WaitPlace<M, C> {
+    /// The worker in whose line a sender with this hint waits; `None`: in the line of the pool, for
+    /// any worker.
+    fn where_to_wait(&self, hint: u64) -> Result<Option<Address<M, C>>, SendError<()>> {
         let ring = self.ring.read();
         let workers = &*ring.workers;
         let Some(routing) = ring.routing.as_deref().filter(|_| !workers.is_empty()) else {
-            return WaitPlace::AtAny;
+            return Ok(None);
         };
         let view = RingView { workers, empty: &ring.vacant, host: &*self.host };
         match routing.choose(hint, &Workers::new(workers.len(), &view)) {
-            Choice::After(_) => WaitPlace::AtAny,
-            Choice::Only(only) => WaitPlace::At(workers[only % workers.len()].address.clone()),
-            Choice::Every(_) => WaitPlace::Not(SendError::Full(())),
-            Choice::None => WaitPlace::Not(ring.refusal(())),
+            Choice::After(_) => Ok(None),
+            Choice::Only(only) => Ok(Some(workers[only % workers.len()].address.clone())),
+            Choice::Every(_) => Err(SendError::Full(())),
+            Choice::None => Err(ring.refusal(())),
         }
     }
 

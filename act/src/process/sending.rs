@@ -6,40 +6,34 @@
 use super::cell::Cell;
 use super::current;
 use crate::host::ready::Ready;
+use crate::in_transit::InTransit;
 use crate::lock::LockGuard;
 use crate::mailbox::entry::{ControlEntry, Notice};
 use crate::mailbox::inbox::{Inbox, MailboxPhase, MainPush};
 use crate::mailbox::push::Refused;
 use crate::sync::Ordering;
 use krarup_gen::{DeadLetterCause, Priority, SendError};
-use std::mem::ManuallyDrop;
 
 /// A message that does not go straight into a mailbox.
 ///
-/// It is passed by value in a type of its own, so that it is a copy. A value passed by
-/// reference must lie in memory, where the sender writes it in parts. Reading it as a whole
-/// right after that stalls the processor until the parts have reached the cache. The message
-/// itself is passed to no call, so its parts go from registers to their place in the mailbox
-/// (docs/decisions.md).
+/// It is passed by value in a type of its own, so that it is a copy: the message itself is passed
+/// to no call ([`crate::in_transit`]).
 struct RoutedMessage<M> {
-    message: ManuallyDrop<M>,
+    message: InTransit<M>,
     sender: u64,
 }
 
 impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Sends on Main.
-    #[allow(
-        clippy::inline_always,
-        reason = "see `RoutedMessage`: the message must stay in registers"
-    )]
+    #[allow(clippy::inline_always, reason = "see `in_transit`")]
     #[inline(always)]
     pub(crate) fn send(&self, message: M) -> Result<(), SendError<M>> {
         let sender = current::sender(self.pid.creation());
         // Nothing below unwinds. A message that is not dropped here needs no address in memory.
-        let message = ManuallyDrop::new(message);
+        let message = InTransit::new(message);
         if let Some(route) = self.route.get() {
             let RoutedMessage { message, sender } = RoutedMessage { message, sender };
-            let sent = route.send(ManuallyDrop::into_inner(message), sender);
+            let sent = route.send(message.arrive(), sender);
             self.note_sent(&sent, sender);
             return sent;
         }
@@ -50,7 +44,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             return self.send_apart(RoutedMessage { message, sender });
         }
         let deep = |length| self.is_deep(length);
-        inbox.put_in(ManuallyDrop::into_inner(message), sender, self.pid.id(), deep);
+        inbox.put_in(message.arrive(), sender, self.pid.id(), deep);
         let ready = inbox.ready_for_mail();
         drop(inbox);
         current::count_sent();
@@ -66,7 +60,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         &self,
         RoutedMessage { message, sender }: RoutedMessage<M>,
     ) -> Result<(), SendError<M>> {
-        let sent = self.send_from(ManuallyDrop::into_inner(message), sender);
+        let sent = self.send_from(message.arrive(), sender);
         self.note_sent(&sent, sender);
         sent
     }

@@ -19,7 +19,7 @@ use super::cell::Cell;
 use super::current::OrphanCause;
 use super::muting::release;
 use super::turn_span::TurnSpan;
-use super::turn_state::{AfterPoll, Wants};
+use super::turn_state::{AfterSpecialPoll, Wants};
 use super::waker::ProcessWaker;
 use super::{crash, current, ending, wait_graph};
 use crate::host::ready::{Ready, RunTurn, TurnLimits};
@@ -238,27 +238,18 @@ where
         let wants = current::wants();
         let wait = if wants == Wants::Other { current::wait() } else { AwaitedProcess::NONE };
         cell.progress.waits_for.store(wait.word(), Ordering::Relaxed);
-        match current::after_poll() {
-            AfterPoll::Park => {}
-            AfterPoll::PokeOrReadClock => {
-                // A process that waits for several things may be kept busy by one of them for a
-                // long time.
-                if wait.is_none() || self.waker.handles() != wait.handles() {
-                    current::begin_clock_poll();
-                    return Parked::Again(self);
-                }
-                if !cell.list_for_poke() {
-                    return self.again();
-                }
+        if current::is_special() {
+            if !self.parks_after(current::after_special_poll(), wait) {
+                return self.again();
             }
-            AfterPoll::Poke => {
-                if !cell.list_for_poke() {
-                    return self.again();
-                }
+        } else if current::wants_poke() {
+            // A process that waits for several things may be kept busy by one of them for a
+            // long time.
+            if wait.is_none() || self.waker.handles() != wait.handles() {
+                current::begin_clock_poll();
+                return Parked::Again(self);
             }
-            AfterPoll::PollAgain => return self.again(),
-            AfterPoll::Suspect => {
-                self.suspect(wait);
+            if !cell.list_for_poke() {
                 return self.again();
             }
         }
@@ -329,6 +320,20 @@ where
             release(muted);
         }
         Parked::NextTurn(self)
+    }
+
+    /// Does what follows a special poll. Returns whether the process may park.
+    #[cold]
+    fn parks_after(&self, poll: AfterSpecialPoll, wait: AwaitedProcess) -> bool {
+        match poll {
+            AfterSpecialPoll::Park => true,
+            AfterSpecialPoll::Poke => self.cell.list_for_poke(),
+            AfterSpecialPoll::PollAgain => false,
+            AfterSpecialPoll::Suspect => {
+                self.suspect(wait);
+                false
+            }
+        }
     }
 
     /// Records whether the process waits for the call alone. It does if no other code has a

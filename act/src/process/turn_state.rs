@@ -23,17 +23,18 @@
 //! # What the turn does after a poll
 //!
 //! The poll has returned `Pending`. `LOOKED`, `KEEPS_MEMORY` and `FRESH` do not matter here. The
-//! first row that fits applies.
+//! first row that fits applies. A poll with `SUSPECTS` or `CLOCK_ONLY` is *special*
+//! ([`AfterSpecialPoll`]); most polls are plain.
 //!
-//! | `SUSPECTS` | `CLOCK_ONLY` | `CLOCK_READ` or `WANTS_POKE` | `WANTS` | [`AfterPoll`] |
+//! | `SUSPECTS` | `CLOCK_ONLY` | `CLOCK_READ` or `WANTS_POKE` | `WANTS` | what follows |
 //! |---|---|---|---|---|
 //! | set | any | any | any | `Suspect`: notes whether the answer alone can wake the process, and polls again |
 //! | - | set | set | `Other` | `Poke`: has the process poked later, and parks it |
 //! | - | set | set | not `Other` | `PollAgain`: no poke reaches a process that waits for messages, so the calls set their timers now |
 //! | - | set | - | `Turn` | `PollAgain`: the poll has received nothing because it had no budget |
 //! | - | set | - | not `Turn` | `Park` |
-//! | - | - | set | any | `PokeOrReadClock`: as `Poke` if the process waits for one call alone; otherwise polls again with `CLOCK_ONLY` |
-//! | - | - | - | any | `Park` |
+//! | - | - | set | any | as `Poke` if the process waits for one call alone; otherwise polls again with `CLOCK_ONLY` |
+//! | - | - | - | any | as `Park` |
 //!
 //! `Park` queues the process again if it wants a `Turn`; otherwise it parks it as Idle
 //! (`Message`), Listening (`Control`) or Waiting (`Other`).
@@ -59,16 +60,13 @@ pub(crate) enum Wants {
     Turn = 3,
 }
 
-/// What the turn does with a process whose poll has returned `Pending`. The table is above.
+/// What the turn does after a special poll that has returned `Pending`. The table is above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AfterPoll {
+pub(crate) enum AfterSpecialPoll {
     /// Parks it, or gives it another turn.
     Park,
     /// Has it poked later, and parks it.
     Poke,
-    /// Does the same if it waits for one call alone; otherwise polls it so that its calls read
-    /// the clock.
-    PokeOrReadClock,
     /// Polls it again.
     PollAgain,
     /// Notes whether the answer of its call alone can wake it, and polls it again.
@@ -121,6 +119,12 @@ impl TurnState {
     #[inline]
     pub(super) fn wants_a_message_only(self) -> bool {
         self.0 & !(LOOKED | FRESH) == Wants::Message as u16
+    }
+
+    /// Whether part of the future sets its timer when the process is poked.
+    #[inline]
+    pub(super) fn wants_poke(self) -> bool {
+        self.0 & WANTS_POKE != 0
     }
 
     /// Part of the future sets its timer when the process is poked.
@@ -179,10 +183,10 @@ impl TurnState {
         self.0 & FRESH != 0
     }
 
-    /// The next poll only lets calls read the clock. Follows [`AfterPoll::PokeOrReadClock`].
+    /// The next poll only lets calls read the clock. Follows a plain poll with `WANTS_POKE`.
     #[inline]
     pub(super) fn clock_only(self) -> Self {
-        debug_assert!(self.after_poll() == AfterPoll::PokeOrReadClock, "{self:?} needs no clock");
+        debug_assert!(self.wants_poke() && !self.is_special(), "{self:?} needs no clock");
         TurnState(self.0 | CLOCK_ONLY)
     }
 
@@ -205,36 +209,26 @@ impl TurnState {
         TurnState(self.0 & !CLOCK_ONLY)
     }
 
-    /// What the turn does now that the poll has returned `Pending`.
-    #[inline]
-    pub(super) fn after_poll(self) -> AfterPoll {
-        debug_assert!(self.is_possible(), "{self:?}");
-        if self.is_special() {
-            self.after_special_poll()
-        } else if self.0 & WANTS_POKE != 0 {
-            AfterPoll::PokeOrReadClock
-        } else {
-            AfterPoll::Park
-        }
-    }
-
     /// Whether a call has asked for another poll, or this poll was made for calls.
     #[inline]
     pub(super) fn is_special(self) -> bool {
+        debug_assert!(self.is_possible(), "{self:?}");
         self.0 & (SUSPECTS | CLOCK_ONLY) != 0
     }
 
+    /// What the turn does now that a special poll has returned `Pending`.
     #[cold]
-    fn after_special_poll(self) -> AfterPoll {
+    pub(super) fn after_special_poll(self) -> AfterSpecialPoll {
+        debug_assert!(self.is_special(), "{self:?}");
         if self.0 & SUSPECTS != 0 {
-            return AfterPoll::Suspect;
+            return AfterSpecialPoll::Suspect;
         }
         let pokes = self.0 & (CLOCK_READ | WANTS_POKE) != 0;
         match self.wants() {
-            Wants::Other if pokes => AfterPoll::Poke,
-            Wants::Turn => AfterPoll::PollAgain,
-            Wants::Message | Wants::Control if pokes => AfterPoll::PollAgain,
-            Wants::Other | Wants::Message | Wants::Control => AfterPoll::Park,
+            Wants::Other if pokes => AfterSpecialPoll::Poke,
+            Wants::Turn => AfterSpecialPoll::PollAgain,
+            Wants::Message | Wants::Control if pokes => AfterSpecialPoll::PollAgain,
+            Wants::Other | Wants::Message | Wants::Control => AfterSpecialPoll::Park,
         }
     }
 
@@ -248,7 +242,7 @@ impl TurnState {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use AfterPoll::{Park, Poke, PokeOrReadClock, PollAgain, Suspect};
+    use AfterSpecialPoll::{Park, Poke, PollAgain, Suspect};
     use Wants::{Control, Message, Other, Turn};
     use std::collections::BTreeSet;
 
@@ -272,10 +266,10 @@ mod tests {
     /// The words with which the next poll can begin.
     fn next_poll(state: TurnState) -> Vec<TurnState> {
         let ended = state.clock_poll_ended().poll_begun();
-        match state.after_poll() {
-            PokeOrReadClock => vec![ended, state.clock_only().poll_begun()],
-            _ => vec![ended],
+        if state.is_special() || !state.wants_poke() {
+            return vec![ended];
         }
+        vec![ended, state.clock_only().poll_begun()]
     }
 
     /// Every word at the end of a poll, in any turn.
@@ -297,24 +291,24 @@ mod tests {
         assert_eq!(reached(), possible.collect());
     }
 
-    /// The table of the module, row by row: the bits that are looked at, those that are set, what
-    /// is wanted, and what follows.
+    /// The table of the module, row by row: the bits that are looked at, what is wanted, and what
+    /// follows. `None` is a plain poll that asks for a poke.
     #[test]
     fn each_state_has_the_effect_of_its_row() {
         const POKES: u16 = CLOCK_READ | WANTS_POKE;
-        type Row = (fn(u16) -> bool, &'static [Wants], AfterPoll);
+        type Row = (fn(u16) -> bool, &'static [Wants], Option<AfterSpecialPoll>);
         let rows: [Row; 7] = [
-            (|bits| bits & SUSPECTS != 0, &WANTED, Suspect),
-            (|bits| bits & CLOCK_ONLY != 0 && bits & POKES != 0, &[Other], Poke),
+            (|bits| bits & SUSPECTS != 0, &WANTED, Some(Suspect)),
+            (|bits| bits & CLOCK_ONLY != 0 && bits & POKES != 0, &[Other], Some(Poke)),
             (
                 |bits| bits & CLOCK_ONLY != 0 && bits & POKES != 0,
                 &[Message, Control, Turn],
-                PollAgain,
+                Some(PollAgain),
             ),
-            (|bits| bits & CLOCK_ONLY != 0, &[Turn], PollAgain),
-            (|bits| bits & CLOCK_ONLY != 0, &[Other, Message, Control], Park),
-            (|bits| bits & POKES != 0, &WANTED, PokeOrReadClock),
-            (|_| true, &WANTED, Park),
+            (|bits| bits & CLOCK_ONLY != 0, &[Turn], Some(PollAgain)),
+            (|bits| bits & CLOCK_ONLY != 0, &[Other, Message, Control], Some(Park)),
+            (|bits| bits & POKES != 0, &WANTED, None),
+            (|_| true, &WANTED, Some(Park)),
         ];
         let mut used = [0; 7];
         for word in reached() {
@@ -324,11 +318,14 @@ mod tests {
                 .position(|(bits, wants, _)| bits(word) && wants.contains(&state.wants()))
                 .unwrap();
             used[row] += 1;
-            assert_eq!(state.after_poll(), rows[row].2, "{state:?} is of row {row}");
-            let message_only = state.wants() == Message
-                && rows[row].2 == Park
-                && !state.is_clock_only()
-                && !state.keeps_memory();
+            let follows = match state.is_special() {
+                true => Some(state.after_special_poll()),
+                false if state.wants_poke() => None,
+                false => Some(Park),
+            };
+            assert_eq!(follows, rows[row].2, "{state:?} is of row {row}");
+            let said_no_more = follows == Some(Park) && !state.is_special();
+            let message_only = state.wants() == Message && said_no_more && !state.keeps_memory();
             assert_eq!(state.wants_a_message_only(), message_only, "{state:?}");
         }
         assert!(used.iter().all(|states| *states > 0), "{used:?}");

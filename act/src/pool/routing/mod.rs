@@ -166,9 +166,9 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     /// Workers with these loads, and the next random number.
-    struct Seen<'a>(&'a [usize], &'a AtomicU64);
+    struct FixedLoads<'a>(&'a [usize], &'a AtomicU64);
 
-    impl WorkerView for Seen<'_> {
+    impl WorkerView for FixedLoads<'_> {
         fn load(&self, index: usize) -> usize {
             self.0[index]
         }
@@ -188,7 +188,7 @@ mod tests {
 
     fn chosen(routing: &impl Routing<()>, loads: &[usize], random: u64) -> usize {
         let random = AtomicU64::new(random);
-        let seen = Seen(loads, &random);
+        let seen = FixedLoads(loads, &random);
         match routing.choose(0, &Workers::new(loads.len(), &seen)) {
             Choice::After(index) => index,
             other => panic!("{other:?}"),
@@ -249,7 +249,7 @@ mod tests {
         for count in 1..20 {
             let loads = vec![0; count];
             let (random, mut shares) = (AtomicU64::new(0), vec![0; count]);
-            let seen = Seen(&loads, &random);
+            let seen = FixedLoads(&loads, &random);
             for key in 0..500 * count as u64 {
                 let hint = by_key.hint(&key);
                 match by_key.choose(hint, &Workers::new(count, &seen)) {

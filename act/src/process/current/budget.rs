@@ -1,7 +1,7 @@
 //! How much a turn may still do: messages, time, and an overdraft for the work it makes for others.
 
 use super::local::{LocalTurn, TURN};
-use crate::process::turn_state::{AfterPoll, TurnState};
+use crate::process::turn_state::AfterSpecialPoll;
 use krarup_gen::Timestamp;
 
 /// Takes one message from the budget of the turn. Returns false if the turn is used up.
@@ -73,23 +73,16 @@ pub(crate) fn begin_clock_poll() {
     });
 }
 
-/// Returns what to do after a poll that has returned `Pending`. If it was a poll for the clock, it
-/// ends here.
-#[inline]
-pub(crate) fn after_poll() -> AfterPoll {
+/// Returns what to do after a special poll that has returned `Pending`. If it was a poll for the
+/// clock, it ends here.
+#[cold]
+pub(crate) fn after_special_poll() -> AfterSpecialPoll {
     TURN.with(|turn| {
         let state = turn.state.get();
-        if state.is_special() {
-            end_clock_poll(turn, state);
+        if state.is_clock_only() {
+            turn.state.set(state.clock_poll_ended());
+            turn.budget.set(turn.budget.get() + turn.put_aside.replace(0));
         }
-        state.after_poll()
+        state.after_special_poll()
     })
-}
-
-#[cold]
-fn end_clock_poll(turn: &LocalTurn, state: TurnState) {
-    if state.is_clock_only() {
-        turn.state.set(state.clock_poll_ended());
-        turn.budget.set(turn.budget.get() + turn.put_aside.replace(0));
-    }
 }

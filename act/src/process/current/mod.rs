@@ -20,15 +20,15 @@ mod poll;
 mod send_path;
 mod waits;
 
-pub(crate) use budget::{after_poll, begin_clock_poll, charge, flooded, refund, spend};
+pub(crate) use budget::{after_special_poll, begin_clock_poll, charge, flooded, refund, spend};
 pub(crate) use local::{count_sent, enter, is_busy, pid, sender, take_sent};
 pub(crate) use orphans::{
     OrphanCause, OrphanedReplies, adopt, apart, not_begun, refusing, set_aside, settle_orphans,
     take_orphans,
 };
 pub(crate) use poll::{
-    begin_poll, has_looked, is_own, keep_memory, keeps_memory, look, reads_clock_only, want,
-    want_poke, wants, wants_a_message_only,
+    begin_poll, has_looked, is_own, is_special, keep_memory, keeps_memory, look, reads_clock_only,
+    want, want_poke, wants, wants_a_message_only, wants_poke,
 };
 pub use send_path::note_receiver;
 pub(crate) use send_path::{once, take_receiver};

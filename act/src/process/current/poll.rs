@@ -54,6 +54,18 @@ pub(crate) fn want_poke(waker: &Waker) -> bool {
     })
 }
 
+/// Whether part of the future sets its timer when the process is poked.
+#[inline]
+pub(crate) fn wants_poke() -> bool {
+    TURN.with(|turn| turn.state.get().wants_poke())
+}
+
+/// Whether a call has asked for another poll, or the poll was made for calls.
+#[inline]
+pub(crate) fn is_special() -> bool {
+    TURN.with(|turn| turn.state.get().is_special())
+}
+
 /// Whether a call polled with this waker is only to read the clock now. It will be polled again
 /// when the process is poked, or before.
 pub(crate) fn reads_clock_only(waker: &Waker) -> bool {
