@@ -63,47 +63,47 @@ impl Actor for Cook {
     }
 }
 
-/// The messages of the caretaker.
-enum News {
-    Life(Lifecycle),
-    Letter(DeadLetter),
+/// The messages of the observer.
+enum NodeEvent {
+    Lifecycle(Lifecycle),
+    DeadLetter(DeadLetter),
 }
 
-impl From<Lifecycle> for News {
+impl From<Lifecycle> for NodeEvent {
     fn from(event: Lifecycle) -> Self {
-        News::Life(event)
+        NodeEvent::Lifecycle(event)
     }
 }
 
-impl From<DeadLetter> for News {
+impl From<DeadLetter> for NodeEvent {
     fn from(letter: DeadLetter) -> Self {
-        News::Letter(letter)
+        NodeEvent::DeadLetter(letter)
     }
 }
 
 /// Prints the lifecycle events and dead letters of the node.
-struct Caretaker;
+struct Observer;
 
-impl Actor for Caretaker {
-    type Message = News;
+impl Actor for Observer {
+    type Message = NodeEvent;
 
-    async fn init(&mut self, ctx: &mut Context<News>) -> Result {
+    async fn init(&mut self, ctx: &mut Context<NodeEvent>) -> Result {
         ctx.subscribe_lifecycle();
         ctx.subscribe_dead_letters();
         Ok(())
     }
 
-    async fn handle_message(&mut self, _: &mut Context<News>, news: News) -> Result {
-        match news {
-            News::Life(Lifecycle::Spawned { pid, name, behavior, .. }) => {
+    async fn handle_message(&mut self, _: &mut Context<NodeEvent>, event: NodeEvent) -> Result {
+        match event {
+            NodeEvent::Lifecycle(Lifecycle::Spawned { pid, name, behavior, .. }) => {
                 let name = name.map_or(behavior.to_string(), |name| name.to_string());
-                println!("  caretaker: {pid} is new: {name}");
+                println!("  observer: {pid} was spawned: {name}");
             }
-            News::Life(Lifecycle::Ended { pid, reason, .. }) => {
-                println!("  caretaker: {pid} has ended: {reason}");
+            NodeEvent::Lifecycle(Lifecycle::Ended { pid, reason, .. }) => {
+                println!("  observer: {pid} has ended: {reason}");
             }
-            News::Life(_) => {}
-            News::Letter(letter) => println!("  caretaker: nobody handled: {letter}"),
+            NodeEvent::Lifecycle(_) => {}
+            NodeEvent::DeadLetter(letter) => println!("  observer: not handled: {letter}"),
         }
         Ok(())
     }
@@ -122,10 +122,10 @@ fn main() -> Result {
         .without_time()
         .init();
 
-    println!("A caretaker subscribes to what becomes of others. The shop opens:");
+    println!("An observer subscribes to lifecycle events and dead letters. The shop starts:");
     let node = Simulation::new(1);
     node.spans(true);
-    node.spawn(|| Caretaker).name("caretaker").wait()?;
+    node.spawn(|| Observer).name("observer").wait()?;
     node.spawn(shop).name("shop").wait()?;
     node.run_until_idle();
 
@@ -138,15 +138,15 @@ fn main() -> Result {
     node.trace(till.pid(), false);
     node.run_until_idle();
 
-    println!("The tree: who lives, below whom, and how much they have handled.");
+    println!("The process tree, with the number of messages that each process has handled:");
     for tree in node.tree() {
         print!("{tree}");
     }
 
-    println!("The till says of itself: {}", till.inspect().wait()?);
+    println!("The inspection of the till: {}", till.inspect().wait()?);
     println!("Its state: {:?}", till.state::<Till>().wait()?);
 
-    println!("Suspended, it handles no sales. Its mail waits, and its bound holds:");
+    println!("The suspended till handles no sales. Messages wait up to its bound:");
     till.suspend().wait()?;
     let sold = (1..).find_map(|n| till.send(Sale::Bread(n)).err().map(|error| (n, error)));
     if let Some((n, error)) = sold {
@@ -156,19 +156,21 @@ fn main() -> Result {
     // above, for its inspection, its state and its suspension, are messages that it has handled.
     let info = till.info();
     println!(
-        "  {} is {}; {} came in, {} are handled, {} wait",
+        "  {} is {}: {} messages received, {} handled, {} waiting",
         info.pid, info.state, info.messages_in, info.handled, info.main
     );
     till.resume();
     node.run_until_idle();
-    println!("Resumed: {}", till.inspect().wait()?);
+    println!("The inspection after it was resumed: {}", till.inspect().wait()?);
 
-    println!("A robbery, and a sale behind it. The supervisor opens another till:");
+    println!(
+        "The till fails at a robbery, with a sale behind it. The supervisor starts another till:"
+    );
     till.send(Sale::Robbery)?;
     till.send(Sale::Bread(9))?;
     node.run_until_idle();
 
-    println!("Whoever has the address of the old one hears of it:");
+    println!("A send to the address of the old till fails:");
     if let Err(error) = till.send(Sale::Bread(10)) {
         println!("  {error}");
     }
@@ -176,10 +178,10 @@ fn main() -> Result {
 
     let stats = node.stats();
     println!(
-        "The node has counted: {} processes, {} spawned, {} dead letters",
+        "The counters of the node: {} processes, {} spawned, {} dead letters",
         stats.processes, stats.spawned, stats.dead_letters
     );
 
-    println!("The node stops in order, whoever started last first:");
+    println!("The node stops its processes, the last started first:");
     node.stop().wait()
 }

@@ -136,7 +136,7 @@ fn c2_a_request_queued_at_a_kill_was_not_begun_on_any_lane() {
 }
 
 #[test]
-fn c2_jobs_behind_one_that_ends_its_worker_were_not_begun_and_can_be_tried_again() {
+fn c2_jobs_behind_a_job_that_ends_its_worker_fail_as_not_begun() {
     for sim in simulations(3) {
         let worker = Worker::default();
         let serving = worker.clone();

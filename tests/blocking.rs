@@ -594,8 +594,8 @@ fn x2_blocking_work_of_a_simulation_that_has_stopped_is_a_typed_error() {
 
 #[test]
 fn d4_blocking_work_that_leaves_a_panic_in_a_simulation_ends_nothing() {
-    struct Sore;
-    impl Drop for Sore {
+    struct PanickingDrop;
+    impl Drop for PanickingDrop {
         fn drop(&mut self) {
             panic!("sore");
         }
@@ -609,7 +609,7 @@ fn d4_blocking_work_that_leaves_a_panic_in_a_simulation_ends_nothing() {
         let (process, result) = blocker(&sim, move || {
             held.wait();
             noted.note("done");
-            Sore
+            PanickingDrop
         });
         while sim.step().is_some_and(|pid| pid != process.pid()) {}
         sim.kill(process.pid());

@@ -198,7 +198,7 @@ fn c2_a_request_in_progress_or_queued_fails_with_the_reason() {
 }
 
 #[test]
-fn c2_a_panic_fails_the_call_in_hand_and_those_behind_it_with_the_panic() {
+fn c2_a_panic_fails_the_current_call_and_the_waiting_ones_with_the_panic() {
     for sim in simulations(20) {
         let server = server(&sim);
         let mut calls: Vec<_> = (0..3).map(|_| server.call(Ask::Panic).into_future()).collect();
@@ -454,7 +454,7 @@ fn c8_a_wait_inside_a_process_is_an_error_and_does_nothing() {
 }
 
 #[test]
-fn c2_a_call_in_hand_fails_with_the_reason_though_terminate_takes_its_time() {
+fn c2_the_current_call_fails_with_the_reason_even_if_terminate_is_slow() {
     /// Fails with the request in hand, and then cleans up for a while.
     struct Tidy;
     impl Actor for Tidy {

@@ -83,7 +83,7 @@ fn r6_a_child_has_the_class_of_its_parent_by_default() {
 }
 
 #[test]
-fn r6_a_process_that_varies_says_itself_in_which_class_it_is_queued() {
+fn r6_a_process_of_class_varying_sets_the_class_in_which_it_is_queued() {
     let real = Node::builder("r6vary").workers(2).start().unwrap();
     let sims: Vec<_> = simulations(3).collect();
     let all = sims.iter().map(|sim| (sim.node(), Some(sim))).chain([(&real, None)]);

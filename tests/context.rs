@@ -138,7 +138,7 @@ impl Actor for Kept {
 }
 
 #[test]
-fn s10_the_idle_times_of_a_state_go_with_it_and_those_of_the_process_stay() {
+fn s10_the_idle_times_of_a_state_end_with_it_and_those_of_the_process_stay() {
     for sim in simulations(3) {
         let log = Log::new();
         let noted = log.clone();

@@ -179,7 +179,7 @@ fn a_process_finds_others_by_name_and_calls_them() {
 
 /// Its pool does not know yet that it is dead.
 #[test]
-fn m6_who_waits_for_room_in_a_pool_is_not_given_that_of_a_dead_worker() {
+fn m6_a_sender_that_waits_at_a_pool_gets_no_room_of_an_ended_worker() {
     for sim in simulations(5) {
         let log = Log::new();
         let noted = log.clone();

@@ -473,8 +473,8 @@ fn x5_a_suspended_process_rests_whatever_its_mailbox_holds() {
 
 #[test]
 fn x5_a_tracer_that_panics_when_it_is_replaced_does_no_harm() {
-    struct Sore(Log);
-    impl Drop for Sore {
+    struct PanickingTracer(Log);
+    impl Drop for PanickingTracer {
         fn drop(&mut self) {
             self.0.note("dropped");
             panic!("a tracer that panics when it is dropped");
@@ -482,8 +482,8 @@ fn x5_a_tracer_that_panics_when_it_is_replaced_does_no_harm() {
     }
     let (sim, log) = (Simulation::new(1), Log::new());
     let adder = adder(&sim);
-    let sore = Sore(log.clone());
-    adder.trace(move |_| sore.0.note("looked"));
+    let tracer = PanickingTracer(log.clone());
+    adder.trace(move |_| tracer.0.note("looked"));
     assert_eq!(adder.call(Add::Sum).wait(), Ok(0));
     adder.stop_trace();
     assert_eq!(adder.call(Add::Sum).wait(), Ok(0));

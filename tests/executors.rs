@@ -23,13 +23,13 @@ enum Next {
 
 /// Tasks lie in a list until the test runs them.
 #[derive(Clone, Default)]
-struct List {
+struct TaskList {
     tasks: Arc<Mutex<VecDeque<ExecutorTask>>>,
     will: Arc<Mutex<VecDeque<Next>>>,
     asked: Arc<AtomicUsize>,
 }
 
-impl Executor for List {
+impl Executor for TaskList {
     fn execute(&self, task: ExecutorTask) -> Result<(), ExecutorTask> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         let next = self.will.lock().unwrap().pop_front();
@@ -43,7 +43,7 @@ impl Executor for List {
     }
 }
 
-impl List {
+impl TaskList {
     fn will(&self, does: impl IntoIterator<Item = Next>) {
         self.will.lock().unwrap().extend(does);
     }
@@ -71,7 +71,7 @@ fn refused(node: &Node) -> u64 {
 
 #[test]
 fn r5_an_executor_runs_each_turn_as_a_task_one_of_a_process_at_a_time() {
-    let list = List::default();
+    let list = TaskList::default();
     let node = node("r5exec", list.clone());
     let log = Log::new();
     let process = spawn(&node, &log);
@@ -167,7 +167,7 @@ fn r5_processes_of_an_executor_call_link_and_stop_like_any() {
 
 #[test]
 fn r5_the_default_dispatcher_may_be_an_executor() {
-    let list = List::default();
+    let list = TaskList::default();
     let options = DispatcherOptions::executor(list.clone());
     let node = Node::builder("r5default").options(options).start().unwrap();
     let log = Log::new();
@@ -192,7 +192,7 @@ fn r5_the_default_dispatcher_may_be_an_executor() {
 
 #[test]
 fn r1_a_turn_handles_64_messages_by_default() {
-    let list = List::default();
+    let list = TaskList::default();
     let options = DispatcherOptions::executor(list.clone());
     let node = Node::builder("r1many").dispatcher("list", options).workers(1).start().unwrap();
     let process = spawn(&node, &Log::new());
@@ -213,7 +213,7 @@ fn r1_a_turn_ends_after_the_message_in_which_its_time_is_over() {
     // A time that is over after each message, so that the last turn finds none, and one that never
     // is.
     for (deadline, turns) in [(Duration::from_nanos(1), 6), (Duration::from_hours(1), 1)] {
-        let list = List::default();
+        let list = TaskList::default();
         let options = DispatcherOptions::executor(list.clone()).throughput_deadline(deadline);
         let node = Node::builder("r1time").dispatcher("list", options).workers(1).start().unwrap();
         let process = spawn(&node, &Log::new());
@@ -233,7 +233,7 @@ fn r1_a_turn_ends_after_the_message_in_which_its_time_is_over() {
 
 #[test]
 fn r7_a_process_refused_once_is_offered_again_at_once() {
-    let list = List::default();
+    let list = TaskList::default();
     let node = node("r7once", list.clone());
     let process = spawn(&node, &Log::new());
     list.run();
@@ -252,7 +252,7 @@ fn r7_a_process_refused_once_is_offered_again_at_once() {
 #[test]
 fn r7_a_process_refused_twice_keeps_its_messages_and_the_next_one_runs_it() {
     for refusal in [&[Next::Refuse, Next::Refuse][..], &[Next::Drop], &[Next::Panic]] {
-        let list = List::default();
+        let list = TaskList::default();
         let node = node("r7twice", list.clone());
         let log = Log::new();
         let process = spawn(&node, &log);
@@ -290,7 +290,7 @@ fn r7_a_second_refusal_is_logged_as_an_error() {
             noted.note(line.collect::<String>());
         },
     );
-    let list = List::default();
+    let list = TaskList::default();
     let node = node("r7told", list.clone());
     let process = spawn(&node, &Log::new());
     list.run();
@@ -315,7 +315,7 @@ fn r7_a_second_refusal_is_logged_as_an_error() {
 
 #[test]
 fn r7_a_refused_process_is_offered_again_by_a_timer() {
-    let list = List::default();
+    let list = TaskList::default();
     let node = node("r7timer", list.clone());
     let process = spawn(&node, &Log::new());
     list.run();
@@ -337,7 +337,7 @@ fn r7_a_refused_process_is_offered_again_by_a_timer() {
 
 #[test]
 fn r7_a_spawn_that_is_refused_fails_and_a_kill_is_obeyed_here() {
-    let list = List::default();
+    let list = TaskList::default();
     let node = node("r7spawn", list.clone());
     let log = Log::new();
     list.will([Next::Refuse; 2]);
@@ -375,7 +375,7 @@ fn r7_a_stopped_executor_does_not_hold_up_a_stop() {
     assert!(free.inspect().wait().is_ok());
     node.stop().wait().unwrap();
     // And one that goes with tasks in its hands.
-    let list = List::default();
+    let list = TaskList::default();
     let node = self::node("r7went", list.clone());
     let log = Log::new();
     let process = spawn(&node, &log);

@@ -547,7 +547,7 @@ fn t2_turns_come_between_timers_of_one_time() {
 
 /// Room that was reserved before holds no place in the order.
 #[test]
-fn t2_what_is_sent_into_reserved_room_passes_what_its_sender_cannot_know_of() {
+fn t2_a_message_in_reserved_room_may_pass_messages_that_were_sent_concurrently() {
     for by_recipient in [false, true] {
         let passing = orders(|sim, to| {
             let (a, b) = (told(sim), told(sim));

@@ -117,8 +117,8 @@ fn r5_a_process_that_cannot_have_its_thread_is_not_there() {
 }
 
 #[test]
-fn r3_blocking_work_without_a_thread_of_its_own_waits_for_one_that_is_there() {
-    let test = "r3_blocking_work_without_a_thread_of_its_own_waits_for_one_that_is_there";
+fn r3_blocking_work_for_which_no_thread_starts_waits_for_an_existing_thread() {
+    let test = "r3_blocking_work_for_which_no_thread_starts_waits_for_an_existing_thread";
     runs(test, Some(1 << 30), || {
         const WORKS: usize = 12;
         let options = DispatcherOptions::new().workers(1).stack_size(1 << 20);

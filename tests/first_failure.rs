@@ -27,20 +27,20 @@ enum Fails {
     Not,
 }
 
-struct Sore {
+struct FailingActor {
     fails: Fails,
     /// `terminate` panics too.
     twice: bool,
     _bomb: Bomb,
 }
 
-impl Sore {
+impl FailingActor {
     fn new(fails: Fails, twice: bool) -> Self {
-        Sore { fails, twice, _bomb: Bomb }
+        FailingActor { fails, twice, _bomb: Bomb }
     }
 }
 
-impl Actor for Sore {
+impl Actor for FailingActor {
     type Message = ();
 
     async fn init(&mut self, _: &mut Context<()>) -> Result {
@@ -60,7 +60,7 @@ impl Actor for Sore {
     }
 }
 
-impl PoolBehavior for Sore {
+impl PoolBehavior for FailingActor {
     type Job = Act;
     type Command = ();
 
@@ -81,7 +81,7 @@ impl PoolBehavior for Sore {
     }
 }
 
-impl StateActor for Sore {
+impl StateActor for FailingActor {
     type Notice = ();
     type Ask = ();
     type Reply = ();
@@ -150,7 +150,7 @@ fn end_of<M: Send + 'static, C: Send + 'static>(
 fn d4_the_first_failure_of_an_actor_is_the_cause_of_its_end() {
     for (fails, twice) in CASES {
         let sim = Simulation::new(1);
-        let ended = end_of(sim.spawn(move || Sore::new(fails, twice)).wait(), |actor| {
+        let ended = end_of(sim.spawn(move || FailingActor::new(fails, twice)).wait(), |actor| {
             actor.send(()).unwrap();
         });
         check("actor", &ended, (fails, twice));
@@ -162,7 +162,8 @@ fn d4_the_first_failure_of_an_actor_in_place_is_the_cause_of_its_end() {
     for (fails, twice) in CASES {
         let sim = Simulation::new(1);
         let second = std::time::Duration::from_secs(1);
-        let actor = move || InPlace::new(move || Sore::new(fails, twice)).intensity(0, second);
+        let actor =
+            move || InPlace::new(move || FailingActor::new(fails, twice)).intensity(0, second);
         let ended = end_of(sim.spawn(actor).wait(), |actor| actor.send(()).unwrap());
         check("in place", &ended, (fails, twice));
     }
@@ -174,7 +175,7 @@ fn d4_the_first_failure_of_a_pool_is_the_cause_of_its_end() {
         let sim = Simulation::new(1);
         let log = Log::new();
         let worker = move || support::Puppet::new("worker", &log);
-        let pool = move || Pool::new(1, worker).behavior(Sore::new(fails, twice));
+        let pool = move || Pool::new(1, worker).behavior(FailingActor::new(fails, twice));
         let ended = end_of(sim.spawn(pool).wait(), |pool| {
             pool.send_high(krarup::PoolCommand::Own(())).unwrap();
         });
@@ -185,7 +186,7 @@ fn d4_the_first_failure_of_a_pool_is_the_cause_of_its_end() {
 #[test]
 fn d4_the_first_failure_of_a_pool_that_does_not_open_is_the_cause_of_its_end() {
     let sim = Simulation::new(1);
-    let pool = || Pool::new(1, || FailsToStart).behavior(Sore::new(Fails::Not, false));
+    let pool = || Pool::new(1, || FailsToStart).behavior(FailingActor::new(Fails::Not, false));
     let ended = end_of(sim.spawn(pool).wait(), |_| {});
     assert!(ended.to_string().starts_with("boom"), "{ended}");
 }
@@ -194,7 +195,7 @@ fn d4_the_first_failure_of_a_pool_that_does_not_open_is_the_cause_of_its_end() {
 fn d4_the_first_failure_of_a_state_actor_is_the_cause_of_its_end() {
     for (fails, twice) in CASES {
         let sim = Simulation::new(1);
-        let actor = move || Stateful::new(Sore::new(fails, twice));
+        let actor = move || Stateful::new(FailingActor::new(fails, twice));
         let ended = end_of(sim.spawn(actor).wait(), |actor| {
             actor.send(krarup::StateMessage::Notice(())).unwrap();
         });

@@ -122,11 +122,11 @@ fn c5_a_grain_that_calls_its_own_key_calls_itself() {
 /// Counts, fails to start while it is told to, and takes its time to go.
 struct Slow {
     key: u32,
-    world: World,
+    fixture: GrainFixture,
 }
 
 #[derive(Clone, Default)]
-struct World {
+struct GrainFixture {
     /// Keys whose grains cannot start.
     broken: Arc<Mutex<Vec<u32>>>,
     seen: Arc<Mutex<Vec<(u32, u64)>>>,
@@ -145,13 +145,13 @@ impl Actor for Slow {
     type Message = Do;
 
     async fn init(&mut self, _: &mut Context<Do>) -> Result {
-        self.world.made.fetch_add(1, Ordering::SeqCst);
-        if self.world.broken.lock().unwrap().contains(&self.key) { Err(boom()) } else { Ok(()) }
+        self.fixture.made.fetch_add(1, Ordering::SeqCst);
+        if self.fixture.broken.lock().unwrap().contains(&self.key) { Err(boom()) } else { Ok(()) }
     }
 
     async fn handle_message(&mut self, ctx: &mut Context<Do>, message: Do) -> Result {
         match message {
-            Do::Note(n) => self.world.seen.lock().unwrap().push((self.key, n)),
+            Do::Note(n) => self.fixture.seen.lock().unwrap().push((self.key, n)),
             Do::Rest(time) => ctx.sleep(time).await,
             Do::Ask(reply) => reply.send(u64::from(self.key)),
             Do::SendToMyself(grains, reply) => {
@@ -167,14 +167,14 @@ impl Actor for Slow {
     }
 
     async fn terminate(&mut self, ctx: &mut Context<Do>, _: &Reason) {
-        ctx.sleep(self.world.ends).await;
+        ctx.sleep(self.fixture.ends).await;
     }
 }
 
-fn slow(node: &Node, world: &World) -> GrainAddress<u32, Do> {
-    let world = world.clone();
+fn slow(node: &Node, fixture: &GrainFixture) -> GrainAddress<u32, Do> {
+    let fixture = fixture.clone();
     node.spawn(move || {
-        Grains::new(move |key: &u32| Slow { key: *key, world: world.clone() })
+        Grains::new(move |key: &u32| Slow { key: *key, fixture: fixture.clone() })
             .mailbox(2)
             .named(|key| format!("slow/{key}"))
     })
@@ -182,15 +182,15 @@ fn slow(node: &Node, world: &World) -> GrainAddress<u32, Do> {
     .unwrap()
 }
 
-fn ending_after(ends: Duration) -> World {
-    World { ends, ..World::default() }
+fn ending_after(ends: Duration) -> GrainFixture {
+    GrainFixture { ends, ..GrainFixture::default() }
 }
 
 #[test]
 fn k2_a_waiter_gets_room_whether_its_grain_runs_starts_or_ends() {
     for sim in simulations(10) {
-        let world = ending_after(SECOND);
-        let grains = slow(&sim, &world);
+        let fixture = ending_after(SECOND);
+        let grains = slow(&sim, &fixture);
         // Nobody is there: two are held, the others wait until it is.
         let sender = |first: u64| {
             let grains = grains.clone();
@@ -211,13 +211,13 @@ fn k2_a_waiter_gets_room_whether_its_grain_runs_starts_or_ends() {
         let first = [sender(0), sender(10)];
         sim.run_until_idle();
         assert!(first.iter().all(|sender| !sender.is_alive()));
-        assert_eq!(world.seen.lock().unwrap().len(), 10);
+        assert_eq!(fixture.seen.lock().unwrap().len(), 10);
         // It goes, and then it is full.
         grains.release(1).unwrap();
         sim.run_until_idle();
         let second = [sender(20), sender(30), sender(40)];
         sim.run_until_idle();
-        assert_eq!(world.seen.lock().unwrap().len(), 10);
+        assert_eq!(fixture.seen.lock().unwrap().len(), 10);
         assert_eq!(grains.waiting(), 2);
         assert!(second.iter().all(Address::is_alive));
         sim.advance(2 * SECOND);
@@ -232,7 +232,7 @@ fn k2_a_waiter_gets_room_whether_its_grain_runs_starts_or_ends() {
         grains.release(1).unwrap();
         sim.advance(10 * SECOND);
         assert!(!third.is_alive());
-        let seen = std::mem::take(&mut *world.seen.lock().unwrap());
+        let seen = std::mem::take(&mut *fixture.seen.lock().unwrap());
         assert_eq!(seen.len(), 30);
         for sender in 0..6 {
             let of_one = seen.iter().filter(|(_, n)| n / 10 == sender).map(|(_, n)| n % 10);
@@ -246,8 +246,8 @@ fn k2_a_waiter_gets_room_whether_its_grain_runs_starts_or_ends() {
 #[test]
 fn k2_a_wait_for_room_at_a_grain_ends_with_its_timeout_or_the_keeper() {
     for sim in simulations(5) {
-        let world = ending_after(10 * SECOND);
-        let grains = slow(&sim, &world);
+        let fixture = ending_after(10 * SECOND);
+        let grains = slow(&sim, &fixture);
         grains.send_to(1, Do::Note(0)).unwrap();
         sim.run_until_idle();
         grains.release(1).unwrap();
@@ -260,7 +260,7 @@ fn k2_a_wait_for_room_at_a_grain_ends_with_its_timeout_or_the_keeper() {
         assert!(matches!(late.into_message(), ToGrain { key: 1, message: Do::Note(4) }));
         // Of what goes on without waiting nothing is kept either.
         sim.advance(20 * SECOND);
-        assert_eq!(*world.seen.lock().unwrap(), [(1, 0), (1, 1), (1, 2)]);
+        assert_eq!(*fixture.seen.lock().unwrap(), [(1, 0), (1, 1), (1, 2)]);
         // The mailbox of one that is there, of which a place is given up in the same way.
         grains.send_to(1, Do::Rest(5 * SECOND)).unwrap();
         sim.run_until_idle();
@@ -290,19 +290,19 @@ fn k2_a_wait_for_room_at_a_grain_ends_with_its_timeout_or_the_keeper() {
 
 #[test]
 fn k2_a_grain_does_not_wait_for_room_in_its_own_mailbox() {
-    let (sim, world) = (Simulation::new(1), World::default());
-    let grains = slow(&sim, &world);
+    let (sim, fixture) = (Simulation::new(1), GrainFixture::default());
+    let grains = slow(&sim, &fixture);
     let to_itself = grains.clone();
     let refused = grains.call_to(1, |reply| Do::SendToMyself(to_itself, reply)).wait();
     assert_eq!(refused, Ok(true));
     sim.run_until_idle();
-    assert_eq!(*world.seen.lock().unwrap(), [(1, 0), (1, 1)], "there was room for two");
+    assert_eq!(*fixture.seen.lock().unwrap(), [(1, 0), (1, 1)], "there was room for two");
 }
 
 #[test]
 fn k2_room_at_a_grain_cannot_be_reserved_before_its_message_is_there() {
     let sim = Simulation::new(1);
-    let grains = slow(&sim, &World::default());
+    let grains = slow(&sim, &GrainFixture::default());
     assert!(matches!(grains.reserve(), Err(SendError::NotReservable(()))));
     let recipient: Recipient<ToGrain<u32, Do>> = grains.recipient();
     let refused = recipient.send(ToGrain { key: 1, message: Do::Note(1) }).unwrap_err();
@@ -317,13 +317,13 @@ fn k2_room_at_a_grain_cannot_be_reserved_before_its_message_is_there() {
 #[test]
 fn k3_a_grain_that_fails_to_start_fails_the_calls_that_made_it_and_the_next_message_tries_again() {
     for sim in simulations(5) {
-        let world = World::default();
-        let grains = slow(&sim, &world);
-        world.broken.lock().unwrap().push(1);
+        let fixture = GrainFixture::default();
+        let grains = slow(&sim, &fixture);
+        fixture.broken.lock().unwrap().push(1);
         for tries in 1..4 {
             let failed = grains.call_to(1, Do::Ask).wait();
             assert_eq!(failed, Err(CallError::NotBegun(boom())));
-            assert_eq!(world.made.load(Ordering::SeqCst), tries, "one try for each message");
+            assert_eq!(fixture.made.load(Ordering::SeqCst), tries, "one try for each message");
             assert_eq!(sim.whereis("slow/1"), None);
         }
         let dead = sim.stats().dead_letters;
@@ -334,7 +334,7 @@ fn k3_a_grain_that_fails_to_start_fails_the_calls_that_made_it_and_the_next_mess
         (0..2).for_each(|n| grains.send_to(1, Do::Note(n)).unwrap());
         assert!(grains.send_or_wait_to(1, Do::Note(2)).wait().is_ok());
         assert_eq!(grains.call_to(2, Do::Ask).wait(), Ok(2));
-        world.broken.lock().unwrap().clear();
+        fixture.broken.lock().unwrap().clear();
         assert_eq!(grains.call_to(1, Do::Ask).wait(), Ok(1));
         assert!(grains.is_alive());
     }
@@ -607,8 +607,8 @@ fn k3_the_same_seed_ends_its_grains_in_the_same_order() {
 #[test]
 fn k2_no_sender_waits_for_room_in_vain_between_threads() {
     let node = Node::start("grain-calls@localhost").unwrap();
-    let world = World::default();
-    let grains = slow(&node, &world);
+    let fixture = GrainFixture::default();
+    let grains = slow(&node, &fixture);
     let threads: Vec<_> = (0..4)
         .map(|thread| {
             let grains = grains.clone();
@@ -624,7 +624,7 @@ fn k2_no_sender_waits_for_room_in_vain_between_threads() {
         .collect();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     (0..2).for_each(|key| has_handled_all(&grains, key));
-    assert_eq!(world.seen.lock().unwrap().len(), 4000);
+    assert_eq!(fixture.seen.lock().unwrap().len(), 4000);
     assert!(grains.send_high(GrainCommand::Release(7)).is_ok());
     node.stop().wait().unwrap();
 }
@@ -645,11 +645,11 @@ fn has_handled_all(grains: &GrainAddress<u32, Do>, key: u32) {
 fn k2_nothing_is_lost_between_threads_when_grains_go_by_themselves() {
     const KEYS: u32 = 400;
     let node = Node::start("grain-idle@localhost").unwrap();
-    let world = World::default();
-    let kept = world.clone();
+    let fixture = GrainFixture::default();
+    let kept = fixture.clone();
     let grains = node
         .spawn(move || {
-            Grains::new(move |key: &u32| Slow { key: *key, world: kept.clone() })
+            Grains::new(move |key: &u32| Slow { key: *key, fixture: kept.clone() })
                 .idle(Duration::from_millis(1))
         })
         .wait()
@@ -667,7 +667,7 @@ fn k2_nothing_is_lost_between_threads_when_grains_go_by_themselves() {
         .collect();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     (0..KEYS).for_each(|key| has_handled_all(&grains, key));
-    assert_eq!(world.seen.lock().unwrap().len(), 40 * KEYS as usize);
+    assert_eq!(fixture.seen.lock().unwrap().len(), 40 * KEYS as usize);
     assert_eq!(node.stats().dead_letters, 0);
     assert!(grains.inspect().wait().unwrap().number("passivated") > Some(0));
     node.stop().wait().unwrap();

@@ -35,7 +35,7 @@ enum Tell {
 
 /// How many live of each key, and what they have noted.
 #[derive(Clone, Default)]
-struct World {
+struct GrainFixture {
     alive: Arc<[AtomicUsize; 4]>,
     most: Arc<AtomicUsize>,
     seen: Arc<Mutex<Vec<(u32, u64)>>>,
@@ -50,7 +50,7 @@ struct World {
     to_itself: Arc<Mutex<Vec<&'static str>>>,
 }
 
-impl World {
+impl GrainFixture {
     /// Sends to the key of the grain that runs this, and waits for room.
     async fn send_to_itself(&self, key: u32) {
         let grains = self.keeper.lock().unwrap().clone().unwrap();
@@ -65,20 +65,20 @@ impl World {
 
 struct Grain {
     key: u32,
-    world: World,
+    fixture: GrainFixture,
 }
 
 impl Grain {
-    fn new(key: u32, world: &World) -> Self {
-        let alive = world.alive[key as usize].fetch_add(1, Ordering::SeqCst) + 1;
-        world.most.fetch_max(alive, Ordering::SeqCst);
-        Grain { key, world: world.clone() }
+    fn new(key: u32, fixture: &GrainFixture) -> Self {
+        let alive = fixture.alive[key as usize].fetch_add(1, Ordering::SeqCst) + 1;
+        fixture.most.fetch_max(alive, Ordering::SeqCst);
+        Grain { key, fixture: fixture.clone() }
     }
 }
 
 impl Drop for Grain {
     fn drop(&mut self) {
-        self.world.alive[self.key as usize].fetch_sub(1, Ordering::SeqCst);
+        self.fixture.alive[self.key as usize].fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -86,7 +86,7 @@ impl Actor for Grain {
     type Message = Tell;
 
     async fn init(&mut self, ctx: &mut Context<Tell>) -> Result {
-        let fails = self.world.fails.load(Ordering::SeqCst) && ctx.random().is_multiple_of(4);
+        let fails = self.fixture.fails.load(Ordering::SeqCst) && ctx.random().is_multiple_of(4);
         if fails { Err(boom()) } else { Ok(()) }
     }
 
@@ -105,30 +105,30 @@ impl Actor for Grain {
             Tell::Do(Do::SetAside) => ctx.stash(Tell::Do(Do::SetAside)).map_err(|_| boom())?,
             Tell::Do(Do::SendToItself) => {
                 ctx.sleep(SECOND).await;
-                self.world.send_to_itself(self.key).await;
+                self.fixture.send_to_itself(self.key).await;
             }
-            Tell::Do(Do::Note(n)) => self.world.seen.lock().unwrap().push((self.key, n)),
+            Tell::Do(Do::Note(n)) => self.fixture.seen.lock().unwrap().push((self.key, n)),
         }
         Ok(())
     }
 
     async fn terminate(&mut self, ctx: &mut Context<Tell>, _: &Reason) {
-        if let (Some(word), Some(keeper)) = (&self.world.last_word, ctx.parent()) {
+        if let (Some(word), Some(keeper)) = (&self.fixture.last_word, ctx.parent()) {
             ctx.exit(keeper, word.clone());
         }
-        ctx.sleep(self.world.slow).await;
-        if self.world.keeper.lock().unwrap().is_some() {
-            self.world.send_to_itself(self.key).await;
+        ctx.sleep(self.fixture.slow).await;
+        if self.fixture.keeper.lock().unwrap().is_some() {
+            self.fixture.send_to_itself(self.key).await;
         }
     }
 }
 
 type Address = GrainAddress<u32, Tell>;
 
-fn grains(sim: &Simulation, world: &World) -> Address {
-    let world = world.clone();
+fn grains(sim: &Simulation, fixture: &GrainFixture) -> Address {
+    let fixture = fixture.clone();
     sim.spawn(move || {
-        Grains::new(move |key: &u32| Grain::new(*key, &world))
+        Grains::new(move |key: &u32| Grain::new(*key, &fixture))
             .mailbox(2)
             .named(|key| format!("grain/{key}"))
     })
@@ -140,35 +140,35 @@ fn tell(grains: &Address, key: u32, what: Do) {
     assert!(grains.send_to(key, Tell::Do(what)).is_ok());
 }
 
-fn most(world: &World) -> usize {
-    world.most.load(Ordering::SeqCst)
+fn most(fixture: &GrainFixture) -> usize {
+    fixture.most.load(Ordering::SeqCst)
 }
 
-fn alive(world: &World) -> usize {
-    world.alive.iter().map(|count| count.load(Ordering::SeqCst)).sum()
+fn alive(fixture: &GrainFixture) -> usize {
+    fixture.alive.iter().map(|count| count.load(Ordering::SeqCst)).sum()
 }
 
 #[test]
 fn k1_an_exit_signal_of_a_grain_that_lives_is_not_its_end() {
     for reason in [Reason::Normal, Reason::Shutdown, boom()] {
         for sim in simulations(5) {
-            let world = World::default();
-            let grains = grains(&sim, &world);
+            let fixture = GrainFixture::default();
+            let grains = grains(&sim, &fixture);
             let first = grains.call_to(1, Tell::Ask).wait().unwrap();
             tell(&grains, 1, Do::Signal(reason.clone()));
             sim.run_until_idle();
             // A message would make a second one.
             tell(&grains, 1, Do::Note(1));
             sim.run_until_idle();
-            assert_eq!((most(&world), sim.whereis("grain/1")), (1, Some(first)), "{reason}");
+            assert_eq!((most(&fixture), sim.whereis("grain/1")), (1, Some(first)), "{reason}");
             assert_eq!(grains.call_to(1, Tell::Ask).wait(), Ok(first));
             assert_eq!(grains.inspect().wait().unwrap().number("made"), Some(1));
             // Its end is still heard of.
             tell(&grains, 1, Do::End(boom()));
             sim.run_until_idle();
-            assert_eq!(alive(&world), 0);
+            assert_eq!(alive(&fixture), 0);
             assert_ne!(grains.call_to(1, Tell::Ask).wait(), Ok(first));
-            assert_eq!(most(&world), 1);
+            assert_eq!(most(&fixture), 1);
         }
     }
 }
@@ -176,27 +176,28 @@ fn k1_an_exit_signal_of_a_grain_that_lives_is_not_its_end() {
 #[test]
 fn k1_a_signal_that_a_grain_sends_in_its_end_brings_its_successor_no_earlier() {
     for sim in simulations(5) {
-        let world = World { slow: 5 * SECOND, last_word: Some(boom()), ..World::default() };
-        let grains = grains(&sim, &world);
+        let fixture =
+            GrainFixture { slow: 5 * SECOND, last_word: Some(boom()), ..GrainFixture::default() };
+        let grains = grains(&sim, &fixture);
         tell(&grains, 1, Do::Note(1));
         sim.run_until_idle();
         grains.release(1).unwrap();
         sim.run_until_idle();
         tell(&grains, 1, Do::Note(2));
         sim.advance(4 * SECOND);
-        assert_eq!(*world.seen.lock().unwrap(), [(1, 1)], "the previous grain has not ended");
+        assert_eq!(*fixture.seen.lock().unwrap(), [(1, 1)], "the previous grain has not ended");
         assert_eq!(grains.inspect().wait().unwrap().number("leaving"), Some(1));
         sim.advance(2 * SECOND);
-        assert_eq!(*world.seen.lock().unwrap(), [(1, 1), (1, 2)]);
-        assert_eq!((most(&world), sim.stats().dead_letters), (1, 0));
+        assert_eq!(*fixture.seen.lock().unwrap(), [(1, 1), (1, 2)]);
+        assert_eq!((most(&fixture), sim.stats().dead_letters), (1, 0));
     }
 }
 
 #[test]
 fn k3_signals_of_strangers_and_ended_grains_do_not_end_the_keeper() {
     for sim in simulations(5) {
-        let world = World::default();
-        let grains = grains(&sim, &world);
+        let fixture = GrainFixture::default();
+        let grains = grains(&sim, &fixture);
         for end in [Reason::Normal, boom()] {
             for signal in [Reason::Normal, boom()] {
                 // They may come before and behind what tells of the end.
@@ -221,46 +222,47 @@ fn k3_signals_of_strangers_and_ended_grains_do_not_end_the_keeper() {
         // A kill ends it, as it does any process.
         sim.exit(keeper, Reason::Kill);
         sim.run_until_idle();
-        assert_eq!((grains.is_alive(), alive(&world)), (false, 0));
+        assert_eq!((grains.is_alive(), alive(&fixture)), (false, 0));
     }
 }
 
 #[test]
 fn k3_the_keeper_is_notified_of_and_waits_for_a_grain_that_unlinked_itself() {
     for sim in simulations(5) {
-        let world = World { slow: SECOND, ..World::default() };
-        let grains = grains(&sim, &world);
+        let fixture = GrainFixture { slow: SECOND, ..GrainFixture::default() };
+        let grains = grains(&sim, &fixture);
         tell(&grains, 1, Do::Unlink);
         tell(&grains, 1, Do::End(boom()));
         sim.advance(2 * SECOND);
-        assert_eq!(alive(&world), 0);
+        assert_eq!(alive(&fixture), 0);
         assert!(grains.call_to(1, Tell::Ask).timeout(SECOND).wait().is_ok());
         tell(&grains, 1, Do::Unlink);
         sim.run_until_idle();
         grains.stop().wait().unwrap();
-        assert_eq!(alive(&world), 0, "a keeper does not end before its grains");
+        assert_eq!(alive(&fixture), 0, "a keeper does not end before its grains");
     }
 }
 
 #[test]
 fn k3_a_keeper_does_not_take_a_signal_for_the_end_that_it_waits_for() {
     for sim in simulations(5) {
-        let world = World { slow: SECOND, last_word: Some(boom()), ..World::default() };
-        let grains = grains(&sim, &world);
+        let fixture =
+            GrainFixture { slow: SECOND, last_word: Some(boom()), ..GrainFixture::default() };
+        let grains = grains(&sim, &fixture);
         (0..3).for_each(|key| tell(&grains, key, Do::Note(0)));
         sim.run_until_idle();
-        assert_eq!(alive(&world), 3);
+        assert_eq!(alive(&fixture), 3);
         let began = sim.now();
         grains.stop().wait().unwrap();
-        assert_eq!((alive(&world), sim.now().since(began)), (0, SECOND));
+        assert_eq!((alive(&fixture), sim.now().since(began)), (0, SECOND));
     }
 }
 
 #[test]
 fn k2_a_waiter_for_room_at_a_grain_is_notified_at_once_when_the_keeper_ends() {
     for sim in simulations(5) {
-        let world = World { slow: 2 * SECOND, ..World::default() };
-        let grains = grains(&sim, &world);
+        let fixture = GrainFixture { slow: 2 * SECOND, ..GrainFixture::default() };
+        let grains = grains(&sim, &fixture);
         let log = Log::new();
         let waits = |name: &'static str| {
             let (grains, log) = (grains.clone(), log.clone());
@@ -296,11 +298,11 @@ fn k2_a_waiter_for_room_at_a_grain_is_notified_at_once_when_the_keeper_ends() {
 }
 
 #[test]
-fn k2_a_grain_does_not_wait_for_room_behind_others_or_for_the_next_one_of_its_key() {
+fn k2_a_grain_does_not_wait_for_room_at_its_own_key() {
     for sim in simulations(5) {
-        let world = World { slow: SECOND, ..World::default() };
-        let grains = grains(&sim, &world);
-        *world.keeper.lock().unwrap() = Some(grains.clone());
+        let fixture = GrainFixture { slow: SECOND, ..GrainFixture::default() };
+        let grains = grains(&sim, &fixture);
+        *fixture.keeper.lock().unwrap() = Some(grains.clone());
         let waits = || {
             let grains = grains.clone();
             sim.spawn(move || {
@@ -319,31 +321,31 @@ fn k2_a_grain_does_not_wait_for_room_behind_others_or_for_the_next_one_of_its_ke
         (0..2).for_each(|n| tell(&grains, 1, Do::Note(n)));
         (0..3).for_each(|_| waits());
         sim.advance(2 * SECOND);
-        assert_eq!(*world.to_itself.lock().unwrap(), ["refused"]);
-        assert_eq!(world.seen.lock().unwrap().len(), 5, "and all others have room");
+        assert_eq!(*fixture.to_itself.lock().unwrap(), ["refused"]);
+        assert_eq!(fixture.seen.lock().unwrap().len(), 5, "and all others have room");
         // It ends, and as many are held for the next one as may be.
         grains.release(1).unwrap();
         sim.run_until_idle();
         (0..2).for_each(|n| tell(&grains, 1, Do::Note(n)));
         waits();
         sim.advance(2 * SECOND);
-        assert_eq!(*world.to_itself.lock().unwrap(), ["refused", "refused"]);
-        assert_eq!(world.seen.lock().unwrap().len(), 8);
-        *world.keeper.lock().unwrap() = None;
+        assert_eq!(*fixture.to_itself.lock().unwrap(), ["refused", "refused"]);
+        assert_eq!(fixture.seen.lock().unwrap().len(), 8);
+        *fixture.keeper.lock().unwrap() = None;
     }
 }
 
 #[test]
 fn k2_the_stash_of_a_released_grain_is_lost() {
     for sim in simulations(5) {
-        let world = World::default();
-        let grains = grains(&sim, &world);
+        let fixture = GrainFixture::default();
+        let grains = grains(&sim, &fixture);
         tell(&grains, 1, Do::SetAside);
         sim.run_until_idle();
-        assert_eq!((alive(&world), sim.stats().dead_letters), (1, 0));
+        assert_eq!((alive(&fixture), sim.stats().dead_letters), (1, 0));
         grains.release(1).unwrap();
         sim.run_until_idle();
-        assert_eq!((alive(&world), sim.stats().dead_letters), (0, 1));
+        assert_eq!((alive(&fixture), sim.stats().dead_letters), (0, 1));
     }
 }
 
@@ -352,10 +354,13 @@ fn k2_the_stash_of_a_released_grain_is_lost() {
 #[test]
 fn k1_one_grain_at_a_time_for_real_and_apparent_ends() {
     Simulation::explore(0..300, |sim| {
-        let world =
-            World { slow: Duration::from_millis(2), last_word: Some(boom()), ..World::default() };
-        let grains = grains(sim, &world);
-        world.fails.store(true, Ordering::SeqCst);
+        let fixture = GrainFixture {
+            slow: Duration::from_millis(2),
+            last_word: Some(boom()),
+            ..GrainFixture::default()
+        };
+        let grains = grains(sim, &fixture);
+        fixture.fails.store(true, Ordering::SeqCst);
         let ended = Arc::new(AtomicUsize::new(0));
         for from in 0..4_u64 {
             let (grains, ended) = (grains.clone(), Arc::clone(&ended));
@@ -393,9 +398,9 @@ fn k1_one_grain_at_a_time_for_real_and_apparent_ends() {
         }
         sim.advance(20 * SECOND);
         assert_eq!(ended.load(Ordering::SeqCst), 4, "nobody waits in vain");
-        world.fails.store(false, Ordering::SeqCst);
-        assert_eq!(sim.stats().processes, 1 + alive(&world));
-        assert_eq!(most(&world), 1);
+        fixture.fails.store(false, Ordering::SeqCst);
+        assert_eq!(sim.stats().processes, 1 + alive(&fixture));
+        assert_eq!(most(&fixture), 1);
         for key in 0..3 {
             assert!(grains.call_to(key, Tell::Ask).timeout(SECOND).wait().is_ok());
         }

@@ -164,7 +164,7 @@ fn k1_a_grain_that_outlives_its_keeper_goes_when_it_is_idle() {
 }
 
 #[test]
-fn k1_a_grain_that_is_released_counts_as_passivated_once_and_one_that_is_not_there_does_not() {
+fn k1_a_released_grain_counts_as_passivated_once_and_an_absent_one_does_not_count() {
     for sim in simulations(3) {
         let grains = puppets(&sim, &Log::new());
         asks(&grains, 1).unwrap();
@@ -337,7 +337,7 @@ fn the_debug_text_of_grains_shows_their_settings() {
 }
 
 #[test]
-fn k3_a_grain_whose_name_is_taken_does_not_count_as_made_until_it_is() {
+fn k3_a_grain_is_counted_as_made_only_when_its_name_is_free() {
     for sim in simulations(3) {
         let grains = puppets(&sim, &Log::new());
         let other = behavior_fn(|mut ctx: Context<()>| async move {
@@ -416,7 +416,8 @@ impl Nesting {
 }
 
 #[test]
-fn k3_a_grain_that_dies_before_it_is_in_the_book_takes_along_what_made_it_and_the_next_one_comes() {
+fn k3_a_grain_that_ends_before_it_is_in_the_directory_loses_its_held_messages_and_is_spawned_again()
+{
     let executor = Nesting::default();
     let options = DispatcherOptions::executor(executor.clone());
     let node = Node::builder("k3early").workers(1).dispatcher("list", options).start().unwrap();

@@ -318,7 +318,7 @@ fn m7_a_dynamic_value_is_not_wrapped_again() {
 }
 
 #[test]
-fn n2_a_look_up_by_pid_says_why_it_has_found_nothing() {
+fn n2_a_failed_look_up_by_pid_gives_the_cause() {
     let sim = Simulation::new(1);
     let taker = taker(&sim, &Log::new());
     let remote: Pid = "<3.1.0>".parse().unwrap();
@@ -467,7 +467,7 @@ fn m6_a_thread_gets_its_message_back_when_room_can_never_come() {
 }
 
 #[test]
-fn c6_work_that_is_done_when_its_process_ends_is_sent_and_a_dead_letter() {
+fn c6_the_result_of_work_that_completes_after_the_end_is_a_dead_letter() {
     let sim = Simulation::new(1);
     let letters = letters(&sim);
     let owner = puppet(&sim, "owner", &Log::new());

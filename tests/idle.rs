@@ -324,7 +324,7 @@ fn does(
 }
 
 #[test]
-fn d10_a_keeper_outlives_a_restart_in_place_and_what_the_state_chose_does_not() {
+fn d10_a_grains_idle_time_survives_a_restart_in_place_and_settings_of_the_state_do_not() {
     let choices: [fn(&mut Context<Deed>); 4] = [
         |_| {},
         Context::pause_passivation,
@@ -363,7 +363,7 @@ fn d10_the_time_of_a_keeper_begins_anew_with_a_new_state() {
 }
 
 #[test]
-fn d10_a_time_that_is_changed_begins_when_it_is_changed_whatever_was_told_before() {
+fn d10_a_changed_idle_time_begins_at_the_change() {
     let (sim, log) = (Simulation::new(1), Log::new());
     let one = sleepy(&sim, &log);
     tell(&sim, &one, Order::Timeout(Some(2 * SECOND)));

@@ -103,7 +103,7 @@ impl PoolBehavior for Curious {
 }
 
 #[test]
-fn p6_a_pool_is_inspected_for_items_and_says_how_much_waits() {
+fn p6_an_inspection_of_a_pool_shows_how_many_messages_wait() {
     for sim in simulations(5) {
         let factory = workers(&Log::new());
         let pool = move || Pool::new(2, factory).mailbox(4).behavior(Curious);

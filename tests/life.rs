@@ -22,18 +22,18 @@ enum At {
 }
 
 /// Panics in one of its callbacks, and notes what else happens to it.
-struct Panics {
+struct PanickingActor {
     at: At,
     log: Log,
 }
 
-impl Panics {
+impl PanickingActor {
     fn maybe(&self, at: At) {
         assert!(self.at != at, "planned");
     }
 }
 
-impl Actor for Panics {
+impl Actor for PanickingActor {
     type Message = Pid;
 
     async fn init(&mut self, ctx: &mut Context<Pid>) -> Result {
@@ -70,7 +70,7 @@ impl Actor for Panics {
     }
 }
 
-impl Drop for Panics {
+impl Drop for PanickingActor {
     fn drop(&mut self) {
         self.log.note("drop");
         self.maybe(At::Drop);
@@ -125,7 +125,7 @@ fn d1_the_factory_init_handlers_and_terminate_run_inside_the_process() {
 #[test]
 fn d1_a_panicking_factory_ends_the_process_and_not_the_spawner() {
     let sim = Simulation::new(1);
-    let error = sim.spawn(|| -> Panics { panic!("no state") }).wait().unwrap_err();
+    let error = sim.spawn(|| -> PanickingActor { panic!("no state") }).wait().unwrap_err();
     let SpawnError::Init(Reason::Panic(panic)) = error else { panic!("another error") };
     assert_eq!(panic.message(), "no state");
     assert!(panic.location().unwrap().contains("life.rs"));
@@ -133,7 +133,7 @@ fn d1_a_panicking_factory_ends_the_process_and_not_the_spawner() {
     let log = Log::new();
     let noted = log.clone();
     let parent = behavior_fn(move |mut ctx: Context<()>| async move {
-        let child = ctx.spawn(|| -> Panics { panic!("no state") }).link().await;
+        let child = ctx.spawn(|| -> PanickingActor { panic!("no state") }).link().await;
         noted.note(child.is_err());
         ctx.receive().await;
         Ok(())
@@ -189,7 +189,7 @@ fn d2_a_failed_init_is_an_error_with_its_reason_and_runs_no_terminate() {
     let error = sim.spawn(move || Fails(noted)).wait().unwrap_err();
     assert_eq!(error, SpawnError::Init(boom()));
     let noted = log.clone();
-    let error = sim.spawn(|| Panics { at: At::Init, log: noted }).wait().unwrap_err();
+    let error = sim.spawn(|| PanickingActor { at: At::Init, log: noted }).wait().unwrap_err();
     assert!(matches!(error, SpawnError::Init(Reason::Panic(_))), "{error}");
     assert_eq!(log.take(), ["drop"]);
     assert_eq!(sim.stats().processes, 0);
@@ -286,7 +286,7 @@ fn d4_a_panic_ends_its_process_and_nothing_else() {
         for sim in simulations(10) {
             let log = Log::new();
             let noted = log.clone();
-            let process = sim.spawn(move || Panics { at, log: noted }).wait().unwrap();
+            let process = sim.spawn(move || PanickingActor { at, log: noted }).wait().unwrap();
             let bystander = puppet(&sim, "bystander", &Log::new());
             let other = puppet(&sim, "other", &Log::new());
             let mut end = sim.monitor(process.pid());
@@ -313,7 +313,7 @@ fn d4_a_panicking_process_leaves_the_workers_running() {
     let node = Node::builder("d4").workers(2).start().unwrap();
     for n in 0..200 {
         let at = [At::Message, At::Terminate, At::Drop, At::Inspect][n % 4];
-        let process = node.spawn(move || Panics { at, log: Log::new() }).wait().unwrap();
+        let process = node.spawn(move || PanickingActor { at, log: Log::new() }).wait().unwrap();
         let _ = process.inspect().wait();
         let _ = process.send(process.pid());
         let _ = process.stop().wait();

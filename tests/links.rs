@@ -635,7 +635,7 @@ fn l1_a_child_that_ends_in_its_init_gives_one_notice() {
 
 /// Of whom an end is told already, though the notice has not been handled.
 #[test]
-fn x3_a_picture_shows_the_links_to_those_who_live() {
+fn x3_a_snapshot_shows_only_links_to_live_processes() {
     for sim in simulations(5) {
         let log = Log::new();
         let (a, b, c) =

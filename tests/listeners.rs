@@ -237,7 +237,7 @@ fn m7_a_listener_that_panics_or_ends_does_not_affect_other_listeners() {
 
 /// Subscribes before it has started, so it lives when it has.
 #[test]
-fn x4_who_listens_to_lives_is_not_told_of_its_own() {
+fn x4_a_subscriber_to_lifecycle_events_gets_none_of_its_own() {
     struct Early(Log);
     impl Actor for Early {
         type Message = Told;

@@ -93,7 +93,7 @@ fn parent(
 }
 
 #[test]
-fn l8_a_million_short_lives_leave_nothing_behind() {
+fn l8_a_million_short_processes_leave_nothing_behind() {
     let node = Node::builder("l8").workers(2).start().unwrap();
     let lives = [Life::Bound, Life::Named, Life::Killed, Life::Abnormal];
     let parents = lives.map(|life| {
@@ -121,7 +121,7 @@ fn l8_a_million_short_lives_leave_nothing_behind() {
 }
 
 #[test]
-fn l8_a_process_that_lives_keeps_nothing_of_those_it_watched_or_called() {
+fn l8_a_live_process_keeps_nothing_of_ended_processes_it_watched_or_called() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let lives = trapper(&sim, "lives", &log);

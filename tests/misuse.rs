@@ -326,7 +326,7 @@ fn b1_invalid_stops_and_waits_are_typed_errors() {
 }
 
 #[test]
-fn b1_a_call_that_can_never_be_answered_stalls_the_simulation_and_says_so() {
+fn b1_a_call_that_can_never_be_answered_is_reported_as_a_stall() {
     let sim = Simulation::new(1);
     let never = behavior_fn(|mut ctx: Context<Reply<()>>| async move {
         let _kept = ctx.receive().await;

@@ -309,7 +309,7 @@ fn n2_a_wrong_type_at_look_up_names_both_message_types() {
 }
 
 #[test]
-fn n3_the_name_stands_before_init_runs() {
+fn n3_the_name_is_registered_before_init_runs() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let noted = log.clone();

@@ -50,7 +50,7 @@ fn x1_nodes_share_neither_names_nor_processes_nor_counters() {
 }
 
 #[test]
-fn x1_a_process_can_call_one_of_another_node_that_has_its_own_number() {
+fn x1_a_process_can_call_a_process_of_another_node_with_the_same_number() {
     let nodes = ["one", "two"].map(|name| Node::builder(name).workers(1).start().unwrap());
     let other = nodes[1].spawn(|| answers(2)).wait().unwrap();
     let (done, came) = mpsc::channel();
@@ -463,8 +463,8 @@ fn x2_a_simulation_that_is_dropped_drops_every_state() {
 #[test]
 fn x3_a_flooded_process_is_inspected_within_one_message() {
     for sim in simulations(10) {
-        struct Counts(u64);
-        impl Actor for Counts {
+        struct CountingActor(u64);
+        impl Actor for CountingActor {
             type Message = ();
             async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
                 self.0 += 1;
@@ -474,7 +474,7 @@ fn x3_a_flooded_process_is_inspected_within_one_message() {
                 Inspection::new().with("count", self.0)
             }
         }
-        let process = sim.spawn(|| Counts(0)).wait().unwrap();
+        let process = sim.spawn(|| CountingActor(0)).wait().unwrap();
         (0..10_000).for_each(|_| process.send(()).unwrap());
         sim.step();
         let handled = sim.process_info(process.pid()).unwrap().handled;

@@ -63,9 +63,9 @@ impl From<Lifecycle> for Told {
 }
 
 /// Subscribes, and takes an hour for each letter.
-struct Reader;
+struct SlowSubscriber;
 
-impl Actor for Reader {
+impl Actor for SlowSubscriber {
     type Message = Told;
 
     async fn init(&mut self, ctx: &mut Context<Told>) -> Result {
@@ -83,7 +83,7 @@ impl Actor for Reader {
 #[test]
 fn x4_subscriptions_end_with_their_process() {
     let sim = Simulation::new(1);
-    let reader = sim.spawn(|| Reader).wait().unwrap();
+    let reader = sim.spawn(|| SlowSubscriber).wait().unwrap();
     sim.kill(reader.pid());
     sim.run_until_idle();
     assert!(!sim.unsubscribe(EventTopic::DeadLetters, reader.pid()));
@@ -135,7 +135,7 @@ impl Actor for Taker {
 }
 
 #[test]
-fn s10_a_stop_that_a_handler_has_received_stands_though_its_state_fails() {
+fn s10_a_stop_that_a_handler_has_received_ends_the_process_even_if_its_state_fails() {
     for sim in simulations(3) {
         let log = Log::new();
         let noted = log.clone();

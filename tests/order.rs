@@ -400,30 +400,30 @@ impl Drop for Bomb {
     }
 }
 
-struct Sore {
+struct PanickingItem {
     number: u32,
     _bomb: Option<Bomb>,
 }
 
-fn sore_order() -> Order<Sore> {
+fn panicking_order() -> Order<PanickingItem> {
     let bomb = Bomb;
-    Order::by_priority(move |sore: &Sore| {
+    Order::by_priority(move |item: &PanickingItem| {
         let _ = &bomb;
-        i64::from(sore.number)
+        i64::from(item.number)
     })
 }
 
 #[test]
 fn d4_an_order_that_panics_when_it_is_dropped_loses_no_count_and_no_message() {
     let sim = Simulation::new(1);
-    let ends = behavior_fn(|mut ctx: Context<Sore>| async move {
+    let ends = behavior_fn(|mut ctx: Context<PanickingItem>| async move {
         ctx.receive().await;
         Ok(())
     });
-    let ends = sim.spawn(move || ends).order(sore_order()).start().unwrap();
+    let ends = sim.spawn(move || ends).order(panicking_order()).start().unwrap();
     let down = ends.monitor();
     for number in 1..=3 {
-        ends.send(Sore { number, _bomb: (number < 3).then(|| Bomb) }).unwrap();
+        ends.send(PanickingItem { number, _bomb: (number < 3).then(|| Bomb) }).unwrap();
     }
     sim.run_until_idle();
     // As what else its mailbox holds: that is nothing to the process.
@@ -433,17 +433,17 @@ fn d4_an_order_that_panics_when_it_is_dropped_loses_no_count_and_no_message() {
     // Another order takes the place of one that panics: what is sorted already stays.
     let log = Log::new();
     let noted = log.clone();
-    let reorders = behavior_fn(move |mut ctx: Context<Sore>| async move {
+    let reorders = behavior_fn(move |mut ctx: Context<PanickingItem>| async move {
         ctx.receive().await;
         noted.note(ctx.set_order(Order::fair()).is_ok());
-        while let Received::Message(sore) = ctx.receive().await {
-            noted.note(sore.number);
+        while let Received::Message(item) = ctx.receive().await {
+            noted.note(item.number);
         }
         Ok(())
     });
-    let reorders = sim.spawn(move || reorders).order(sore_order()).start().unwrap();
+    let reorders = sim.spawn(move || reorders).order(panicking_order()).start().unwrap();
     for number in 1..=3 {
-        reorders.send(Sore { number, _bomb: None }).unwrap();
+        reorders.send(PanickingItem { number, _bomb: None }).unwrap();
     }
     sim.run_until_idle();
     assert_eq!(log.take(), ["true", "2", "1"]);

@@ -174,7 +174,7 @@ impl Actor for Linked {
 }
 
 #[test]
-fn m6_fallbacks_in_a_ring_refuse_instead_of_recursing() {
+fn m6_fallbacks_in_a_cycle_refuse_and_do_not_recurse() {
     for length in 1..=4_u32 {
         let sim = Simulation::new(u64::from(length));
         let log = Log::new();

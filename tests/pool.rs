@@ -329,7 +329,7 @@ fn p5_workers_are_added_at_the_end_and_removed_from_the_front() {
 }
 
 #[test]
-fn p5_a_removed_worker_finishes_what_it_has_accepted_and_ends_normally() {
+fn p5_a_removed_worker_finishes_its_accepted_jobs_and_ends_normally() {
     for sim in simulations(20) {
         let log = Log::new();
         let pool = pool(&sim, 2, 20, &log);

@@ -373,7 +373,7 @@ impl Actor for Late {
 }
 
 #[test]
-fn p4_a_starting_pool_answers_what_it_can_and_defers_the_rest_in_order() {
+fn p4_a_starting_pool_answers_inspections_and_defers_other_requests_in_order() {
     for sim in simulations(10) {
         let (log, jobs) = (Log::new(), Log::new());
         let (noted, factory) = (log.clone(), workers(&jobs));

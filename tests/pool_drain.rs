@@ -32,7 +32,7 @@ macro_rules! drain {
 }
 
 #[test]
-fn p11_a_drain_waits_for_a_message_that_stands_in_line_when_it_begins() {
+fn p11_a_drain_waits_for_a_message_that_waits_in_line_when_it_begins() {
     for sim in simulations(10) {
         let log = Log::new();
         let pool = pool(&sim, 1, 1, &log);
@@ -244,7 +244,7 @@ fn p11_a_new_waiter_at_a_drained_pool_is_refused_at_once() {
 }
 
 #[test]
-fn p11_a_pool_says_that_it_is_drained_and_serves_again_when_it_is_reopened() {
+fn p11_a_pool_reports_that_it_is_drained_and_serves_again_when_it_is_reopened() {
     for sim in simulations(10) {
         let log = Log::new();
         let pool = pool(&sim, 3, 2, &log);

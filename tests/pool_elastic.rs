@@ -252,7 +252,7 @@ fn p13_a_copy_stays_with_the_worker_that_it_is_for() {
 }
 
 #[test]
-fn p11_what_waits_at_a_drained_elastic_pool_stays_where_the_drain_waits_for_it() {
+fn p11_messages_of_a_drained_elastic_pool_are_not_moved() {
     for sim in simulations(5) {
         let log = Log::new();
         let elastic = Elastic::between(2, 2).every(seconds(1));

@@ -176,7 +176,7 @@ fn p10_a_waiting_sender_takes_a_token_and_a_job_without_room_takes_none() {
 }
 
 #[test]
-fn p11_a_drained_pool_refuses_the_new_finishes_the_old_and_says_when_it_is_empty() {
+fn p11_a_drained_pool_refuses_new_jobs_finishes_accepted_ones_and_reports_when_it_is_empty() {
     for sim in simulations(20) {
         let log = Log::new();
         let pool = spawn(&sim, Pool::new(2, workers(&log)).mailbox(9));
@@ -240,7 +240,7 @@ fn p11_a_drain_waits_for_removed_workers_and_not_for_ended_ones() {
 }
 
 #[test]
-fn p11_a_pool_that_ends_while_it_is_drained_says_so() {
+fn p11_a_drain_of_a_pool_that_ends_fails_with_an_error() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let pool = spawn(&sim, Pool::new(1, workers(&log)));
@@ -510,7 +510,7 @@ fn p4_failing_replacements_are_tried_with_the_back_off_that_was_set_and_each_try
 }
 
 #[test]
-fn p6_latencies_are_those_of_the_jobs_and_only_where_they_are_measured() {
+fn p6_latencies_are_measured_exactly_and_only_if_configured() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let pool = spawn(&sim, Pool::new(1, workers(&log)).measured().report_every(seconds(5)));

@@ -83,7 +83,7 @@ impl Actor for Frail {
 }
 
 /// What a pool is like at one moment, and so what it does with a message that is sent now.
-struct Seen {
+struct PoolSnapshot {
     draining: bool,
     places: usize,
     /// The workers in the rotation, the next one first, and how much waits at each; at one that
@@ -101,14 +101,14 @@ enum Fate {
     Draining,
 }
 
-impl Seen {
+impl PoolSnapshot {
     /// Looks, when the pool has obeyed all that it was told.
     fn of(sim: &Simulation, pool: &PoolAddress) -> Self {
         let numbers = numbers(pool);
         let pids = pool.workers().wait().unwrap();
         let waiting = |pid: Pid| sim.process_info(pid).map(|info| info.main);
         let workers = pids.into_iter().map(|pid| (pid, waiting(pid))).collect();
-        Seen { draining: numbers.draining, places: numbers.places, workers }
+        PoolSnapshot { draining: numbers.draining, places: numbers.places, workers }
     }
 
     fn waiting(&self) -> usize {
@@ -135,7 +135,7 @@ impl Seen {
     }
 
     /// What has become of a message that was sent since, by who has more now.
-    fn became<T>(&self, sent: &std::result::Result<T, Fate>, now: &Seen) -> Fate {
+    fn became<T>(&self, sent: &std::result::Result<T, Fate>, now: &PoolSnapshot) -> Fate {
         match sent {
             Err(refused) => *refused,
             Ok(_) => {
@@ -150,7 +150,7 @@ impl Seen {
     fn again(&self, sim: &Simulation) -> Self {
         let waiting = |pid: Pid| sim.process_info(pid).map(|info| info.main);
         let workers = self.workers.iter().map(|(pid, _)| (*pid, waiting(*pid))).collect();
-        Seen { draining: self.draining, places: self.places, workers }
+        PoolSnapshot { draining: self.draining, places: self.places, workers }
     }
 }
 
@@ -372,7 +372,7 @@ proptest! {
             next += 1;
             next
         };
-        let mut seen = Seen::of(&sim, &pool);
+        let mut seen = PoolSnapshot::of(&sim, &pool);
         for step in steps {
             let fate = seen.fate(bound);
             match step {
@@ -482,7 +482,7 @@ proptest! {
             }
             // P2, exactly: at no worker more than its bound, at the pool no more than that, but for
             // what was promised and lost its room.
-            let now = Seen::of(&sim, &pool);
+            let now = PoolSnapshot::of(&sim, &pool);
             prop_assert!(now.workers.iter().all(|(_, waiting)| waiting.unwrap_or(0) <= bound));
             let beyond = pool.waiting() - now.waiting();
             // One that waits has room before it sends, and may lose it in between.

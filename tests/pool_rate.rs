@@ -227,7 +227,7 @@ fn p10_a_waiter_for_an_inner_token_waits_while_the_inner_pool_is_drained() {
 }
 
 #[test]
-fn p10_a_pool_that_ends_leaves_no_timer_for_those_that_have_waited_for_a_token() {
+fn p10_a_pool_that_ends_leaves_no_timer_of_senders_that_waited_for_a_token() {
     let ends: [fn(&Simulation, &PoolAddress, Pid); 3] = [
         |sim, pool, _| sim.kill(pool.pid()),
         |_, pool, _| drop(poll_once(&mut pool.stop().into_future())),

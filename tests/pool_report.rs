@@ -305,7 +305,7 @@ fn p4_a_back_off_is_kept_while_reports_are_made_and_workers_are_looked_at() {
 }
 
 #[test]
-fn p12_a_worker_that_has_ended_with_a_job_in_hand_is_not_stuck() {
+fn p12_a_worker_that_ended_during_a_job_is_not_stuck() {
     for sim in simulations(5) {
         let fails = Arc::new(AtomicBool::new(false));
         let failing = Arc::clone(&fails);
@@ -426,7 +426,7 @@ fn p14_a_signal_of_a_worker_that_was_given_up_and_blocks_its_thread_is_not_its_e
 }
 
 #[test]
-fn p13_an_elastic_pool_says_when_it_changes_its_size_and_not_when_it_stays() {
+fn p13_an_elastic_pool_logs_only_changes_of_its_size() {
     let journal = Log::new();
     let noted = journal.clone();
     let told = Journal::new(

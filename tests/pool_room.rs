@@ -120,7 +120,7 @@ fn m6_waiting_at_a_pool_ends_with_the_time_with_the_pool_and_with_its_last_worke
 }
 
 #[test]
-fn m6_one_that_gives_up_waiting_leaves_its_room_to_the_next() {
+fn m6_a_waiter_that_gives_up_leaves_its_room_to_the_next() {
     for sim in simulations(10) {
         let log = Log::new();
         let pool = pool(&sim, 1, 1, &log);
@@ -427,7 +427,7 @@ fn p4_a_permit_whose_worker_ends_while_others_are_full_is_first_in_line() {
 }
 
 #[test]
-fn p4_a_permit_used_without_living_workers_waits_for_a_replacement_or_the_end() {
+fn p4_a_permit_used_without_live_workers_waits_for_a_replacement_or_the_end() {
     for ends in [false, true] {
         let sim = Simulation::new(1);
         let log = Log::new();

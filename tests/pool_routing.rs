@@ -693,7 +693,7 @@ fn of_broadcasts(log: &Log) -> impl Fn() -> Pool<Clerk, Broadcast> + Clone + Sen
 }
 
 #[test]
-fn p8_nobody_waits_at_a_pool_of_pools_in_which_nobody_can_wait() {
+fn p8_no_sender_waits_at_a_pool_of_broadcast_pools() {
     for sim in simulations(5) {
         let log = Log::new();
         let inner = of_broadcasts(&log);

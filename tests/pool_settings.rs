@@ -257,7 +257,7 @@ impl PoolBehavior for Printed {
 }
 
 #[test]
-fn what_a_pool_is_made_of_and_what_it_gives_is_printed_in_a_debug_format() {
+fn the_settings_and_results_of_a_pool_have_a_debug_format() {
     let choices = [Choice::After(3), Choice::Only(4), Choice::Every(Clone::clone), Choice::None];
     let printed: Vec<_> = choices.iter().map(|choice: &Choice<u8>| format!("{choice:?}")).collect();
     assert_eq!(printed, ["After(3)", "Only(4)", "Every(..)", "None"]);

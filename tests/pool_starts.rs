@@ -352,7 +352,7 @@ fn p14_a_pool_that_subscribes_in_init_receives_its_workers_and_not_itself() {
 }
 
 #[test]
-fn p5_nobody_to_be_added_is_no_reason_to_wait_for_those_that_are() {
+fn p5_adding_no_workers_does_not_wait_for_workers_that_start() {
     for sim in simulations(5) {
         let (pool, _) = late(&sim, 1);
         let mut added = pool.add_workers(2).into_future();
@@ -489,7 +489,7 @@ fn p7_a_pool_that_ends_does_not_wait_again_for_a_worker_that_was_left_behind() {
 }
 
 #[test]
-fn p5_who_adds_workers_waits_for_5_seconds_and_the_pool_goes_on() {
+fn p5_a_request_to_add_workers_times_out_after_5_seconds_and_the_pool_continues() {
     for sim in simulations(5) {
         let (pool, _) = late(&sim, 1);
         let mut added = pool.add_workers(7).into_future();

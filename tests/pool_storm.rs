@@ -13,14 +13,14 @@ use support::{Log, boom, simulations};
 
 /// What the senders of a storm have seen.
 #[derive(Default)]
-struct Seen {
+struct StormCounters {
     accepted: AtomicU64,
     refused: AtomicU64,
     answered: AtomicU64,
     failed: AtomicU64,
 }
 
-impl Seen {
+impl StormCounters {
     fn count(counter: &AtomicU64) {
         counter.fetch_add(1, Ordering::Relaxed);
     }
@@ -81,7 +81,7 @@ fn storm(watched: bool, keyed: bool) {
     } else {
         node.spawn(new).wait().unwrap()
     };
-    let seen = Arc::new(Seen::default());
+    let seen = Arc::new(StormCounters::default());
     for sender in 0..SENDERS {
         let (pool, seen) = (pool.clone(), Arc::clone(&seen));
         let sends = behavior_fn(move |ctx: Context<()>| async move {
@@ -90,27 +90,29 @@ fn storm(watched: bool, keyed: bool) {
                 let crash = (n + sender as u64).is_multiple_of(50);
                 match (n + sender as u64) % 4 {
                     _ if crash => match pool.send(Work::Crash) {
-                        Ok(()) => Seen::count(&seen.accepted),
-                        Err(_) => Seen::count(&seen.refused),
+                        Ok(()) => StormCounters::count(&seen.accepted),
+                        Err(_) => StormCounters::count(&seen.refused),
                     },
                     0 => {
                         if let Ok(permit) = pool.reserve() {
                             ctx.sleep(millis(0)).await;
                             permit.send(Work::Crash);
-                            Seen::count(&seen.accepted);
+                            StormCounters::count(&seen.accepted);
                         } else {
-                            Seen::count(&seen.refused);
+                            StormCounters::count(&seen.refused);
                         }
                     }
                     _ => match pool.call(Work::Ask).no_timeout().await {
                         Ok(()) => {
-                            Seen::count(&seen.accepted);
-                            Seen::count(&seen.answered);
+                            StormCounters::count(&seen.accepted);
+                            StormCounters::count(&seen.answered);
                         }
-                        Err(CallError::Full | CallError::NoWorkers) => Seen::count(&seen.refused),
+                        Err(CallError::Full | CallError::NoWorkers) => {
+                            StormCounters::count(&seen.refused);
+                        }
                         Err(CallError::Terminated(_) | CallError::NotBegun(_)) => {
-                            Seen::count(&seen.accepted);
-                            Seen::count(&seen.failed);
+                            StormCounters::count(&seen.accepted);
+                            StormCounters::count(&seen.failed);
                         }
                         Err(other) => panic!("{other}"),
                     },
@@ -125,7 +127,7 @@ fn storm(watched: bool, keyed: bool) {
         let now: PoolStatistics = pool.statistics().wait().unwrap();
         assert!(now.received() <= total + SENDERS as u64);
         assert!(now.waiting <= 4 * 5 + SENDERS, "{now:?}");
-        if Seen::of(&seen.accepted) + Seen::of(&seen.refused) == total {
+        if StormCounters::of(&seen.accepted) + StormCounters::of(&seen.refused) == total {
             break;
         }
         thread::yield_now();
@@ -138,8 +140,8 @@ fn storm(watched: bool, keyed: bool) {
             break numbers;
         }
     };
-    assert_eq!(numbers.forwarded, Seen::of(&seen.accepted));
-    assert_eq!(numbers.unhandled, Seen::of(&seen.refused));
+    assert_eq!(numbers.forwarded, StormCounters::of(&seen.accepted));
+    assert_eq!(numbers.unhandled, StormCounters::of(&seen.refused));
     assert_eq!(numbers.received(), total);
     assert!(most.load(Ordering::Relaxed) <= 4, "no more at work than workers");
     assert!(numbers.restarts > 0 && begun.load(Ordering::Relaxed) <= numbers.forwarded);
@@ -148,7 +150,7 @@ fn storm(watched: bool, keyed: bool) {
     if watched {
         assert_eq!((numbers.lost, numbers.wait.unwrap().count), (lost, numbers.forwarded - lost));
     }
-    assert!(Seen::of(&seen.answered) > 0);
+    assert!(StormCounters::of(&seen.answered) > 0);
     node.stop().wait().unwrap();
 }
 

@@ -225,9 +225,9 @@ fn p4_each_place_has_a_back_off_of_its_own() {
 }
 
 /// Says in `terminate` what the numbers of its pool are.
-struct Counts(Log);
+struct StatisticsAtEnd(Log);
 
-impl PoolBehavior for Counts {
+impl PoolBehavior for StatisticsAtEnd {
     type Job = Job;
     type Command = ();
 
@@ -247,7 +247,7 @@ fn p6_the_numbers_of_a_pool_that_ends_with_workers_missing_are_right() {
     for sim in simulations(10) {
         let log = Log::new();
         let noted = log.clone();
-        let pool = move || Pool::new(2, slow(2, 60)).behavior(Counts(noted));
+        let pool = move || Pool::new(2, slow(2, 60)).behavior(StatisticsAtEnd(noted));
         let pool = sim.spawn(pool).wait().unwrap();
         pool.send(Job::End(boom())).unwrap();
         sim.run_until_idle();
@@ -260,7 +260,8 @@ fn p6_the_numbers_of_a_pool_that_ends_with_workers_missing_are_right() {
             assert!(made.fetch_add(1, Ordering::Relaxed) < 2, "there are no more");
             worker()
         };
-        let pool = move || Pool::new(2, factory).stuck_limit(seconds(3)).behavior(Counts(noted));
+        let pool =
+            move || Pool::new(2, factory).stuck_limit(seconds(3)).behavior(StatisticsAtEnd(noted));
         let pool = sim.spawn(pool).wait().unwrap();
         pool.send(Job::Hang).unwrap();
         sim.advance(seconds(3));

@@ -15,15 +15,15 @@ use support::{Log, poll_once, simulations};
 /// woken.
 struct Own<F> {
     future: Pin<Box<F>>,
-    woken: Arc<Woken>,
+    woken: Arc<WakeForwarder>,
 }
 
-struct Woken {
+struct WakeForwarder {
     is: AtomicBool,
     around: std::sync::Mutex<Option<Waker>>,
 }
 
-impl Wake for Woken {
+impl Wake for WakeForwarder {
     fn wake(self: Arc<Self>) {
         self.is.store(true, Ordering::SeqCst);
         let around = self.around.lock().unwrap().take();
@@ -32,7 +32,7 @@ impl Wake for Woken {
 }
 
 fn own<F: Future>(future: F) -> Own<F> {
-    let woken = Woken { is: AtomicBool::new(true), around: std::sync::Mutex::default() };
+    let woken = WakeForwarder { is: AtomicBool::new(true), around: std::sync::Mutex::default() };
     Own { future: Box::pin(future), woken: Arc::new(woken) }
 }
 

@@ -117,15 +117,19 @@ fn m6_room_that_appears_while_the_fallback_refuses_is_not_missed() {
 #[test]
 fn m6_a_fallback_whose_conversion_panics_affects_no_other() {
     struct Never;
-    struct Panics;
-    impl From<Diverted<Act>> for Panics {
+    struct PanickingMessage;
+    impl From<Diverted<Act>> for PanickingMessage {
         fn from(_: Diverted<Act>) -> Self {
             panic!("conversion")
         }
     }
     impl Actor for Never {
-        type Message = Panics;
-        async fn handle_message(&mut self, _: &mut Context<Panics>, _: Panics) -> Result {
+        type Message = PanickingMessage;
+        async fn handle_message(
+            &mut self,
+            _: &mut Context<PanickingMessage>,
+            _: PanickingMessage,
+        ) -> Result {
             Ok(())
         }
     }

@@ -23,7 +23,7 @@ fn node() -> (Node, Address<Reply<u32>>) {
 }
 
 #[test]
-fn c8_a_wait_on_the_thread_of_a_runtime_is_an_error_that_says_await() {
+fn c8_a_wait_on_the_thread_of_a_runtime_is_an_error_that_recommends_await() {
     let (node, echo) = node();
     let runtime = Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async {

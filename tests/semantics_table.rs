@@ -151,7 +151,7 @@ fn a_test_with_extra_attributes_is_found_and_one_without_an_id_is_not() {
 }
 
 #[test]
-fn every_test_that_bears_the_id_of_a_rule_stands_in_its_row() {
+fn every_test_with_the_id_of_a_rule_is_named_in_its_row() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let table = fs::read_to_string(root.join("docs/semantics.md")).unwrap();
     let lines: Vec<(&str, &str)> =

@@ -258,7 +258,7 @@ const FAULTS: &[(&str, usize, &str)] = &[
 ];
 
 #[test]
-fn x7_errors_name_the_line_and_what_is_allowed() {
+fn x7_errors_name_the_line_and_the_allowed_values() {
     for (text, line, says) in FAULTS {
         let error = NodeBuilder::from_toml(text).unwrap_err();
         let said = error.to_string();

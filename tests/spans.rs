@@ -295,7 +295,7 @@ fn x5_a_logged_trace_has_item_type_and_sender() {
 }
 
 #[test]
-fn x8_the_builder_of_a_node_says_whether_its_turns_run_in_spans() {
+fn x8_the_builder_of_a_node_sets_whether_its_turns_run_in_spans() {
     for on in [true, false] {
         let (logged, open) = logged("nowhere", || {
             // Turns run on this thread, which is listened to.

@@ -77,7 +77,7 @@ fn keeps(sim: &Simulation) -> (Probe<'_, Reply<()>>, Address<Reply<()>>) {
 }
 
 #[test]
-fn o5_an_ask_that_fails_ends_an_actor_that_does_not_look_after_that() {
+fn o5_an_ask_that_fails_ends_an_actor_that_does_not_handle_exceptions() {
     for sim in simulations(3) {
         let (probe, other) = keeps(&sim);
         let plain = plain(&sim);
@@ -236,7 +236,7 @@ fn o6_an_actor_that_does_not_know_how_to_restart_ends_at_its_first_failure() {
 }
 
 #[test]
-fn x5_an_actor_that_shows_nothing_says_so_and_is_known_by_its_own_type() {
+fn x5_an_actor_without_inspection_and_state_is_labelled_with_its_own_type() {
     let sim = Simulation::new(1);
     let plain = plain(&sim);
     assert_eq!(plain.state::<u8>().wait(), Err(DebugError::NotOffered(plain.pid())));
@@ -452,7 +452,7 @@ fn o1_the_sender_of_a_batch_is_that_of_its_first() {
 }
 
 #[test]
-fn o5_what_an_actor_does_not_look_after_is_dropped_and_it_lives_on() {
+fn o5_items_without_a_handler_are_dropped_and_the_actor_continues() {
     for sim in simulations(3) {
         let plain = plain(&sim);
         let (tokens, other) = keeps(&sim);
@@ -511,7 +511,7 @@ impl StateActor for Bare {
 }
 
 #[test]
-fn o4_letters_are_handled_one_by_one_and_none_is_a_barrier_unless_the_actor_says_so() {
+fn o4_asks_and_notices_are_neither_batched_nor_barriers_by_default() {
     for sim in simulations(3) {
         let log = Log::new();
         let state = Bare(log.clone());

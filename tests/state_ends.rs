@@ -128,7 +128,7 @@ fn o7_a_bound_holds_behind_a_barrier_and_senders_get_full() {
 }
 
 #[test]
-fn o7_a_state_actor_in_a_pool_or_passivated_finishes_what_is_in_flight() {
+fn o7_a_state_actor_in_a_pool_or_passivated_finishes_its_handlers_in_flight() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let doer = doer(&sim, &log);
@@ -454,7 +454,7 @@ fn o7_a_finishing_actor_serves_messages_behind_a_barrier() {
 }
 
 #[test]
-fn o7_of_two_stops_the_first_says_why() {
+fn o7_of_two_stops_the_first_gives_the_reason() {
     for sim in simulations(3) {
         let log = Log::new();
         let doer = doer(&sim, &log);
@@ -470,7 +470,7 @@ fn o7_of_two_stops_the_first_says_why() {
 }
 
 #[test]
-fn o7_one_that_stops_itself_waits_for_its_handlers_and_begins_nothing() {
+fn o7_a_state_actor_that_stops_itself_waits_for_its_handlers_and_begins_nothing() {
     for sim in simulations(5) {
         let log = Log::new();
         let doer = doer(&sim, &log);
@@ -501,7 +501,7 @@ fn o7_one_that_stops_itself_waits_for_its_handlers_and_begins_nothing() {
 }
 
 #[test]
-fn d9_one_that_is_to_finish_and_stops_itself_begins_nothing_of_what_waits() {
+fn d9_a_finishing_state_actor_that_stops_itself_begins_no_waiting_item() {
     let sims = |before| simulations(3).map(move |sim| (sim, before));
     for (sim, before) in sims(true).chain(sims(false)) {
         let log = Log::new();

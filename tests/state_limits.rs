@@ -48,7 +48,7 @@ fn o1_messages_in_flight_are_limited_and_the_next_begins_when_one_ends() {
 }
 
 #[test]
-fn o1_a_handler_counts_however_it_ends_and_replies_go_to_those_in_flight() {
+fn o1_a_handler_frees_its_place_however_it_ends_and_replies_resume_handlers_in_flight() {
     for sim in simulations(5) {
         let log = Log::new();
         let state = Doer::restarting(&log, Ok(()));
@@ -421,7 +421,7 @@ fn o7_a_resumed_finishing_state_actor_handles_its_messages() {
 }
 
 #[test]
-fn o7_a_failure_leaves_those_that_wait_their_room_and_their_place() {
+fn o7_waiting_messages_keep_their_room_and_order_after_a_failure() {
     for sim in simulations(3) {
         let log = Log::new();
         let doer = restarting(&sim, &log, 5, Ok(()));

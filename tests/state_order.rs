@@ -312,7 +312,7 @@ fn o8_the_inspection_counts_classes_and_flights_and_shows_a_barrier() {
 }
 
 #[test]
-fn m5_a_batch_frees_the_room_of_those_in_it_that_had_any() {
+fn m5_a_batch_frees_the_room_of_its_messages() {
     for sim in simulations(3) {
         for is_ask in [false, true] {
             let log = Log::new();
@@ -406,7 +406,7 @@ fn o1_an_actor_that_sends_itself_something_is_its_sender() {
 }
 
 #[test]
-fn o1_handlers_of_events_are_not_among_those_that_are_limited() {
+fn o1_handlers_of_events_do_not_count_towards_the_limit() {
     for sim in simulations(3) {
         let log = Log::new();
         let doer = limited(&sim, &log, 4, 1);

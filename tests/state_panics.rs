@@ -16,20 +16,20 @@ use support::{Guard, Leaves, Log, boom, leaves, simulations};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-struct Sore {
+struct PanickingState {
     at: &'static str,
     log: Log,
     _guard: Guard,
 }
 
-impl Sore {
+impl PanickingState {
     fn touch(&self, callback: &str) {
         assert_ne!(self.at, callback, "sore");
     }
 }
 
-fn touch(scope: &mut Scope<Sore>, callback: &str) {
-    scope.with(|sore| sore.touch(callback));
+fn touch(scope: &mut Scope<PanickingState>, callback: &str) {
+    scope.with(|state| state.touch(callback));
 }
 
 enum Ask {
@@ -44,7 +44,7 @@ enum Ask {
     Fail(Reply<()>),
 }
 
-impl StateActor for Sore {
+impl StateActor for PanickingState {
     type Notice = bool;
     type Ask = Ask;
     type Reply = ();
@@ -80,9 +80,10 @@ impl StateActor for Sore {
             }
             Ask::Plain(reply) | Ask::Batch(reply) => reply.send(()),
             Ask::Fail(reply) => {
-                let sore = scope
-                    .with(|sore| ["before_restart", "restart", "after_restart"].contains(&sore.at));
-                if sore {
+                let state = scope.with(|state| {
+                    ["before_restart", "restart", "after_restart"].contains(&state.at)
+                });
+                if state {
                     return Err(Reason::error("fails"));
                 }
                 reply.send(());
@@ -167,21 +168,21 @@ impl StateActor for Sore {
 }
 
 /// Asks everything there is to ask; how many answers came.
-fn exercise(sim: &Simulation, sore: &StateAddress<Sore>) -> usize {
+fn exercise(sim: &Simulation, state: &StateAddress<PanickingState>) -> usize {
     let dead = sim.spawn(|| krarup::behavior_fn(|_: Context<Reply<()>>| async { Ok(()) }));
     let dead = dead.start().unwrap();
     sim.run_until_idle();
-    let _ = (sore.notice(false), sore.notice(true), sore.event(()));
-    let mut answers = usize::from(sore.ask(Ask::Plain).wait().is_ok());
-    answers += usize::from(sore.ask(Ask::Batch).wait().is_ok());
+    let _ = (state.notice(false), state.notice(true), state.event(()));
+    let mut answers = usize::from(state.ask(Ask::Plain).wait().is_ok());
+    answers += usize::from(state.ask(Ask::Batch).wait().is_ok());
     for then in [false, true] {
         let dead = dead.clone();
         answers +=
-            usize::from(sore.ask(move |reply| Ask::Others { then, dead, reply }).wait().is_ok());
+            usize::from(state.ask(move |reply| Ask::Others { then, dead, reply }).wait().is_ok());
     }
-    let _ = sore.inspect().wait();
-    let _ = sore.state::<u8>().wait();
-    answers += usize::from(sore.ask(Ask::Fail).wait().is_ok());
+    let _ = state.inspect().wait();
+    let _ = state.state::<u8>().wait();
+    answers += usize::from(state.ask(Ask::Fail).wait().is_ok());
     sim.advance(2 * SECOND);
     answers
 }
@@ -209,33 +210,34 @@ fn o7_a_panic_in_any_callback_is_a_failure_and_nothing_more() {
     for at in ends.into_iter().chain(["nowhere", "before_restart", "terminate", "cleaner"]) {
         for restarts in [0, 3] {
             let (sim, log) = (Simulation::new(3), Log::new());
-            let state = Sore { at, log: log.clone(), _guard: Guard::new(&log, "dropped") };
+            let state =
+                PanickingState { at, log: log.clone(), _guard: Guard::new(&log, "dropped") };
             let spawned = sim.spawn(move || Stateful::new(state).restarts(restarts, SECOND)).wait();
-            let sore = match spawned {
-                Ok(sore) => sore,
+            let state = match spawned {
+                Ok(state) => state,
                 Err(error) => {
                     assert!(at == "after_mount" && error.to_string().contains("sore"), "{error}");
                     assert_eq!(log.take(), ["dropped", "cleaned"]);
                     continue;
                 }
             };
-            let answers = exercise(&sim, &sore);
+            let answers = exercise(&sim, &state);
             if ["nowhere", "terminate", "cleaner"].contains(&at) {
                 assert_eq!(answers, 5, "{at}");
                 // A `terminate` that panics says why it really ended.
-                assert_eq!(sore.stop().wait().is_err(), at == "terminate");
+                assert_eq!(state.stop().wait().is_err(), at == "terminate");
             } else if at == "before_restart" {
                 // It is asked nothing: what matters is that the state is put right.
-                assert_eq!((sore.is_alive(), answers), (restarts > 0, 4));
-                sim.kill(sore.pid());
+                assert_eq!((state.is_alive(), answers), (restarts > 0, 4));
+                sim.kill(state.pid());
             } else if restarts == 0 {
-                assert!(!sore.is_alive(), "{at}");
+                assert!(!state.is_alive(), "{at}");
                 assert!(answers < 5 || at == "handle_event" || at == "handle_exception", "{at}");
-            } else if !sim.is_alive(sore.pid()) {
+            } else if !sim.is_alive(state.pid()) {
                 // More failures than it may have.
                 assert!(!log.lines().is_empty());
             } else {
-                sim.kill(sore.pid());
+                sim.kill(state.pid());
             }
             sim.run_until_idle();
             assert_eq!(log.take(), ["dropped", "cleaned"], "{at}, {restarts}");
@@ -324,15 +326,15 @@ fn o5_values_left_by_a_handler_and_its_promises_may_panic_together() {
             let notes = log.clone();
             let holds = job("holds").doing(move |scope| {
                 Box::pin(async move {
-                    let sore = |line: &str| leaves(&notes, line, true);
-                    let (work, value) = (sore("work"), sore("value"));
-                    let before = guard_first.then(|| sore("guard"));
+                    let state = |line: &str| leaves(&notes, line, true);
+                    let (work, value) = (state("work"), state("value"));
+                    let before = guard_first.then(|| state("guard"));
                     let waits = scope.promise(async move {
                         let _work = work;
                         std::future::pending::<Result<(), CallError>>().await
                     });
                     let settled = scope.promise(async move { Ok(value) });
-                    let after = (!guard_first).then(|| sore("guard"));
+                    let after = (!guard_first).then(|| state("guard"));
                     std::future::pending::<()>().await;
                     drop((before, waits, settled, after));
                     Ok(())
@@ -372,9 +374,9 @@ fn o5_a_handler_survives_an_abandoned_promise_that_panics_in_its_drop() {
         let notes = log.clone();
         let takes_back = job("takes back").doing(move |scope| {
             Box::pin(async move {
-                let sore = |line: &str| leaves(&notes, line, true);
+                let state = |line: &str| leaves(&notes, line, true);
                 let _guard = leaves(&notes, "guard", false);
-                let (work, event) = (sore("work"), sore("event"));
+                let (work, event) = (state("work"), state("event"));
                 drop(scope.promise(async move {
                     let _work = work;
                     std::future::pending::<Result<(), CallError>>().await

@@ -354,7 +354,7 @@ fn o5_a_promise_that_one_handler_has_looked_at_and_another_awaits_wakes_that_oth
 }
 
 #[test]
-fn o5_those_that_yield_take_turns_and_one_that_has_yielded_is_not_behind_for_good() {
+fn o5_handlers_that_yield_take_turns_and_are_resumed() {
     // One turn takes in all of them.
     for sim in (0..3).map(Simulation::new) {
         let log = Log::new();

@@ -70,8 +70,34 @@ fn o6_the_hooks_run_in_their_order_and_nothing_in_between() {
     }
 }
 
+/// `after_mount` does not run again, so an interval that it has set must go on.
 #[test]
-fn o6_a_barrier_does_not_outlive_the_state_it_was_of() {
+fn o6_timers_of_the_scope_end_with_the_state_and_timers_of_the_context_stay() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let doer = restarting(&sim, &log, 1, Ok(()));
+        let sets = job("sets timers").doing(|scope| {
+            Box::pin(async move {
+                scope.after(SECOND, job("of the scope"));
+                scope.with_context(|_, ctx| {
+                    ctx.send_after(SECOND, StateMessage::Notice(job("once")));
+                    ctx.send_interval(SECOND, || StateMessage::Notice(job("again")));
+                });
+                Ok(())
+            })
+        });
+        doer.notice(sets).unwrap();
+        doer.notice(job("fails").failing(boom())).unwrap();
+        sim.advance(SECOND);
+        sim.advance(SECOND);
+        assert_eq!(log.count("after_restart"), 1);
+        let fired = ["of the scope", "notice once", "notice again"].map(|timer| log.count(timer));
+        assert_eq!(fired, [0, 1, 2]);
+    }
+}
+
+#[test]
+fn o6_a_barrier_ends_with_its_state() {
     for sim in simulations(5) {
         let log = Log::new();
         let doer = restarting(&sim, &log, 1, Ok(()));
@@ -373,7 +399,7 @@ fn holding(guard: SoreGuard) -> Job {
 }
 
 #[test]
-fn o6_one_that_restarts_again_and_again_shares_its_worker_and_can_be_killed() {
+fn o6_a_state_actor_that_restarts_repeatedly_shares_its_worker_and_can_be_killed() {
     for sim in simulations(3) {
         let log = Log::new();
         let doer = restarting(&sim, &log, u32::MAX, Err(boom()));
@@ -452,7 +478,7 @@ fn o6_a_normal_end_causes_no_restart() {
 }
 
 #[test]
-fn o6_one_that_stops_itself_and_fails_does_not_restart() {
+fn o6_a_state_actor_that_stops_itself_and_fails_does_not_restart() {
     for panics in [false, true] {
         for sim in simulations(3) {
             let log = Log::new();

@@ -57,13 +57,13 @@ impl StepProcess for Machine {
 type Kept = Arc<Mutex<Vec<Completion<Item>>>>;
 
 /// A world to run machines in.
-struct World {
+struct StepFixture {
     log: Log,
     kept: Kept,
     commands: Arc<Commands<Item, u64>>,
 }
 
-impl World {
+impl StepFixture {
     fn new() -> Self {
         let (log, kept) = (Log::new(), Kept::default());
         let (begun, held, ready) = (log.clone(), log.clone(), log.clone());
@@ -105,7 +105,7 @@ impl World {
                 })
             })
             .deferred("keep", move |_, _, completion| keeps.lock().unwrap().push(completion));
-        World { log, kept, commands: Arc::new(commands) }
+        StepFixture { log, kept, commands: Arc::new(commands) }
     }
 
     fn machine(
@@ -167,11 +167,11 @@ fn notes(log: &Log, events: &mut Events) {
 }
 
 #[test]
-fn w3_a_command_that_yields_and_one_that_waits_again_are_polled_until_they_are_done() {
+fn w3_commands_that_yield_or_wait_repeatedly_are_polled_until_they_are_done() {
     for sim in simulations(3) {
-        let world = World::new();
-        let (log, mut first) = (world.log.clone(), true);
-        world.start(&sim, move |events, out| {
+        let fixture = StepFixture::new();
+        let (log, mut first) = (fixture.log.clone(), true);
+        fixture.start(&sim, move |events, out| {
             notes(&log, events);
             if std::mem::take(&mut first) {
                 out.dispatch("yield", item(3));
@@ -179,16 +179,16 @@ fn w3_a_command_that_yields_and_one_that_waits_again_are_polled_until_they_are_d
             Ok(())
         });
         sim.advance(5 * SECOND);
-        assert_eq!(world.log.take(), ["#1 3"]);
+        assert_eq!(fixture.log.take(), ["#1 3"]);
     }
 }
 
 #[test]
 fn w3_the_last_call_of_a_step_counts_and_again_needs_no_event() {
     for sim in simulations(3) {
-        let world = World::new();
+        let fixture = StepFixture::new();
         let mut steps = 0;
-        let counts = world.start(&sim, move |_, out| {
+        let counts = fixture.start(&sim, move |_, out| {
             steps += 1;
             match steps {
                 1..50 => {
@@ -219,36 +219,36 @@ fn w3_the_last_call_of_a_step_counts_and_again_needs_no_event() {
 #[test]
 fn w3_again_is_ready_and_a_block_without_commands_waits_for_anything() {
     for sim in simulations(3) {
-        let world = World::new();
-        let machine = world.machine(|_, out| {
+        let fixture = StepFixture::new();
+        let machine = fixture.machine(|_, out| {
             out.again();
             Ok(())
         });
-        let stepped = world.stepped(machine);
+        let stepped = fixture.stepped(machine);
         let busy = sim.spawn(move || stepped).start().unwrap();
         let inspected = busy.inspect().wait().unwrap();
         assert_eq!(inspected.text("status"), Some("ready"));
         sim.kill(busy.pid());
-        let log = world.log.clone();
-        let blocks = world.start(&sim, move |events, out| {
+        let log = fixture.log.clone();
+        let blocks = fixture.start(&sim, move |events, out| {
             notes(&log, events);
             out.block();
             Ok(())
         });
         assert_eq!(blocks.inspect().wait().unwrap().text("status"), Some("idle"));
-        world.log.take();
+        fixture.log.take();
         blocks.send(4).unwrap();
         sim.run_until_idle();
-        assert_eq!(world.log.take(), ["message 4"]);
+        assert_eq!(fixture.log.take(), ["message 4"]);
     }
 }
 
 #[test]
-fn w2_one_command_is_given_up_alone_and_those_of_the_last_step_are_not_begun() {
+fn w2_a_command_is_cancelled_alone_and_commands_of_the_last_step_are_not_begun() {
     for sim in simulations(3) {
-        let world = World::new();
-        let (log, mut steps) = (world.log.clone(), 0);
-        let stepped = world.start(&sim, move |events, out| {
+        let fixture = StepFixture::new();
+        let (log, mut steps) = (fixture.log.clone(), 0);
+        let stepped = fixture.start(&sim, move |events, out| {
             notes(&log, events);
             steps += 1;
             if steps == 1 {
@@ -268,30 +268,30 @@ fn w2_one_command_is_given_up_alone_and_those_of_the_last_step_are_not_begun() {
             }
             Ok(())
         });
-        assert_eq!(world.log.take(), ["begun 1", "begun 3", "#1 1", "#3 3"]);
+        assert_eq!(fixture.log.take(), ["begun 1", "begun 3", "#1 1", "#3 3"]);
         // One that has a future, and one that somebody else completes.
         let inspected = stepped.inspect().wait().unwrap();
         let numbers = ["outstanding", "steps", "events"].map(|item| inspected.number(item));
         assert_eq!(numbers, [2, 2, 0].map(Some));
-        assert_eq!(format!("{:?}", world.kept.lock().unwrap()), "[Completion(#4)]");
-        world.complete(item(5));
+        assert_eq!(format!("{:?}", fixture.kept.lock().unwrap()), "[Completion(#4)]");
+        fixture.complete(item(5));
         sim.run_until_idle();
-        assert_eq!(world.log.take(), ["#4 5", "next is #6", "held 0", "machine"]);
+        assert_eq!(fixture.log.take(), ["#4 5", "next is #6", "held 0", "machine"]);
         assert!(!stepped.is_alive());
     }
-    let world = World::new();
-    let names = format!("{:?}", world.commands);
+    let fixture = StepFixture::new();
+    let names = format!("{:?}", fixture.commands);
     assert_eq!(names, r#"Commands(["hold", "keep", "note", "ready", "yield"])"#);
-    let stepped = format!("{:?}", world.stepped(world.machine(|_, _| Ok(()))));
+    let stepped = format!("{:?}", fixture.stepped(fixture.machine(|_, _| Ok(()))));
     assert_eq!(stepped, r#"Stepped { method: "main", .. }"#);
 }
 
 #[test]
 fn w2_values_left_by_a_command_may_panic_when_it_is_done_or_abandoned() {
     for sim in simulations(3) {
-        let world = World::new();
-        let (log, mut held) = (world.log.clone(), None);
-        let stepped = world.start(&sim, move |events, out| {
+        let fixture = StepFixture::new();
+        let (log, mut held) = (fixture.log.clone(), None);
+        let stepped = fixture.start(&sim, move |events, out| {
             if held.is_none() {
                 out.dispatch("ready", item(2));
                 out.dispatch("ready", item(1));
@@ -305,10 +305,10 @@ fn w2_values_left_by_a_command_may_panic_when_it_is_done_or_abandoned() {
             out.idle();
             Ok(())
         });
-        assert_eq!(world.log.take(), ["ready 2", "ready 1", "#1 2", "#2 1"]);
+        assert_eq!(fixture.log.take(), ["ready 2", "ready 1", "#1 2", "#2 1"]);
         stepped.send(1).unwrap();
         sim.run_until_idle();
-        assert_eq!(world.log.take(), ["message 1", "held 1", "held 3"]);
+        assert_eq!(fixture.log.take(), ["message 1", "held 1", "held 3"]);
         assert!(stepped.is_alive());
     }
 }
@@ -317,9 +317,9 @@ fn w2_values_left_by_a_command_may_panic_when_it_is_done_or_abandoned() {
 fn w4_all_is_given_up_at_the_end_though_all_of_it_panics() {
     for how in ["kill", "stop"] {
         for sim in simulations(3) {
-            let world = World::new();
+            let fixture = StepFixture::new();
             let mut first = true;
-            let stepped = world.start(&sim, move |events, out| {
+            let stepped = fixture.start(&sim, move |events, out| {
                 if std::mem::take(&mut first) {
                     for number in [1, 3, 5] {
                         out.dispatch("hold", item(number));
@@ -339,7 +339,7 @@ fn w4_all_is_given_up_at_the_end_though_all_of_it_panics() {
             stepped.suspend().wait().unwrap();
             // Two that no step will have, a message behind them, and one that comes too late.
             for line in ["value 1", "value 2"] {
-                world.complete(Item(0, Some(leaves(&world.log, line, true))));
+                fixture.complete(Item(0, Some(leaves(&fixture.log, line, true))));
             }
             stepped.send(7).unwrap();
             sim.run_until_idle();
@@ -352,7 +352,7 @@ fn w4_all_is_given_up_at_the_end_though_all_of_it_panics() {
             sim.run_until_idle();
             let expected = if how == "kill" { Reason::Killed } else { boom() };
             assert_eq!(end.wait().unwrap().reason, expected);
-            let mut lines = world.log.take();
+            let mut lines = fixture.log.take();
             lines.sort();
             let all = ["held 1", "held 3", "held 5", "machine", "value 1", "value 2"];
             assert_eq!(
@@ -360,8 +360,8 @@ fn w4_all_is_given_up_at_the_end_though_all_of_it_panics() {
                 (all.map(String::from).to_vec(), dead + 1)
             );
             // One of the two that are left still holds where the other is handed in.
-            world.complete(Item(0, Some(leaves(&world.log, "late", false))));
-            assert_eq!(world.log.take(), ["late"]);
+            fixture.complete(Item(0, Some(leaves(&fixture.log, "late", false))));
+            assert_eq!(fixture.log.take(), ["late"]);
         }
     }
 }
@@ -377,8 +377,8 @@ fn w4_an_end_has_the_first_failure_and_a_panicking_close_is_logged() {
     tracing::subscriber::with_default(told, || {
         let sim = Simulation::new(1);
         for fails in [None, Some(boom()), Some(Reason::Normal)] {
-            let (world, ends) = (World::new(), fails.clone());
-            let mut machine = world.machine(move |events, out| {
+            let (fixture, ends) = (StepFixture::new(), fails.clone());
+            let mut machine = fixture.machine(move |events, out| {
                 if let Some(reason) = ends.clone().filter(|_| !events.is_empty()) {
                     return Err(reason);
                 }
@@ -390,9 +390,9 @@ fn w4_an_end_has_the_first_failure_and_a_panicking_close_is_logged() {
                 Ok(())
             });
             machine.sore = true;
-            machine.leaves = leaves(&world.log, "machine", true);
-            world.log.take();
-            let stepped = world.stepped(machine);
+            machine.leaves = leaves(&fixture.log, "machine", true);
+            fixture.log.take();
+            let stepped = fixture.stepped(machine);
             let stepped = sim.spawn(move || stepped).wait().unwrap();
             let known_as = stepped.info().behavior.to_string();
             assert!(known_as.contains("Machine") && !known_as.contains("Stepped"), "{known_as}");
@@ -412,7 +412,7 @@ fn w4_an_end_has_the_first_failure_and_a_panicking_close_is_logged() {
 #[test]
 fn w5_messages_left_by_a_step_are_dead_letters_with_their_sender() {
     for sim in simulations(3) {
-        let world = World::new();
+        let fixture = StepFixture::new();
         let letters = Log::new();
         let noted = letters.clone();
         sim.spawn(move || {
@@ -428,7 +428,7 @@ fn w5_messages_left_by_a_step_are_dead_letters_with_their_sender() {
         .start()
         .unwrap();
         let mut first = true;
-        let stepped = world.start(&sim, move |_, out| {
+        let stepped = fixture.start(&sim, move |_, out| {
             if std::mem::take(&mut first) {
                 out.dispatch("keep", item(0));
                 out.dispatch("keep", item(0));
@@ -447,9 +447,12 @@ fn w5_messages_left_by_a_step_are_dead_letters_with_their_sender() {
         sim.run_until_idle();
         assert!(stepped.send(5).is_ok() && stepped.send(6).is_err());
         // Among what the step leaves is an outcome that panics as it is dropped.
-        world.complete(Item(0, Some(leaves(&world.log, "left", true))));
+        fixture.complete(Item(0, Some(leaves(&fixture.log, "left", true))));
         sim.run_until_idle();
-        assert_eq!((world.log.count("left"), stepped.is_alive(), stepped.waiting()), (1, true, 0));
+        assert_eq!(
+            (fixture.log.count("left"), stepped.is_alive(), stepped.waiting()),
+            (1, true, 0)
+        );
         let lines = letters.take();
         assert_eq!(lines.len(), 5, "{lines:?}");
         assert_eq!(lines.iter().filter(|line| line.contains(&format!("from {sender}"))).count(), 1);
@@ -461,9 +464,9 @@ fn w5_messages_left_by_a_step_are_dead_letters_with_their_sender() {
 #[test]
 fn w2_values_left_by_abandoned_commands_may_panic_without_effect() {
     for sim in simulations(3) {
-        let world = World::new();
-        let (log, mut given_up) = (world.log.clone(), None::<[Tag; 3]>);
-        let stepped = world.start(&sim, move |events, out| {
+        let fixture = StepFixture::new();
+        let (log, mut given_up) = (fixture.log.clone(), None::<[Tag; 3]>);
+        let stepped = fixture.start(&sim, move |events, out| {
             match &given_up {
                 None => given_up = Some([0, 1, 2].map(|_| out.dispatch("keep", item(0)))),
                 Some([first, second, _]) => {
@@ -479,11 +482,11 @@ fn w2_values_left_by_abandoned_commands_may_panic_without_effect() {
         sim.run_until_idle();
         // Both are taken in together, and what was not given up with them.
         for line in ["one", "other"] {
-            world.complete(Item(0, Some(leaves(&world.log, line, true))));
+            fixture.complete(Item(0, Some(leaves(&fixture.log, line, true))));
         }
-        world.complete(item(7));
+        fixture.complete(item(7));
         sim.run_until_idle();
-        assert_eq!(world.log.take(), ["message 1", "one", "other", "#3 7"]);
+        assert_eq!(fixture.log.take(), ["message 1", "one", "other", "#3 7"]);
         assert!(stepped.is_alive());
     }
 }
@@ -492,9 +495,9 @@ fn w2_values_left_by_abandoned_commands_may_panic_without_effect() {
 fn w4_all_that_an_end_leaves_behind_may_panic_together() {
     for sim in simulations(3) {
         for (unready, failure) in [(true, "init"), (false, "boom")] {
-            let world = World::new();
-            let log = world.log.clone();
-            let mut machine = world.machine(move |_, out| {
+            let fixture = StepFixture::new();
+            let log = fixture.log.clone();
+            let mut machine = fixture.machine(move |_, out| {
                 // Not begun, and no result: the step fails.
                 for line in ["argument 1", "argument 2"] {
                     out.dispatch("note", Item(0, Some(leaves(&log, line, true))));
@@ -503,14 +506,14 @@ fn w4_all_that_an_end_leaves_behind_may_panic_together() {
                 Err(boom())
             });
             machine.unready = unready;
-            machine.leaves = leaves(&world.log, "machine", true);
-            world.log.take();
-            let then = leaves(&world.log, "then", true);
-            let stepped = world.stepped(machine).then(move |_| drop(then));
+            machine.leaves = leaves(&fixture.log, "machine", true);
+            fixture.log.take();
+            let then = leaves(&fixture.log, "then", true);
+            let stepped = fixture.stepped(machine).then(move |_| drop(then));
             let end = sim.spawn(move || stepped).start().unwrap().monitor();
             sim.run_until_idle();
             let reason = end.wait().unwrap().reason;
-            let mut lines = world.log.take();
+            let mut lines = fixture.log.take();
             lines.sort();
             if unready {
                 assert!(reason.to_string().contains(failure), "{reason}");
@@ -527,9 +530,9 @@ fn w4_all_that_an_end_leaves_behind_may_panic_together() {
 #[test]
 fn w3_a_command_that_a_step_completes_itself_is_the_next_steps() {
     for sim in simulations(3) {
-        let world = World::new();
-        let (log, kept, mut begun) = (world.log.clone(), Arc::clone(&world.kept), false);
-        let stepped = world.start(&sim, move |events, out| {
+        let fixture = StepFixture::new();
+        let (log, kept, mut begun) = (fixture.log.clone(), Arc::clone(&fixture.kept), false);
+        let stepped = fixture.start(&sim, move |events, out| {
             if !std::mem::replace(&mut begun, true) {
                 out.dispatch("keep", item(0));
             }
@@ -543,16 +546,16 @@ fn w3_a_command_that_a_step_completes_itself_is_the_next_steps() {
         });
         stepped.send(1).unwrap();
         sim.run_until_idle();
-        assert_eq!(world.log.take(), ["message 1", "#1 5"]);
+        assert_eq!(fixture.log.take(), ["message 1", "#1 5"]);
     }
 }
 
 #[test]
 fn m6_a_step_process_that_drops_its_oldest_takes_one_message_after_the_other() {
     for sim in simulations(3) {
-        let world = World::new();
-        let log = world.log.clone();
-        let stepped = world.stepped(world.machine(move |events, out| {
+        let fixture = StepFixture::new();
+        let log = fixture.log.clone();
+        let stepped = fixture.stepped(fixture.machine(move |events, out| {
             assert!(events.len() <= 1);
             notes(&log, events);
             out.idle();
@@ -563,20 +566,20 @@ fn m6_a_step_process_that_drops_its_oldest_takes_one_message_after_the_other() {
         for n in 0..5 {
             stepped.send(n).unwrap();
             sim.run_until_idle();
-            assert_eq!(world.log.take(), [format!("message {n}")]);
+            assert_eq!(fixture.log.take(), [format!("message {n}")]);
         }
         (5..9).for_each(|n| stepped.send(n).unwrap());
         sim.run_until_idle();
-        assert_eq!(world.log.take(), ["message 7", "message 8"]);
+        assert_eq!(fixture.log.take(), ["message 7", "message 8"]);
     }
 }
 
 #[test]
 fn m6_a_blocked_step_process_with_drop_oldest_keeps_the_newest() {
     for sim in simulations(3) {
-        let world = World::new();
-        let log = world.log.clone();
-        let stepped = world.stepped(world.machine(move |events, out| {
+        let fixture = StepFixture::new();
+        let log = fixture.log.clone();
+        let stepped = fixture.stepped(fixture.machine(move |events, out| {
             if events.is_empty() {
                 out.dispatch("keep", item(0));
             }
@@ -590,9 +593,9 @@ fn m6_a_blocked_step_process_with_drop_oldest_keeps_the_newest() {
             stepped.send(n).unwrap();
             sim.run_until_idle();
         }
-        assert_eq!(world.log.take(), Vec::<String>::new());
-        world.complete(item(7));
+        assert_eq!(fixture.log.take(), Vec::<String>::new());
+        fixture.complete(item(7));
         sim.run_until_idle();
-        assert_eq!(world.log.take(), ["#1 7", "message 3", "message 4"]);
+        assert_eq!(fixture.log.take(), ["#1 7", "message 3", "message 4"]);
     }
 }

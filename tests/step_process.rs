@@ -634,25 +634,37 @@ fn w5_a_stop_is_a_cancel_event_and_a_process_that_ignores_it_is_killed() {
     assert!(["result 5", "result 6"].iter().all(|line| lines.contains(&(*line).to_owned())));
 }
 
+/// Starts a process that ends with its one command, and stops it twice before that.
+fn stopped_twice(
+    sim: &Simulation,
+    log: &Log,
+    kept: &Kept,
+    command: &'static str,
+    argument: u64,
+) -> Running {
+    let mut first = true;
+    let running = start(sim, log, kept, move |_, events, out| {
+        if std::mem::take(&mut first) {
+            out.dispatch(command, argument);
+        }
+        if events.iter().any(|event| matches!(event, StepEvent::Completed { .. })) {
+            out.done(1);
+        }
+        Ok(())
+    });
+    sim.run_until_idle();
+    for reason in [boom(), Reason::Shutdown] {
+        running.process().request_stop(reason);
+        sim.run_until_idle();
+    }
+    running
+}
+
 #[test]
-fn w5_of_two_stops_the_first_says_why_and_a_step_process_hears_of_it_once() {
+fn w5_of_two_stops_the_first_gives_the_reason_and_causes_one_cancel_event() {
     for sim in simulations(3) {
         let (log, kept) = (Log::new(), Kept::default());
-        let mut first = true;
-        let running = start(&sim, &log, &kept, move |_, events, out| {
-            if std::mem::take(&mut first) {
-                out.dispatch("keep", 0);
-            }
-            if events.iter().any(|event| matches!(event, StepEvent::Completed { .. })) {
-                out.done(1);
-            }
-            Ok(())
-        });
-        sim.run_until_idle();
-        for reason in [boom(), Reason::Shutdown] {
-            running.process().request_stop(reason);
-            sim.run_until_idle();
-        }
+        let running = stopped_twice(&sim, &log, &kept, "keep", 0);
         running.finish();
         sim.run_until_idle();
         assert_eq!((running.is_alive(), log.count("cancel")), (true, 1));
@@ -857,10 +869,10 @@ fn w5_a_blocked_process_with_a_full_mailbox_receives_stops_and_inspections() {
 }
 
 #[test]
-fn w4_one_that_panics_in_init_or_is_killed_in_a_step_is_closed_once() {
-    struct Sore(Log);
+fn w4_a_step_process_that_panics_in_init_or_is_killed_in_a_step_is_closed_once() {
+    struct PanickingProcess(Log);
 
-    impl StepProcess for Sore {
+    impl StepProcess for PanickingProcess {
         type Value = u64;
         type Message = ();
 
@@ -882,7 +894,7 @@ fn w4_one_that_panics_in_init_or_is_killed_in_a_step_is_closed_once() {
     }
 
     let (sim, log, kept) = (Simulation::new(1), Log::new(), Kept::default());
-    let sore = Sore(log.clone());
+    let sore = PanickingProcess(log.clone());
     let none = Arc::new(Commands::new());
     let error = sim.spawn(move || Stepped::new(sore, none, "main", [0])).wait().unwrap_err();
     assert!(error.to_string().contains("sore"), "{error}");
@@ -945,7 +957,7 @@ fn x5_a_suspended_step_process_takes_no_step_until_it_is_resumed_or_to_end() {
 }
 
 #[test]
-fn x5_a_step_process_that_always_goes_on_stands_still_while_it_is_suspended() {
+fn x5_a_step_process_that_never_waits_runs_no_step_while_it_is_suspended() {
     for sim in simulations(3) {
         let (log, kept) = (Log::new(), Kept::default());
         let running = start(&sim, &log, &kept, |log, _, out| {
@@ -970,21 +982,7 @@ fn x5_a_step_process_that_always_goes_on_stands_still_while_it_is_suspended() {
 fn x5_a_stopping_step_process_continues_when_suspended_after_the_stop() {
     for sim in simulations(3) {
         let (log, kept) = (Log::new(), Kept::default());
-        let mut first = true;
-        let running = start(&sim, &log, &kept, move |_, events, out| {
-            if std::mem::take(&mut first) {
-                out.dispatch("sleep", 1000);
-            }
-            if events.iter().any(|event| matches!(event, StepEvent::Completed { .. })) {
-                out.done(1);
-            }
-            Ok(())
-        });
-        sim.run_until_idle();
-        for reason in [boom(), Reason::Shutdown] {
-            running.process().request_stop(reason);
-            sim.run_until_idle();
-        }
+        let running = stopped_twice(&sim, &log, &kept, "sleep", 1000);
         running.suspend().wait().unwrap();
         log.take();
         sim.advance(2 * SECOND);

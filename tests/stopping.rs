@@ -75,8 +75,8 @@ fn x2_every_process_is_asked_before_any_is_killed() {
 
 #[test]
 fn x2_remaining_processes_are_asked_after_four_fifths_of_the_time() {
-    struct Notes(&'static str, Log);
-    impl Actor for Notes {
+    struct NotesTermination(&'static str, Log);
+    impl Actor for NotesTermination {
         type Message = ();
         async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
             Ok(())
@@ -89,7 +89,7 @@ fn x2_remaining_processes_are_asked_after_four_fifths_of_the_time() {
         let sim = Simulation::new(1);
         let log = Log::new();
         for name in ["a", "b"] {
-            let notes = Notes(name, log.clone());
+            let notes = NotesTermination(name, log.clone());
             sim.spawn(move || notes).wait().unwrap();
         }
         let stuck = never(&log);
@@ -444,9 +444,9 @@ fn x2_a_stop_says_that_processes_block_their_workers() {
 }
 
 /// A log subscriber that panics at every warning and error.
-struct Panics;
+struct PanickingSubscriber;
 
-impl tracing::Subscriber for Panics {
+impl tracing::Subscriber for PanickingSubscriber {
     fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
         metadata.target() == "krarup" && *metadata.level() <= tracing::Level::WARN
     }
@@ -471,7 +471,7 @@ impl tracing::Subscriber for Panics {
 #[test]
 fn x2_a_log_subscriber_that_panics_does_not_keep_a_node_from_its_stop() {
     keep_another_subscriber();
-    let _here = tracing::subscriber::set_default(Panics);
+    let _here = tracing::subscriber::set_default(PanickingSubscriber);
     let log = Log::new();
     for sim in simulations(3) {
         let stuck = never(&log);
@@ -484,7 +484,7 @@ fn x2_a_log_subscriber_that_panics_does_not_keep_a_node_from_its_stop() {
 
 /// In order, and once more with all that are left.
 #[test]
-fn x2_whoever_does_not_end_is_asked_twice_and_not_over_and_over() {
+fn x2_a_process_that_does_not_end_is_asked_twice_to_stop() {
     for sim in simulations(3) {
         let log = Log::new();
         let all = ["slow", "below"].map(|name| {

@@ -13,9 +13,9 @@ use support::{Act, Does, Guard, Log, Puppet, boom, puppet, simulations};
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Notes numbers; the number 0 takes a second.
-struct Notes(Arc<Mutex<Vec<u64>>>);
+struct NumberRecorder(Arc<Mutex<Vec<u64>>>);
 
-impl Actor for Notes {
+impl Actor for NumberRecorder {
     type Message = u64;
 
     async fn handle_message(&mut self, ctx: &mut Context<u64>, n: u64) -> Result {
@@ -27,12 +27,13 @@ impl Actor for Notes {
     }
 }
 
-type Seen = Arc<Mutex<Vec<u64>>>;
+type RecordedNumbers = Arc<Mutex<Vec<u64>>>;
 
-fn notes(sim: &Simulation, overflow: Overflow<u64>) -> (Address<u64>, Seen) {
-    let seen = Seen::default();
+fn notes(sim: &Simulation, overflow: Overflow<u64>) -> (Address<u64>, RecordedNumbers) {
+    let seen = RecordedNumbers::default();
     let noted = Arc::clone(&seen);
-    let process = sim.spawn(move || Notes(noted)).mailbox(3).overflow(overflow).wait().unwrap();
+    let process =
+        sim.spawn(move || NumberRecorder(noted)).mailbox(3).overflow(overflow).wait().unwrap();
     (process, seen)
 }
 
@@ -268,7 +269,7 @@ fn x5_a_stop_ends_the_suspension_of_supervisors_pools_and_keepers() {
 
 /// It attends to no mail, so it hears of the stop before all of it.
 #[test]
-fn x5_a_bare_process_that_traps_exits_hears_of_a_stop_though_it_is_suspended() {
+fn x5_a_suspended_bare_process_that_traps_exits_receives_a_stop() {
     for how in ["stop", "node"] {
         for sim in simulations(5) {
             let log = Log::new();

@@ -474,7 +474,7 @@ fn t4_the_end_and_the_signal_of_another_are_not_those_that_are_expected() {
 }
 
 #[test]
-fn t4_what_a_probe_does_with_messages_can_change_with_a_message() {
+fn t4_the_mode_of_a_probe_can_change_with_a_message() {
     // So that what is done can hold the probe.
     let sim: &'static Simulation = Box::leak(Box::new(Simulation::new(1)));
     let probe = std::sync::Arc::new(Probe::<u32>::spawn(sim));

@@ -256,7 +256,7 @@ fn t4_the_weather_is_reported_or_not_under_every_fault() {
 }
 
 #[test]
-fn t4_lifecycle_probes_skip_other_events_and_report_what_came() {
+fn t4_lifecycle_probes_skip_other_events_and_report_all_they_received() {
     let sim = Simulation::new(1);
     let lives = Probe::of_lives(&sim);
     let guest = Probe::<Visit>::spawn(&sim);
@@ -282,7 +282,7 @@ impl<T: Send + 'static> Actor for Idle<T> {
 }
 
 #[test]
-fn t4_lives_are_known_by_name_and_by_behavior_with_its_path_or_without() {
+fn t4_lifecycle_events_are_matched_by_name_and_by_behaviour_with_or_without_path() {
     let sim = Simulation::new(1);
     let lives = Probe::of_lives(&sim);
     let spawn = |name: Option<&str>| {

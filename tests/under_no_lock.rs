@@ -22,13 +22,13 @@ struct Curious(Arc<Inner>);
 #[derive(Default)]
 struct Inner {
     tasks: Mutex<VecDeque<ExecutorTask>>,
-    world: Mutex<Option<Arc<World>>>,
+    calls: Mutex<Option<Arc<ReentrantCalls>>>,
     asked: AtomicUsize,
     asks: AtomicBool,
 }
 
 /// What the executor asks, and of whom.
-struct World {
+struct ReentrantCalls {
     node: Node,
     bystander: Address<Act>,
     /// The context of a process that has moved it out.
@@ -36,7 +36,7 @@ struct World {
     grains: Mutex<Option<GrainAddress<u32, Act>>>,
 }
 
-impl World {
+impl ReentrantCalls {
     fn ask(&self) {
         for pid in self.node.processes() {
             let _ = self.node.process_info(pid);
@@ -64,12 +64,12 @@ impl World {
 
 impl Executor for Curious {
     fn execute(&self, task: ExecutorTask) -> Result<(), ExecutorTask> {
-        let world = self.0.world.lock().unwrap().clone();
+        let calls = self.0.calls.lock().unwrap().clone();
         // Not in what this makes ready itself.
-        if let Some(world) = world
+        if let Some(calls) = calls
             && !self.0.asks.swap(true, Ordering::SeqCst)
         {
-            world.ask();
+            calls.ask();
             self.0.asked.fetch_add(1, Ordering::SeqCst);
             self.0.asks.store(false, Ordering::SeqCst);
         }
@@ -119,7 +119,7 @@ impl Scene {
         let one = node.spawn(move || first).mailbox(1).dispatcher("curious").start().unwrap();
         let two = node.spawn(move || second).dispatcher("curious").start().unwrap();
         curious.run();
-        *curious.0.world.lock().unwrap() = Some(Arc::new(World {
+        *curious.0.calls.lock().unwrap() = Some(Arc::new(ReentrantCalls {
             node: node.clone(),
             bystander,
             moved,
@@ -138,8 +138,8 @@ impl Scene {
 
     fn end(self) {
         // The executor holds the node.
-        let world = self.curious.0.world.lock().unwrap().take();
-        drop(world);
+        let calls = self.curious.0.calls.lock().unwrap().take();
+        drop(calls);
         let (runs, done) = (self.curious.clone(), Arc::new(AtomicBool::new(false)));
         let stopped = Arc::clone(&done);
         let runner = thread::spawn(move || {
@@ -306,8 +306,8 @@ fn r5_an_executor_may_ask_for_everything_when_grains_come_and_go() {
     let grains = scene.node.spawn(move || Grains::new(made)).dispatcher("curious");
     let grains = grains.start().unwrap();
     scene.curious.run();
-    let world = scene.curious.0.world.lock().unwrap().clone().unwrap();
-    *world.grains.lock().unwrap() = Some(grains.clone());
+    let calls = scene.curious.0.calls.lock().unwrap().clone().unwrap();
+    *calls.grains.lock().unwrap() = Some(grains.clone());
     for _ in 0..3 {
         scene.schedules("a grain that is wanted", || grains.send_to(1, Act::nothing()).unwrap());
         scene.schedules("a message to a grain", || grains.send_to(1, Act::nothing()).unwrap());
@@ -321,7 +321,7 @@ fn r5_an_executor_may_ask_for_everything_when_grains_come_and_go() {
         });
     }
     assert!(scene.log.count("grain 1 dropped") > 0 && scene.log.count("grain 2 dropped") > 0);
-    *world.grains.lock().unwrap() = None;
-    drop((world, grains));
+    *calls.grains.lock().unwrap() = None;
+    drop((calls, grains));
     scene.end();
 }

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_aborted_or_slow_body_is_an_error_that_says_so() {
+    async fn an_aborted_or_slow_body_is_reported_as_an_error() {
         let none = HeaderMap::new();
         let (text, _) = read(&none, [piece(1)], End::Broken).await;
         assert!(matches!(&text, Err(Failure::Broken(why)) if why.contains("cut off")), "{text:?}");

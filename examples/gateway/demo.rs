@@ -116,7 +116,7 @@ fn faults(answers: &Answers, health: &Value) -> Vec<String> {
     check(lost == 0, format!("{lost} requests were lost; the last: {why}"));
     check(answers.strange == 0, format!("{} answers were strange", answers.strange));
     check(health["status"] == "ok", format!("the service is not well: {health}"));
-    let Books { forwarded, unhandled, sent, again, restarts } = Books::of(health);
+    let JobTotals { forwarded, unhandled, sent, again, restarts } = JobTotals::of(health);
     check(
         forwarded + unhandled == sent,
         format!("the pool counts {forwarded} + {unhandled} jobs, it was given {sent}"),
@@ -133,7 +133,7 @@ fn faults(answers: &Answers, health: &Value) -> Vec<String> {
 }
 
 /// The counts of the processes.
-struct Books {
+struct JobTotals {
     forwarded: u64,
     unhandled: u64,
     sent: u64,
@@ -141,9 +141,9 @@ struct Books {
     restarts: u64,
 }
 
-impl Books {
+impl JobTotals {
     fn of(health: &Value) -> Self {
-        Books {
+        JobTotals {
             forwarded: number(health, "workers", "messages_forwarded"),
             unhandled: number(health, "workers", "messages_unhandled"),
             sent: number(health, "jobs", "sent"),
@@ -158,7 +158,7 @@ fn summary(load: &Load, health: &Value, took: Duration, faults: &[String]) -> St
     let Answers { counted, crashed, refused, limited, late, lost, .. } = answers;
     let latency = load.latency();
     let (half, most) = quantiles(&latency);
-    let Books { forwarded, unhandled, again, restarts, .. } = Books::of(health);
+    let JobTotals { forwarded, unhandled, again, restarts, .. } = JobTotals::of(health);
     let rate = per_second(answers.answered(), took);
     let mut text = format!(
         "\n{} requests in {:.1} s, {rate} in a second: {counted} counted, {crashed} crashed \

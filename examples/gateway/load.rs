@@ -101,7 +101,7 @@ enum NoAnswer {
 }
 
 /// What the clients have seen.
-struct Seen {
+struct ClientResults {
     answers: Answers,
     /// Latencies of quick texts in microseconds, in total and since the last call of
     /// [`Load::recent`].
@@ -120,7 +120,7 @@ struct Site {
     http: Client<HttpConnector, Full<Bytes>>,
     address: SocketAddr,
     stop: AtomicBool,
-    seen: Mutex<Seen>,
+    seen: Mutex<ClientResults>,
 }
 
 impl Load {
@@ -181,11 +181,15 @@ impl Site {
             .retry_canceled_requests(false)
             .build_http();
         let histogram = || Histogram::new(3).expect("3 digits are between 0 and 5");
-        let seen = Seen { answers: Answers::default(), latency: histogram(), recent: histogram() };
+        let seen = ClientResults {
+            answers: Answers::default(),
+            latency: histogram(),
+            recent: histogram(),
+        };
         Site { http, address, stop: AtomicBool::new(false), seen: Mutex::new(seen) }
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, ClientResults> {
         // A poisoned lock is harmless: numbers are never half written.
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }

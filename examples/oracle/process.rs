@@ -46,7 +46,7 @@ struct Known {
 }
 
 #[derive(Default)]
-struct Book {
+struct RecordedProcesses {
     processes: BTreeMap<String, Known>,
     /// The receiver, the sender and the text of each message, in the order of arrival.
     mail: Vec<(String, String, String)>,
@@ -54,28 +54,28 @@ struct Book {
 }
 
 #[derive(Clone, Default)]
-struct Record(Arc<Mutex<Book>>);
+struct Record(Arc<Mutex<RecordedProcesses>>);
 
 impl Record {
-    fn book(&self) -> MutexGuard<'_, Book> {
+    fn state(&self) -> MutexGuard<'_, RecordedProcesses> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn name_of(&self, pid: Pid) -> String {
-        let book = self.book();
-        let found = book.processes.iter().find(|(_, known)| known.address.pid() == pid);
+        let state = self.state();
+        let found = state.processes.iter().find(|(_, known)| known.address.pid() == pid);
         // A pid that is not in the scenario is the driver.
         found.map_or_else(|| "driver".to_owned(), |(name, _)| name.clone())
     }
 
     fn pid_of(&self, name: &str) -> Pid {
-        self.book().processes[name].address.pid()
+        self.state().processes[name].address.pid()
     }
 
     fn born(&self, name: &str, address: Address<Item>) {
         let end = address.monitor();
         let known = Known { address, end, is_dead: false };
-        self.book().processes.insert(name.to_owned(), known);
+        self.state().processes.insert(name.to_owned(), known);
     }
 }
 
@@ -101,9 +101,9 @@ impl Stage {
 
     fn step(&self, words: &[&str]) -> Vec<String> {
         {
-            let mut book = self.record.book();
-            book.mail.clear();
-            book.results.clear();
+            let mut state = self.record.state();
+            state.mail.clear();
+            state.results.clear();
         }
         if words[0] == "driver" {
             let pid = self.record.pid_of(words[2]);
@@ -112,7 +112,7 @@ impl Stage {
                 _ => self.tell(words[2], Item::Word("driver".to_owned(), words[3].to_owned())),
             }
         } else {
-            if self.record.book().processes[words[0]].is_dead {
+            if self.record.state().processes[words[0]].is_dead {
                 return vec!["skip".to_owned()];
             }
             let acts = words[1..].join(" ").split(" ; ").map(str::to_owned).collect();
@@ -120,8 +120,8 @@ impl Stage {
         }
         self.sim.run_until_idle();
 
-        let mut book = self.record.book();
-        let Book { processes, mail, results } = &mut *book;
+        let mut state = self.record.state();
+        let RecordedProcesses { processes, mail, results } = &mut *state;
         let mut lines = Vec::new();
         for (name, known) in processes.iter_mut().filter(|(_, known)| !known.is_dead) {
             if let Some(reason) = poll_once(&mut known.end) {
@@ -149,7 +149,7 @@ impl Stage {
     }
 
     fn tell(&self, name: &str, item: Item) {
-        let address = self.record.book().processes[name].address.clone();
+        let address = self.record.state().processes[name].address.clone();
         // A send to a process that has ended fails, and that is ignored.
         let _ = address.send(item);
     }
@@ -214,7 +214,7 @@ impl Puppet {
             Received::Down(down) => self.down(&down),
             _ => return None,
         };
-        self.record.book().mail.push((self.name.clone(), sender, item));
+        self.record.state().mail.push((self.name.clone(), sender, item));
         None
     }
 
@@ -282,7 +282,7 @@ impl Puppet {
                 }
             }
             "send" => {
-                let address = self.record.book().processes[argument(1)].address.clone();
+                let address = self.record.state().processes[argument(1)].address.clone();
                 let _ = address.send(Item::Word(self.name.clone(), argument(2).to_owned()));
             }
             "exit" => ctx.exit(peer(), terms::reason(argument(2))),
@@ -310,7 +310,7 @@ impl Puppet {
 
     /// Discards one matching message of those that arrived in this step.
     fn throw_away(&self, is_it: impl Fn(&str, &str) -> bool) {
-        let mail = &mut self.record.book().mail;
+        let mail = &mut self.record.state().mail;
         let found = mail.iter().position(|(to, from, item)| *to == self.name && is_it(from, item));
         if let Some(at) = found {
             mail.remove(at);
@@ -334,6 +334,6 @@ impl Puppet {
     }
 
     fn result(&self, text: &str) {
-        self.record.book().results.push(text.to_owned());
+        self.record.state().results.push(text.to_owned());
     }
 }

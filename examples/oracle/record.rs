@@ -72,7 +72,7 @@ pub(crate) struct Gate {
 }
 
 #[derive(Default)]
-pub(crate) struct Book {
+pub(crate) struct RecordedTree {
     pub(crate) instances: Vec<Instance>,
     pub(crate) events: Vec<Event>,
     pub(crate) plans: HashMap<String, VecDeque<Outcome>>,
@@ -82,18 +82,18 @@ pub(crate) struct Book {
 }
 
 #[derive(Clone, Default)]
-pub(crate) struct Record(Arc<Mutex<Book>>);
+pub(crate) struct Record(Arc<Mutex<RecordedTree>>);
 
 impl Record {
-    pub(crate) fn book(&self) -> MutexGuard<'_, Book> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, RecordedTree> {
         self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Adds an instance for a process of this node that starts.
     pub(crate) fn born(&self, id: &str) -> InstanceKey {
-        let mut book = self.book();
-        let before = book.instances.iter().filter(|instance| instance.id == id).count();
-        book.instances.push(Instance {
+        let mut state = self.state();
+        let before = state.instances.iter().filter(|instance| instance.id == id).count();
+        state.instances.push(Instance {
             id: id.to_owned(),
             number: u32::try_from(before).unwrap_or(u32::MAX) + 1,
             pid: None,
@@ -104,32 +104,32 @@ impl Record {
             terminating: false,
             end: None,
         });
-        InstanceKey(book.instances.len() - 1)
+        InstanceKey(state.instances.len() - 1)
     }
 
     pub(crate) fn note(&self, what: What, of: InstanceKey, text: impl Into<Option<String>>) {
-        self.book().events.push(Event { what, of, text: text.into() });
+        self.state().events.push(Event { what, of, text: text.into() });
     }
 
     /// Takes the outcome for the init call that is running now.
     pub(crate) fn next_outcome(&self, of: InstanceKey) -> Outcome {
-        let mut book = self.book();
-        let id = book.instances[of.0].id.clone();
-        let planned = book.plans.get_mut(&id).and_then(VecDeque::pop_front);
+        let mut state = self.state();
+        let id = state.instances[of.0].id.clone();
+        let planned = state.plans.get_mut(&id).and_then(VecDeque::pop_front);
         planned.unwrap_or_else(|| Outcome::parse("ok"))
     }
 
     /// Waits at the gate, if it is armed.
     pub(crate) async fn pass_gate(&self) {
         {
-            let gate = &mut self.book().gate;
+            let gate = &mut self.state().gate;
             if !gate.armed {
                 return;
             }
             *gate = Gate { armed: false, reached: true, open: false, waiting: None };
         }
         poll_fn(|cx| {
-            let gate = &mut self.book().gate;
+            let gate = &mut self.state().gate;
             gate.waiting = Some(cx.waker().clone());
             if gate.open { Poll::Ready(()) } else { Poll::Pending }
         })
@@ -138,7 +138,7 @@ impl Record {
 
     pub(crate) fn open_gate(&self) {
         let waiting = {
-            let gate = &mut self.book().gate;
+            let gate = &mut self.state().gate;
             gate.armed = false;
             gate.open = true;
             gate.waiting.take()
@@ -150,8 +150,8 @@ impl Record {
 
     /// Fills in the reasons of the processes that ended without recording one.
     pub(crate) fn fill_in_reasons(&self) {
-        let mut book = self.book();
-        let Book { events, instances, .. } = &mut *book;
+        let mut state = self.state();
+        let RecordedTree { events, instances, .. } = &mut *state;
         for event in events.iter_mut().filter(|event| event.text.is_none()) {
             let Some(end) = &mut instances[event.of.0].end else { continue };
             let mut cx = std::task::Context::from_waker(Waker::noop());
@@ -194,18 +194,18 @@ impl<B: Recordable> Behavior for Recorded<B> {
         let Recorded { inner, record, key } = self;
         let mut guard = Guard { record: record.clone(), key, ended: None };
         {
-            let mut book = record.book();
-            let instance = &mut book.instances[key.0];
+            let mut state = record.state();
+            let instance = &mut state.instances[key.0];
             instance.pid = Some(ctx.pid());
             instance.parent = ctx.parent();
             instance.handle = Some(B::handle(ctx.address()));
             instance.end = Some(ctx.address().monitor());
         }
         let is_supervisor =
-            !matches!(record.book().instances[key.0].handle, Some(Handle::Worker(_)));
+            !matches!(record.state().instances[key.0].handle, Some(Handle::Worker(_)));
         if is_supervisor {
             record.note(What::Init, key, "ok".to_owned());
-            record.book().instances[key.0].starts_well = true;
+            record.state().instances[key.0].starts_well = true;
         }
         let result = inner.run(ctx).await;
         let reason = result.err().unwrap_or(Reason::Normal);
@@ -223,8 +223,8 @@ struct Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         let starts_well = {
-            let mut book = self.record.book();
-            let instance = &mut book.instances[self.key.0];
+            let mut state = self.record.state();
+            let instance = &mut state.instances[self.key.0];
             instance.alive = false;
             instance.starts_well
         };

@@ -1,6 +1,6 @@
 //! The API calls of a scenario, and their results as text.
 
-use crate::record::{Book, Handle};
+use crate::record::{Handle, RecordedTree};
 use crate::terms::{self, word};
 use crate::workers::Tree;
 use krarup::{
@@ -44,7 +44,7 @@ async fn common<T: Send + 'static>(
 ) -> Result<String, CallError> {
     let target = words.get(2).map_or("", String::as_str);
     Ok(match words[0].as_str() {
-        "which_children" => kids(tree, &address.which_children().await?, is_simple),
+        "which_children" => children_text(tree, &address.which_children().await?, is_simple),
         "count_children" => counts(address).await?,
         "terminate_child" => {
             let result = match instance(tree, target) {
@@ -90,7 +90,7 @@ fn start_result(
         Ok(pid) => format!("ok {}", name_or_undefined(tree, pid)),
         Err(StartChildError::AlreadyPresent { .. }) => "error already_present".to_owned(),
         Err(StartChildError::AlreadyStarted { pid, .. }) => {
-            format!("error already_started {}", name(&tree.record.book(), pid))
+            format!("error already_started {}", name(&tree.record.state(), pid))
         }
         Err(StartChildError::BadSpec(_)) => "error bad_spec".to_owned(),
         Err(StartChildError::Failed { reason, .. }) => failed(&reason),
@@ -116,14 +116,14 @@ pub(crate) async fn counts<T: Send + 'static>(
 }
 
 /// Returns the text of `which_children`.
-pub(crate) fn kids(tree: &Tree, kids: &[ChildInfo], is_simple: bool) -> String {
-    let book = tree.record.book();
+pub(crate) fn children_text(tree: &Tree, children_text: &[ChildInfo], is_simple: bool) -> String {
+    let state = tree.record.state();
     let mut words: Vec<(u32, String)> = Vec::new();
-    for kid in kids {
-        words.push(match kid.state {
-            ChildState::Running(pid) => (number(&book, pid), name(&book, pid)),
+    for child in children_text {
+        words.push(match child.state {
+            ChildState::Running(pid) => (number(&state, pid), name(&state, pid)),
             state if is_simple => (u32::MAX, format!("dyn:{state}")),
-            state => (0, format!("{}:{state}", kid.id)),
+            state => (0, format!("{}:{state}", child.id)),
         });
     }
     if is_simple {
@@ -134,17 +134,17 @@ pub(crate) fn kids(tree: &Tree, kids: &[ChildInfo], is_simple: bool) -> String {
 }
 
 fn name_or_undefined(tree: &Tree, pid: Option<Pid>) -> String {
-    pid.map_or("undefined".to_owned(), |pid| name(&tree.record.book(), pid))
+    pid.map_or("undefined".to_owned(), |pid| name(&tree.record.state(), pid))
 }
 
 /// Returns the `ID#N` of a process.
-pub(crate) fn name(book: &Book, pid: Pid) -> String {
-    let found = book.instances.iter().find(|instance| instance.pid == Some(pid));
+pub(crate) fn name(state: &RecordedTree, pid: Pid) -> String {
+    let found = state.instances.iter().find(|instance| instance.pid == Some(pid));
     found.map_or_else(|| pid.to_string(), |one| format!("{}#{}", one.id, one.number))
 }
 
-fn number(book: &Book, pid: Pid) -> u32 {
-    let found = book.instances.iter().find(|instance| instance.pid == Some(pid));
+fn number(state: &RecordedTree, pid: Pid) -> u32 {
+    let found = state.instances.iter().find(|instance| instance.pid == Some(pid));
     found.map_or(0, |instance| instance.number)
 }
 
@@ -152,7 +152,7 @@ fn number(book: &Book, pid: Pid) -> u32 {
 fn instance(tree: &Tree, name: &str) -> Option<Pid> {
     let (id, number) = name.split_once('#')?;
     let number: u32 = number.parse().ok()?;
-    let book = tree.record.book();
-    let found = book.instances.iter().find(|one| one.id == id && one.number == number);
+    let state = tree.record.state();
+    let found = state.instances.iter().find(|one| one.id == id && one.number == number);
     found.and_then(|instance| instance.pid)
 }

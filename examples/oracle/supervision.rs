@@ -1,8 +1,8 @@
 //! Replays a supervisor scenario in the simulation.
 
 use crate::order;
-use crate::record::{Book, Handle, InstanceKey, Order, Record};
-use crate::requests::{self, ask, counts, failed, kids};
+use crate::record::{Handle, InstanceKey, Order, Record, RecordedTree};
+use crate::requests::{self, ask, children_text, counts, failed};
 use crate::scenario::{Declaration, Outcome, Scenario};
 use crate::terms;
 use crate::workers::Tree;
@@ -31,7 +31,7 @@ pub(crate) fn replay(scenario: &Scenario, seed: u64) -> Vec<String> {
             "sup" | "child" => {}
             "plan" => {
                 let outcomes = words[2..].iter().map(|word| Outcome::parse(word)).collect();
-                stage.tree.record.book().plans.insert(words[1].clone(), outcomes);
+                stage.tree.record.state().plans.insert(words[1].clone(), outcomes);
             }
             "queue" => stage.queue.push(words[1..].to_vec()),
             _ => lines.extend(stage.step(&words).into_iter().map(|line| format!("= {line}"))),
@@ -53,17 +53,17 @@ impl Stage {
         let queue = std::mem::take(&mut self.queue);
         let touched = self.target(words.get(1).map_or("", String::as_str));
         {
-            let mut book = self.tree.record.book();
-            book.events.clear();
-            book.answers.clear();
-            book.gate.armed = !queue.is_empty();
-            book.gate.reached = false;
+            let mut state = self.tree.record.state();
+            state.events.clear();
+            state.answers.clear();
+            state.gate.armed = !queue.is_empty();
+            state.gate.reached = false;
         }
         if !self.act(0, words.to_vec()) {
             return vec!["skip".to_owned()];
         }
         self.settle();
-        if self.tree.record.book().gate.reached {
+        if self.tree.record.state().gate.reached {
             for (index, words) in queue.iter().enumerate() {
                 if !self.act(index + 1, words.clone()) {
                     self.answer(index + 1, "skip");
@@ -77,9 +77,9 @@ impl Stage {
 
         let is_order = matches!(words[0].as_str(), "exit" | "stop" | "crash");
         let mut lines = {
-            let book = self.tree.record.book();
-            let mut lines = order::lines(&book, touched.filter(|_| is_order));
-            let answer = |index| book.answers.get(&index).cloned();
+            let state = self.tree.record.state();
+            let mut lines = order::lines(&state, touched.filter(|_| is_order));
+            let answer = |index| state.answers.get(&index).cloned();
             lines.extend(answer(0).filter(|text| text != "done").map(|text| format!("ret {text}")));
             for index in 1..=queue.len() {
                 let text = answer(index).unwrap_or_else(|| "skip".to_owned());
@@ -130,7 +130,7 @@ impl Stage {
                 let (tree, record) = (self.tree.clone(), self.tree.record.clone());
                 self.run(async move {
                     let text = ask(tree, words, handle).await;
-                    record.book().answers.insert(index, text);
+                    record.state().answers.insert(index, text);
                 });
             }
         }
@@ -159,11 +159,11 @@ impl Stage {
             ctx.trap_exits(true);
             let started: Result<AddressOf<B>, SpawnError> = ctx.spawn(root).link().await;
             let text = match &started {
-                Ok(address) => format!("ok {}", requests::name(&record.book(), address.pid())),
+                Ok(address) => format!("ok {}", requests::name(&record.state(), address.pid())),
                 Err(SpawnError::Init(reason)) => failed(reason),
                 Err(other) => format!("error {other}"),
             };
-            record.book().answers.insert(0, text);
+            record.state().answers.insert(0, text);
             loop {
                 if let (Received::Message(reason), Ok(root)) = (ctx.receive().await, &started) {
                     ctx.exit(root.pid(), reason);
@@ -190,7 +190,7 @@ impl Stage {
     }
 
     fn answer(&self, index: usize, text: &str) {
-        self.tree.record.book().answers.insert(index, text.to_owned());
+        self.tree.record.state().answers.insert(index, text.to_owned());
     }
 
     /// Runs until nothing more happens. Time passes only while a process is terminating.
@@ -199,8 +199,8 @@ impl Stage {
         loop {
             self.sim.run_until_idle();
             let is_busy = {
-                let book = self.tree.record.book();
-                book.instances.iter().any(|instance| instance.alive && instance.terminating)
+                let state = self.tree.record.state();
+                state.instances.iter().any(|instance| instance.alive && instance.terminating)
             };
             if !is_busy || passed > PATIENCE {
                 return;
@@ -212,18 +212,18 @@ impl Stage {
 
     /// Returns the live process of `ID`, or of `ID#N` if that one is alive.
     fn target(&self, name: &str) -> Option<InstanceKey> {
-        let book = self.tree.record.book();
+        let state = self.tree.record.state();
         let is_it = |index: usize| {
-            let instance = &book.instances[index];
+            let instance = &state.instances[index];
             let full = format!("{}#{}", instance.id, instance.number);
             instance.alive && (instance.id == name || full == name)
         };
-        (0..book.instances.len()).find(|&index| is_it(index)).map(InstanceKey)
+        (0..state.instances.len()).find(|&index| is_it(index)).map(InstanceKey)
     }
 
     fn handle(&self, key: InstanceKey) -> (Handle, Pid) {
-        let book = self.tree.record.book();
-        let instance = &book.instances[key.0];
+        let state = self.tree.record.state();
+        let instance = &state.instances[key.0];
         let handle = instance.handle.clone().expect("an instance that runs");
         (handle, instance.pid.expect("an instance that runs"))
     }
@@ -255,21 +255,21 @@ impl Stage {
                 return Vec::new();
             }
         };
-        let name = |book: &Book| requests::name(book, pid);
-        let name = name(&self.tree.record.book());
-        let text = kids(&self.tree, &children, is_simple);
+        let name = |state: &RecordedTree| requests::name(state, pid);
+        let name = name(&self.tree.record.state());
+        let text = children_text(&self.tree, &children, is_simple);
         lines.push(text.replacen("kids ", &format!("kids {name} "), 1));
         let address = address.clone();
         let (record, index) = (self.tree.record.clone(), usize::MAX);
         self.run(async move {
             let text = counts(&address).await.unwrap_or_else(|error| error.to_string());
-            record.book().answers.insert(index, text);
+            record.state().answers.insert(index, text);
         });
         self.sim.run_until_idle();
-        let book = self.tree.record.book();
-        let text = book.answers.get(&index).cloned().unwrap_or_default();
+        let state = self.tree.record.state();
+        let text = state.answers.get(&index).cloned().unwrap_or_default();
         lines.push(text.replacen("count ", &format!("count {name} "), 1));
         let in_start_order = children.iter().rev().filter_map(|child| child.state.pid());
-        in_start_order.filter_map(|pid| order::by_pid(&book, pid)).collect()
+        in_start_order.filter_map(|pid| order::by_pid(&state, pid)).collect()
     }
 }

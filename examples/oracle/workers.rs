@@ -33,7 +33,7 @@ impl Actor for Worker {
         ctx.trap_exits(self.kind != "plain");
         let outcome = self.record.next_outcome(self.key);
         self.record.note(What::Init, self.key, outcome.text.clone());
-        self.record.book().instances[self.key.0].starts_well = outcome.text == "ok";
+        self.record.state().instances[self.key.0].starts_well = outcome.text == "ok";
         if outcome.gated {
             self.record.pass_gate().await;
         }
@@ -68,7 +68,7 @@ impl Actor for Worker {
         if self.kind != "plain" || self.by_itself {
             self.record.note(What::Term, self.key, terms::word(reason));
         }
-        self.record.book().instances[self.key.0].terminating = true;
+        self.record.state().instances[self.key.0].terminating = true;
         if self.kind == "hang" && *reason == Reason::Shutdown {
             std::future::pending::<()>().await;
         }
@@ -91,7 +91,7 @@ impl krarup::Behavior for BadTerm {
     async fn run(self, ctx: Context<Order>) -> Result {
         let (record, key) = (self.0.record.clone(), self.0.key);
         let result = self.0.run(ctx).await;
-        let terminated = record.book().instances[key.0].terminating;
+        let terminated = record.state().instances[key.0].terminating;
         if terminated { Err(terms::reason("badterm")) } else { result }
     }
 }

@@ -1,9 +1,9 @@
 //! What must hold when the whole tree is at rest.
 
 use crate::STUCK;
-use crate::ledger::Ledger;
-use crate::letter::{Brief, Crowd, Job, KINDS, Kind, Letter, Named, Pooled};
-use crate::postmaster::Tally;
+use crate::counters::Counters;
+use crate::dead_letters::DeadLetterCounts;
+use crate::message::{Brief, CountedMessage, Crowd, Job, KINDS, Kind, Named, Pooled};
 use crate::tree::{self, WATCHERS};
 use crate::watcher::Watch;
 use krarup::prelude::*;
@@ -18,7 +18,7 @@ const ASKED: usize = 5_000;
 
 pub(crate) struct Audit<'a> {
     pub(crate) node: &'a Node,
-    pub(crate) ledger: &'a Arc<Ledger>,
+    pub(crate) counters: &'a Arc<Counters>,
     /// The processes without a parent.
     pub(crate) top: [Pid; 2],
 }
@@ -42,12 +42,12 @@ impl Audit<'_> {
             }
             last = picture;
             if began.elapsed() > STUCK {
-                self.ledger.lose_if(true, || {
+                self.counters.record_loss_if(true, || {
                     let some: Vec<String> =
                         restless.iter().take(5).map(|info| format!("{info:?}")).collect();
                     let (count, timers) = (restless.len(), stats.timers);
                     let some = some.join("\n  ");
-                    format!("no rest: {count} are not idle, {timers} timers are set\n  {some}")
+                    format!("the tree does not come to rest: {count} processes are not idle, {timers} timers are set\n  {some}")
                 });
                 return false;
             }
@@ -64,7 +64,7 @@ impl Audit<'_> {
                 || self.asks::<Crowd>(*pid)
                 || self.asks::<Pooled>(*pid)
                 || self.asks::<Brief>(*pid);
-            if asked && !self.ledger.losses().is_empty() {
+            if asked && !self.counters.losses().is_empty() {
                 return;
             }
         }
@@ -73,9 +73,11 @@ impl Audit<'_> {
     /// Calls a process. Returns false if it is not of this kind.
     fn asks<K: Kind>(&self, pid: Pid) -> bool {
         let Ok(worker) = self.node.address::<Job<K>, Job<K>>(pid) else { return false };
-        let asked = worker.call(|reply| Job::Ask(Letter::write(self.ledger), reply));
+        let asked = worker.call(|reply| Job::Ask(CountedMessage::new(self.counters), reply));
         let answer = asked.timeout(STUCK).wait();
-        self.lose_if(answer != Ok(pid), || format!("{pid}, at rest, was asked: {answer:?}"));
+        self.record_loss_if(answer != Ok(pid), || {
+            format!("a call to the idle process {pid}: {answer:?}")
+        });
         true
     }
 
@@ -90,37 +92,39 @@ impl Audit<'_> {
     }
 
     /// Checks, at rest, everything that was sent, set, linked or named.
-    pub(crate) fn accounts(&self, tally: &Tally) {
-        self.messages(tally);
-        let missing = self.ledger.ticks.missing();
-        self.lose_if(missing != 0, || format!("{missing} timers have not rung"));
+    pub(crate) fn accounts(&self, counted: &DeadLetterCounts) {
+        self.messages(counted);
+        let missing = self.counters.ticks.missing();
+        self.record_loss_if(missing != 0, || format!("{missing} timers have not fired"));
         let infos = self.infos();
         self.processes(&infos);
         self.bonds(&infos);
         let stats = self.node.stats();
         let names = infos.values().filter(|info| info.name.is_some()).count();
-        self.lose_if(stats.names != names, || {
-            format!("{} names are taken, and the living have {names}", stats.names)
+        self.record_loss_if(stats.names != names, || {
+            format!("{} names are registered, and live processes have {names}", stats.names)
         });
         let aliases: usize = infos.values().map(|info| info.aliases.len()).sum();
-        self.lose_if(stats.aliases != aliases, || {
-            format!("{} aliases are taken, and the living have {aliases}", stats.aliases)
+        self.record_loss_if(stats.aliases != aliases, || {
+            format!("{} aliases are registered, and live processes have {aliases}", stats.aliases)
         });
-        self.lose_if(stats.processes != infos.len(), || {
-            format!("{} processes are counted, and {} live", stats.processes, infos.len())
+        self.record_loss_if(stats.processes != infos.len(), || {
+            format!("the node counts {} processes, and {} are alive", stats.processes, infos.len())
         });
     }
 
-    fn messages(&self, tally: &Tally) {
+    fn messages(&self, counted: &DeadLetterCounts) {
         for (place, kind) in KINDS.iter().enumerate() {
-            let counts = &self.ledger.counts[place];
+            let counts = &self.counters.counts[place];
             let missing = counts.missing();
-            self.lose_if(missing != 0, || {
-                format!("{kind}: {missing} messages have no end: {:?}", counts.all())
+            self.record_loss_if(missing != 0, || {
+                format!("{kind}: {missing} messages are not accounted for: {:?}", counts.all())
             });
-            let (dropped, dead) = (counts.all()[3], tally.dead[place]);
-            self.lose_if(dropped != dead, || {
-                format!("{kind}: {dropped} messages were dropped, {dead} dead letters were told of")
+            let (dropped, dead) = (counts.all()[3], counted.dead[place]);
+            self.record_loss_if(dropped != dead, || {
+                format!(
+                    "{kind}: {dropped} messages were dropped, {dead} dead letters were reported"
+                )
             });
         }
     }
@@ -130,7 +134,9 @@ impl Audit<'_> {
             let is_top = self.top.contains(&info.pid)
                 || info.name.as_ref().is_some_and(|name| name.as_str().starts_with("brief"));
             let has_parent = info.parent.is_some_and(|parent| infos.contains_key(&parent));
-            self.lose_if(!is_top && !has_parent, || format!("nobody's: {info:?}"));
+            self.record_loss_if(!is_top && !has_parent, || {
+                format!("a process without a parent: {info:?}")
+            });
         }
     }
 
@@ -139,22 +145,26 @@ impl Audit<'_> {
         for info in infos.values() {
             for other in &info.links {
                 let mutual = infos.get(other).is_some_and(|other| other.links.contains(&info.pid));
-                self.lose_if(!mutual, || format!("{} is linked to {other} alone", info.pid));
+                self.record_loss_if(!mutual, || {
+                    format!("{} is linked to {other}, which has no such link", info.pid)
+                });
             }
         }
         let sums = |count: fn(&ProcessInfo) -> usize| infos.values().map(count).sum::<usize>();
         let (out, back) = (sums(|info| info.monitors), sums(|info| info.monitored_by));
-        self.lose_if(out != back, || format!("{out} monitor, and {back} are monitored"));
+        self.record_loss_if(out != back, || format!("{out} monitor, and {back} are monitored"));
         for name in WATCHERS {
             let watcher = self.node.lookup::<Watch, Watch>(name);
             let owed = watcher.map(|watcher| watcher.call(Watch::Owed).timeout(STUCK).wait());
             match owed {
                 Ok(Ok(owed)) => {
                     for pid in owed.iter().filter(|pid| !infos.contains_key(pid)) {
-                        self.lose_if(true, || format!("{name} has not heard of {pid}'s end"));
+                        self.record_loss_if(true, || {
+                            format!("{name} has not heard of {pid}'s end")
+                        });
                     }
                 }
-                other => self.lose_if(true, || format!("{name}: {other:?}")),
+                other => self.record_loss_if(true, || format!("{name}: {other:?}")),
             }
         }
     }
@@ -166,39 +176,40 @@ impl Audit<'_> {
             match self.node.address::<Job<Brief>, Job<Brief>>(pid) {
                 Ok(brief) => {
                     let stopped = brief.stop().timeout(STUCK).wait();
-                    self.lose_if(matches!(stopped, Err(krarup::StopError::Timeout(_))), || {
-                        format!("{pid} does not stop")
-                    });
+                    self.record_loss_if(
+                        matches!(stopped, Err(krarup::StopError::Timeout(_))),
+                        || format!("{pid} does not stop"),
+                    );
                 }
                 Err(_) => {
                     let info = self.node.process_info(pid);
-                    self.lose_if(info.is_some(), || format!("the tree has left {info:?}"));
+                    self.record_loss_if(info.is_some(), || format!("the tree has left {info:?}"));
                 }
             }
         }
         let stats = self.node.stats();
         let left = (stats.processes, stats.names, stats.timers, stats.aliases);
         // The postmaster and its name.
-        self.lose_if(left != (1, 1, 0, 0), || {
+        self.record_loss_if(left != (1, 1, 0, 0), || {
             format!("left: (processes, names, timers, aliases) = {left:?} and not (1, 1, 0, 0)")
         });
     }
 
-    pub(crate) fn accounts_at_the_end(&self, tally: &Tally) {
-        self.messages(tally);
-        let missing = self.ledger.ticks.missing();
-        self.lose_if(missing != 0, || format!("{missing} timers are neither rung nor gone"));
+    pub(crate) fn accounts_at_the_end(&self, counted: &DeadLetterCounts) {
+        self.messages(counted);
+        let missing = self.counters.ticks.missing();
+        self.record_loss_if(missing != 0, || format!("{missing} timers are neither rung nor gone"));
     }
 
     /// Checks the node after it was stopped.
     pub(crate) fn node_is_empty(&self) {
         let stats = self.node.stats();
         let left = (stats.processes, stats.names, stats.timers, stats.aliases);
-        self.lose_if(left != (0, 0, 0, 0), || format!("left in the node: {left:?}"));
+        self.record_loss_if(left != (0, 0, 0, 0), || format!("left in the node: {left:?}"));
     }
 
-    fn lose_if(&self, is_lost: bool, what: impl FnOnce() -> String) {
-        self.ledger.lose_if(is_lost, what);
+    fn record_loss_if(&self, is_lost: bool, what: impl FnOnce() -> String) {
+        self.counters.record_loss_if(is_lost, what);
     }
 }
 

@@ -27,34 +27,32 @@
 //! | file | concept |
 //! |---|---|
 //! | `tree`, `worker`, `watcher` | the processes |
-//! | `letter`, `ledger`, `postmaster` | the counts of messages, and the node's own count of dead letters |
-//! | `forces` | the threads of a storm |
-//! | `audit`, `memory` | what must hold at rest |
-//! | `flags` | the command line |
+//! | `message`, `counters`, `dead_letters` | the counts of messages, and the node's own count of dead letters |
+//! | `load_thread` | the threads of a storm |
 //! | `audit`, `memory` | what must hold at rest |
 //! | `flags` | the command line |
 
 #![forbid(unsafe_code)]
 
 mod audit;
+mod counters;
+mod dead_letters;
 mod dice;
 mod flags;
-mod forces;
-mod ledger;
-mod letter;
+mod load_thread;
 mod memory;
-mod postmaster;
+mod message;
 mod tree;
 mod watcher;
 mod worker;
 
 use audit::Audit;
+use counters::Counters;
+use dead_letters::{DeadLetterCounter, DeadLetterCounts};
 use flags::{Asked, Options};
-use forces::Force;
 use krarup::prelude::*;
-use ledger::Ledger;
+use load_thread::LoadThread;
 use memory::Memory;
-use postmaster::{Postmaster, Tally};
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -66,8 +64,8 @@ use std::time::{Duration, Instant};
 /// Longer than any operation takes: one that takes this long is stuck.
 const STUCK: Duration = Duration::from_mins(1);
 
-/// The number of threads that storm. The workers send messages too.
-const FORCES: u64 = 3;
+/// The number of threads that make load. The workers send messages too.
+const LOAD_THREADS: u64 = 3;
 
 /// The exit code for a bad command line, as shell built-ins use it.
 const BAD_USAGE: u8 = 2;
@@ -107,69 +105,69 @@ fn main() -> ExitCode {
 
 /// Alternates storms and rests until the time is over, and returns what was lost.
 fn run(options: &Options) -> Result<Vec<String>> {
-    let ledger = Ledger::new();
-    end_at_last(&ledger, options);
+    let counters = Counters::new();
+    end_at_last(&counters, options);
     let threads_before = memory::threads();
     let node = Node::start("soak@localhost")?;
-    let postmaster = node.spawn(Postmaster::default).name("postmaster").wait()?;
-    node.subscribe_dead_letters(postmaster.recipient());
-    let of_tree = ledger.clone();
+    let dead_letters = node.spawn(DeadLetterCounter::default).name("dead_letters").wait()?;
+    node.subscribe_dead_letters(dead_letters.recipient());
+    let of_tree = counters.clone();
     let root = node.spawn(move || tree::root(&of_tree)).name("root").wait()?;
-    let audit = Audit { node: &node, ledger: &ledger, top: [root.pid(), postmaster.pid()] };
+    let audit = Audit { node: &node, counters: &counters, top: [root.pid(), dead_letters.pid()] };
     tree::populate(&node, options.processes);
 
     let mut memory = Memory::default();
     let began = Instant::now();
     let mut round = 0;
-    while began.elapsed() < options.time && ledger.losses().is_empty() {
+    while began.elapsed() < options.time && counters.losses().is_empty() {
         round += 1;
         let left = options.time.saturating_sub(began.elapsed());
-        let storm = Storm { node: &node, ledger: &ledger, options, round };
-        if !storm.rage(left.min(options.round())) {
+        let storm = Storm { node: &node, counters: &counters, options, round };
+        if !storm.run(left.min(options.round())) {
             // Threads that never return cannot be joined, and they hold the node.
-            return Ok(ledger.losses());
+            return Ok(counters.losses());
         }
         tree::populate(&node, options.processes);
         if !audit.comes_to_rest() {
             break;
         }
         audit.everyone_answers();
-        let tally = tally(&postmaster)?;
-        audit.accounts(&tally);
+        let counted = counted(&dead_letters)?;
+        audit.accounts(&counted);
         memory.note(began.elapsed());
-        if options.is_long() || ledger.losses().is_empty() {
-            println!("{:>6.0?}  {}  {memory}", began.elapsed(), ledger.line());
+        if options.is_long() || counters.losses().is_empty() {
+            println!("{:>6.0?}  {}  {memory}", began.elapsed(), counters.line());
         }
     }
-    println!("{}", ledger.summary(&tally(&postmaster)?));
-    ledger.lose_if(memory.has_grown(), || format!("memory: {memory}"));
+    println!("{}", counters.summary(&counted(&dead_letters)?));
+    counters.record_loss_if(memory.has_grown(), || format!("memory: {memory}"));
 
     // At the end nothing may be left of the tree, nor of the brief processes outside it.
     let stopped = root.stop().timeout(STUCK).wait();
-    ledger.lose_if(stopped.is_err(), || format!("the tree does not stop: {stopped:?}"));
-    audit.nothing_is_left(postmaster.pid());
-    let tally = tally(&postmaster)?;
-    audit.accounts_at_the_end(&tally);
-    postmaster.stop().timeout(STUCK).wait()?;
+    counters.record_loss_if(stopped.is_err(), || format!("the tree does not stop: {stopped:?}"));
+    audit.nothing_is_left(dead_letters.pid());
+    let counted = counted(&dead_letters)?;
+    audit.accounts_at_the_end(&counted);
+    dead_letters.stop().timeout(STUCK).wait()?;
     let stopped = node.stop().wait();
-    ledger.lose_if(stopped.is_err(), || format!("the node does not stop: {stopped:?}"));
+    counters.record_loss_if(stopped.is_err(), || format!("the node does not stop: {stopped:?}"));
     audit.node_is_empty();
     let threads = threads_at_last(threads_before);
-    ledger.lose_if(threads > threads_before, || {
+    counters.record_loss_if(threads > threads_before, || {
         format!("{threads:?} threads are left of {threads_before:?}")
     });
-    Ok(ledger.losses())
+    Ok(counters.losses())
 }
 
 /// Ends the program if it does not end by itself. If timers are lost, the time limits of
 /// the waits in this program are lost too.
-fn end_at_last(ledger: &Arc<Ledger>, options: &Options) {
-    let (ledger, seed) = (Arc::clone(ledger), options.seed);
+fn end_at_last(counters: &Arc<Counters>, options: &Options) {
+    let (counters, seed) = (Arc::clone(counters), options.seed);
     let limit = options.time + 6 * STUCK;
     thread::spawn(move || {
         thread::sleep(limit);
-        ledger.losses().iter().for_each(|loss| println!("LOST: {loss}"));
-        println!("LOST: the end: nothing has come of waiting for it for {limit:?}; --seed {seed}");
+        counters.losses().iter().for_each(|loss| println!("LOST: {loss}"));
+        println!("LOST: the end: the program has not ended within {limit:?}; --seed {seed}");
         std::process::exit(1);
     });
 }
@@ -187,32 +185,32 @@ fn threads_at_last(before: Option<u64>) -> Option<u64> {
     }
 }
 
-fn tally(postmaster: &Address<postmaster::Post>) -> Result<Tally> {
-    Ok(postmaster.call(postmaster::Post::Tally).timeout(STUCK).wait()?)
+fn counted(dead_letters: &Address<dead_letters::CounterMessage>) -> Result<DeadLetterCounts> {
+    Ok(dead_letters.call(dead_letters::CounterMessage::DeadLetterCounts).timeout(STUCK).wait()?)
 }
 
 struct Storm<'a> {
     node: &'a Node,
-    ledger: &'a Arc<Ledger>,
+    counters: &'a Arc<Counters>,
     options: &'a Options,
     round: u64,
 }
 
 impl Storm<'_> {
     /// Runs the threads of the storm for this long. Returns false if one of them is stuck.
-    fn rage(&self, time: Duration) -> bool {
+    fn run(&self, time: Duration) -> bool {
         let over = Arc::new(AtomicBool::new(false));
         let (done, all_done) = mpsc::channel();
-        self.ledger.storm(true);
-        for number in 0..FORCES {
-            let seed = self.options.seed ^ (self.round * FORCES + number).rotate_left(32);
-            let mut force = Force::new(self.node, self.ledger, seed);
+        self.counters.storm(true);
+        for number in 0..LOAD_THREADS {
+            let seed = self.options.seed ^ (self.round * LOAD_THREADS + number).rotate_left(32);
+            let mut thread = LoadThread::new(self.node, self.counters, seed);
             let (over, done) = (Arc::clone(&over), done.clone());
             thread::spawn(move || {
                 while !over.load(Ordering::Relaxed) {
-                    force.act();
+                    thread.act();
                 }
-                drop(force);
+                drop(thread);
                 let _ = done.send(());
             });
         }
@@ -220,11 +218,12 @@ impl Storm<'_> {
         thread::sleep(time);
         over.store(true, Ordering::Relaxed);
         let until = Instant::now() + 2 * STUCK;
-        let ended = (0..FORCES).all(|_| {
+        let ended = (0..LOAD_THREADS).all(|_| {
             all_done.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok()
         });
-        self.ledger.storm(false);
-        self.ledger.lose_if(!ended, || "a thread has panicked, or never returns".to_owned());
+        self.counters.storm(false);
+        self.counters
+            .record_loss_if(!ended, || "a load thread has panicked or does not return".to_owned());
         ended
     }
 }

@@ -10,8 +10,8 @@
 //! ```
 
 use crate::STUCK;
-use crate::ledger::Ledger;
-use crate::letter::{Crowd, Named, Pooled};
+use crate::counters::Counters;
+use crate::message::{Crowd, Named, Pooled};
 use crate::watcher::Watcher;
 use crate::worker::Worker;
 use krarup::prelude::*;
@@ -42,17 +42,17 @@ pub(crate) fn names() -> impl Iterator<Item = String> {
     AREAS.into_iter().flat_map(below).chain(AREAS.map(String::from)).chain([STEADY.to_owned()])
 }
 
-pub(crate) fn root(ledger: &Arc<Ledger>) -> Supervisor {
+pub(crate) fn root(counters: &Arc<Counters>) -> Supervisor {
     let root = Supervisor::one_for_one().intensity(u32::MAX, Duration::from_secs(1));
-    let of_watcher = Arc::clone(ledger);
+    let of_watcher = Arc::clone(counters);
     let watch = ChildSpec::worker("watch", move || Watcher::new(&of_watcher)).name(STEADY);
     AREAS.into_iter().fold(root.child(watch), |root, name| {
-        let ledger = Arc::clone(ledger);
-        root.child(ChildSpec::supervisor(name, move || area(name, &ledger)).name(name))
+        let counters = Arc::clone(counters);
+        root.child(ChildSpec::supervisor(name, move || area(name, &counters)).name(name))
     })
 }
 
-fn area(area: &'static str, ledger: &Arc<Ledger>) -> Supervisor {
+fn area(area: &'static str, counters: &Arc<Counters>) -> Supervisor {
     let name = |child: &str| format!("{area}.{child}");
     let supervisor = match area {
         "all" => Supervisor::one_for_all(),
@@ -60,16 +60,16 @@ fn area(area: &'static str, ledger: &Arc<Ledger>) -> Supervisor {
         _ => Supervisor::one_for_one(),
     };
     let (of_crowd, of_pool, of_watcher) =
-        (Arc::clone(ledger), Arc::clone(ledger), Arc::clone(ledger));
+        (Arc::clone(counters), Arc::clone(counters), Arc::clone(counters));
     let crowd = ChildSpec::supervisor("crowd", move || crowd(&of_crowd)).name(name("crowd"));
     let pool = ChildSpec::supervisor("pool", move || {
-        let ledger = Arc::clone(&of_pool);
-        Pool::new(4, move || Worker::<Pooled>::new(&ledger)).mailbox(16)
+        let counters = Arc::clone(&of_pool);
+        Pool::new(4, move || Worker::<Pooled>::new(&counters)).mailbox(16)
     });
     let watch = ChildSpec::worker("watch", move || Watcher::new(&of_watcher));
     let worker = |id: &'static str| {
-        let ledger = Arc::clone(ledger);
-        let spec = ChildSpec::worker(id, move || Worker::<Named>::new(&ledger));
+        let counters = Arc::clone(counters);
+        let spec = ChildSpec::worker(id, move || Worker::<Named>::new(&counters));
         spec.name(name(id)).mailbox(256)
     };
     // Some of them give up in a storm, and the root restarts them.
@@ -82,9 +82,9 @@ fn area(area: &'static str, ledger: &Arc<Ledger>) -> Supervisor {
         .child(watch.name(name("watch")))
 }
 
-fn crowd(ledger: &Arc<Ledger>) -> Supervisor<()> {
-    let ledger = Arc::clone(ledger);
-    let member = ChildTemplate::worker("member", move |()| Worker::<Crowd>::new(&ledger));
+fn crowd(counters: &Arc<Counters>) -> Supervisor<()> {
+    let counters = Arc::clone(counters);
+    let member = ChildTemplate::worker("member", move |()| Worker::<Crowd>::new(&counters));
     Supervisor::simple_one_for_one(member.restart(RestartType::Transient).mailbox(64))
         .intensity(1_000, Duration::from_millis(5))
 }

@@ -1,6 +1,6 @@
 //! A process that links to others and monitors them, and checks the notices that it gets.
 
-use crate::ledger::Ledger;
+use crate::counters::Counters;
 use krarup::Ref;
 use krarup::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,14 +22,18 @@ pub(crate) enum Watch {
 }
 
 pub(crate) struct Watcher {
-    ledger: Arc<Ledger>,
+    counters: Arc<Counters>,
     monitors: BTreeMap<Ref, Pid>,
     links: BTreeSet<Pid>,
 }
 
 impl Watcher {
-    pub(crate) fn new(ledger: &Arc<Ledger>) -> Self {
-        Watcher { ledger: Arc::clone(ledger), monitors: BTreeMap::new(), links: BTreeSet::new() }
+    pub(crate) fn new(counters: &Arc<Counters>) -> Self {
+        Watcher {
+            counters: Arc::clone(counters),
+            monitors: BTreeMap::new(),
+            links: BTreeSet::new(),
+        }
     }
 }
 
@@ -44,7 +48,7 @@ impl Actor for Watcher {
     async fn handle_message(&mut self, ctx: &mut Context<Watch>, watch: Watch) -> Result {
         match watch {
             Watch::Monitor(pid) if pid != ctx.pid() => {
-                self.ledger.bonds.fetch_add(1, Ordering::Relaxed);
+                self.counters.bonds.fetch_add(1, Ordering::Relaxed);
                 self.monitors.insert(ctx.monitor(pid), pid);
                 if self.monitors.len() > MOST
                     && let Some((oldest, _)) = self.monitors.pop_first()
@@ -54,7 +58,7 @@ impl Actor for Watcher {
             }
             // An exit from its parent over a link would be taken as a stop.
             Watch::Link(pid) if pid != ctx.pid() && Some(pid) != ctx.parent() => {
-                self.ledger.bonds.fetch_add(1, Ordering::Relaxed);
+                self.counters.bonds.fetch_add(1, Ordering::Relaxed);
                 ctx.link(pid);
                 self.links.insert(pid);
             }
@@ -78,13 +82,14 @@ impl Actor for Watcher {
     async fn handle_exit(&mut self, _: &mut Context<Watch>, exit: Exit) -> Result {
         // An exit signal from outside any process does not come over a link.
         let known = exit.pid.is_node() || self.links.remove(&exit.pid);
-        self.ledger.lose_if(!known, || format!("an exit of {} too many", exit.pid));
+        self.counters.record_loss_if(!known, || format!("an exit notice of {} too many", exit.pid));
         Ok(())
     }
 
     async fn handle_down(&mut self, _: &mut Context<Watch>, down: Down) -> Result {
         let known = self.monitors.remove(&down.monitor).is_some();
-        self.ledger.lose_if(!known, || format!("a down of {} too many", down.target));
+        self.counters
+            .record_loss_if(!known, || format!("a down notice of {} too many", down.target));
         Ok(())
     }
 }

@@ -2,8 +2,8 @@
 //! other workers.
 
 use crate::STUCK;
-use crate::ledger::Ledger;
-use crate::letter::{Job, Kind, Letter, Named, Tick, call_refused, sent};
+use crate::counters::Counters;
+use crate::message::{CountedMessage, Job, Kind, Named, Tick, call_refused, sent};
 use crate::tree;
 use krarup::Ref;
 use krarup::prelude::*;
@@ -14,24 +14,24 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 pub(crate) struct Worker<K: Kind> {
-    ledger: Arc<Ledger>,
+    counters: Arc<Counters>,
     timer: Option<Ref>,
     kind: PhantomData<K>,
 }
 
 impl<K: Kind> Worker<K> {
-    pub(crate) fn new(ledger: &Arc<Ledger>) -> Self {
-        Worker { ledger: Arc::clone(ledger), timer: None, kind: PhantomData }
+    pub(crate) fn new(counters: &Arc<Counters>) -> Self {
+        Worker { counters: Arc::clone(counters), timer: None, kind: PhantomData }
     }
 
     async fn work(&mut self, ctx: &mut Context<Job<K>>) {
-        if !self.ledger.is_storming() {
+        if !self.counters.is_storming() {
             return;
         }
         match ctx.random() % 256 {
             0..16 => {
                 let delay = Duration::from_micros(ctx.random() % 30_000);
-                let tick = Job::Tick(Tick::new(&self.ledger, ctx.now() + delay));
+                let tick = Job::Tick(Tick::new(&self.counters, ctx.now() + delay));
                 self.timer = Some(ctx.send_after(delay, tick));
             }
             16..20 => {
@@ -55,33 +55,40 @@ impl<K: Kind> Worker<K> {
     async fn ask(&self, ctx: &mut Context<Job<K>>) {
         let name = tree::a_name(ctx.random());
         let Ok(other) = ctx.lookup::<Job<Named>, Job<Named>>(&name) else { return };
-        self.ledger.calls.fetch_add(1, Ordering::Relaxed);
-        let asked = other.call(|reply| Job::Ask(Letter::write(&self.ledger), reply));
+        self.counters.calls.fetch_add(1, Ordering::Relaxed);
+        let asked = other.call(|reply| Job::Ask(CountedMessage::new(&self.counters), reply));
         asked.timeout(STUCK).await.map_or_else(
-            |error| failed::<Named>(&self.ledger, &error),
-            |pid| self.ledger.lose_if(pid != other.pid(), || "another's reply".to_owned()),
+            |error| failed::<Named>(&self.counters, &error),
+            |pid| {
+                self.counters
+                    .record_loss_if(pid != other.pid(), || "a reply of another process".to_owned());
+            },
         );
     }
 
     fn pass(&self, ctx: &Context<Job<K>>) {
         let name = tree::a_name(ctx.random());
         if let Ok(other) = ctx.lookup::<Job<Named>, Job<Named>>(&name) {
-            sent(other.send(Job::Work(Letter::write(&self.ledger))));
+            sent(other.send(Job::Work(CountedMessage::new(&self.counters))));
         }
     }
 }
 
 /// Checks the error of a failed call. A call may fail because its target has ended, has no
 /// room, or is itself waiting.
-pub(crate) fn failed<K: Kind>(ledger: &Ledger, error: &CallError) {
+pub(crate) fn failed<K: Kind>(counters: &Counters, error: &CallError) {
     match error {
-        CallError::NoProcess | CallError::Full | CallError::NoWorkers => call_refused::<K>(ledger),
+        CallError::NoProcess | CallError::Full | CallError::NoWorkers => {
+            call_refused::<K>(counters);
+        }
         CallError::Terminated(_)
         | CallError::NotBegun(_)
         | CallError::NoReply
         | CallError::Deadlock(_)
         | CallError::CallsItself(_) => {}
-        other => ledger.lose_if(true, || format!("a call: {other}")),
+        other => {
+            counters.record_loss_if(true, || format!("an unexpected error of a call: {other}"));
+        }
     }
 }
 
@@ -90,7 +97,7 @@ impl<K: Kind> Actor for Worker<K> {
 
     async fn init(&mut self, ctx: &mut Context<Job<K>>) -> Result {
         ctx.alias();
-        if self.ledger.is_storming() && ctx.random().is_multiple_of(64) {
+        if self.counters.is_storming() && ctx.random().is_multiple_of(64) {
             return Err(Reason::error("no start"));
         }
         Ok(())
@@ -98,28 +105,28 @@ impl<K: Kind> Actor for Worker<K> {
 
     async fn handle_message(&mut self, ctx: &mut Context<Job<K>>, job: Job<K>) -> Result {
         match job {
-            Job::Work(letter) => {
-                letter.handled();
+            Job::Work(message) => {
+                message.handled();
                 self.work(ctx).await;
             }
-            Job::Pass(letter) => {
-                letter.handled();
+            Job::Pass(message) => {
+                message.handled();
                 self.pass(ctx);
             }
-            Job::Ask(letter, reply) => {
-                letter.handled();
+            Job::Ask(message, reply) => {
+                message.handled();
                 reply.send(ctx.pid());
             }
-            Job::Panic(letter) => {
-                letter.handled();
+            Job::Panic(message) => {
+                message.handled();
                 // Like a panic, but without its message on stderr.
                 resume_unwind(Box::new("planned"));
             }
-            Job::End(letter, reason) => {
-                letter.handled();
+            Job::End(message, reason) => {
+                message.handled();
                 return Err(reason);
             }
-            Job::Tick(tick) => tick.rings(ctx.now()),
+            Job::Tick(tick) => tick.fires(ctx.now()),
         }
         Ok(())
     }

@@ -268,9 +268,9 @@ mod tests {
     use bytes::Bytes;
     use std::convert::Infallible;
 
-    struct Nothing;
+    struct SilentProtocol;
 
-    impl Protocol for Nothing {
+    impl Protocol for SilentProtocol {
         type Message = Infallible;
         type Codec = Raw;
         fn codec(&self) -> Raw {
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn i9_the_number_of_workers_of_an_acceptor_is_bounded() {
-        let acceptor = || Acceptor::new(([127, 0, 0, 1], 0).into(), || Nothing);
+        let acceptor = || Acceptor::new(([127, 0, 0, 1], 0).into(), || SilentProtocol);
         let (most, option) = (65_536, "workers");
         assert_eq!(acceptor().workers(most).check(), Ok(()));
         let error = OptionsError::TooMany { option, count: most + 1, most };

@@ -154,9 +154,9 @@ mod tests {
     use std::io::ErrorKind;
     use std::sync::mpsc::channel;
 
-    struct Nothing;
+    struct SilentProtocol;
 
-    impl Protocol for Nothing {
+    impl Protocol for SilentProtocol {
         type Message = Infallible;
         type Codec = Lines;
         fn codec(&self) -> Lines {
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn i9_a_client_has_the_default_limits_unless_options_are_given() {
-        let client = || Client::new(([127, 0, 0, 1], 9).into(), Nothing);
+        let client = || Client::new(([127, 0, 0, 1], 9).into(), SilentProtocol);
         assert_eq!(client().options, ConnectionOptions::default());
         let options = ConnectionOptions::new().write_limit(7);
         assert_eq!(client().options(options.clone()).options, options);

@@ -153,22 +153,12 @@ impl Incoming {
 mod tests {
     use super::*;
     use crate::codecs::prefixed::Prefixed;
+    use crate::readiness::tests::counting_waker;
     use mio::net::TcpStream;
     use std::io::Write;
     use std::net::TcpListener;
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicU32, Ordering};
-    use std::task::{Wake, Waker};
+    use std::sync::atomic::Ordering;
     use std::time::Duration;
-
-    #[derive(Default)]
-    struct Woken(AtomicU32);
-
-    impl Wake for Woken {
-        fn wake(self: Arc<Self>) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
 
     #[test]
     fn i2_a_large_frame_is_read_over_many_turns() {
@@ -183,8 +173,7 @@ mod tests {
             peer.write_all(&vec![7; FRAME]).unwrap();
             peer
         });
-        let woken = Arc::new(Woken::default());
-        let waker = Waker::from(Arc::clone(&woken));
+        let (counter, waker) = counting_waker(false);
         let options = ConnectionOptions::new();
         let mut incoming = Incoming::new(Timestamp::default());
         let mut turns = 0;
@@ -206,7 +195,7 @@ mod tests {
                 Poll::Pending if budget == 0 => {
                     turns += 1;
                     assert!(
-                        woken.0.swap(0, Ordering::Relaxed) > 0,
+                        counter.wakes.swap(0, Ordering::Relaxed) > 0,
                         "it was woken for its next turn"
                     );
                 }

@@ -266,22 +266,22 @@ mod tests {
     /// The time an event may take before the test fails.
     const PATIENCE: Duration = Duration::from_secs(30);
     /// A waker that panics, or sends a message when it is woken.
-    enum Bell {
-        Cracked,
-        Sound(Sender<()>),
+    enum TestWaker {
+        Panicking,
+        Sending(Sender<()>),
     }
 
-    impl Wake for Bell {
+    impl Wake for TestWaker {
         fn wake(self: Arc<Self>) {
             match &*self {
-                Bell::Cracked => panic!("a waker that panics on purpose"),
-                Bell::Sound(sender) => drop(sender.send(())),
+                TestWaker::Panicking => panic!("a waker that panics on purpose"),
+                TestWaker::Sending(sender) => drop(sender.send(())),
             }
         }
     }
 
-    fn waits(socket: &Socket<UdpSocket>, bell: Bell) -> Poll<io::Result<usize>> {
-        let waker = Waker::from(Arc::new(bell));
+    fn waits(socket: &Socket<UdpSocket>, waker: TestWaker) -> Poll<io::Result<usize>> {
+        let waker = Waker::from(Arc::new(waker));
         socket.poll_io(Direction::Read, &Context::from_waker(&waker), |socket| {
             socket.recv(&mut [0; 9])
         })
@@ -296,11 +296,13 @@ mod tests {
         let reactor = Reactor::start().unwrap();
         let socket = Socket::on(Arc::clone(&reactor), open()).unwrap();
         let (sender, woken) = channel();
-        assert!(waits(&socket, Bell::Sound(sender)).is_pending());
+        assert!(waits(&socket, TestWaker::Sending(sender)).is_pending());
         // Simulate the end of the thread while there are sockets.
         drop(Serving(Arc::downgrade(&reactor)));
         woken.try_recv().expect("the waiting task is woken");
-        let Poll::Ready(Err(error)) = waits(&socket, Bell::Cracked) else { panic!("it waits") };
+        let Poll::Ready(Err(error)) = waits(&socket, TestWaker::Panicking) else {
+            panic!("it waits")
+        };
         assert!(is_lost(&error), "{error}");
         assert!(!is_lost(&ErrorKind::ConnectionReset.into()));
         assert!(Socket::on(Arc::clone(&reactor), open()).is_err_and(|error| is_lost(&error)));
@@ -316,8 +318,12 @@ mod tests {
             (0..SOCKETS).map(|_| Socket::on(Arc::clone(&reactor), open()).unwrap()).collect();
         let (sender, woken) = channel();
         for (number, socket) in sockets.iter().enumerate() {
-            let bell = if number % 2 == 0 { Bell::Cracked } else { Bell::Sound(sender.clone()) };
-            assert!(waits(socket, bell).is_pending());
+            let waker = if number % 2 == 0 {
+                TestWaker::Panicking
+            } else {
+                TestWaker::Sending(sender.clone())
+            };
+            assert!(waits(socket, waker).is_pending());
         }
         drop(Serving(Arc::downgrade(&reactor)));
         assert_eq!(woken.try_iter().count(), SOCKETS / 2);
@@ -358,14 +364,14 @@ mod tests {
         let [first, second] = [(); 2].map(|()| Socket::on(Arc::clone(&reactor), open()).unwrap());
         let (sender, woken) = channel();
         for _ in 0..2 {
-            assert!(waits(&first, Bell::Cracked).is_pending());
-            assert!(waits(&second, Bell::Sound(sender.clone())).is_pending());
+            assert!(waits(&first, TestWaker::Panicking).is_pending());
+            assert!(waits(&second, TestWaker::Sending(sender.clone())).is_pending());
             for socket in [&first, &second] {
                 open().send_to(b"it", socket.source().local_addr().unwrap()).unwrap();
             }
             woken.recv_timeout(PATIENCE).unwrap();
             for socket in [&first, &second] {
-                while waits(socket, Bell::Cracked).is_pending() {
+                while waits(socket, TestWaker::Panicking).is_pending() {
                     thread::yield_now();
                 }
             }

@@ -102,9 +102,9 @@ impl Readiness {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
     use std::sync::{Arc, Weak};
     use std::task::Wake;
 
@@ -113,17 +113,26 @@ mod tests {
     /// The number of steps whose orders are all tried. Later steps run as soon as they can.
     const STEPS: u32 = 16;
 
-    #[derive(Default)]
-    struct Woken(AtomicBool);
+    /// A waker that counts its wake-ups, and may panic.
+    pub(crate) struct CountingWaker {
+        pub(crate) wakes: AtomicU32,
+        panics: bool,
+    }
 
-    impl Wake for Woken {
+    impl Wake for CountingWaker {
         fn wake(self: Arc<Self>) {
-            self.0.store(true, Ordering::Relaxed);
+            self.wakes.fetch_add(1, Ordering::Relaxed);
+            assert!(!self.panics, "a waker that panics on purpose");
         }
     }
 
+    pub(crate) fn counting_waker(panics: bool) -> (Arc<CountingWaker>, Waker) {
+        let counter = Arc::new(CountingWaker { wakes: AtomicU32::new(0), panics });
+        (Arc::clone(&counter), Waker::from(counter))
+    }
+
     /// A process that reads all there is, in the same steps as `Socket::poll_io`.
-    enum Reader {
+    enum ReaderState {
         Looks,
         Parks,
         Tries(u64),
@@ -135,13 +144,13 @@ mod tests {
     /// step of the process. Returns the number of unread arrivals when neither can take a step.
     fn unread(order: u32) -> usize {
         let readiness = Readiness::new();
-        let woken = Arc::new(Woken::default());
-        let waker = Waker::from(Arc::clone(&woken));
+        let (counter, waker) = counting_waker(false);
         let cx = Context::from_waker(&waker);
-        let (mut reader, mut arrived, mut told, mut there) = (Reader::Looks, 0, 0, 0);
+        let (mut reader, mut arrived, mut told, mut there) = (ReaderState::Looks, 0, 0, 0);
         for step in 0.. {
             let world_may = told < ARRIVALS;
-            let reader_may = !matches!(reader, Reader::Parked) || woken.0.load(Ordering::Relaxed);
+            let reader_may =
+                !matches!(reader, ReaderState::Parked) || counter.wakes.load(Ordering::Relaxed) > 0;
             let world = match (world_may, reader_may) {
                 (false, false) => return there,
                 (true, true) => step < STEPS && order >> step & 1 == 1,
@@ -156,26 +165,26 @@ mod tests {
                 wakers.into_iter().for_each(Waker::wake);
             } else {
                 reader = match reader {
-                    Reader::Looks => match readiness.tick(Direction::Read) {
-                        Ok(tick) => Reader::Tries(tick),
-                        Err(_) => Reader::Parks,
+                    ReaderState::Looks => match readiness.tick(Direction::Read) {
+                        Ok(tick) => ReaderState::Tries(tick),
+                        Err(_) => ReaderState::Parks,
                     },
-                    Reader::Parks => match readiness.poll_ready(Direction::Read, &cx) {
-                        Poll::Ready(()) => Reader::Looks,
-                        Poll::Pending => Reader::Parked,
+                    ReaderState::Parks => match readiness.poll_ready(Direction::Read, &cx) {
+                        Poll::Ready(()) => ReaderState::Looks,
+                        Poll::Pending => ReaderState::Parked,
                     },
-                    Reader::Tries(tick) if there == 0 => Reader::FoundNothing(tick),
-                    Reader::Tries(_) => {
+                    ReaderState::Tries(tick) if there == 0 => ReaderState::FoundNothing(tick),
+                    ReaderState::Tries(_) => {
                         there -= 1;
-                        Reader::Looks
+                        ReaderState::Looks
                     }
-                    Reader::FoundNothing(tick) => {
+                    ReaderState::FoundNothing(tick) => {
                         readiness.exhausted(Direction::Read, tick);
-                        Reader::Looks
+                        ReaderState::Looks
                     }
-                    Reader::Parked => {
-                        woken.0.store(false, Ordering::Relaxed);
-                        Reader::Looks
+                    ReaderState::Parked => {
+                        counter.wakes.store(0, Ordering::Relaxed);
+                        ReaderState::Looks
                     }
                 };
             }
@@ -206,16 +215,16 @@ mod tests {
     }
 
     /// A waker that records when it is dropped whether the readiness is locked.
-    struct Heavy {
+    struct LockProbe {
         readiness: Weak<Readiness>,
         locked: Arc<AtomicBool>,
     }
 
-    impl Wake for Heavy {
+    impl Wake for LockProbe {
         fn wake(self: Arc<Self>) {}
     }
 
-    impl Drop for Heavy {
+    impl Drop for LockProbe {
         fn drop(&mut self) {
             let locked = self.readiness.upgrade().is_none_or(|it| it.0.try_lock().is_none());
             self.locked.store(locked, Ordering::Relaxed);
@@ -227,8 +236,9 @@ mod tests {
         let readiness = Arc::new(Readiness::new());
         readiness.exhausted(Direction::Read, readiness.tick(Direction::Read).unwrap());
         let locked = Arc::new(AtomicBool::new(true));
-        let heavy = Heavy { readiness: Arc::downgrade(&readiness), locked: Arc::clone(&locked) };
-        let waker = Waker::from(Arc::new(heavy));
+        let probe =
+            LockProbe { readiness: Arc::downgrade(&readiness), locked: Arc::clone(&locked) };
+        let waker = Waker::from(Arc::new(probe));
         assert!(readiness.poll_ready(Direction::Read, &Context::from_waker(&waker)).is_pending());
         drop(waker);
         assert!(

@@ -117,42 +117,24 @@ impl<M> Drop for ConnectionSlot<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::readiness::tests::counting_waker;
     use krarup_act::{Context as Process, behavior_fn};
     use krarup_node::Simulation;
-    use std::sync::atomic::{AtomicU32, Ordering};
-    use std::task::Wake;
-
-    /// A waker that counts its wake-ups, and may panic.
-    struct Bell {
-        rung: AtomicU32,
-        cracked: bool,
-    }
-
-    impl Wake for Bell {
-        fn wake(self: Arc<Self>) {
-            self.rung.fetch_add(1, Ordering::Relaxed);
-            assert!(!self.cracked, "a waker that panics on purpose");
-        }
-    }
-
-    fn bell(cracked: bool) -> (Arc<Bell>, Waker) {
-        let bell = Arc::new(Bell { rung: AtomicU32::new(0), cracked });
-        (Arc::clone(&bell), Waker::from(bell))
-    }
+    use std::sync::atomic::Ordering;
 
     #[test]
     fn i6_an_acceptor_that_waits_for_a_slot_is_woken_by_each_free_slot() {
         let tally = ConnectionTally::<()>::new();
         let mut places: Vec<_> = (0..3).map(|_| tally.take()).collect();
         assert_eq!(tally.open(), 3);
-        let (bell, waker) = bell(false);
+        let (counter, waker) = counting_waker(false);
         let cx = Context::from_waker(&waker);
         assert!(tally.poll_below(4, &cx).is_ready());
         for left in (0..3).rev() {
             assert!(tally.poll_below(left + 1, &cx).is_pending());
             drop(places.remove(0));
             assert_eq!(tally.open(), left);
-            assert_eq!(bell.rung.load(Ordering::Relaxed), u32::try_from(3 - left).unwrap());
+            assert_eq!(counter.wakes.load(Ordering::Relaxed), u32::try_from(3 - left).unwrap());
             assert!(tally.poll_below(left + 1, &cx).is_ready());
         }
     }
@@ -161,10 +143,10 @@ mod tests {
     fn i6_a_panicking_waker_does_not_affect_the_ending_connection() {
         let tally = ConnectionTally::<()>::new();
         let place = tally.take();
-        let (bell, waker) = bell(true);
+        let (counter, waker) = counting_waker(true);
         assert!(tally.poll_below(1, &Context::from_waker(&waker)).is_pending());
         drop(place);
-        assert_eq!((tally.open(), bell.rung.load(Ordering::Relaxed)), (0, 1));
+        assert_eq!((tally.open(), counter.wakes.load(Ordering::Relaxed)), (0, 1));
     }
 
     #[test]

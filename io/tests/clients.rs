@@ -14,7 +14,7 @@ use std::io::{BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::channel;
 use std::time::Duration;
-use support::{Act, Peer, Puppet, Seen, any_port};
+use support::{Act, ConnectionEvent, Peer, Puppet, any_port};
 
 /// Short, and long enough not to expire by accident.
 const SOON: Duration = Duration::from_millis(40);
@@ -236,8 +236,8 @@ fn i1_a_client_knows_both_addresses_and_closes_on_a_stop() {
     assert_eq!(peer.rest(), b"bye\n");
     drop(peer);
     let seen: Vec<_> = sees.iter().skip(1).collect();
-    let closed = Seen::Closed(Closed::Stopped(Reason::shutdown("enough")));
-    assert_eq!(seen, [Seen::Stopping, closed, Seen::Dropped]);
+    let closed = ConnectionEvent::Closed(Closed::Stopped(Reason::shutdown("enough")));
+    assert_eq!(seen, [ConnectionEvent::Stopping, closed, ConnectionEvent::Dropped]);
     node.stop().wait().unwrap();
 }
 

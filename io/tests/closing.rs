@@ -14,7 +14,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
-use support::{Act, Peer, Puppet, Seen, Served, any_port};
+use support::{Act, ConnectionEvent, Peer, Puppet, Served, any_port};
 
 fn act(
     connection: &krarup_act::Address<Act>,
@@ -78,7 +78,7 @@ fn i4_the_last_bytes_arrive_even_if_bytes_of_the_peer_are_unread() {
     });
     peer.stream().shutdown(Shutdown::Write).unwrap();
     assert_eq!(served.closed(), Closed::Local);
-    served.expect(&Seen::Dropped);
+    served.expect(&ConnectionEvent::Dropped);
     assert_eq!(peer.rest().len(), 100_001, "all of it, and an end instead of a reset");
     served.stop();
 }
@@ -89,8 +89,8 @@ fn i4_a_half_closed_peer_is_served_to_the_end() {
     let (mut peer, connection) = served.connect();
     peer.say("nothing");
     peer.stream().shutdown(Shutdown::Write).unwrap();
-    served.expect(&Seen::Line("nothing".to_owned()));
-    served.expect(&Seen::Ended);
+    served.expect(&ConnectionEvent::Line("nothing".to_owned()));
+    served.expect(&ConnectionEvent::Ended);
     for word in ["one", "two"] {
         act(&connection, move |channel| Ok(channel.send(word)?));
         assert_eq!(peer.hear().as_deref(), Some(word));
@@ -138,7 +138,7 @@ fn i4_a_killed_connection_is_closed() {
     served.node.kill(connection.pid());
     assert!(peer.is_over());
     // The callback is not called, and the state is dropped.
-    served.expect(&Seen::Dropped);
+    served.expect(&ConnectionEvent::Dropped);
     served.stop();
 }
 
@@ -151,7 +151,7 @@ fn i4_a_connection_is_stopped_like_any_process() {
     assert_eq!(peer.hear().as_deref(), Some("bye"));
     assert_eq!(peer.hear(), None);
     drop(peer);
-    served.expect(&Seen::Stopping);
+    served.expect(&ConnectionEvent::Stopping);
     assert_eq!(served.closed(), Closed::Stopped(Reason::shutdown("enough")));
     waits.join().unwrap().unwrap();
     served.stop();
@@ -162,11 +162,11 @@ fn i4_a_stop_after_the_end_of_the_peer_is_the_reason_of_the_close() {
     let served = Served::half_open();
     let (mut peer, connection) = served.connect();
     peer.stream().shutdown(Shutdown::Write).unwrap();
-    served.expect(&Seen::Ended);
+    served.expect(&ConnectionEvent::Ended);
     connection.process().request_stop(Reason::shutdown("enough"));
     assert_eq!(peer.rest(), b"bye\n");
-    served.expect(&Seen::Stopping);
-    served.expect(&Seen::Closed(Closed::Stopped(Reason::shutdown("enough"))));
+    served.expect(&ConnectionEvent::Stopping);
+    served.expect(&ConnectionEvent::Closed(Closed::Stopped(Reason::shutdown("enough"))));
     served.stop();
 }
 
@@ -216,9 +216,9 @@ fn i4_an_unfinished_line_is_not_delivered() {
     let (peer, _) = served.connect();
     peer.stream().try_clone().unwrap().write_all(b"one\ndelete 12").unwrap();
     drop(peer);
-    served.expect(&Seen::Line("one".to_owned()));
+    served.expect(&ConnectionEvent::Line("one".to_owned()));
     let error = CodecError::Unfinished { bytes: 9 };
-    served.expect(&Seen::Malformed(error.clone()));
+    served.expect(&ConnectionEvent::Malformed(error.clone()));
     assert_eq!(served.closed(), Closed::Malformed(error));
     served.stop();
 }
@@ -276,7 +276,7 @@ fn i4_closing_twice_is_harmless_and_a_send_after_close_is_refused() {
     assert_eq!(peer.rest(), b"the last\n");
     drop(peer);
     assert_eq!(served.closed(), Closed::Local);
-    served.expect(&Seen::Dropped);
+    served.expect(&ConnectionEvent::Dropped);
     // An abort prevails, because it is meant to drop the waiting bytes.
     let (mut peer, connection) = served.connect();
     act(&connection, |channel| {
@@ -308,8 +308,8 @@ fn i4_each_of_many_connections_reports_its_end_exactly_once() {
         let mut closed = 0;
         loop {
             match served.next() {
-                Seen::Closed(_) => closed += 1,
-                Seen::Dropped => break,
+                ConnectionEvent::Closed(_) => closed += 1,
+                ConnectionEvent::Dropped => break,
                 _ => {}
             }
         }
@@ -334,7 +334,7 @@ fn i4_a_protocol_that_stops_its_process_closes_in_order() {
     assert_eq!(peer.rest(), b"the last\n");
     drop(peer);
     // No other process has asked it to stop.
-    served.expect(&Seen::Closed(Closed::Local));
+    served.expect(&ConnectionEvent::Closed(Closed::Local));
     assert_eq!(end.wait().unwrap().reason, Reason::Normal);
     served.stop();
 }
@@ -350,8 +350,8 @@ fn i4_a_finish_handles_earlier_messages_and_then_asks_the_protocol_to_close() {
     connection.finish();
     assert_eq!(peer.rest(), b"one\ntwo\nbye\n");
     drop(peer);
-    served.expect(&Seen::Stopping);
-    served.expect(&Seen::Closed(Closed::Stopped(Reason::Normal)));
+    served.expect(&ConnectionEvent::Stopping);
+    served.expect(&ConnectionEvent::Closed(Closed::Stopped(Reason::Normal)));
     assert_eq!(end.wait().unwrap().reason, Reason::Normal);
     served.stop();
 }
@@ -376,7 +376,7 @@ fn i4_a_failure_while_sending_is_the_reason_of_the_close() {
             assert_eq!(closed, Closed::Crashed(Reason::error(why)));
             assert_eq!(reason, Reason::error(why));
         }
-        served.expect(&Seen::Dropped);
+        served.expect(&ConnectionEvent::Dropped);
     }
     served.stop();
 }

@@ -8,7 +8,7 @@ use socket2::SockRef;
 use std::io::Write;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
-use support::{Seen, Served};
+use support::{ConnectionEvent, Served};
 
 /// The time an event may take before the test fails.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -44,11 +44,11 @@ fn wait_until(what: &str, done: impl Fn() -> bool) {
     }
 }
 
-fn count(seen: &Seen, closed: &mut usize, dropped: &mut usize) {
+fn count(seen: &ConnectionEvent, closed: &mut usize, dropped: &mut usize) {
     match seen {
-        Seen::Closed(Closed::Crashed(reason)) => panic!("crashed: {reason}"),
-        Seen::Closed(_) => *closed += 1,
-        Seen::Dropped => *dropped += 1,
+        ConnectionEvent::Closed(Closed::Crashed(reason)) => panic!("crashed: {reason}"),
+        ConnectionEvent::Closed(_) => *closed += 1,
+        ConnectionEvent::Dropped => *dropped += 1,
         _ => {}
     }
 }
@@ -66,7 +66,7 @@ fn i7_thousands_of_connections_and_two_nodes_leave_nothing() {
             |names: Vec<String>| names.iter().filter(|name| *name == "krarup-io").count() == 1;
         wait_until("one thread of the sockets", || threads().is_none_or(of_sockets));
         drop(first);
-        while served.next() != Seen::Dropped {}
+        while served.next() != ConnectionEvent::Dropped {}
         gone(&served, processes);
         let at_rest = descriptors();
         let (mut closed, mut dropped) = (0, 0);

@@ -9,7 +9,7 @@ use std::io::{ErrorKind, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
-use support::{Act, Peer, Puppet, Seen, Served, any_port};
+use support::{Act, ConnectionEvent, Peer, Puppet, Served, any_port};
 
 /// Short, and long enough not to expire by accident.
 const SOON: Duration = Duration::from_millis(40);
@@ -50,7 +50,7 @@ fn i5_a_frame_that_takes_too_long_ends_the_connection() {
     let (mut peer, _) = served.connect();
     peer.say("whole");
     peer.stream().try_clone().unwrap().write_all(b"not who").unwrap();
-    served.expect(&Seen::Line("whole".to_owned()));
+    served.expect(&ConnectionEvent::Line("whole".to_owned()));
     assert_eq!(served.closed(), Closed::SlowFrame(SOON));
     assert_eq!(peer.hear(), None);
     served.stop();
@@ -67,7 +67,7 @@ fn i6_one_connection_more_than_the_limit_waits_until_another_is_closed() {
     for _ in 0..20 {
         second.say("say second");
         assert_eq!(second.hear().as_deref(), Some("second"));
-        served.expect(&Seen::Line("say second".to_owned()));
+        served.expect(&ConnectionEvent::Line("say second".to_owned()));
         let shown = served.acceptor.inspect().wait().unwrap();
         assert_eq!(shown.number("connections"), Some(2));
         assert_eq!(shown.number("accepted"), Some(2));
@@ -97,7 +97,7 @@ fn i6_one_connection_more_than_the_limit_is_refused() {
     let end = connection.monitor();
     drop(first);
     end.wait().unwrap();
-    while served.next() != Seen::Dropped {}
+    while served.next() != ConnectionEvent::Dropped {}
     // Its slot is free when its process has ended.
     let mut fourth = Peer::connect(served.address);
     fourth.say("say fourth");
@@ -187,11 +187,11 @@ fn i9_the_smallest_values_and_the_ends_of_ranges_are_valid() {
     let (mut peer, connection) = served.connect();
     peer.say("say here");
     assert_eq!(peer.hear().as_deref(), Some("here"));
-    served.expect(&Seen::Line("say here".to_owned()));
+    served.expect(&ConnectionEvent::Line("say here".to_owned()));
     assert_eq!(served.acceptor.inspect().wait().unwrap().number("limit"), Some(1));
     // One message may wait while the connection is busy.
     peer.say("hang");
-    served.expect(&Seen::Line("hang".to_owned()));
+    served.expect(&ConnectionEvent::Line("hang".to_owned()));
     let nothing = || Act(Box::new(|_| Ok(())));
     assert!(connection.send(nothing()).is_ok());
     assert!(matches!(connection.send(nothing()), Err(SendError::Full(_))));

@@ -17,7 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
-use support::{Act, Peer, Puppet, Seen, Served, any_port};
+use support::{Act, ConnectionEvent, Peer, Puppet, Served, any_port};
 
 /// Passes frames on to a process, at the pace of that process.
 struct Passing {
@@ -115,7 +115,7 @@ fn i2_the_write_buffer_is_bounded_exactly_and_a_refused_frame_is_not_written() {
         })))
         .unwrap_or_else(|_| panic!("not sent"));
     told.recv().expect("an assertion in the connection failed");
-    served.expect(&Seen::Drained);
+    served.expect(&ConnectionEvent::Drained);
     for _ in 0..10 {
         assert_eq!(peer.hear(), Some("x".repeat(999)));
     }
@@ -149,7 +149,7 @@ fn i2_a_frame_of_exactly_the_limit_is_sent_and_only_a_refused_send_gets_drained(
         .unwrap_or_else(|_| panic!("not sent"));
     assert_eq!(peer.hear().as_deref(), Some("a and b"));
     peer.say("close");
-    served.expect(&Seen::Line("close".to_owned()));
+    served.expect(&ConnectionEvent::Line("close".to_owned()));
     assert_eq!(peer.hear(), None);
     // A refused sender is notified once.
     let (mut peer, connection) = served.connect_next();
@@ -163,10 +163,10 @@ fn i2_a_frame_of_exactly_the_limit_is_sent_and_only_a_refused_send_gets_drained(
         }));
         connection.send(act).unwrap_or_else(|_| panic!("not sent"));
         assert_eq!(peer.hear().map(|line| line.len()), Some(LIMIT - 1));
-        served.expect(&Seen::Drained);
+        served.expect(&ConnectionEvent::Drained);
     }
     peer.say("nothing");
-    served.expect(&Seen::Line("nothing".to_owned()));
+    served.expect(&ConnectionEvent::Line("nothing".to_owned()));
     served.stop();
 }
 
@@ -412,7 +412,7 @@ fn i2_frames_read_together_with_the_pausing_frame_wait_too() {
     let served = Served::new();
     let (mut peer, connection) = served.connect();
     peer.0.get_mut().write_all(b"pause\nsay one\n").unwrap();
-    served.expect(&Seen::Line("pause".to_owned()));
+    served.expect(&ConnectionEvent::Line("pause".to_owned()));
     let act = |act: fn(&mut Channel<support::Puppet>) -> Result| {
         connection.send(Act(Box::new(act))).unwrap_or_else(|_| panic!("not sent"));
     };
@@ -441,7 +441,7 @@ fn i2_a_flooding_client_does_not_delay_others() {
     let (mut peer, connection) = {
         let mut peer = Peer::connect(served.address);
         let pid = loop {
-            if let Seen::Connected(pid) = served.next() {
+            if let ConnectionEvent::Connected(pid) = served.next() {
                 break pid;
             }
         };
@@ -487,7 +487,7 @@ fn i1_connections_that_came_while_the_acceptor_had_no_turn_are_all_accepted() {
     // No other comes that would wake the acceptor.
     for _ in 0..AT_ONCE {
         let next = sees.recv_timeout(Duration::from_secs(30));
-        assert!(matches!(next, Ok(Seen::Connected(_))), "{next:?}");
+        assert!(matches!(next, Ok(ConnectionEvent::Connected(_))), "{next:?}");
     }
     drop(peers);
     node.stop().wait().unwrap();

@@ -10,7 +10,7 @@ use std::io::BufReader;
 use std::net::TcpStream;
 use std::sync::mpsc::channel;
 use std::time::Duration;
-use support::{Act, Peer, Puppet, Seen, Served, any_port};
+use support::{Act, ConnectionEvent, Peer, Puppet, Served, any_port};
 
 #[test]
 fn i7_a_stopping_acceptor_closes_its_socket_and_lets_its_connections_close() {
@@ -25,7 +25,7 @@ fn i7_a_stopping_acceptor_closes_its_socket_and_lets_its_connections_close() {
     drop(peers);
     let mut closed = 0;
     while closed < 10 {
-        if let Seen::Closed(why) = served.next() {
+        if let ConnectionEvent::Closed(why) = served.next() {
             assert_eq!(why, Closed::Stopped(Reason::Shutdown));
             closed += 1;
         }
@@ -42,8 +42,8 @@ fn i7_connections_that_do_not_close_are_killed_at_the_timeout() {
     let (mut peer, _) = served.connect();
     served.acceptor.stop().wait().unwrap();
     assert!(peer.is_over());
-    served.expect(&Seen::Stopping);
-    served.expect(&Seen::Dropped);
+    served.expect(&ConnectionEvent::Stopping);
+    served.expect(&ConnectionEvent::Dropped);
     assert!(served.node.processes().is_empty());
     served.stop();
 }
@@ -53,11 +53,11 @@ fn i7_a_connection_that_hangs_in_a_callback_and_traps_exits_is_killed_too() {
     let served = Served::stubborn(Duration::from_millis(30));
     let (mut peer, _) = served.connect();
     peer.say("hang");
-    served.expect(&Seen::Line("hang".to_owned()));
+    served.expect(&ConnectionEvent::Line("hang".to_owned()));
     served.acceptor.stop().wait().unwrap();
     assert!(served.node.processes().is_empty());
     assert!(peer.is_over());
-    served.expect(&Seen::Dropped);
+    served.expect(&ConnectionEvent::Dropped);
     served.stop();
 }
 
@@ -68,7 +68,7 @@ fn i7_a_node_stops_in_time_even_if_its_connections_do_not() {
     let mut peers: Vec<_> = (0..10).map(|_| served.connect().0).collect();
     for peer in &mut peers[..5] {
         peer.say("hang");
-        served.expect(&Seen::Line("hang".to_owned()));
+        served.expect(&ConnectionEvent::Line("hang".to_owned()));
     }
     served.node.stop().timeout(Duration::from_millis(100)).wait().unwrap();
     assert!(served.node.processes().is_empty());
@@ -95,7 +95,7 @@ fn i7_a_stopping_connection_may_complete_its_work_before_it_closes() {
     let (mut peer, connection) = served.connect();
     let stop = served.acceptor.stop();
     let waits = std::thread::spawn(move || stop.wait());
-    served.expect(&Seen::Stopping);
+    served.expect(&ConnectionEvent::Stopping);
     peer.say("say the last");
     assert_eq!(peer.hear().as_deref(), Some("the last"));
     // The acceptor answers meanwhile, and reports that it no longer listens.
@@ -226,7 +226,7 @@ fn i7_an_acceptor_stops_in_order_when_its_parent_ends() {
     let (acceptor, address) = tells.recv().unwrap();
     let end = acceptor.monitor();
     let mut peer = Peer::connect(address);
-    assert!(matches!(sees.recv().unwrap(), Seen::Connected(_)));
+    assert!(matches!(sees.recv().unwrap(), ConnectionEvent::Connected(_)));
     // The parent ends normally. From any other process, that would be no reason to stop.
     parent.send(()).unwrap();
     assert_eq!(peer.rest(), b"bye\n");
@@ -263,8 +263,8 @@ fn i7_a_stop_waits_for_the_last_connection_to_close() {
     let (mut second, stays) = served.connect();
     let stop = served.acceptor.stop();
     let waits = std::thread::spawn(move || stop.wait());
-    served.expect(&Seen::Stopping);
-    served.expect(&Seen::Stopping);
+    served.expect(&ConnectionEvent::Stopping);
+    served.expect(&ConnectionEvent::Stopping);
     let close = |connection: &Address<Act>| {
         let close = Act(Box::new(|channel| {
             channel.close();
@@ -276,7 +276,7 @@ fn i7_a_stop_waits_for_the_last_connection_to_close() {
     assert_eq!(first.hear(), None);
     drop(first);
     assert_eq!(served.closed(), Closed::Stopped(Reason::Shutdown));
-    served.expect(&Seen::Dropped);
+    served.expect(&ConnectionEvent::Dropped);
     // A second stop has no effect, and requests are still answered.
     served.acceptor.process().request_stop(Reason::Killed);
     while served.acceptor.call(AcceptorRequest::Connections).wait().unwrap().len() > 1 {}

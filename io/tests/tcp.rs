@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
-use support::{Act, Peer, Seen, Served, any_port};
+use support::{Act, ConnectionEvent, Peer, Served, any_port};
 
 #[test]
 fn i1_the_callbacks_of_a_connection_are_called_in_order() {
@@ -31,11 +31,11 @@ fn i1_the_callbacks_of_a_connection_are_called_in_order() {
     peer.say("nothing");
     assert_eq!(peer.hear().as_deref(), Some("hello"));
     drop(peer);
-    served.expect(&Seen::Line("say hello".to_owned()));
-    served.expect(&Seen::Line("nothing".to_owned()));
-    served.expect(&Seen::Ended);
-    served.expect(&Seen::Closed(Closed::Peer));
-    served.expect(&Seen::Dropped);
+    served.expect(&ConnectionEvent::Line("say hello".to_owned()));
+    served.expect(&ConnectionEvent::Line("nothing".to_owned()));
+    served.expect(&ConnectionEvent::Ended);
+    served.expect(&ConnectionEvent::Closed(Closed::Peer));
+    served.expect(&ConnectionEvent::Dropped);
     assert_eq!(end.wait().unwrap().reason, Reason::Normal);
     served.stop();
 }
@@ -122,7 +122,7 @@ fn i1_a_crashing_connection_affects_no_other() {
         assert_eq!(end.wait().unwrap().reason, reason);
         // The reset shows the peer that this was not an orderly end.
         assert!(bad.is_reset());
-        served.expect(&Seen::Dropped);
+        served.expect(&ConnectionEvent::Dropped);
     }
     good.say("say untouched");
     assert_eq!(good.hear().as_deref(), Some("untouched"));
@@ -207,9 +207,9 @@ fn i1_a_connection_receives_exits_and_downs_like_any_process() {
     connection.send(act).unwrap_or_else(|_| panic!("not sent"));
     told.recv().unwrap();
     watched.send(()).unwrap();
-    served.expect(&Seen::Down(Reason::error("on purpose")));
+    served.expect(&ConnectionEvent::Down(Reason::error("on purpose")));
     linked.send(()).unwrap();
-    served.expect(&Seen::Exit(Reason::error("on purpose")));
+    served.expect(&ConnectionEvent::Exit(Reason::error("on purpose")));
     assert!(connection.is_alive());
     // Neither the connection nor its acceptor has a state to show. Both say so.
     for pid in [connection.pid(), served.acceptor.pid()] {
@@ -348,12 +348,12 @@ fn i1_a_failed_bind_or_connect_is_a_typed_error_that_names_the_address() {
     let node = Node::start("errors@localhost").unwrap();
     let taken = TcpListener::bind(any_port()).unwrap();
     let address = taken.local_addr().unwrap();
-    let bound = node.spawn(move || Acceptor::new(address, || Nothing)).wait();
+    let bound = node.spawn(move || Acceptor::new(address, || SilentProtocol)).wait();
     let Err(SpawnError::Init(reason)) = bound else { panic!("bound twice") };
     assert_eq!(reason.downcast_ref::<BindError>().unwrap().address, address);
     assert!(reason.to_string().contains(&address.to_string()), "{reason}");
     drop(taken);
-    let connected = node.spawn(move || Client::new(address, Nothing)).wait();
+    let connected = node.spawn(move || Client::new(address, SilentProtocol)).wait();
     let Err(SpawnError::Init(reason)) = connected else { panic!("connected to nobody") };
     let error = reason.downcast_ref::<ConnectError>().unwrap();
     assert!(matches!(error, ConnectError::Failed { address: named, .. } if *named == address));
@@ -361,9 +361,9 @@ fn i1_a_failed_bind_or_connect_is_a_typed_error_that_names_the_address() {
     node.stop().wait().unwrap();
 }
 
-struct Nothing;
+struct SilentProtocol;
 
-impl Protocol for Nothing {
+impl Protocol for SilentProtocol {
     type Message = Infallible;
     type Codec = Lines;
     fn codec(&self) -> Lines {
@@ -449,7 +449,7 @@ fn i1_a_client_that_lost_its_server_is_reconnected_by_its_supervisor() {
     let listener = TcpListener::bind(any_port()).unwrap();
     let address: SocketAddr = listener.local_addr().unwrap();
     let tree = node.spawn(move || {
-        let client = move || Client::new(address, Nothing);
+        let client = move || Client::new(address, SilentProtocol);
         let client = ChildSpec::worker("client", client).restart(RestartType::Transient);
         Supervisor::one_for_one().child(client)
     });
@@ -479,10 +479,10 @@ fn i3_a_malformed_line_is_answered_and_ends_the_connection() {
         assert_eq!(peer.hear(), None);
         drop(peer);
         if bytes.starts_with(b"fine") {
-            served.expect(&Seen::Line("fine".to_owned()));
+            served.expect(&ConnectionEvent::Line("fine".to_owned()));
         }
-        served.expect(&Seen::Malformed(error.clone()));
-        served.expect(&Seen::Closed(Closed::Malformed(error.clone())));
+        served.expect(&ConnectionEvent::Malformed(error.clone()));
+        served.expect(&ConnectionEvent::Closed(Closed::Malformed(error.clone())));
         let reason = end.wait().unwrap().reason;
         assert!(!reason.is_abnormal());
         assert_eq!(reason.downcast_ref::<Closed>(), Some(&Closed::Malformed(error)));
@@ -498,8 +498,8 @@ fn i3_lines_sent_byte_by_byte_are_the_same() {
     for byte in b"one\r\ntwo\n" {
         stream.write_all(&[*byte]).unwrap();
     }
-    served.expect(&Seen::Line("one".to_owned()));
-    served.expect(&Seen::Line("two".to_owned()));
+    served.expect(&ConnectionEvent::Line("one".to_owned()));
+    served.expect(&ConnectionEvent::Line("two".to_owned()));
     served.stop();
 }
 
@@ -510,7 +510,7 @@ fn i3_many_frames_in_one_read_are_not_taken_for_a_frame_that_is_too_long() {
     let lines: Vec<_> = (10..60).map(|number| format!("nothing {number}")).collect();
     peer.say(&lines.join("\n"));
     for line in lines {
-        served.expect(&Seen::Line(line));
+        served.expect(&ConnectionEvent::Line(line));
     }
     served.stop();
 }

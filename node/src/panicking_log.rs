@@ -12,9 +12,9 @@ thread_local! {
 
 /// Panics at each event on a thread where it is active. It is installed for the whole program:
 /// with a subscriber per thread, `tracing` may cache the disinterest of one thread for all.
-struct Panics;
+struct PanickingSubscriber;
 
-impl Subscriber for Panics {
+impl Subscriber for PanickingSubscriber {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.is_event() && metadata.target() == "krarup"
     }
@@ -39,7 +39,9 @@ impl Subscriber for Panics {
 /// Runs `run` with the subscriber active on this thread. Returns the number of events.
 pub(crate) fn told(run: impl FnOnce()) -> usize {
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| tracing::subscriber::set_global_default(Panics).expect("the only one"));
+    ONCE.call_once(|| {
+        tracing::subscriber::set_global_default(PanickingSubscriber).expect("the only one");
+    });
     TOLD.set(Some(0));
     run();
     TOLD.take().unwrap_or_default()

@@ -364,6 +364,8 @@ mod requests;
 mod restarts;
 
 #[cfg(test)]
+mod model;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod request_tests;
@@ -371,5 +373,3 @@ mod request_tests;
 mod tests;
 #[cfg(test)]
 mod waiting_tests;
-#[cfg(test)]
-mod world;

@@ -219,7 +219,7 @@ fn server_and_client(sim: &Simulation, intensity: u32, in_init: bool) -> (Superv
 }
 
 #[test]
-fn s10_a_child_whose_start_waits_for_one_that_failed_is_served() {
+fn s10_a_child_is_served_while_its_start_waits_for_a_failed_child() {
     for seed in 0..8 {
         let sim = Simulation::new(seed);
         let (_supervisor, log) = server_and_client(&sim, 1, true);
@@ -239,7 +239,7 @@ fn s10_a_child_that_starts_is_notified_when_its_server_may_not_restart_in_place(
 }
 
 #[test]
-fn s10_a_child_whose_end_waits_for_one_that_failed_is_served() {
+fn s10_a_child_is_served_while_its_end_waits_for_a_failed_child() {
     for seed in 0..8 {
         let sim = Simulation::new(seed);
         let (supervisor, log) = server_and_client(&sim, 1, false);

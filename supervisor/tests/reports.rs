@@ -310,9 +310,9 @@ fn s12_a_child_that_ends_badly_when_it_is_stopped_and_dynamic_ones_are_reported_
 }
 
 /// Panics at every event of a supervisor.
-struct Panics;
+struct PanickingSubscriber;
 
-impl tracing::Subscriber for Panics {
+impl tracing::Subscriber for PanickingSubscriber {
     fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
         metadata.fields().field("supervisor").is_some()
     }
@@ -336,7 +336,7 @@ impl tracing::Subscriber for Panics {
 
 #[test]
 fn s12_a_subscriber_that_panics_ends_no_supervisor() {
-    let _here = tracing::subscriber::set_default(Panics);
+    let _here = tracing::subscriber::set_default(PanickingSubscriber);
     let stage = Stage::new();
     stage.plan("c", &[Start::Ignore]);
     let (a, b, c) = (stage.child("a"), stage.child_in_place("b"), stage.child("c"));
@@ -437,7 +437,7 @@ fn s12_a_child_that_has_ended_is_not_abandoned_without_a_grace_period() {
 
 /// Its signal, and its end, lie before the supervisor when it is gone.
 #[test]
-fn s12_the_end_of_a_child_that_waits_for_its_restart_is_told_once() {
+fn s12_the_end_of_a_child_that_waits_for_its_restart_is_reported_once() {
     let journal = Journal::default();
     let _here = tracing::subscriber::set_default(journal.clone());
     let stage = Stage::new();

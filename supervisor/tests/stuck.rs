@@ -140,7 +140,7 @@ fn s11_an_init_timeout_ends_though_the_child_does_not() {
 }
 
 #[test]
-fn s11_a_child_that_failed_to_start_and_lives_does_not_affect_its_supervisor() {
+fn s11_a_child_that_failed_to_start_and_is_still_alive_does_not_affect_its_supervisor() {
     let stage = Stage::new();
     stage.plan("a", &[Start::Never]);
     let a = stage.child("a").init_timeout(SECOND);

@@ -1,26 +1,26 @@
-//! Crash storms on a tree of three levels, on a real node and under load: whatever happens in
-//! them, the rules hold meanwhile, and the tree is afterwards what its specifications say.
+//! Crash storms on a tree of three levels, on a real node and under load. The rules hold during a
+//! storm, and after it the tree is as its specifications say.
 //!
 //! `STORM_SEED` in the environment stands in for the seeds below.
 
-mod forces;
-mod ledger;
+mod load_thread;
+mod record;
 mod tree;
 
-use forces::{Dice, Force, HANGS};
 use krarup::prelude::*;
 use krarup::{ChildState, SupervisorAddress};
-use ledger::Ledger;
+use load_thread::{Dice, HANGS, LoadThread};
+use record::StormRecord;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 use tree::{GROUPS, IDS, Job, POOL_SIZE, SIMPLE, SPARE};
 
-const FORCES: u64 = 4;
+const LOAD_THREADS: u64 = 4;
 const ACTIONS: usize = 1_500;
 
-/// Says on failure which storm it was.
+/// Prints the seed of the storm on a failure.
 struct Storm(u64);
 
 impl Drop for Storm {
@@ -32,7 +32,7 @@ impl Drop for Storm {
 }
 
 #[test]
-fn s1_a_tree_stands_as_specified_after_every_storm_and_keeps_the_rules_in_it() {
+fn s1_a_tree_keeps_the_rules_during_a_storm_and_is_as_specified_after_it() {
     let seed = std::env::var("STORM_SEED").ok().map(|seed| seed.parse().expect("a number"));
     let seeds = seed.map_or(vec![1, 2, 3], |seed| vec![seed]);
     for seed in seeds {
@@ -43,59 +43,59 @@ fn s1_a_tree_stands_as_specified_after_every_storm_and_keeps_the_rules_in_it() {
 
 fn storm(seed: u64) {
     let node = Node::builder("storm").workers(2).start().unwrap();
-    let ledger = Ledger::default();
+    let record = StormRecord::default();
     let root = {
-        let ledger = ledger.clone();
-        node.spawn(move || tree::root(&ledger)).name("root").wait().unwrap()
+        let record = record.clone();
+        node.spawn(move || tree::root(&record)).name("root").wait().unwrap()
     };
     let next = Arc::new(AtomicUsize::new(0));
-    let force = |number: u64| Force {
+    let thread = |number: u64| LoadThread {
         node: node.clone(),
-        ledger: ledger.clone(),
+        record: record.clone(),
         root: root.clone(),
-        dice: Dice::new(seed * FORCES + number),
+        dice: Dice::new(seed * LOAD_THREADS + number),
         next: Arc::clone(&next),
     };
-    ledger.is_storming.store(true, Ordering::SeqCst);
-    let forces: Vec<_> = (0..FORCES)
+    record.is_storming.store(true, Ordering::SeqCst);
+    let load_thread: Vec<_> = (0..LOAD_THREADS)
         .map(|number| {
-            let mut force = force(number);
-            thread::spawn(move || (0..ACTIONS).for_each(|_| force.act()))
+            let mut thread = thread(number);
+            thread::spawn(move || (0..ACTIONS).for_each(|_| thread.act()))
         })
         .collect();
-    // All of them end before any is judged.
-    let forces: Vec<_> = forces.into_iter().map(thread::JoinHandle::join).collect();
-    ledger.is_storming.store(false, Ordering::SeqCst);
-    forces.into_iter().for_each(|force| force.unwrap());
+    // All of them end before the first result is checked.
+    let load_thread: Vec<_> = load_thread.into_iter().map(thread::JoinHandle::join).collect();
+    record.is_storming.store(false, Ordering::SeqCst);
+    load_thread.into_iter().for_each(|thread| thread.unwrap());
 
-    let after = After { force: force(FORCES) };
+    let after = After { thread: thread(LOAD_THREADS) };
     after.becomes_quiet();
     after.is_as_specified();
-    assert_eq!(ledger.faults(), Vec::<String>::new());
+    assert_eq!(record.faults(), Vec::<String>::new());
 
     root.stop().timeout(HANGS).wait().unwrap();
     assert_eq!(node.processes(), []);
     let stats = node.stats();
     assert_eq!((stats.names, stats.timers, stats.aliases), (0, 0, 0));
-    assert_eq!((ledger.alive(), ledger.faults()), (0, Vec::new()));
-    let letters = &ledger.letters;
-    let [written, handled, returned, lost] =
-        [&letters.written, &letters.handled, &letters.returned, &letters.lost]
+    assert_eq!((record.alive(), record.faults()), (0, Vec::new()));
+    let messages = &record.messages;
+    let [sent, handled, returned, lost] =
+        [&messages.sent, &messages.handled, &messages.returned, &messages.lost]
             .map(|count| count.load(Ordering::SeqCst));
-    assert_eq!(written, handled + returned + lost);
+    assert_eq!(sent, handled + returned + lost);
     // Requests and calls to the dead are dead letters too.
     assert!(lost <= stats.dead_letters, "{lost} lost, {} counted", stats.dead_letters);
-    assert!(handled > 0, "{letters:?}");
+    assert!(handled > 0, "{messages:?}");
     node.stop().wait().unwrap();
 }
 
-/// What is looked at when the forces have ended.
+/// The checks after the load threads have ended.
 struct After {
-    force: Force,
+    thread: LoadThread,
 }
 
 impl After {
-    /// Waits until everything is at rest; nothing but what it looks at tells.
+    /// Waits until two looks in a row show the same processes, all at rest.
     fn becomes_quiet(&self) {
         let began = Instant::now();
         let mut last = None;
@@ -105,7 +105,7 @@ impl After {
                 return;
             }
             last = picture;
-            assert!(began.elapsed() < HANGS, "{:#?}", self.force.node.tree());
+            assert!(began.elapsed() < HANGS, "{:#?}", self.thread.node.tree());
             thread::yield_now();
         }
     }
@@ -113,7 +113,7 @@ impl After {
     /// The processes of the tree, after each has handled what lay before it; `None` if one
     /// has none or has ended meanwhile.
     fn picture(&self) -> Option<Vec<Pid>> {
-        let root = &self.force.root;
+        let root = &self.thread.root;
         let mut pids = vec![root.pid()];
         for child in root.which_children().wait().unwrap() {
             if child.state == ChildState::Undefined {
@@ -122,7 +122,7 @@ impl After {
             pids.push(child.state.pid()?);
         }
         for group in GROUPS {
-            let supervisor = self.force.supervisor(group)?;
+            let supervisor = self.thread.supervisor(group)?;
             let _ = supervisor.terminate_child(SPARE).timeout(HANGS).wait();
             let _ = supervisor.delete_child(SPARE).timeout(HANGS).wait();
             for child in supervisor.which_children().timeout(HANGS).wait().ok()? {
@@ -135,7 +135,7 @@ impl After {
                 let pid = child.state.pid()?;
                 pids.push(pid);
                 if child.id == "pool" {
-                    let pool = self.force.node.address::<Job, PoolCommand>(pid).ok()?;
+                    let pool = self.thread.node.address::<Job, PoolCommand>(pid).ok()?;
                     let workers = pool.workers().wait().ok()?;
                     let rests = |pid: &Pid| self.has_come_to_rest(*pid).is_some();
                     if workers.len() != POOL_SIZE || !workers.iter().all(rests) {
@@ -149,22 +149,22 @@ impl After {
                 }
             }
         }
-        for child in self.force.simple()?.which_children().timeout(HANGS).wait().ok()? {
+        for child in self.thread.simple()?.which_children().timeout(HANGS).wait().ok()? {
             let pid = child.state.pid()?;
             self.has_come_to_rest(pid)?;
             pids.push(pid);
         }
-        let processes = self.force.node.processes();
+        let processes = self.thread.node.processes();
         (processes.len() == pids.len()).then_some(pids)
     }
 
     fn has_come_to_rest(&self, pid: Pid) -> Option<Pid> {
-        let worker = self.force.node.address::<Job, Job>(pid).ok()?;
+        let worker = self.thread.node.address::<Job, Job>(pid).ok()?;
         worker.call(Job::Ask).timeout(HANGS).wait().ok()
     }
 
     fn is_as_specified(&self) {
-        let Force { node, ledger, root, .. } = &self.force;
+        let LoadThread { node, record, root, .. } = &self.thread;
         let children = root.which_children().wait().unwrap();
         let ids: Vec<&str> = children.iter().rev().map(|child| child.id.as_str()).collect();
         assert_eq!(ids, ["each", "all", "rest", SIMPLE]);
@@ -172,19 +172,19 @@ impl After {
             assert_eq!(node.whereis(child.id.as_str()), child.state.pid());
         }
         for group in GROUPS {
-            let supervisor = self.force.supervisor(group).unwrap();
+            let supervisor = self.thread.supervisor(group).unwrap();
             self.group_is_as_specified(group, &supervisor);
         }
-        let simple = self.force.simple().unwrap();
+        let simple = self.thread.simple().unwrap();
         let dynamic = simple.which_children().wait().unwrap().len();
         let counts = simple.count_children().wait().unwrap();
         assert_eq!((counts.specs, counts.active, counts.workers), (1, dynamic, dynamic));
         let expected = GROUPS.len() * (IDS.len() - 1 + POOL_SIZE) + dynamic;
-        assert_eq!(ledger.alive(), expected);
+        assert_eq!(record.alive(), expected);
     }
 
     fn group_is_as_specified(&self, group: &'static str, supervisor: &SupervisorAddress) {
-        let Force { node, ledger, .. } = &self.force;
+        let LoadThread { node, record, .. } = &self.thread;
         let children = supervisor.which_children().wait().unwrap();
         let ids: Vec<&str> = children.iter().rev().map(|child| child.id.as_str()).collect();
         assert_eq!(ids, IDS, "{group}");
@@ -193,11 +193,11 @@ impl After {
             if let Some(name) = spec.name {
                 assert_eq!(node.whereis(&name), child.state.pid(), "{name}");
             }
-            // A start that failed is a birth too; a restart in place is counted before it is
+            // A start that failed counts too; a restart in place is counted before it is
             // made, and a kill may come between.
-            if let Some(post) = tree::post(group, &child.id).filter(|_| !spec.in_place) {
-                let births = ledger.births(supervisor.pid(), post);
-                assert!(births > child.restarts, "{births} births in {group} of {child:?}");
+            if let Some(position) = tree::position(group, &child.id).filter(|_| !spec.in_place) {
+                let starts = record.starts(supervisor.pid(), position);
+                assert!(starts > child.restarts, "{starts} starts in {group} of {child:?}");
             }
         }
         let counts = supervisor.count_children().wait().unwrap();

@@ -1,6 +1,6 @@
-//! The tree that is stormed: a root, four supervisors of all strategies, and their children.
+//! The tree under load: a root, four supervisors of all strategies, and their children.
 
-use crate::ledger::{Ledger, Letter, Life, Post};
+use crate::record::{ChildPosition, CountedMessage, Incarnation, StormRecord};
 use krarup::prelude::*;
 use krarup::{BackOff, ChildId, ChildTemplate, Ignore, Received, behavior_fn};
 use std::panic::resume_unwind;
@@ -9,18 +9,18 @@ use std::time::Duration;
 
 /// What a worker is sent.
 pub(crate) enum Job {
-    Work(Letter),
+    Work(CountedMessage),
     Ask(Reply<Pid>),
-    Panic(Letter),
-    End(Letter, Reason),
-    /// Never comes: its timer is longer than the test.
+    Panic(CountedMessage),
+    End(CountedMessage, Reason),
+    /// Never arrives: its timer is longer than the test.
     Tick,
 }
 
 impl Job {
     pub(crate) fn returned(self) {
-        if let Job::Work(letter) | Job::Panic(letter) | Job::End(letter, _) = self {
-            letter.returned();
+        if let Job::Work(message) | Job::Panic(message) | Job::End(message, _) = self {
+            message.returned();
         }
     }
 }
@@ -29,18 +29,18 @@ const NEVER: Duration = Duration::from_hours(1);
 
 fn handle(ctx: &mut Context<Job>, job: Job) -> Result {
     match job {
-        Job::Work(letter) => {
-            letter.handled();
+        Job::Work(message) => {
+            message.handled();
             ctx.send_after(NEVER, Job::Tick);
         }
         Job::Ask(reply) => reply.send(ctx.pid()),
-        Job::Panic(letter) => {
-            letter.handled();
-            // As a panic, without its lines on the screen.
+        Job::Panic(message) => {
+            message.handled();
+            // Like a panic, but without its message on stderr.
             resume_unwind(Box::new("planned"));
         }
-        Job::End(letter, reason) => {
-            letter.handled();
+        Job::End(message, reason) => {
+            message.handled();
             return Err(reason);
         }
         Job::Tick => return Err(Reason::error("a timer of another process")),
@@ -49,26 +49,30 @@ fn handle(ctx: &mut Context<Job>, job: Job) -> Result {
 }
 
 /// While it storms, one start in 16 fails, and one in 64 has nothing to do.
-fn start(ctx: &mut Context<Job>, ledger: &Ledger, post: Post) -> Result<Life> {
-    let life = ledger.born(ctx.parent().expect("a child"), post);
+fn start(
+    ctx: &mut Context<Job>,
+    record: &StormRecord,
+    position: ChildPosition,
+) -> Result<Incarnation> {
+    let incarnation = record.started(ctx.parent().expect("a child"), position);
     ctx.alias();
     let chance = ctx.random() % 64;
-    match ledger.is_storming.load(Ordering::SeqCst) {
+    match record.is_storming.load(Ordering::SeqCst) {
         true if chance < 4 => Err(Reason::error("no start")),
         true if chance == 4 => Err(Ignore::reason()),
-        _ => Ok(life),
+        _ => Ok(incarnation),
     }
 }
 
 pub(crate) struct Worker {
-    ledger: Ledger,
-    post: Post,
-    life: Option<Life>,
+    record: StormRecord,
+    position: ChildPosition,
+    incarnation: Option<Incarnation>,
 }
 
 impl Worker {
-    pub(crate) fn new(ledger: &Ledger, post: Post) -> Self {
-        Worker { ledger: ledger.clone(), post, life: None }
+    pub(crate) fn new(record: &StormRecord, position: ChildPosition) -> Self {
+        Worker { record: record.clone(), position, incarnation: None }
     }
 }
 
@@ -76,7 +80,7 @@ impl Actor for Worker {
     type Message = Job;
 
     async fn init(&mut self, ctx: &mut Context<Job>) -> Result {
-        self.life = Some(start(ctx, &self.ledger, self.post)?);
+        self.incarnation = Some(start(ctx, &self.record, self.position)?);
         Ok(())
     }
 
@@ -85,16 +89,19 @@ impl Actor for Worker {
     }
 
     async fn terminate(&mut self, _: &mut Context<Job>, reason: &Reason) {
-        // Nobody but a supervisor says so in a storm.
-        if let (Some(life), Reason::Shutdown) = (&self.life, reason) {
-            self.ledger.stopped(life);
+        // In a storm only a supervisor stops a worker with this reason.
+        if let (Some(incarnation), Reason::Shutdown) = (&self.incarnation, reason) {
+            self.record.stopped(incarnation);
         }
     }
 }
 
-fn bare(ledger: Ledger, post: Post) -> impl krarup::Behavior<Message = Job, Command = Job> {
+fn bare(
+    record: StormRecord,
+    position: ChildPosition,
+) -> impl krarup::Behavior<Message = Job, Command = Job> {
     behavior_fn(move |mut ctx: Context<Job>| async move {
-        let _life = start(&mut ctx, &ledger, post)?;
+        let _life = start(&mut ctx, &record, position)?;
         loop {
             match ctx.receive().await {
                 Received::Message(job) => handle(&mut ctx, job)?,
@@ -116,72 +123,72 @@ pub(crate) const IDS: [&str; 5] = ["a", "b", "pool", "bare", "c"];
 pub(crate) const SPARE: &str = "spare";
 pub(crate) const POOL_SIZE: usize = 3;
 
-/// The index of a child that is on the ledger.
-pub(crate) fn post(group: &'static str, id: &ChildId) -> Option<Post> {
+/// The position of a child that is recorded.
+pub(crate) fn position(group: &'static str, id: &ChildId) -> Option<ChildPosition> {
     let index = IDS.iter().chain(&[SPARE]).position(|other| *id == *other)?;
     let in_order = group != "each";
-    (*id != "pool").then_some(Post { group, index, at_most: 1, in_order })
+    (*id != "pool").then_some(ChildPosition { group, index, at_most: 1, in_order })
 }
 
-pub(crate) fn spare(ledger: &Ledger, group: &'static str) -> ChildSpec {
-    worker(ledger, group, SPARE).restart(RestartType::Transient)
+pub(crate) fn spare(record: &StormRecord, group: &'static str) -> ChildSpec {
+    worker(record, group, SPARE).restart(RestartType::Transient)
 }
 
-fn worker(ledger: &Ledger, group: &'static str, id: &'static str) -> ChildSpec {
-    let post = post(group, &id.into()).expect("an id of a worker");
-    let ledger = ledger.clone();
-    ChildSpec::worker(id, move || Worker::new(&ledger, post))
+fn worker(record: &StormRecord, group: &'static str, id: &'static str) -> ChildSpec {
+    let position = position(group, &id.into()).expect("an id of a worker");
+    let record = record.clone();
+    ChildSpec::worker(id, move || Worker::new(&record, position))
 }
 
 fn back_off() -> BackOff {
     BackOff::new(Duration::from_micros(50), Duration::from_millis(1)).jitter(0.5)
 }
 
-fn group(ledger: &Ledger, group: &'static str) -> Supervisor {
+fn group(record: &StormRecord, group: &'static str) -> Supervisor {
     let (empty, b) = match group {
-        "all" => (Supervisor::one_for_all(), worker(ledger, group, "b")),
-        "rest" => (Supervisor::rest_for_one(), worker(ledger, group, "b")),
+        "all" => (Supervisor::one_for_all(), worker(record, group, "b")),
+        "rest" => (Supervisor::rest_for_one(), worker(record, group, "b")),
         _ => {
-            let (post, ledger) = (post(group, &"b".into()).expect("b"), ledger.clone());
-            let b = ChildSpec::worker_in_place("b", move || Worker::new(&ledger, post));
+            let (position, record) = (position(group, &"b".into()).expect("b"), record.clone());
+            let b = ChildSpec::worker_in_place("b", move || Worker::new(&record, position));
             (Supervisor::one_for_one(), b)
         }
     };
-    let (of_pool, of_bare) = (ledger.clone(), ledger.clone());
-    let slot = Post { group: "pool", index: 0, at_most: POOL_SIZE, in_order: false };
+    let (of_pool, of_bare) = (record.clone(), record.clone());
+    let slot = ChildPosition { group: "pool", index: 0, at_most: POOL_SIZE, in_order: false };
     let pool = ChildSpec::supervisor("pool", move || {
-        let ledger = of_pool.clone();
-        Pool::new(POOL_SIZE, move || Worker::new(&ledger, slot)).mailbox(4)
+        let record = of_pool.clone();
+        Pool::new(POOL_SIZE, move || Worker::new(&record, slot)).mailbox(4)
     });
-    let post = post(group, &"bare".into()).expect("bare");
-    let bare = ChildSpec::worker("bare", move || bare(of_bare.clone(), post));
+    let position = position(group, &"bare".into()).expect("bare");
+    let bare = ChildSpec::worker("bare", move || bare(of_bare.clone(), position));
     // Some of them give up in a storm, and the root starts them again.
     empty
         .intensity(40, Duration::from_millis(5))
-        .child(worker(ledger, group, "a").name(format!("{group}.a")).back_off(back_off()))
+        .child(worker(record, group, "a").name(format!("{group}.a")).back_off(back_off()))
         .child(b.name(format!("{group}.b")))
         .child(pool.name(format!("{group}.pool")))
         .child(bare.name(format!("{group}.bare")))
-        .child(worker(ledger, group, "c").restart(RestartType::Transient))
+        .child(worker(record, group, "c").restart(RestartType::Transient))
 }
 
-fn simple(ledger: &Ledger) -> Supervisor<usize> {
-    let ledger = ledger.clone();
+fn simple(record: &StormRecord) -> Supervisor<usize> {
+    let record = record.clone();
     let template = ChildTemplate::worker("dynamic", move |index| {
-        let post = Post { group: SIMPLE, index, at_most: 1, in_order: false };
-        Worker::new(&ledger, post)
+        let position = ChildPosition { group: SIMPLE, index, at_most: 1, in_order: false };
+        Worker::new(&record, position)
     });
     Supervisor::simple_one_for_one(template.restart(RestartType::Transient))
         .intensity(40, Duration::from_millis(5))
 }
 
-pub(crate) fn root(ledger: &Ledger) -> Supervisor {
+pub(crate) fn root(record: &StormRecord) -> Supervisor {
     let groups = GROUPS.map(|name| {
-        let ledger = ledger.clone();
-        ChildSpec::supervisor(name, move || group(&ledger, name)).name(name)
+        let record = record.clone();
+        ChildSpec::supervisor(name, move || group(&record, name)).name(name)
     });
-    let ledger = ledger.clone();
-    let simple = ChildSpec::supervisor(SIMPLE, move || simple(&ledger)).name(SIMPLE);
+    let record = record.clone();
+    let simple = ChildSpec::supervisor(SIMPLE, move || simple(&record)).name(SIMPLE);
     let root = Supervisor::one_for_one().intensity(u32::MAX, Duration::from_secs(1));
     groups.into_iter().fold(root, Supervisor::child).child(simple)
 }

@@ -1,6 +1,6 @@
 //! `fanin`, `fanin-threads` and `fanout`: many actors send to one, and one sends to many.
 
-use super::stream::{Counter, Sender};
+use super::stream::{Counter, StreamSender};
 use super::{WorkloadResult, share};
 use crate::failure::WorkloadFailure;
 use crate::latch::Latch;
@@ -31,7 +31,7 @@ fn fan(node: &Node, name: &str, messages: u64, senders: usize, receivers: usize)
     })?;
     let counters: Arc<[_]> = counters.into();
     let senders = spawn_many(node, senders, |number| {
-        Sender::new(number, Arc::clone(&counters), stream * receivers as u64)
+        StreamSender::new(number, Arc::clone(&counters), stream * receivers as u64)
     })?;
     let took = done.time(|| start(&senders))?;
     Ok(Measurement::of(name, stream * (receivers * senders.len()) as u64, took))

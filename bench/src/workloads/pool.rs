@@ -2,7 +2,7 @@
 //! share. `pool-direct` is the baseline without a pool: the sender sends to the workers in
 //! turn.
 
-use super::stream::{Counter, Sender, following};
+use super::stream::{Counter, StreamSender, following};
 use super::{WorkloadResult, share};
 use crate::latch::Latch;
 use crate::measurement::Measurement;
@@ -40,7 +40,7 @@ pub(super) fn by_hand(node: &Node, messages: u64, workers: usize) -> WorkloadRes
     let workers = spawn_many(node, workers, |_| Counter { left: each, latch: done.clone() })?;
     let router = node.spawn(move || Router { workers, next: 0 }).start()?;
     let receivers = Arc::new([router]);
-    let producer = node.spawn(move || Sender::new(0, receivers, messages)).start()?;
+    let producer = node.spawn(move || StreamSender::new(0, receivers, messages)).start()?;
     let took = done.time(|| start([&producer]))?;
     Ok(Measurement::of("pool", messages, took))
 }
@@ -75,7 +75,7 @@ pub(super) fn direct(node: &Node, messages: u64, workers: usize) -> WorkloadResu
     share(messages, workers)?;
     let done = Latch::new(messages);
     let receivers = spawn_many(node, workers, |_| BenchWorker { latch: done.clone() })?.into();
-    let producer = node.spawn(move || Sender::new(0, receivers, messages)).start()?;
+    let producer = node.spawn(move || StreamSender::new(0, receivers, messages)).start()?;
     let took = done.time(|| start([&producer]))?;
     Ok(Measurement::of("pool-direct", messages, took))
 }
@@ -104,7 +104,7 @@ pub(super) fn native(node: &Node, kind: PoolKind, messages: u64, workers: usize)
         PoolKind::Measured => ("pool-measured", node.spawn(|| pool().measured()).wait()?),
     };
     let receivers = Arc::new([pool]);
-    let producer = node.spawn(move || Sender::new(0, receivers, messages)).start()?;
+    let producer = node.spawn(move || StreamSender::new(0, receivers, messages)).start()?;
     let took = done.time(|| start([&producer]))?;
     Ok(Measurement::of(name, messages, took))
 }

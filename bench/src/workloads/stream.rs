@@ -7,7 +7,7 @@ use krarup::{Actor, Address, Context, Result};
 use std::sync::Arc;
 
 /// Sends messages to its receivers in turn, at most [`OWN_TURN`] at a time.
-pub(super) struct Sender<C> {
+pub(super) struct StreamSender<C> {
     number: u32,
     receivers: Arc<[Address<BenchMessage, C>]>,
     /// How many messages are still to be sent.
@@ -15,13 +15,13 @@ pub(super) struct Sender<C> {
     next: usize,
 }
 
-impl<C> Sender<C> {
+impl<C> StreamSender<C> {
     pub(super) fn new(number: u32, receivers: Arc<[Address<BenchMessage, C>]>, left: u64) -> Self {
-        Sender { number, receivers, left, next: 0 }
+        StreamSender { number, receivers, left, next: 0 }
     }
 }
 
-impl<C: Send + 'static> Actor for Sender<C> {
+impl<C: Send + 'static> Actor for StreamSender<C> {
     type Message = BenchMessage;
 
     async fn handle_message(&mut self, ctx: &mut Context<BenchMessage>, _: BenchMessage) -> Result {

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn i3_an_unfinished_frame_is_an_error_that_says_so() {
+    fn i3_an_unfinished_frame_is_reported_as_unfinished() {
         let mut frames = Prefixed::new(9);
         for rest in [&b"\0"[..], b"\0\0\0\x02", b"\0\0\0\x02a"] {
             let mut wire = BytesMut::from(&b"\0\0\0\x01x"[..]);

@@ -5,17 +5,17 @@ use crate::callback::tests::logged;
 use crate::codecs::lines::Lines;
 use crate::options::ConnectionOptions;
 use crate::protocol::{Channel, Protocol};
+use crate::readiness::tests::counting_waker;
 use crate::worker::ConnectionWorker;
 use krarup_act::{Pool, behavior_fn};
 use krarup_node::Simulation;
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
-use std::task::{Wake, Waker};
 
-struct Nothing;
+struct SilentProtocol;
 
-impl Protocol for Nothing {
+impl Protocol for SilentProtocol {
     type Message = Infallible;
     type Codec = Lines;
     fn codec(&self) -> Lines {
@@ -55,8 +55,8 @@ async fn server_of(
     let worker = {
         let tally = Arc::clone(&tally);
         move || {
-            let factory = Arc::new(|| Nothing);
-            ConnectionWorker::<Nothing, _>::new(factory, options.clone(), Arc::clone(&tally))
+            let factory = Arc::new(|| SilentProtocol);
+            ConnectionWorker::<SilentProtocol, _>::new(factory, options.clone(), Arc::clone(&tally))
         }
     };
     let pool = ctx.spawn(move || Pool::new(1, worker)).await?;
@@ -92,15 +92,6 @@ where
 
 const REFUSAL: ErrorKind = ErrorKind::OutOfMemory;
 
-#[derive(Default)]
-struct Woken(AtomicU32);
-
-impl Wake for Woken {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
 #[test]
 fn i1_an_acceptor_that_has_more_to_accept_ends_its_turn_and_has_another() {
     let turns = simulated(|mut ctx| async move {
@@ -109,8 +100,7 @@ fn i1_an_acceptor_that_has_more_to_accept_ends_its_turn_and_has_another() {
         // More than are accepted here: the last may be a moment on their way.
         let peers: Vec<_> = (0..3 * BUDGET).map(connect).collect();
         let mut server = server(&mut ctx, (listener, local), None).await?;
-        let woken = Arc::new(Woken::default());
-        let waker = Waker::from(Arc::clone(&woken));
+        let (counter, waker) = counting_waker(false);
         let mut cx = task::Context::from_waker(&waker);
         let (mut turns, mut accepted) = (Vec::new(), 0);
         while turns.len() < 2 {
@@ -118,7 +108,7 @@ fn i1_an_acceptor_that_has_more_to_accept_ends_its_turn_and_has_another() {
                 Poll::Ready(ListenerEvent::Accepted(Ok(_))) => accepted += 1,
                 Poll::Ready(_) => panic!("nothing else has come"),
                 Poll::Pending => {
-                    let is_woken = woken.0.swap(0, Ordering::Relaxed) > 0;
+                    let is_woken = counter.wakes.swap(0, Ordering::Relaxed) > 0;
                     turns.push((std::mem::take(&mut accepted), is_woken));
                 }
             }

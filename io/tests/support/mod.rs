@@ -26,7 +26,7 @@ type Doing = Box<dyn FnOnce(&mut Channel<Puppet>) -> Result + Send>;
 
 /// An event of a connection that the test receives.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Seen {
+pub(crate) enum ConnectionEvent {
     Connected(Pid),
     Line(String),
     Drained,
@@ -51,7 +51,7 @@ pub(crate) enum Seen {
 /// | `pour`, `pour X` | sends until a send fails, then fails with that error, or with X |
 /// | any other | no effect |
 pub(crate) struct Puppet {
-    pub(crate) seen: Sender<Seen>,
+    pub(crate) seen: Sender<ConnectionEvent>,
     /// Keeps its own direction open when the peer has closed its own.
     pub(crate) keeps_half: bool,
     /// Does not close when it is to stop, and traps exits.
@@ -60,7 +60,7 @@ pub(crate) struct Puppet {
 
 impl Drop for Puppet {
     fn drop(&mut self) {
-        let _ = self.seen.send(Seen::Dropped);
+        let _ = self.seen.send(ConnectionEvent::Dropped);
     }
 }
 
@@ -74,12 +74,12 @@ impl Protocol for Puppet {
 
     async fn connected(&mut self, channel: &mut Channel<Self>) -> Result {
         channel.context().trap_exits(self.stubborn);
-        let _ = self.seen.send(Seen::Connected(channel.address().pid()));
+        let _ = self.seen.send(ConnectionEvent::Connected(channel.address().pid()));
         Ok(())
     }
 
     async fn received(&mut self, channel: &mut Channel<Self>, line: String) -> Result {
-        let _ = self.seen.send(Seen::Line(line.clone()));
+        let _ = self.seen.send(ConnectionEvent::Line(line.clone()));
         match line.split_once(' ').unwrap_or((&line, "")) {
             ("say", text) => channel.send_or_wait(text).await?,
             ("close", _) => channel.close(),
@@ -110,12 +110,12 @@ impl Protocol for Puppet {
     }
 
     async fn drained(&mut self, _: &mut Channel<Self>) -> Result {
-        let _ = self.seen.send(Seen::Drained);
+        let _ = self.seen.send(ConnectionEvent::Drained);
         Ok(())
     }
 
     async fn ended(&mut self, channel: &mut Channel<Self>) -> Result {
-        let _ = self.seen.send(Seen::Ended);
+        let _ = self.seen.send(ConnectionEvent::Ended);
         if !self.keeps_half {
             channel.close();
         }
@@ -123,13 +123,13 @@ impl Protocol for Puppet {
     }
 
     async fn malformed(&mut self, channel: &mut Channel<Self>, error: &CodecError) -> Result {
-        let _ = self.seen.send(Seen::Malformed(error.clone()));
+        let _ = self.seen.send(ConnectionEvent::Malformed(error.clone()));
         channel.send("what?")?;
         Ok(())
     }
 
     async fn stopping(&mut self, channel: &mut Channel<Self>) -> Result {
-        let _ = self.seen.send(Seen::Stopping);
+        let _ = self.seen.send(ConnectionEvent::Stopping);
         if !self.stubborn {
             channel.send("bye")?;
             channel.close();
@@ -138,18 +138,18 @@ impl Protocol for Puppet {
     }
 
     async fn handle_down(&mut self, _: &mut Channel<Self>, down: Down) -> Result {
-        let _ = self.seen.send(Seen::Down(down.reason));
+        let _ = self.seen.send(ConnectionEvent::Down(down.reason));
         Ok(())
     }
 
     async fn handle_exit(&mut self, _: &mut Channel<Self>, exit: Exit) -> Result {
-        let _ = self.seen.send(Seen::Exit(exit.reason));
+        let _ = self.seen.send(ConnectionEvent::Exit(exit.reason));
         Ok(())
     }
 
     async fn closed(&mut self, channel: &mut Channel<Self>, why: &Closed) {
         assert_eq!(channel.send("too late"), Err(WriteError::Closed));
-        let _ = self.seen.send(Seen::Closed(why.clone()));
+        let _ = self.seen.send(ConnectionEvent::Closed(why.clone()));
     }
 }
 
@@ -163,7 +163,7 @@ pub(crate) struct Served {
     pub(crate) node: Node,
     pub(crate) acceptor: Address<AcceptorRequest<Act>>,
     pub(crate) address: SocketAddr,
-    seen: Receiver<Seen>,
+    seen: Receiver<ConnectionEvent>,
 }
 
 type Factory = Box<dyn Fn() -> Puppet + Send + Sync>;
@@ -210,19 +210,19 @@ impl Served {
     }
 
     /// Returns the next event of any connection.
-    pub(crate) fn next(&self) -> Seen {
+    pub(crate) fn next(&self) -> ConnectionEvent {
         self.seen.recv_timeout(PATIENCE).expect("nothing more is seen")
     }
 
     /// Asserts that this is the next event.
-    pub(crate) fn expect(&self, seen: &Seen) {
+    pub(crate) fn expect(&self, seen: &ConnectionEvent) {
         assert_eq!(self.next(), *seen);
     }
 
     /// Skips to the reason for which a connection was closed.
     pub(crate) fn closed(&self) -> Closed {
         loop {
-            if let Seen::Closed(why) = self.next() {
+            if let ConnectionEvent::Closed(why) = self.next() {
                 return why;
             }
         }
@@ -231,7 +231,7 @@ impl Served {
     /// Connects a client. Returns it and the address of its connection.
     pub(crate) fn connect(&self) -> (Peer, Address<Act>) {
         let peer = Peer::connect(self.address);
-        let Seen::Connected(pid) = self.next() else { panic!("not connected") };
+        let ConnectionEvent::Connected(pid) = self.next() else { panic!("not connected") };
         (peer, self.node.address(pid).unwrap())
     }
 
@@ -239,7 +239,7 @@ impl Served {
     pub(crate) fn connect_next(&self) -> (Peer, Address<Act>) {
         let peer = Peer::connect(self.address);
         loop {
-            if let Seen::Connected(pid) = self.next() {
+            if let ConnectionEvent::Connected(pid) = self.next() {
                 return (peer, self.node.address(pid).unwrap());
             }
         }

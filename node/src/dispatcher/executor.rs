@@ -298,12 +298,12 @@ mod tests {
 
     /// Refuses tasks while `refuses` is set, and otherwise keeps them for the test.
     #[derive(Clone, Default)]
-    struct List {
+    struct TaskList {
         refuses: Arc<AtomicBool>,
         tasks: Arc<Mutex<Vec<ExecutorTask>>>,
     }
 
-    impl Executor for List {
+    impl Executor for TaskList {
         fn execute(&self, task: ExecutorTask) -> Result<(), ExecutorTask> {
             if self.refuses.load(Ordering::Relaxed) {
                 return Err(task);
@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn r7_a_refused_process_is_offered_again_after_doubling_delays_until_a_task_runs() {
-        let list = List::default();
+        let list = TaskList::default();
         let name = Name::new("executor").unwrap();
         let core = Core::new(name, 1, Clock::simulated(), Blocking::none());
         let around = Arc::new(|work: &mut dyn FnMut()| work()) as _;

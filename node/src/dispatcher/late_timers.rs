@@ -53,11 +53,11 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[derive(Default)]
-    struct Process {
+    struct PokeCounter {
         poked: AtomicUsize,
     }
 
-    impl Poke for Process {
+    impl Poke for PokeCounter {
         fn poke(self: Arc<Self>) {
             self.poked.fetch_add(1, Ordering::Relaxed);
         }
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn a_listed_process_is_poked_once_and_a_full_list_takes_no_more() {
         let pokes = LateTimers::default();
-        let process = Arc::new(Process::default());
+        let process = Arc::new(PokeCounter::default());
         for _ in 0..MOST {
             assert!(pokes.add(&|| Arc::clone(&process) as Arc<dyn Poke>));
         }

@@ -27,12 +27,12 @@ pub(crate) struct Watchdog {
     awake: AtomicBool,
     /// Turns at least this long are reported. `None`: no turn is reported.
     limit: Option<Duration>,
-    seen: Mutex<Seen>,
+    seen: Mutex<LastLook>,
 }
 
 /// The result of the last look.
 #[derive(Default)]
-struct Seen {
+struct LastLook {
     at: Timestamp,
     workers: Vec<WatchedWorker>,
 }
@@ -75,7 +75,7 @@ pub(crate) struct LongTurn {
 
 impl Watchdog {
     pub(crate) fn new(limit: Option<Duration>) -> Self {
-        Watchdog { awake: AtomicBool::new(false), limit, seen: Mutex::new(Seen::default()) }
+        Watchdog { awake: AtomicBool::new(false), limit, seen: Mutex::new(LastLook::default()) }
     }
 
     /// Called when a worker has woken up, or has almost fallen asleep. Returns whether the timer

@@ -86,7 +86,7 @@ mod tests {
     const C: Pid = Pid::local(3, 1);
 
     #[test]
-    fn t2_a_message_passes_those_that_its_sender_cannot_know_of() {
+    fn t2_a_message_may_pass_messages_that_were_sent_concurrently() {
         let mut arrivals = Arrivals::default();
         arrivals.reached(A);
         arrivals.reached(B);

@@ -111,9 +111,9 @@ mod tests {
     use std::task::Wake;
 
     #[derive(Default)]
-    struct Wakes(AtomicUsize);
+    struct CountingWaker(AtomicUsize);
 
-    impl Wake for Wakes {
+    impl Wake for CountingWaker {
         fn wake(self: Arc<Self>) {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn k2_the_first_of_the_line_is_called_to_the_mailbox_once() {
         let mut line = GrainLine::default();
-        let wakes = Arc::new(Wakes::default());
+        let wakes = Arc::new(CountingWaker::default());
         let waker = || Waker::from(Arc::clone(&wakes));
         let (mut one, mut other) = (None, None);
         line.stand(&mut one, waker());

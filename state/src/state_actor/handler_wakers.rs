@@ -20,11 +20,11 @@ pub(crate) enum WorkKey {
 
 #[derive(Default)]
 pub(crate) struct HandlerWakers {
-    notes: Mutex<Notes>,
+    state: Mutex<WakeState>,
 }
 
 #[derive(Default)]
-struct Notes {
+struct WakeState {
     woken: Vec<WorkKey>,
     /// The waker of the process, while it is idle.
     sleeper: Option<Waker>,
@@ -38,25 +38,25 @@ impl HandlerWakers {
 
     /// Takes the keys that were woken since the last call, in order.
     pub(crate) fn take(&self) -> Vec<WorkKey> {
-        std::mem::take(&mut self.notes.lock().woken)
+        std::mem::take(&mut self.state.lock().woken)
     }
 
     /// Marks the process as running: it need not be woken.
     pub(crate) fn wake_actor(&self) {
         // A waker may be a user's: clone and drop it while no lock is held, here and below.
-        let sleeper = self.notes.lock().sleeper.take();
+        let sleeper = self.state.lock().sleeper.take();
         drop(sleeper);
     }
 
     /// Marks the process as idle. Returns false, and does not, if a key was woken.
     pub(crate) fn rest(&self, waker: &Waker) -> bool {
         let mut sleeper = Some(waker.clone());
-        let mut notes = self.notes.lock();
-        let quiet = notes.woken.is_empty();
+        let mut state = self.state.lock();
+        let quiet = state.woken.is_empty();
         if quiet {
-            std::mem::swap(&mut notes.sleeper, &mut sleeper);
+            std::mem::swap(&mut state.sleeper, &mut sleeper);
         }
-        drop(notes);
+        drop(state);
         drop(sleeper);
         quiet
     }
@@ -91,9 +91,9 @@ impl Wake for HandlerWaker {
             return;
         }
         let sleeper = {
-            let mut notes = self.wakers.notes.lock();
-            notes.woken.push(self.of);
-            notes.sleeper.take()
+            let mut state = self.wakers.state.lock();
+            state.woken.push(self.of);
+            state.sleeper.take()
         };
         if let Some(sleeper) = sleeper {
             sleeper.wake();

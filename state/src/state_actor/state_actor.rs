@@ -35,7 +35,8 @@ pub type Cleaner = Box<dyn FnOnce(&Ended<'_>) + Send>;
 ///
 /// A callback that returns `Err(reason)` or panics ends the process with that reason. If
 /// the actor was spawned with [`crate::Stateful::restarts`], it [restarts](Self::restart)
-/// instead. A stop waits for the handlers in flight, as for an actor. Asks and notices
+/// instead. Its handlers, promises and timers of [`Scope::after`] end then, and timers of the
+/// context stay (rule O6). A stop waits for the handlers in flight, as for an actor. Asks and notices
 /// that were not begun are dead letters.
 ///
 /// If it is spawned with [`krarup_gen::Class::Varying`], its load decides how it is

@@ -239,9 +239,9 @@ mod tests {
     use std::task::Wake;
 
     #[derive(Default)]
-    struct Wakes(AtomicUsize);
+    struct CountingWaker(AtomicUsize);
 
-    impl Wake for Wakes {
+    impl Wake for CountingWaker {
         fn wake(self: Arc<Self>) {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
@@ -251,7 +251,7 @@ mod tests {
     fn w3_a_completion_for_a_running_process_wakes_nothing_and_is_seen_before_parking() {
         let counter = Arc::new(CompletionQueue::new());
         let complete = |tag| Completion::new(Tag(tag), Arc::clone(&counter)).complete(Ok(tag));
-        let wakes = Arc::new(Wakes::default());
+        let wakes = Arc::new(CountingWaker::default());
         let waker = Waker::from(Arc::clone(&wakes));
         let woken = || wakes.0.load(Ordering::Relaxed);
         // The process runs: the completion is queued without a wake-up, and the process
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn w3_what_comes_to_a_process_that_is_gone_is_dropped_under_no_lock() {
+    fn w3_a_completion_for_an_ended_process_is_dropped_outside_the_lock() {
         let (counter, free) = (Arc::new(CompletionQueue::new()), Arc::default());
         assert!(counter.close().is_empty());
         let outcome = Ok(Looks(Arc::clone(&counter), Arc::clone(&free)));

@@ -1,7 +1,7 @@
 //! Properties of every plan: random children, ends, failing starts and requests, served in every
 //! order.
 
-use super::world::{Mail, StartOutcome, World, child};
+use super::model::{Mail, PlanModel, StartOutcome, child};
 use crate::action::{Action, ChildRequest, SupervisorEnd};
 use crate::back_off::BackOff;
 use crate::children::{Child, ChildKey, ChildProcess};
@@ -129,9 +129,9 @@ struct Restarts {
 
 impl Restarts {
     /// Predicts the next item: whether it causes a restart, and whether that exceeds the limit.
-    fn expect(&mut self, world: &World) -> Option<bool> {
-        let children = world.plan.children();
-        let restarts = match world.lane.front()? {
+    fn expect(&mut self, model: &PlanModel) -> Option<bool> {
+        let children = model.plan.children();
+        let restarts = match model.lane.front()? {
             Mail::Exit(pid, reason) => {
                 let of = |process| process == ChildProcess::Running(*pid);
                 children.iter().find(|(_, child)| of(child.process())).is_some_and(|(_, child)| {
@@ -144,75 +144,75 @@ impl Restarts {
                 })
             }
             Mail::TryAgain(key) => {
-                let is_due = self.not_before.get(key).is_none_or(|due| *due <= world.now);
+                let is_due = self.not_before.get(key).is_none_or(|due| *due <= model.now);
                 let is_restarting =
                     |child: &Child<()>| matches!(child.process(), ChildProcess::Restarting(_));
                 is_due && children.get(*key).is_some_and(is_restarting)
             }
             Mail::Request(_) | Mail::Stop(_) => false,
         };
-        if !restarts || world.ended.is_some() {
+        if !restarts || model.ended.is_some() {
             return None;
         }
-        self.times.push(world.now);
-        Some(self.recent(world) > world.plan.flags().intensity as usize)
+        self.times.push(model.now);
+        Some(self.recent(model) > model.plan.flags().intensity as usize)
     }
 
-    fn recent(&self, world: &World) -> usize {
-        let period = world.plan.flags().period;
-        self.times.iter().filter(|&&time| world.now.since(time) <= period).count()
+    fn recent(&self, model: &PlanModel) -> usize {
+        let period = model.plan.flags().period;
+        self.times.iter().filter(|&&time| model.now.since(time) <= period).count()
     }
 
     /// A state fails: the decision is checked as for any restart.
-    fn state_fails(&mut self, world: &mut World, pid: Pid) -> Result<(), TestCaseError> {
-        let SupervisorFlags { strategy, intensity, .. } = *world.plan.flags();
-        let child = world.plan.children().get(world.alive[&pid]).expect("a child");
+    fn state_fails(&mut self, model: &mut PlanModel, pid: Pid) -> Result<(), TestCaseError> {
+        let SupervisorFlags { strategy, intensity, .. } = *model.plan.flags();
+        let child = model.plan.children().get(model.alive[&pid]).expect("a child");
         let is_alone = matches!(strategy, Strategy::OneForOne | Strategy::SimpleOneForOne);
         let expected = is_alone
             && !child.is_temporary()
-            && world.ended.is_none()
-            && self.recent(world) < intensity as usize;
-        let goes_on = world.state_fails(pid);
+            && model.ended.is_none()
+            && self.recent(model) < intensity as usize;
+        let goes_on = model.state_fails(pid);
         prop_assert_eq!(goes_on, expected);
-        prop_assert_eq!(world.alive.contains_key(&pid), goes_on);
+        prop_assert_eq!(model.alive.contains_key(&pid), goes_on);
         if goes_on {
-            self.times.push(world.now);
+            self.times.push(model.now);
         }
         Ok(())
     }
 
     /// Records the waits that begin now.
-    fn note_waits(&mut self, world: &World) -> Result<(), TestCaseError> {
-        for action in &world.actions {
+    fn note_waits(&mut self, model: &PlanModel) -> Result<(), TestCaseError> {
+        for action in &model.actions {
             let Action::TryAgain { key, wait } = action else { continue };
-            let back_off = world.plan.children().get(*key).and_then(|child| child.rules.back_off);
+            let back_off = model.plan.children().get(*key).and_then(|child| child.rules.back_off);
             prop_assert_eq!(wait.is_some(), back_off.is_some());
-            self.not_before.insert(*key, world.now + wait.unwrap_or_default());
+            self.not_before.insert(*key, model.now + wait.unwrap_or_default());
         }
         Ok(())
     }
 }
 
 /// Serves one item and checks the actions.
-fn serve_one(world: &mut World, restarts: &mut Restarts) -> Result<bool, TestCaseError> {
-    let was_ended = world.ended.is_some();
-    let too_many = restarts.expect(world);
-    if !world.serve_one() {
+fn serve_one(model: &mut PlanModel, restarts: &mut Restarts) -> Result<bool, TestCaseError> {
+    let was_ended = model.ended.is_some();
+    let too_many = restarts.expect(model);
+    if !model.serve_one() {
         return Ok(false);
     }
     if was_ended {
-        prop_assert!(world.actions.is_empty(), "a supervisor that has ended acts");
+        prop_assert!(model.actions.is_empty(), "a supervisor that has ended acts");
         return Ok(true);
     }
-    let gave_up = matches!(world.ending(), Some(SupervisorEnd::RestartIntensity(_)));
+    let gave_up = matches!(model.ending(), Some(SupervisorEnd::RestartIntensity(_)));
     prop_assert_eq!(gave_up, too_many == Some(true), "the limit is exact");
     if gave_up {
-        let started = world.actions.iter().any(|action| matches!(action, Action::Start(_)));
+        let started = model.actions.iter().any(|action| matches!(action, Action::Start(_)));
         prop_assert!(!started, "a child is started by a supervisor that gives up");
     }
-    restarts.note_waits(world)?;
-    check_order(&world.actions)?;
-    check_agreement(world)?;
+    restarts.note_waits(model)?;
+    check_order(&model.actions)?;
+    check_agreement(model)?;
     Ok(true)
 }
 
@@ -246,21 +246,21 @@ fn started(action: &Action) -> Option<ChildKey> {
 
 /// The plan lists every living process, and no process that has ended unless its exit notice is
 /// waiting.
-fn check_agreement(world: &World) -> Result<(), TestCaseError> {
-    let children = world.plan.children();
-    for (&pid, &key) in &world.alive {
+fn check_agreement(model: &PlanModel) -> Result<(), TestCaseError> {
+    let children = model.plan.children();
+    for (&pid, &key) in &model.alive {
         prop_assert_eq!(children.running(pid), Some(key), "an unlisted process {}", pid);
     }
-    let waits = |pid| world.lane.iter().any(|mail| matches!(mail, Mail::Exit(of, _) if *of == pid));
+    let waits = |pid| model.lane.iter().any(|mail| matches!(mail, Mail::Exit(of, _) if *of == pid));
     for (key, child) in children.iter() {
         if let Some(pid) = child.pid() {
-            prop_assert!(world.alive.contains_key(&pid) || waits(pid), "{} is listed", pid);
+            prop_assert!(model.alive.contains_key(&pid) || waits(pid), "{} is listed", pid);
         }
-        if matches!(child.process(), ChildProcess::Restarting(_)) && world.ended.is_none() {
+        if matches!(child.process(), ChildProcess::Restarting(_)) && model.ended.is_none() {
             let again =
-                world.lane.iter().any(|mail| matches!(mail, Mail::TryAgain(k) if *k == key));
+                model.lane.iter().any(|mail| matches!(mail, Mail::TryAgain(k) if *k == key));
             prop_assert!(
-                again || world.waits.contains_key(&key),
+                again || model.waits.contains_key(&key),
                 "a restarting child is not tried again"
             );
         }
@@ -278,44 +278,44 @@ proptest! {
         ops in prop::collection::vec(op(), 1..60),
         random in any::<u64>(),
     ) {
-        let mut world = World::new(flags, &children);
-        world.outcomes("c", &[first]);
-        world.random = random;
-        world.begin();
-        check_agreement(&world)?;
+        let mut model = PlanModel::new(flags, &children);
+        model.outcomes("c", &[first]);
+        model.random = random;
+        model.begin();
+        check_agreement(&model)?;
         let mut restarts = Restarts::default();
         for op in ops {
             match op {
-                Op::Dies(nth, reason) => world.nth_dies(nth, reason),
-                Op::DieMidway(who) => world.midway = who.into(),
+                Op::Dies(nth, reason) => model.nth_dies(nth, reason),
+                Op::DieMidway(who) => model.midway = who.into(),
                 Op::StateFails(nth) => {
-                    if let Some((&pid, _)) = world.alive.iter().nth(nth) {
-                        restarts.state_fails(&mut world, pid)?;
+                    if let Some((&pid, _)) = model.alive.iter().nth(nth) {
+                        restarts.state_fails(&mut model, pid)?;
                     }
                 }
                 Op::TerminatePid(nth) => {
-                    if let Some((&pid, _)) = world.alive.iter().nth(nth) {
+                    if let Some((&pid, _)) = model.alive.iter().nth(nth) {
                         let request = ChildRequest::TerminatePid { pid, alive: true };
-                        world.lane.push_back(Mail::Request(request));
+                        model.lane.push_back(Mail::Request(request));
                     }
                 }
-                Op::Outcomes(id, outcomes) => world.outcomes(id, &outcomes),
-                Op::Request(request) => world.lane.push_back(Mail::Request(request)),
-                Op::Stop => world.lane.push_back(Mail::Stop(Reason::Shutdown)),
-                Op::Pass(seconds) => world.pass(Duration::from_secs(seconds)),
+                Op::Outcomes(id, outcomes) => model.outcomes(id, &outcomes),
+                Op::Request(request) => model.lane.push_back(Mail::Request(request)),
+                Op::Stop => model.lane.push_back(Mail::Stop(Reason::Shutdown)),
+                Op::Pass(seconds) => model.pass(Duration::from_secs(seconds)),
                 Op::Serve => {
-                    serve_one(&mut world, &mut restarts)?;
+                    serve_one(&mut model, &mut restarts)?;
                 }
             }
         }
         // A child that always fails is tried until the limit, so the lane empties, and waiting
         // children are tried in the end.
         loop {
-            while serve_one(&mut world, &mut restarts)? {}
-            if world.waits.is_empty() {
+            while serve_one(&mut model, &mut restarts)? {}
+            if model.waits.is_empty() {
                 break;
             }
-            world.pass(Duration::from_secs(10));
+            model.pass(Duration::from_secs(10));
         }
     }
 }

@@ -171,7 +171,7 @@ fn r3_there_are_as_many_threads_as_work_and_no_more_than_the_limit() {
 }
 
 #[test]
-fn r3_a_thread_that_follows_one_that_has_ended_has_a_number_of_its_own() {
+fn r3_a_new_side_thread_does_not_reuse_the_number_of_an_ended_one() {
     let blocking = blocking(1, Duration::ZERO);
     let names: Vec<String> = (0..3)
         .map(|_| {

@@ -6,7 +6,9 @@
 //! real processes.
 
 use crate::grains::reservation::GrainPermit;
-use crate::grains::reservation::tests::{Tills, Waiting, is_there, sends, waits_at, world};
+use crate::grains::reservation::tests::{
+    TestDirectory, Waiting, keeper_and_grain, make_present, sends, waits_at,
+};
 use krarup_act::{Address, Context, Delegate, Received, behavior_fn};
 use krarup_node::Simulation;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,7 +46,7 @@ struct ModelBounds {
     waits: bool,
     gives_up: bool,
     idles: u32,
-    dies: bool,
+    kill: bool,
     releases: bool,
 }
 
@@ -59,7 +61,7 @@ impl Wake for WaiterWakes {
 
 struct DirectoryModel<'a> {
     sim: &'a Simulation,
-    tills: Arc<Tills>,
+    shared: Arc<TestDirectory>,
     plan: ModelBounds,
     /// The grain whose `Down` has not reached the keeper.
     grain: Option<Address<u64>>,
@@ -81,11 +83,11 @@ const FILLED: u64 = 100;
 
 impl<'a> DirectoryModel<'a> {
     fn new(sim: &'a Simulation, delegate: &Delegate, plan: ModelBounds) -> Self {
-        let tills = Tills::new(plan.bound, delegate.clone());
-        let waiting = plan.waits.then(|| waits_at(&tills, 1));
+        let shared = TestDirectory::new(plan.bound, delegate.clone());
+        let waiting = plan.waits.then(|| waits_at(&shared, 1));
         let mut model = DirectoryModel {
             sim,
-            tills,
+            shared,
             plan,
             grain: None,
             due: false,
@@ -95,10 +97,10 @@ impl<'a> DirectoryModel<'a> {
             accepted: Vec::new(),
             seen: Arc::default(),
             dead: sim.stats().dead_letters,
-            may_fail: plan.dies,
+            may_fail: plan.kill,
         };
         let grain = model.process();
-        is_there(&model.tills, &grain);
+        make_present(&model.shared, &grain);
         model.grain = Some(grain);
         model
     }
@@ -127,7 +129,7 @@ impl<'a> DirectoryModel<'a> {
     fn steps(&self) -> Vec<DirectoryStep> {
         let (plan, lives) = (self.plan, self.lives().is_some());
         let woken = self.woken.0.load(Ordering::Relaxed);
-        let is_wanted = !self.tills.directory.lock().wanted.is_empty();
+        let is_wanted = !self.shared.directory.lock().wanted.is_empty();
         [
             (DirectoryStep::Send, plan.sends > 0),
             (DirectoryStep::Look, self.waiting.is_some() && woken),
@@ -138,7 +140,7 @@ impl<'a> DirectoryModel<'a> {
             ),
             (DirectoryStep::Run, lives && self.due),
             (DirectoryStep::Idle, lives && plan.idles > 0),
-            (DirectoryStep::Die, lives && plan.dies),
+            (DirectoryStep::Die, lives && plan.kill),
             (DirectoryStep::Release, lives && plan.releases),
             (DirectoryStep::Hear, self.grain.is_some() && !lives),
             (DirectoryStep::Make, is_wanted),
@@ -148,7 +150,7 @@ impl<'a> DirectoryModel<'a> {
         .collect()
     }
 
-    fn dies(&self) {
+    fn kill(&self) {
         if let Some(grain) = &self.grain {
             self.sim.kill(grain.pid());
             self.sim.run_until_idle();
@@ -160,7 +162,7 @@ impl<'a> DirectoryModel<'a> {
             DirectoryStep::Send => {
                 let message = self.plan.sends;
                 self.plan.sends -= 1;
-                if sends(&self.tills, message) {
+                if sends(&self.shared, message) {
                     self.accepted.push(message);
                     self.due = true;
                 }
@@ -191,31 +193,31 @@ impl<'a> DirectoryModel<'a> {
             DirectoryStep::Idle => {
                 self.plan.idles -= 1;
                 let pid = self.grain.as_ref().unwrap().pid();
-                if self.tills.lets_go(&1, pid) {
+                if self.shared.lets_go(&1, pid) {
                     let dead = self.sim.stats().dead_letters;
-                    self.dies();
+                    self.kill();
                     assert_eq!(self.sim.stats().dead_letters, dead, "it had mail");
                 }
             }
             DirectoryStep::Die => {
-                self.plan.dies = false;
-                self.dies();
+                self.plan.kill = false;
+                self.kill();
             }
             DirectoryStep::Release => {
                 self.plan.releases = false;
-                self.tills.release(&1);
+                self.shared.release(&1);
                 self.due = true;
             }
             DirectoryStep::Hear => {
                 let grain = self.grain.take().unwrap();
-                self.tills.gone(1, grain.pid());
+                self.shared.gone(1, grain.pid());
             }
             DirectoryStep::Make => {
-                assert_eq!(self.tills.take_wanted(Waker::noop().clone()), [1], "wanted once");
-                if self.tills.take_pid(&1).is_some() {
+                assert_eq!(self.shared.take_wanted(Waker::noop().clone()), [1], "wanted once");
+                if self.shared.take_pid(&1).is_some() {
                     assert!(self.grain.is_none(), "the previous grain has not ended");
                     let grain = self.process();
-                    assert!(self.tills.move_in(&1, &grain).is_empty());
+                    assert!(self.shared.move_in(&1, &grain).is_empty());
                     (self.grain, self.due) = (Some(grain), true);
                 }
             }
@@ -234,19 +236,19 @@ impl<'a> DirectoryModel<'a> {
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen.len() + usize::try_from(lost).unwrap(), self.accepted.len());
-        assert_eq!(self.tills.waiting(), 0);
+        assert_eq!(self.shared.waiting(), 0);
         if let Some(grain) = &self.grain {
-            assert!(self.tills.lets_go(&1, grain.pid()), "the grain is not needed");
-            self.dies();
-            self.tills.gone(1, grain.pid());
+            assert!(self.shared.lets_go(&1, grain.pid()), "the grain is not needed");
+            self.kill();
+            self.shared.gone(1, grain.pid());
         }
-        assert!(self.tills.directory.lock().entries.is_empty(), "nothing is left");
+        assert!(self.shared.directory.lock().entries.is_empty(), "nothing is left");
     }
 }
 
 /// Runs every order of the steps of a plan. Returns the number of orders.
 fn explore(sim: &Simulation, plan: ModelBounds) -> usize {
-    let (delegate, _) = world(sim);
+    let (delegate, _) = keeper_and_grain(sim);
     let (mut orders, mut path) = (0, Vec::<(usize, usize)>::new());
     loop {
         let (mut model, mut depth) = (DirectoryModel::new(sim, &delegate, plan), 0);
@@ -289,7 +291,7 @@ fn k2_no_interleaving_of_messages_passivation_and_respawn_loses_a_message() {
 #[test]
 fn k1_no_interleaving_spawns_a_grain_before_the_previous_one_is_down() {
     let sim = Simulation::new(1);
-    let plan = ModelBounds { bound: 2, dies: true, ..ModelBounds::default() };
+    let plan = ModelBounds { bound: 2, kill: true, ..ModelBounds::default() };
     let plans = [
         ModelBounds { sends: 3, idles: 1, ..plan },
         ModelBounds { sends: 1, waits: true, gives_up: true, ..plan },

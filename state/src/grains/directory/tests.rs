@@ -1,7 +1,8 @@
 use crate::grains::directory::SharedDirectory;
 use crate::grains::entry::GrainEntry;
 use crate::grains::reservation::tests::{
-    Tills, a_line, at_once, held, is_there, polled, sends, take, waits_at, world,
+    TestDirectory, at_once, held, keeper_and_grain, make_present, polled, sends, take,
+    waiting_line_of, waits_at,
 };
 use crate::grains::reservation::{GrainPermit, place};
 use krarup_act::{Address, Context, Permit, Received, behavior_fn};
@@ -18,29 +19,29 @@ fn room(grain: &Address<u64>) -> Permit<u64> {
 }
 
 /// Ends a process without notifying the directory.
-pub(crate) fn dies(sim: &Simulation, grain: &Address<u64>) {
+pub(crate) fn kill(sim: &Simulation, grain: &Address<u64>) {
     sim.kill(grain.pid());
     sim.run_until_idle();
 }
 
-pub(crate) fn wanted(tills: &Tills) -> Vec<u32> {
-    tills.directory.lock().wanted.clone()
+pub(crate) fn wanted(shared: &TestDirectory) -> Vec<u32> {
+    shared.directory.lock().wanted.clone()
 }
 
-pub(crate) fn stages(tills: &Tills) -> [Option<u64>; 3] {
-    let inspected = tills.inspect();
+pub(crate) fn stages(shared: &TestDirectory) -> [Option<u64>; 3] {
+    let inspected = shared.inspect();
     ["present", "coming", "leaving"].map(|stage| inspected.number(stage))
 }
 
 #[test]
 fn k1_grains_are_spawned_in_the_order_of_the_requests() {
     let sim = Simulation::new(1);
-    let tills = Tills::new(2, world(&sim).0);
+    let shared = TestDirectory::new(2, keeper_and_grain(&sim).0);
     for key in [3, 1, 2, 1] {
-        assert!(tills.send(key, 5, 0).is_ok());
+        assert!(shared.send(key, 5, 0).is_ok());
     }
-    assert_eq!(tills.take_wanted(Waker::noop().clone()), [3, 1, 2]);
-    assert_eq!(tills.take_wanted(Waker::noop().clone()), []);
+    assert_eq!(shared.take_wanted(Waker::noop().clone()), [3, 1, 2]);
+    assert_eq!(shared.take_wanted(Waker::noop().clone()), []);
 }
 
 #[test]
@@ -60,162 +61,162 @@ fn k2_a_message_sent_with_a_permit_after_the_keeper_ended_is_a_dead_letter() {
     .start()
     .unwrap();
     sim.run_until_idle();
-    let (delegate, sender) = world(&sim);
-    let tills = Tills::new(2, delegate);
-    let (one, other) = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
-    assert!(tills.close().iter().all(|(_, held)| held.is_empty()));
+    let (delegate, sender) = keeper_and_grain(&sim);
+    let shared = TestDirectory::new(2, delegate);
+    let (one, other) = (at_once(&shared).unwrap(), at_once(&shared).unwrap());
+    assert!(shared.close().iter().all(|(_, held)| held.is_empty()));
     one.fill(3, sender.pid().id());
     sim.run_until_idle();
     assert_eq!(*senders.lock().unwrap(), [Some(sender.pid())]);
     assert_eq!(sim.stats().dead_letters, 1);
     drop(other);
-    assert!(tills.directory.lock().entries.is_empty() && !sends(&tills, 4));
+    assert!(shared.directory.lock().entries.is_empty() && !sends(&shared, 4));
     assert_eq!(sim.stats().dead_letters, 1);
 }
 
 #[test]
 fn k1_a_notice_about_one_grain_is_not_applied_to_a_later_one_of_its_key() {
     let sim = Simulation::new(1);
-    let (delegate, grain) = world(&sim);
-    let (_, before) = world(&sim);
-    let tills = Tills::new(2, delegate);
-    is_there(&tills, &grain);
-    tills.has_left(&1, before.pid());
-    tills.gone(1, before.pid());
-    assert!(!tills.lets_go(&1, before.pid()));
-    assert!(!tills.keep_at(&1, before.pid(), room(&before), &mut None));
-    assert_eq!((stages(&tills), before.waiting()), ([Some(1), Some(0), Some(0)], 0));
-    assert_eq!(tills.inspect().number("passivated"), Some(0));
+    let (delegate, grain) = keeper_and_grain(&sim);
+    let (_, before) = keeper_and_grain(&sim);
+    let shared = TestDirectory::new(2, delegate);
+    make_present(&shared, &grain);
+    shared.has_left(&1, before.pid());
+    shared.gone(1, before.pid());
+    assert!(!shared.lets_go(&1, before.pid()));
+    assert!(!shared.keep_at(&1, before.pid(), room(&before), &mut None));
+    assert_eq!((stages(&shared), before.waiting()), ([Some(1), Some(0), Some(0)], 0));
+    assert_eq!(shared.inspect().number("passivated"), Some(0));
     // Its own end is recorded once.
-    tills.gone(1, grain.pid());
-    tills.gone(1, grain.pid());
-    assert_eq!(stages(&tills), [Some(0); 3]);
+    shared.gone(1, grain.pid());
+    shared.gone(1, grain.pid());
+    assert_eq!(stages(&shared), [Some(0); 3]);
 }
 
 #[test]
-fn k2_room_at_a_grain_that_was_told_to_finish_meanwhile_is_given_back() {
+fn k2_room_at_a_grain_that_began_to_finish_meanwhile_is_given_back() {
     let sim = Simulation::new(1);
-    let (delegate, grain) = world(&sim);
-    let tills = Tills::new(2, delegate);
-    is_there(&tills, &grain);
+    let (delegate, grain) = keeper_and_grain(&sim);
+    let shared = TestDirectory::new(2, delegate);
+    make_present(&shared, &grain);
     let kept = room(&grain);
-    tills.release(&1);
-    assert!(!tills.keep_at(&1, grain.pid(), kept, &mut None));
-    assert_eq!((grain.waiting(), tills.inspect().number("passivated")), (0, Some(1)));
+    shared.release(&1);
+    assert!(!shared.keep_at(&1, grain.pid(), kept, &mut None));
+    assert_eq!((grain.waiting(), shared.inspect().number("passivated")), (0, Some(1)));
     // A grain that is leaving already is not released again.
-    tills.release(&1);
-    assert!(!tills.lets_go(&1, grain.pid()));
-    assert_eq!(tills.inspect().number("passivated"), Some(1));
-    tills.release(&7);
-    assert!(!tills.lets_go(&7, grain.pid()));
-    assert!(!tills.directory.lock().entries.contains_key(&7));
+    shared.release(&1);
+    assert!(!shared.lets_go(&1, grain.pid()));
+    assert_eq!(shared.inspect().number("passivated"), Some(1));
+    shared.release(&7);
+    assert!(!shared.lets_go(&7, grain.pid()));
+    assert!(!shared.directory.lock().entries.contains_key(&7));
 }
 
 #[test]
 fn k1_a_grain_without_permits_messages_or_waiters_may_passivate() {
     let sim = Simulation::new(1);
-    let (delegate, grain) = world(&sim);
-    let tills = Tills::new(2, delegate);
-    is_there(&tills, &grain);
-    let place = at_once(&tills).unwrap();
-    assert!(!tills.lets_go(&1, grain.pid()), "somebody has a place");
+    let (delegate, grain) = keeper_and_grain(&sim);
+    let shared = TestDirectory::new(2, delegate);
+    make_present(&shared, &grain);
+    let place = at_once(&shared).unwrap();
+    assert!(!shared.lets_go(&1, grain.pid()), "somebody has a place");
     drop(place);
-    assert!(sends(&tills, 1));
-    assert!(!tills.lets_go(&1, grain.pid()), "it has mail");
-    assert!(sends(&tills, 2));
-    let mut waiting = waits_at(&tills, 1);
+    assert!(sends(&shared, 1));
+    assert!(!shared.lets_go(&1, grain.pid()), "it has mail");
+    assert!(sends(&shared, 2));
+    let mut waiting = waits_at(&shared, 1);
     assert!(polled(&mut waiting, Waker::noop()).is_none());
-    assert!(!tills.lets_go(&1, grain.pid()), "a sender waits");
+    assert!(!shared.lets_go(&1, grain.pid()), "a sender waits");
     drop(waiting);
-    let (delegate, grain) = world(&sim);
-    let tills = Tills::new(2, delegate);
-    is_there(&tills, &grain);
-    assert!(tills.lets_go(&1, grain.pid()));
-    assert_eq!(stages(&tills), [Some(0), Some(0), Some(1)]);
-    assert!(sends(&tills, 3) && wanted(&tills).is_empty());
-    assert_eq!((grain.waiting(), tills.waiting(), held(&tills)), (0, 1, vec![3]));
-    tills.gone(1, grain.pid());
-    assert_eq!((wanted(&tills), stages(&tills)), (vec![1], [Some(0), Some(1), Some(0)]));
+    let (delegate, grain) = keeper_and_grain(&sim);
+    let shared = TestDirectory::new(2, delegate);
+    make_present(&shared, &grain);
+    assert!(shared.lets_go(&1, grain.pid()));
+    assert_eq!(stages(&shared), [Some(0), Some(0), Some(1)]);
+    assert!(sends(&shared, 3) && wanted(&shared).is_empty());
+    assert_eq!((grain.waiting(), shared.waiting(), held(&shared)), (0, 1, vec![3]));
+    shared.gone(1, grain.pid());
+    assert_eq!((wanted(&shared), stages(&shared)), (vec![1], [Some(0), Some(1), Some(0)]));
 }
 
 #[test]
 fn k2_a_message_to_an_ended_grain_before_its_down_goes_to_the_next_grain() {
     let sim = Simulation::new(1);
     for first in ["sends", "fills", "gives back", "waits"] {
-        let (delegate, grain) = world(&sim);
-        let tills = Tills::new(2, delegate);
-        is_there(&tills, &grain);
-        let place = at_once(&tills).unwrap();
+        let (delegate, grain) = keeper_and_grain(&sim);
+        let shared = TestDirectory::new(2, delegate);
+        make_present(&shared, &grain);
+        let place = at_once(&shared).unwrap();
         let mut line = Vec::new();
         if first == "waits" {
-            assert!(sends(&tills, 9));
-            line.push(waits_at(&tills, 1));
+            assert!(sends(&shared, 9));
+            line.push(waits_at(&shared, 1));
             assert!(polled(&mut line[0], Waker::noop()).is_none());
         }
         let dead = sim.stats().dead_letters;
-        dies(&sim, &grain);
+        kill(&sim, &grain);
         let taken = sim.stats().dead_letters - dead;
         assert_eq!(taken, u64::from(first == "waits"), "what it had accepted goes with it");
         match first {
-            "sends" => assert!(sends(&tills, 1)),
+            "sends" => assert!(sends(&shared, 1)),
             "fills" => place.fill(1, 0),
             "gives back" => drop(place),
             // The room of the other sender goes to the next grain too.
             _ => drop(polled(&mut line[0], Waker::noop()).expect("there is room at the next")),
         }
         let expected = if first == "sends" || first == "fills" { vec![1] } else { Vec::new() };
-        assert_eq!((held(&tills), wanted(&tills)), (expected.clone(), Vec::new()), "{first}");
+        assert_eq!((held(&shared), wanted(&shared)), (expected.clone(), Vec::new()), "{first}");
         assert_eq!(sim.stats().dead_letters, dead + taken);
-        tills.gone(1, grain.pid());
-        assert_eq!(held(&tills), expected);
-        assert_eq!(wanted(&tills).len(), expected.len());
+        shared.gone(1, grain.pid());
+        assert_eq!(held(&shared), expected);
+        assert_eq!(wanted(&shared).len(), expected.len());
     }
 }
 
 #[test]
 fn k2_an_unused_permit_of_a_present_grain_frees_only_its_own_room() {
     let sim = Simulation::new(1);
-    let (delegate, grain) = world(&sim);
-    let tills = Tills::new(2, delegate);
-    is_there(&tills, &grain);
-    let (one, other) = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
+    let (delegate, grain) = keeper_and_grain(&sim);
+    let shared = TestDirectory::new(2, delegate);
+    make_present(&shared, &grain);
+    let (one, other) = (at_once(&shared).unwrap(), at_once(&shared).unwrap());
     assert_eq!(grain.waiting(), 2);
     drop(one);
     assert_eq!(grain.waiting(), 1);
     drop(other);
-    assert_eq!((grain.waiting(), tills.lets_go(&1, grain.pid())), (0, true));
+    assert_eq!((grain.waiting(), shared.lets_go(&1, grain.pid())), (0, true));
 }
 
 #[test]
 fn k2_permits_of_a_key_stay_bounded_over_many_lives_of_its_grain() {
     let sim = Simulation::new(1);
-    let (delegate, mut grain) = world(&sim);
-    let tills = Tills::new(2, delegate);
-    let (one, other) = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
+    let (delegate, mut grain) = keeper_and_grain(&sim);
+    let shared = TestDirectory::new(2, delegate);
+    let (one, other) = (at_once(&shared).unwrap(), at_once(&shared).unwrap());
     for _ in 0..3 {
-        assert!(at_once(&tills).is_none() && !sends(&tills, 1));
-        assert!(tills.move_in(&1, &grain).is_empty());
+        assert!(at_once(&shared).is_none() && !sends(&shared, 1));
+        assert!(shared.move_in(&1, &grain).is_empty());
         assert_eq!(grain.waiting(), 2, "the places are in its mailbox");
-        assert!(at_once(&tills).is_none() && !sends(&tills, 1));
-        let before = std::mem::replace(&mut grain, world(&sim).1);
-        dies(&sim, &before);
-        tills.gone(1, before.pid());
+        assert!(at_once(&shared).is_none() && !sends(&shared, 1));
+        let before = std::mem::replace(&mut grain, keeper_and_grain(&sim).1);
+        kill(&sim, &before);
+        shared.gone(1, before.pid());
     }
     // Both are used or given up, and then there is room for two again.
     one.fill(1, 0);
     drop(other);
-    assert!(sends(&tills, 2) && !sends(&tills, 3));
-    assert_eq!(held(&tills), [1, 2]);
+    assert!(sends(&shared, 2) && !sends(&shared, 3));
+    assert_eq!(held(&shared), [1, 2]);
 }
 
 #[test]
 fn k2_waiters_without_room_in_a_new_grain_are_called_to_its_mailbox_each_time() {
     let sim = Simulation::new(1);
-    let (delegate, grain) = world(&sim);
-    let tills = Tills::new(2, delegate);
-    assert!(sends(&tills, 1) && sends(&tills, 2));
-    let (mut line, woken) = a_line(&tills, 3);
-    assert!(tills.move_in(&1, &grain).is_empty());
+    let (delegate, grain) = keeper_and_grain(&sim);
+    let shared = TestDirectory::new(2, delegate);
+    assert!(sends(&shared, 1) && sends(&shared, 2));
+    let (mut line, woken) = waiting_line_of(&shared, 3);
+    assert!(shared.move_in(&1, &grain).is_empty());
     assert_eq!(take(&woken), [0], "the first, and nobody else");
     assert!(polled(&mut line[0], Waker::noop()).is_none());
     // It gives up: the next one is called.
@@ -224,16 +225,16 @@ fn k2_waiters_without_room_in_a_new_grain_are_called_to_its_mailbox_each_time() 
     drop(line);
 
     // Two senders hold all the room, wherever it is, and others wait.
-    let (delegate, grain) = world(&sim);
-    let tills = Tills::new(2, delegate);
-    is_there(&tills, &grain);
-    let places = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
-    let (line, woken) = a_line(&tills, 3);
-    dies(&sim, &grain);
-    tills.gone(1, grain.pid());
+    let (delegate, grain) = keeper_and_grain(&sim);
+    let shared = TestDirectory::new(2, delegate);
+    make_present(&shared, &grain);
+    let places = (at_once(&shared).unwrap(), at_once(&shared).unwrap());
+    let (line, woken) = waiting_line_of(&shared, 3);
+    kill(&sim, &grain);
+    shared.gone(1, grain.pid());
     take(&woken);
-    let (_, next) = world(&sim);
-    assert!(tills.move_in(&1, &next).is_empty());
+    let (_, next) = keeper_and_grain(&sim);
+    assert!(shared.move_in(&1, &next).is_empty());
     assert_eq!(take(&woken), [0], "called again");
     drop((line, places));
 }
@@ -241,86 +242,86 @@ fn k2_waiters_without_room_in_a_new_grain_are_called_to_its_mailbox_each_time() 
 #[test]
 fn k2_a_sender_with_a_granted_permit_has_one_permit_once_the_grain_runs() {
     let sim = Simulation::new(1);
-    let (delegate, grain) = world(&sim);
-    let tills = Tills::new(2, delegate);
-    let place = at_once(&tills).unwrap();
-    assert!(sends(&tills, 1));
-    let (mut line, woken) = a_line(&tills, 1);
+    let (delegate, grain) = keeper_and_grain(&sim);
+    let shared = TestDirectory::new(2, delegate);
+    let place = at_once(&shared).unwrap();
+    assert!(sends(&shared, 1));
+    let (mut line, woken) = waiting_line_of(&shared, 1);
     drop(place);
     assert_eq!(take(&woken), [0]);
     // It has not looked when the grain starts, and the grain's last room is its own.
-    assert!(tills.move_in(&1, &grain).is_empty());
-    assert!(!sends(&tills, 2));
+    assert!(shared.move_in(&1, &grain).is_empty());
+    assert!(!sends(&shared, 2));
     let place = polled(&mut line[0], Waker::noop()).expect("it was granted one");
     assert_eq!(grain.waiting(), 2);
     place.fill(3, 0);
     assert_eq!(grain.waiting(), 2);
-    let (_, next) = world(&sim);
-    dies(&sim, &grain);
-    tills.gone(1, grain.pid());
-    let (one, other) = (at_once(&tills), at_once(&tills));
-    assert!(one.is_some() && other.is_some() && at_once(&tills).is_none());
-    assert!(tills.move_in(&1, &next).is_empty());
+    let (_, next) = keeper_and_grain(&sim);
+    kill(&sim, &grain);
+    shared.gone(1, grain.pid());
+    let (one, other) = (at_once(&shared), at_once(&shared));
+    assert!(one.is_some() && other.is_some() && at_once(&shared).is_none());
+    assert!(shared.move_in(&1, &next).is_empty());
     drop((one, other));
-    assert!(tills.lets_go(&1, next.pid()));
+    assert!(shared.lets_go(&1, next.pid()));
 }
 
 #[test]
 fn k3_messages_held_for_a_grain_that_ends_before_it_gets_them_are_lost_with_it() {
     let sim = Simulation::new(1);
-    let (delegate, grain) = world(&sim);
-    let tills = Tills::new(3, delegate);
-    assert!(sends(&tills, 1) && sends(&tills, 2));
-    let place = at_once(&tills).unwrap();
-    dies(&sim, &grain);
+    let (delegate, grain) = keeper_and_grain(&sim);
+    let shared = TestDirectory::new(3, delegate);
+    assert!(sends(&shared, 1) && sends(&shared, 2));
+    let place = at_once(&shared).unwrap();
+    kill(&sim, &grain);
     let lost: Vec<u64> =
-        tills.move_in(&1, &grain).into_iter().map(|(message, _)| message).collect();
-    assert_eq!((lost, held(&tills)), (vec![1, 2], Vec::new()));
+        shared.move_in(&1, &grain).into_iter().map(|(message, _)| message).collect();
+    assert_eq!((lost, held(&shared)), (vec![1, 2], Vec::new()));
     // The permit is for the next grain.
-    tills.gone(1, grain.pid());
-    assert!(wanted(&tills).len() <= 1);
+    shared.gone(1, grain.pid());
+    assert!(wanted(&shared).len() <= 1);
     place.fill(3, 0);
-    assert_eq!(held(&tills), [3]);
+    assert_eq!(held(&shared), [3]);
 }
 
 /// Returns the pid that callers of the next grain wait for, and the pid that the grain gets.
-fn told_and_taken(tills: &Arc<Tills>) -> (Pid, Pid) {
-    let told = tills.directory.lock().entries.get(&1).and_then(GrainEntry::next).unwrap();
-    (told, tills.take_pid(&1).unwrap().pid())
+fn told_and_taken(shared: &Arc<TestDirectory>) -> (Pid, Pid) {
+    let told = shared.directory.lock().entries.get(&1).and_then(GrainEntry::next).unwrap();
+    (told, shared.take_pid(&1).unwrap().pid())
 }
 
 #[test]
 fn c5_callers_get_the_pid_of_the_grain_in_each_of_its_lives() {
     let sim = Simulation::new(1);
-    let (delegate, grain) = world(&sim);
-    let tills = Tills::new(3, delegate);
+    let (delegate, grain) = keeper_and_grain(&sim);
+    let shared = TestDirectory::new(3, delegate);
     let mut pids = BTreeSet::new();
     let mut is_new = || {
-        let (told, taken) = told_and_taken(&tills);
+        let (told, taken) = told_and_taken(&shared);
         assert_eq!(told, taken);
         assert!(pids.insert(taken), "each is another process");
     };
-    assert!(sends(&tills, 1));
-    let told = tills.directory.lock().entries.get(&1).and_then(GrainEntry::next);
-    assert!(sends(&tills, 2));
-    let told_next = tills.directory.lock().entries.get(&1).and_then(GrainEntry::next);
+    assert!(sends(&shared, 1));
+    let told = shared.directory.lock().entries.get(&1).and_then(GrainEntry::next);
+    assert!(sends(&shared, 2));
+    let told_next = shared.directory.lock().entries.get(&1).and_then(GrainEntry::next);
     assert_eq!(told_next, told, "all that wait for one wait for the same");
     is_new();
     // The grain could not be spawned, twice. A sender holds a permit all the time, so the
     // entry stays.
-    let place = at_once(&tills).unwrap();
-    assert_eq!(tills.give_up(&1).len(), 2);
-    assert!(sends(&tills, 3));
-    assert_eq!(tills.give_up(&1).len(), 1);
-    assert!(sends(&tills, 4));
+    let place = at_once(&shared).unwrap();
+    assert_eq!(shared.give_up(&1).len(), 2);
+    assert!(sends(&shared, 3));
+    assert_eq!(shared.give_up(&1).len(), 1);
+    assert!(sends(&shared, 4));
     is_new();
-    assert!(sends(&tills, 5));
-    let (mut line, _) = a_line(&tills, 1);
+    assert!(sends(&shared, 5));
+    let (mut line, _) = waiting_line_of(&shared, 1);
     drop(place);
-    assert!(tills.move_in(&1, &grain).is_empty());
-    dies(&sim, &grain);
-    tills.gone(1, grain.pid());
-    assert!(sends(&tills, 6));
+    assert!(shared.move_in(&1, &grain).is_empty());
+    kill(&sim, &grain);
+    shared.gone(1, grain.pid());
+    assert!(sends(&shared, 6));
     is_new();
     drop(polled(&mut line[0], Waker::noop()));
 }
@@ -420,7 +421,7 @@ impl Desk {
         grain
     }
 
-    fn dies(&self, key: u32, grain: &Address<Looking, ()>) {
+    fn kill(&self, key: u32, grain: &Address<Looking, ()>) {
         self.sim.kill(grain.pid());
         self.sim.run_until_idle();
         self.desks.gone(self.key(key), grain.pid());
@@ -454,7 +455,7 @@ fn k2_only_hash_and_eq_of_a_key_run_under_the_directory_lock() {
             }
         }))
     };
-    let desks = Desks::new(2, world(&sim).0);
+    let desks = Desks::new(2, keeper_and_grain(&sim).0);
     directory.set(Arc::downgrade(&desks)).unwrap();
     let desk = Desk { sim, desks, look };
     let waker = || Waker::from(Arc::new(Looking(0, "drop of a waker", desk.look.clone())));
@@ -478,13 +479,13 @@ fn k2_only_hash_and_eq_of_a_key_run_under_the_directory_lock() {
     assert!(!desk.sends(1) && !desk.desks.lets_go(&desk.key(1), grain.pid()));
     desk.desks.release(&desk.key(1));
     drop(place);
-    desk.dies(1, &grain);
+    desk.kill(1, &grain);
     // A grain without waiting messages ends by itself. An entry is removed with its last permit.
     assert!(desk.sends(2));
     let grain = desk.comes(2);
     let mut waits = desk.waits(2);
     drop(desk.polled(&mut waits).unwrap());
-    desk.dies(2, &grain);
+    desk.kill(2, &grain);
     let mut waits = desk.waits(3);
     drop(desk.polled(&mut waits).unwrap());
     // Close with waiting senders and with permits.

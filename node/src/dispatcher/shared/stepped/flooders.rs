@@ -102,7 +102,7 @@ fn r1_a_flooder_has_its_next_turn_when_the_flooded_process_has_caught_up() {
 }
 
 #[test]
-fn r1_a_muted_process_waits_for_what_waited_before_it_and_for_nothing_that_comes_later() {
+fn r1_a_muted_process_waits_for_earlier_processes_and_not_for_later_ones() {
     as_worker(options(1), |stepped| {
         let flood = flood(stepped, 2);
         begin(stepped, &flood);
@@ -154,7 +154,7 @@ fn r1_a_process_that_spawns_many_or_floods_itself_or_overdraws_little_is_not_mut
 }
 
 #[test]
-fn r1_a_flooded_process_that_waits_for_something_else_holds_nobody_up() {
+fn r1_a_flooded_process_that_waits_for_another_event_delays_no_process() {
     as_worker(options(1), |stepped| {
         let flood = flood_one(stepped, 20, 10);
         stepped.run_until_idle();
@@ -233,7 +233,7 @@ fn r1_two_processes_that_flood_each_other_go_on() {
 }
 
 #[test]
-fn r1_a_process_that_says_that_it_is_high_is_muted_like_any() {
+fn r1_a_process_that_sets_its_class_to_high_is_muted_like_any() {
     as_worker(options(1), |stepped| {
         let host = || Arc::clone(&stepped.nursery.host) as Arc<dyn Host>;
         let flooded = stepped.nursery.spawn_with(0, Class::Normal, |_, _| {});
@@ -280,7 +280,7 @@ fn r1_behind_a_long_turn_a_flooder_is_poked() {
 /// Whatever concerns the muted process itself, it is handled in its next turn, which it has as any
 /// process that was idle.
 #[test]
-fn m4_a_muted_process_is_stopped_killed_and_inspected_as_one_that_is_idle() {
+fn m4_a_muted_process_is_stopped_killed_and_inspected_like_an_idle_one() {
     for class in [Class::Normal, Class::High, Class::Varying] {
         for signal in 0..3 {
             as_worker(options(1), move |stepped| {
@@ -339,7 +339,7 @@ fn m4_a_hundred_thousand_muted_processes_are_released_and_killed() {
 /// Two processes that flood others which never handle the messages have the worker for
 /// themselves, except for work from outside.
 #[test]
-fn r1_flooders_that_are_alone_do_not_starve_what_comes_from_outside() {
+fn r1_flooders_without_other_work_do_not_starve_injected_processes() {
     as_worker(options(1), |stepped| {
         let floods = [flood_one(stepped, usize::MAX, 0), flood_one(stepped, usize::MAX, 0)];
         let turns = || -> usize { floods.iter().map(Flood::turns).sum() };

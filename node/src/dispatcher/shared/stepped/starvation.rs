@@ -121,7 +121,7 @@ fn r1_flooded_processes_of_class_varying_take_turns_like_others() {
 /// A process that comes in waits for those that came before it, in the injector and in the
 /// queue.
 #[test]
-fn r1_each_process_from_outside_waits_for_those_before_it_however_many() {
+fn r1_an_injected_process_waits_for_all_processes_injected_before_it() {
     for all in [20, 100, 1_000] {
         as_worker(options(1).throughput(ONE_AND_A_LOOK), move |stepped| {
             stepped.outside(|from| {
@@ -267,7 +267,7 @@ fn r1_a_handler_that_wakes_itself_without_end_has_turns_like_any() {
 /// A kill does not wait for the messages in the mailbox, nor do the other processes: a process
 /// with a hundred thousand messages ends in its next turn.
 #[test]
-fn m4_a_kill_of_one_with_a_hundred_thousand_waiting_is_its_next_turn() {
+fn m4_a_kill_of_a_process_with_100_000_waiting_messages_takes_effect_in_its_next_turn() {
     for class in [Class::Normal, Class::High, Class::Varying] {
         as_worker(options(1), move |stepped| {
             const ALL: usize = 100_000;

@@ -1,6 +1,6 @@
 //! Messages and timers that are counted wherever they end.
 
-use crate::ledger::{Counts, Ledger};
+use crate::counters::{Counters, KindCounters};
 use krarup::prelude::*;
 use krarup::{SendError, Timestamp};
 use std::marker::PhantomData;
@@ -36,12 +36,12 @@ impl Kind for Brief {
 
 /// The messages of a worker.
 pub(crate) enum Job<K: Kind> {
-    Work(Letter<K>),
+    Work(CountedMessage<K>),
     /// Does work, and sends the same to one of the named workers.
-    Pass(Letter<K>),
-    Ask(Letter<K>, Reply<Pid>),
-    Panic(Letter<K>),
-    End(Letter<K>, Reason),
+    Pass(CountedMessage<K>),
+    Ask(CountedMessage<K>, Reply<Pid>),
+    Panic(CountedMessage<K>),
+    End(CountedMessage<K>, Reason),
     /// A timer of the worker's own.
     Tick(Tick),
 }
@@ -50,11 +50,11 @@ impl<K: Kind> Job<K> {
     /// Counts a message that its sender got back.
     pub(crate) fn refused(self) {
         match self {
-            Job::Work(letter)
-            | Job::Pass(letter)
-            | Job::Ask(letter, _)
-            | Job::Panic(letter)
-            | Job::End(letter, _) => letter.end(|counts| &counts.refused),
+            Job::Work(message)
+            | Job::Pass(message)
+            | Job::Ask(message, _)
+            | Job::Panic(message)
+            | Job::End(message, _) => message.end(|counts| &counts.refused),
             Job::Tick(_) => {}
         }
     }
@@ -67,42 +67,42 @@ pub(crate) fn sent<K: Kind>(outcome: std::result::Result<(), SendError<Job<K>>>)
     }
 }
 
-/// One message, counted when it is written and exactly once where it ends.
-pub(crate) struct Letter<K: Kind> {
-    ledger: Option<Arc<Ledger>>,
+/// One message, counted when it is made and exactly once where it ends.
+pub(crate) struct CountedMessage<K: Kind> {
+    counters: Option<Arc<Counters>>,
     kind: PhantomData<K>,
 }
 
-impl<K: Kind> Letter<K> {
-    pub(crate) fn write(ledger: &Arc<Ledger>) -> Self {
-        ledger.counts[K::PLACE].sent.fetch_add(1, Ordering::Relaxed);
-        Letter { ledger: Some(Arc::clone(ledger)), kind: PhantomData }
+impl<K: Kind> CountedMessage<K> {
+    pub(crate) fn new(counters: &Arc<Counters>) -> Self {
+        counters.counts[K::PLACE].sent.fetch_add(1, Ordering::Relaxed);
+        CountedMessage { counters: Some(Arc::clone(counters)), kind: PhantomData }
     }
 
     pub(crate) fn handled(self) {
         self.end(|counts| &counts.handled);
     }
 
-    fn end(mut self, how: impl Fn(&Counts) -> &std::sync::atomic::AtomicU64) {
-        if let Some(ledger) = self.ledger.take() {
-            how(&ledger.counts[K::PLACE]).fetch_add(1, Ordering::Relaxed);
+    fn end(mut self, how: impl Fn(&KindCounters) -> &std::sync::atomic::AtomicU64) {
+        if let Some(counters) = self.counters.take() {
+            how(&counters.counts[K::PLACE]).fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
 /// A message that is neither handled nor given back becomes a dead letter. The node must
 /// report it too.
-impl<K: Kind> Drop for Letter<K> {
+impl<K: Kind> Drop for CountedMessage<K> {
     fn drop(&mut self) {
-        if let Some(ledger) = self.ledger.take() {
-            ledger.counts[K::PLACE].dropped.fetch_add(1, Ordering::Relaxed);
+        if let Some(counters) = self.counters.take() {
+            counters.counts[K::PLACE].dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
 /// Corrects the counts for a call that was not accepted: its request was dropped at the caller.
-pub(crate) fn call_refused<K: Kind>(ledger: &Ledger) {
-    let counts = &ledger.counts[K::PLACE];
+pub(crate) fn call_refused<K: Kind>(counters: &Counters) {
+    let counts = &counters.counts[K::PLACE];
     counts.refused.fetch_add(1, Ordering::Relaxed);
     counts.dropped.fetch_sub(1, Ordering::Relaxed);
 }
@@ -110,20 +110,20 @@ pub(crate) fn call_refused<K: Kind>(ledger: &Ledger) {
 /// The message of a timer: it fires, or is dropped with its process or with the timer.
 pub(crate) struct Tick {
     due: Timestamp,
-    ledger: Option<Arc<Ledger>>,
+    counters: Option<Arc<Counters>>,
 }
 
 impl Tick {
-    pub(crate) fn new(ledger: &Arc<Ledger>, due: Timestamp) -> Self {
-        ledger.ticks.sent.fetch_add(1, Ordering::Relaxed);
-        Tick { due, ledger: Some(Arc::clone(ledger)) }
+    pub(crate) fn new(counters: &Arc<Counters>, due: Timestamp) -> Self {
+        counters.ticks.sent.fetch_add(1, Ordering::Relaxed);
+        Tick { due, counters: Some(Arc::clone(counters)) }
     }
 
-    pub(crate) fn rings(mut self, now: Timestamp) {
-        if let Some(ledger) = self.ledger.take() {
-            ledger.ticks.handled.fetch_add(1, Ordering::Relaxed);
-            ledger.lose_if(now < self.due, || {
-                format!("a timer that is due at {} rang at {now}", self.due)
+    pub(crate) fn fires(mut self, now: Timestamp) {
+        if let Some(counters) = self.counters.take() {
+            counters.ticks.handled.fetch_add(1, Ordering::Relaxed);
+            counters.record_loss_if(now < self.due, || {
+                format!("a timer that is due at {} fired at {now}", self.due)
             });
         }
     }
@@ -131,8 +131,8 @@ impl Tick {
 
 impl Drop for Tick {
     fn drop(&mut self) {
-        if let Some(ledger) = self.ledger.take() {
-            ledger.ticks.dropped.fetch_add(1, Ordering::Relaxed);
+        if let Some(counters) = self.counters.take() {
+            counters.ticks.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 }

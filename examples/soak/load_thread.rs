@@ -1,9 +1,9 @@
-//! A thread of the storm: it floods, calls, ends, names, links and resizes, as its dice decide.
+//! A thread of the storm: it floods, calls, ends, names, links and resizes, as its random numbers decide.
 
 use crate::STUCK;
+use crate::counters::Counters;
 use crate::dice::Dice;
-use crate::ledger::Ledger;
-use crate::letter::{Brief, Crowd, Job, Kind, Letter, Named, Pooled, sent};
+use crate::message::{Brief, CountedMessage, Crowd, Job, Kind, Named, Pooled, sent};
 use crate::tree::{self, AREAS, STEADY, WATCHERS};
 use crate::watcher::Watch;
 use crate::worker::{Worker, failed};
@@ -16,19 +16,25 @@ use std::time::Duration;
 /// The number of names for the brief processes.
 const BRIEF_NAMES: u64 = 64;
 
-pub(crate) struct Force {
+pub(crate) struct LoadThread {
     node: Node,
-    ledger: Arc<Ledger>,
+    counters: Arc<Counters>,
     dice: Dice,
     /// The processes that were alive at the last look.
     seen: Vec<Pid>,
     acts: u64,
 }
 
-impl Force {
-    pub(crate) fn new(node: &Node, ledger: &Arc<Ledger>, seed: u64) -> Self {
-        let ledger = Arc::clone(ledger);
-        Force { node: node.clone(), ledger, dice: Dice::new(seed), seen: Vec::new(), acts: 0 }
+impl LoadThread {
+    pub(crate) fn new(node: &Node, counters: &Arc<Counters>, seed: u64) -> Self {
+        let counters = Arc::clone(counters);
+        LoadThread {
+            node: node.clone(),
+            counters,
+            dice: Dice::new(seed),
+            seen: Vec::new(),
+            acts: 0,
+        }
     }
 
     /// Performs one random action.
@@ -52,13 +58,13 @@ impl Force {
     }
 
     fn job<K: Kind>(&mut self) -> Job<K> {
-        let letter = Letter::write(&self.ledger);
+        let message = CountedMessage::new(&self.counters);
         match self.dice.throw(2_000) {
-            0 => Job::Panic(letter),
-            1 => Job::End(letter, Reason::Normal),
-            2 => Job::End(letter, Reason::error("boom")),
-            3..150 => Job::Pass(letter),
-            _ => Job::Work(letter),
+            0 => Job::Panic(message),
+            1 => Job::End(message, Reason::Normal),
+            2 => Job::End(message, Reason::error("boom")),
+            3..150 => Job::Pass(message),
+            _ => Job::Work(message),
         }
     }
 
@@ -110,24 +116,25 @@ impl Force {
     }
 
     fn call(&mut self) {
-        self.ledger.calls.fetch_add(1, Ordering::Relaxed);
-        let ledger = Arc::clone(&self.ledger);
+        self.counters.calls.fetch_add(1, Ordering::Relaxed);
+        let counters = Arc::clone(&self.counters);
         if self.dice.throw(3) == 0 {
             let Some(area) = self.dice.pick(&AREAS) else { return };
             let name = format!("{area}.pool");
             let Some(pool) = self.found::<Job<Pooled>, PoolCommand>(&name) else { return };
-            let asked = pool.call(|reply| Job::Ask(Letter::write(&ledger), reply));
+            let asked = pool.call(|reply| Job::Ask(CountedMessage::new(&counters), reply));
             if let Err(error) = asked.timeout(STUCK).wait() {
-                failed::<Pooled>(&ledger, &error);
+                failed::<Pooled>(&counters, &error);
             }
             return;
         }
         let name = tree::a_name(self.dice.throw(6));
         let Some(worker) = self.found::<Job<Named>, Job<Named>>(&name) else { return };
-        let asked = worker.call(|reply| Job::Ask(Letter::write(&ledger), reply));
+        let asked = worker.call(|reply| Job::Ask(CountedMessage::new(&counters), reply));
         match asked.timeout(STUCK).wait() {
-            Ok(pid) => ledger.lose_if(pid != worker.pid(), || "another's reply".to_owned()),
-            Err(error) => failed::<Named>(&ledger, &error),
+            Ok(pid) => counters
+                .record_loss_if(pid != worker.pid(), || "a reply of another process".to_owned()),
+            Err(error) => failed::<Named>(&counters, &error),
         }
     }
 
@@ -144,13 +151,14 @@ impl Force {
             }
             return;
         }
-        let ledger = Arc::clone(&self.ledger);
-        self.ledger.names.fetch_add(1, Ordering::Relaxed);
-        let spawned = self.node.spawn(move || Worker::<Brief>::new(&ledger)).name(&name).start();
+        let counters = Arc::clone(&self.counters);
+        self.counters.names.fetch_add(1, Ordering::Relaxed);
+        let spawned = self.node.spawn(move || Worker::<Brief>::new(&counters)).name(&name).start();
         // Another thread may have taken the name first.
         if let Err(error) = spawned {
             let is_taken = matches!(error, SpawnError::NameTaken { .. });
-            self.ledger.lose_if(!is_taken, || format!("a spawn: {error}"));
+            self.counters
+                .record_loss_if(!is_taken, || format!("an unexpected error of a spawn: {error}"));
         }
     }
 
@@ -181,7 +189,7 @@ impl Force {
         if is_steady || (has_name && self.dice.throw(8) != 0) {
             return;
         }
-        self.ledger.deaths.fetch_add(1, Ordering::Relaxed);
+        self.counters.deaths.fetch_add(1, Ordering::Relaxed);
         match self.dice.throw(4) {
             0 => self.node.exit(pid, Reason::error("go")),
             1 => self.node.exit(pid, Reason::Normal),
@@ -200,9 +208,10 @@ impl Force {
             pool.remove_workers(1).wait()
         };
         if let Err(error) = resized {
-            self.ledger.lose_if(matches!(error, ResizeError::Call(CallError::Timeout(_))), || {
-                format!("a pool that is resized: {error}")
-            });
+            self.counters
+                .record_loss_if(matches!(error, ResizeError::Call(CallError::Timeout(_))), || {
+                    format!("a resize of a pool: {error}")
+                });
         }
     }
 
@@ -221,10 +230,12 @@ impl Force {
         let Some(pid) = self.dice.pick(&self.seen) else { return };
         if let Some(info) = self.node.process_info(pid) {
             let is_over = info.mailbox.is_some_and(|bound| info.main > bound);
-            self.ledger.lose_if(is_over, || format!("more wait than there is room: {info:?}"));
+            self.counters.record_loss_if(is_over, || {
+                format!("more messages wait than the bound allows: {info:?}")
+            });
         }
         if let Err(error) = self.node.inspect(pid).wait() {
-            self.ledger.lose_if(matches!(error, CallError::Timeout(_)), || {
+            self.counters.record_loss_if(matches!(error, CallError::Timeout(_)), || {
                 format!("an inspection of {pid}: {error}")
             });
         }
@@ -235,7 +246,8 @@ impl Force {
             Ok(address) => Some(address),
             Err(LookupError::NoProcess(_)) => None,
             Err(other) => {
-                self.ledger.lose_if(true, || format!("a look-up: {other}"));
+                self.counters
+                    .record_loss_if(true, || format!("an unexpected error of a look-up: {other}"));
                 None
             }
         }

@@ -1,14 +1,14 @@
 //! What was sent, and how each message ended.
 
-use crate::letter::KINDS;
-use crate::postmaster::Tally;
+use crate::dead_letters::DeadLetterCounts;
+use crate::message::KINDS;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The counts of the messages of one kind.
 #[derive(Default)]
-pub(crate) struct Counts {
+pub(crate) struct KindCounters {
     pub(crate) sent: AtomicU64,
     pub(crate) handled: AtomicU64,
     /// Given back to the sender.
@@ -17,7 +17,7 @@ pub(crate) struct Counts {
     pub(crate) dropped: AtomicU64,
 }
 
-impl Counts {
+impl KindCounters {
     /// Sent, handled, refused, dropped.
     pub(crate) fn all(&self) -> [u64; 4] {
         [&self.sent, &self.handled, &self.refused, &self.dropped]
@@ -32,10 +32,10 @@ impl Counts {
 }
 
 #[derive(Default)]
-pub(crate) struct Ledger {
-    pub(crate) counts: [Counts; KINDS.len()],
+pub(crate) struct Counters {
+    pub(crate) counts: [KindCounters; KINDS.len()],
     /// Timers: set, fired, and dropped before they fired.
-    pub(crate) ticks: Counts,
+    pub(crate) ticks: KindCounters,
     pub(crate) calls: AtomicU64,
     pub(crate) deaths: AtomicU64,
     pub(crate) bonds: AtomicU64,
@@ -44,7 +44,7 @@ pub(crate) struct Ledger {
     losses: Mutex<Vec<String>>,
 }
 
-impl Ledger {
+impl Counters {
     pub(crate) fn new() -> Arc<Self> {
         Arc::default()
     }
@@ -59,7 +59,7 @@ impl Ledger {
     }
 
     /// Records a loss, if `is_lost`.
-    pub(crate) fn lose_if(&self, is_lost: bool, what: impl FnOnce() -> String) {
+    pub(crate) fn record_loss_if(&self, is_lost: bool, what: impl FnOnce() -> String) {
         if is_lost {
             let mut losses = self.losses.lock().unwrap_or_else(PoisonError::into_inner);
             // The first few are enough; a bug may lose millions.
@@ -80,25 +80,25 @@ impl Ledger {
         format!("{sent} sent, {calls} calls, {deaths} ends asked for")
     }
 
-    pub(crate) fn summary(&self, tally: &Tally) -> String {
+    pub(crate) fn summary(&self, counted: &DeadLetterCounts) -> String {
         let mut text = format!(
             "\n{:<8}{:>14}{:>14}{:>12}{:>12}{:>12}\n",
             "kind", "sent", "handled", "refused", "dropped", "dead letters"
         );
         for (place, kind) in KINDS.iter().enumerate() {
             let [sent, handled, refused, dropped] = self.counts[place].all();
-            let dead = tally.dead[place];
+            let dead = counted.dead[place];
             let _ = writeln!(
                 text,
                 "{kind:<8}{sent:>14}{handled:>14}{refused:>12}{dropped:>12}{dead:>12}"
             );
         }
-        let [set, rang, _, gone] = self.ticks.all();
+        let [set, fired, _, gone] = self.ticks.all();
         let [calls, deaths, bonds, names] = [&self.calls, &self.deaths, &self.bonds, &self.names]
             .map(|count| count.load(Ordering::Relaxed));
         let _ = writeln!(
             text,
-            "timers: {set} set, {rang} rang, {gone} went with their process or were cancelled\n\
+            "timers: {set} set, {fired} fired, {gone} ended with their process or were cancelled\n\
              {calls} calls, {deaths} ends asked for, {bonds} links and monitors, {names} names"
         );
         text

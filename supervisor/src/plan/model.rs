@@ -53,7 +53,7 @@ pub(super) enum Mail {
     Stop(Reason),
 }
 
-pub(super) struct World {
+pub(super) struct PlanModel {
     pub(super) plan: Plan<()>,
     pub(super) now: Timestamp,
     pub(super) alive: BTreeMap<Pid, ChildKey>,
@@ -73,7 +73,7 @@ pub(super) struct World {
     log: Vec<String>,
 }
 
-impl World {
+impl PlanModel {
     /// A supervisor that has not begun.
     pub(super) fn new(flags: SupervisorFlags, children: &[ChildRules]) -> Self {
         flags.check(children).expect("a valid supervisor");
@@ -81,7 +81,7 @@ impl World {
         for rules in children {
             plan.add(rules.clone(), ());
         }
-        World {
+        PlanModel {
             plan,
             now: Timestamp::ZERO,
             alive: BTreeMap::new(),
@@ -100,10 +100,10 @@ impl World {
 
     /// A supervisor whose children have all been started.
     pub(super) fn running(flags: SupervisorFlags, children: &[ChildRules]) -> Self {
-        let mut world = World::new(flags, children);
-        world.begin();
-        world.log.clear();
-        world
+        let mut model = PlanModel::new(flags, children);
+        model.begin();
+        model.log.clear();
+        model
     }
 
     pub(super) fn begin(&mut self) {
@@ -197,7 +197,7 @@ impl World {
     }
 
     /// The children in start order with their states.
-    pub(super) fn kids(&self) -> String {
+    pub(super) fn children_text(&self) -> String {
         let infos = self.plan.children().iter().map(|(_, child)| child.info());
         let texts = infos.map(|info| match info.state.pid() {
             Some(pid) => format!("{}#{}", info.id, pid.id()),

@@ -1,6 +1,6 @@
-//! What storms: calls, kills, panics and requests, drawn from a seed.
+//! A thread of a storm: it calls, kills, causes panics and requests, as drawn from a seed.
 
-use crate::ledger::{Ledger, Letter};
+use crate::record::{CountedMessage, StormRecord};
 use crate::tree::{GROUPS, IDS, Job, SIMPLE, SPARE, spare};
 use krarup::prelude::*;
 use krarup::{
@@ -10,7 +10,7 @@ use krarup::{
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Longer than anything takes: what waits that long, hangs.
+/// Longer than any operation takes: one that takes this long hangs.
 pub(crate) const HANGS: Duration = Duration::from_mins(2);
 
 /// xorshift.
@@ -33,18 +33,18 @@ impl Dice {
     }
 }
 
-/// One that storms.
-pub(crate) struct Force {
+/// A load thread.
+pub(crate) struct LoadThread {
     pub(crate) node: Node,
-    pub(crate) ledger: Ledger,
+    pub(crate) record: StormRecord,
     pub(crate) root: SupervisorAddress,
     pub(crate) dice: Dice,
-    /// What the dynamic children are numbered by.
+    /// The number of the next dynamic child.
     pub(crate) next: std::sync::Arc<AtomicUsize>,
 }
 
-/// Every call is answered, or fails because whom it was for has ended or has no room.
-fn bears<T>(outcome: std::result::Result<T, CallError>) -> Option<T> {
+/// Checks that a call was answered, or failed because its target has ended or has no room.
+fn answered<T>(outcome: std::result::Result<T, CallError>) -> Option<T> {
     match outcome {
         Ok(answer) => Some(answer),
         Err(
@@ -52,18 +52,18 @@ fn bears<T>(outcome: std::result::Result<T, CallError>) -> Option<T> {
             | CallError::NoProcess
             | CallError::Full
             | CallError::NoWorkers
-            // It was handled by one whose state failed, or dropped with the mailbox of one.
+            // The state that handled it has failed, or it was dropped with the mailbox.
             | CallError::NoReply,
         ) => None,
         Err(other) => panic!("{other}"),
     }
 }
 
-fn gone(error: CallError) {
-    bears::<()>(Err(error));
+fn target_has_ended(error: CallError) {
+    answered::<()>(Err(error));
 }
 
-impl Force {
+impl LoadThread {
     /// One action.
     pub(crate) fn act(&mut self) {
         match self.dice.throw(40) {
@@ -72,17 +72,17 @@ impl Force {
             24..27 => self.kill(),
             27..36 => self.request(),
             36..39 => self.dynamic(),
-            _ => self.fell(),
+            _ => self.end_supervisor(),
         }
     }
 
     fn job(&mut self) -> Job {
-        let letter = Letter::write(&self.ledger);
+        let message = CountedMessage::new(&self.record);
         match self.dice.throw(120) {
-            0 => Job::Panic(letter),
-            1 => Job::End(letter, Reason::Normal),
-            2 => Job::End(letter, Reason::error("boom")),
-            _ => Job::Work(letter),
+            0 => Job::Panic(message),
+            1 => Job::End(message, Reason::Normal),
+            2 => Job::End(message, Reason::error("boom")),
+            _ => Job::Work(message),
         }
     }
 
@@ -98,12 +98,12 @@ impl Force {
         found(self.node.lookup(SIMPLE))
     }
 
-    /// A crowd of messages to one of the named.
+    /// Sends several messages to a named process.
     fn send(&mut self) {
         let (group, id) = (self.dice.pick(&GROUPS), self.dice.pick(&["a", "b", "bare", "pool"]));
         let name = format!("{group}.{id}");
         for _ in 0..self.dice.throw(30) {
-            // Found anew for each: it may end in the midst of the crowd.
+            // Looked up for each message, because the process may end in between.
             let refused = if id == "pool" {
                 let Some(pool) = self.address::<PoolCommand>(&name) else { continue };
                 pool.send(self.job()).err()
@@ -122,15 +122,15 @@ impl Force {
         let name = format!("{group}.{id}");
         if id == "pool" {
             let Some(pool) = self.address::<PoolCommand>(&name) else { return };
-            bears(pool.call(Job::Ask).timeout(HANGS).wait());
+            answered(pool.call(Job::Ask).timeout(HANGS).wait());
         } else {
             let Some(worker) = self.address::<Job>(&name) else { return };
-            let answer = bears(worker.call(Job::Ask).timeout(HANGS).wait());
+            let answer = answered(worker.call(Job::Ask).timeout(HANGS).wait());
             assert!(answer.is_none_or(|pid| pid == worker.pid()));
         }
     }
 
-    /// Any child of any supervisor.
+    /// Ends a child of a supervisor.
     fn kill(&mut self) {
         let children = match self.dice.throw(4) {
             3 => self.simple().map(|address| address.which_children().timeout(HANGS).wait()),
@@ -138,7 +138,7 @@ impl Force {
                 .supervisor(GROUPS[index])
                 .map(|address| address.which_children().timeout(HANGS).wait()),
         };
-        let children: Vec<ChildInfo> = children.and_then(bears).unwrap_or_default();
+        let children: Vec<ChildInfo> = children.and_then(answered).unwrap_or_default();
         let pids: Vec<Pid> = children.iter().filter_map(|child| child.state.pid()).collect();
         if pids.is_empty() {
             return;
@@ -164,7 +164,7 @@ impl Force {
                 let _ = asked.map_err(restart_failed);
             }
             0 | 1 => {
-                let asked = supervisor.start_child(spare(&self.ledger, group)).timeout(HANGS);
+                let asked = supervisor.start_child(spare(&self.record, group)).timeout(HANGS);
                 let _ = asked.wait().map_err(start_failed);
             }
             2 => {
@@ -180,10 +180,10 @@ impl Force {
                 let _ = asked.map_err(delete_failed);
             }
             5 => {
-                bears(supervisor.which_children().timeout(HANGS).wait());
+                answered(supervisor.which_children().timeout(HANGS).wait());
             }
             6 => {
-                if let Some(counts) = bears(supervisor.count_children().timeout(HANGS).wait()) {
+                if let Some(counts) = answered(supervisor.count_children().timeout(HANGS).wait()) {
                     let all = counts.supervisors + counts.workers;
                     assert!(counts.specs == all && counts.active <= all, "{counts:?}");
                     assert!((IDS.len()..=IDS.len() + 1).contains(&all), "{counts:?}");
@@ -191,16 +191,16 @@ impl Force {
             }
             7 => match supervisor.get_childspec(id).timeout(HANGS).wait() {
                 Ok(spec) => assert_eq!(spec.id, id),
-                Err(GetChildSpecError::Call(error)) => gone(error),
+                Err(GetChildSpecError::Call(error)) => target_has_ended(error),
                 Err(other) => panic!("{other}"),
             },
             _ => {
-                bears(self.node.inspect(supervisor.pid()).wait());
+                answered(self.node.inspect(supervisor.pid()).wait());
             }
         }
     }
 
-    /// Children of the template come and go.
+    /// Starts a child of the template, and may end it.
     fn dynamic(&mut self) {
         let Some(simple) = self.simple() else { return };
         let index = self.next.fetch_add(1, Ordering::SeqCst);
@@ -219,8 +219,8 @@ impl Force {
         }
     }
 
-    /// A whole supervisor.
-    fn fell(&mut self) {
+    /// Ends a supervisor with all its children.
+    fn end_supervisor(&mut self) {
         let name = self.dice.pick(&["each", "all", "rest", SIMPLE]);
         let Some(pid) = self.node.whereis(name) else { return };
         match self.dice.throw(3) {
@@ -234,7 +234,7 @@ impl Force {
             }
             _ => {
                 let asked = self.root.terminate_child(name).timeout(HANGS).wait();
-                asked.expect("the root stands, and knows its children");
+                asked.expect("the root is alive and has this child");
                 // Its children may fail to start, which is no restart and is not tried again.
                 loop {
                     match self.root.restart_child(name).timeout(HANGS).wait() {
@@ -274,7 +274,7 @@ pub(crate) fn start_failed(error: StartChildError) {
         StartChildError::AlreadyPresent { .. }
         | StartChildError::AlreadyStarted { .. }
         | StartChildError::Failed { .. } => {}
-        StartChildError::Call(error) => gone(error),
+        StartChildError::Call(error) => target_has_ended(error),
         other => panic!("{other}"),
     }
 }
@@ -282,7 +282,7 @@ pub(crate) fn start_failed(error: StartChildError) {
 pub(crate) fn terminate_failed(error: TerminateChildError) {
     match error {
         TerminateChildError::NotFound { .. } => {}
-        TerminateChildError::Call(error) => gone(error),
+        TerminateChildError::Call(error) => target_has_ended(error),
         other => panic!("{other}"),
     }
 }
@@ -293,7 +293,7 @@ pub(crate) fn restart_failed(error: RestartChildError) {
         | RestartChildError::Running { .. }
         | RestartChildError::Restarting { .. }
         | RestartChildError::Failed { .. } => {}
-        RestartChildError::Call(error) => gone(error),
+        RestartChildError::Call(error) => target_has_ended(error),
         other => panic!("{other}"),
     }
 }
@@ -303,7 +303,7 @@ pub(crate) fn delete_failed(error: DeleteChildError) {
         DeleteChildError::NotFound { .. }
         | DeleteChildError::Running { .. }
         | DeleteChildError::Restarting { .. } => {}
-        DeleteChildError::Call(error) => gone(error),
+        DeleteChildError::Call(error) => target_has_ended(error),
         other => panic!("{other}"),
     }
 }
