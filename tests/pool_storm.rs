@@ -107,8 +107,10 @@ fn storm(watched: bool, keyed: bool) {
                             Seen::count(&seen.accepted);
                             Seen::count(&seen.answered);
                         }
-                        Err(CallError::Full | CallError::NoWorkers) => Seen::count(&seen.refused),
-                        Err(CallError::Terminated(_) | CallError::NotBegun(_)) => {
+                        Err(CallError::Full { .. } | CallError::NoWorkers { .. }) => {
+                            Seen::count(&seen.refused);
+                        }
+                        Err(CallError::Terminated { .. } | CallError::NotBegun { .. }) => {
                             Seen::count(&seen.accepted);
                             Seen::count(&seen.failed);
                         }

@@ -166,7 +166,7 @@ impl Audit<'_> {
             match self.node.address::<Job<Brief>, Job<Brief>>(pid) {
                 Ok(brief) => {
                     let stopped = brief.stop().timeout(STUCK).wait();
-                    self.lose_if(matches!(stopped, Err(krarup::StopError::Timeout(_))), || {
+                    self.lose_if(matches!(stopped, Err(krarup::StopError::Timeout { .. })), || {
                         format!("{pid} does not stop")
                     });
                 }

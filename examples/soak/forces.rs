@@ -200,9 +200,10 @@ impl Force {
             pool.remove_workers(1).wait()
         };
         if let Err(error) = resized {
-            self.ledger.lose_if(matches!(error, ResizeError::Call(CallError::Timeout(_))), || {
-                format!("a pool that is resized: {error}")
-            });
+            self.ledger
+                .lose_if(matches!(error, ResizeError::Call(CallError::Timeout { .. })), || {
+                    format!("a pool that is resized: {error}")
+                });
         }
     }
 
@@ -224,7 +225,7 @@ impl Force {
             self.ledger.lose_if(is_over, || format!("more wait than there is room: {info:?}"));
         }
         if let Err(error) = self.node.inspect(pid).wait() {
-            self.ledger.lose_if(matches!(error, CallError::Timeout(_)), || {
+            self.ledger.lose_if(matches!(error, CallError::Timeout { .. }), || {
                 format!("an inspection of {pid}: {error}")
             });
         }
@@ -233,7 +234,7 @@ impl Force {
     fn found<M: Send + 'static, C: Send + 'static>(&self, name: &str) -> Option<Address<M, C>> {
         match self.node.lookup(name) {
             Ok(address) => Some(address),
-            Err(LookupError::NoProcess(_)) => None,
+            Err(LookupError::NoName(_)) => None,
             Err(other) => {
                 self.ledger.lose_if(true, || format!("a look-up: {other}"));
                 None

@@ -75,10 +75,12 @@ impl<K: Kind> Worker<K> {
 /// room, or is itself waiting.
 pub(crate) fn failed<K: Kind>(ledger: &Ledger, error: &CallError) {
     match error {
-        CallError::NoProcess | CallError::Full | CallError::NoWorkers => call_refused::<K>(ledger),
-        CallError::Terminated(_)
-        | CallError::NotBegun(_)
-        | CallError::NoReply
+        CallError::NoProcess { .. } | CallError::Full { .. } | CallError::NoWorkers { .. } => {
+            call_refused::<K>(ledger);
+        }
+        CallError::Terminated { .. }
+        | CallError::NotBegun { .. }
+        | CallError::NoReply { .. }
         | CallError::Deadlock(_)
         | CallError::CallsItself(_) => {}
         other => ledger.lose_if(true, || format!("a call: {other}")),

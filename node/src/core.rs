@@ -15,7 +15,7 @@ use krarup_act::{
 };
 use krarup_gen::{
     Alias, BlockError, Class, DeadLetter, DispatcherStats, Lifecycle, Name, NodeStats, Pid, Reason,
-    Ref, Root, SpawnError, Timestamp,
+    Ref, Root, SpawnError, ThreadError, Timestamp,
 };
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -161,7 +161,7 @@ impl Core {
         let Some(plan) = hosts.planned.get(name) else {
             return Err(SpawnError::UnknownDispatcher(name.to_owned()));
         };
-        let dispatcher = plan().map_err(|error| SpawnError::NoThread(error.to_string()))?;
+        let dispatcher = plan().map_err(ThreadError::from)?;
         let host = self.make_host(name, dispatcher, (Class::Normal, Root::User));
         hosts.started.insert(name.to_owned(), Arc::clone(&host));
         Ok(host)
@@ -245,7 +245,7 @@ impl Host for DispatcherHost {
         let pid = process.pid();
         let told = Arc::clone(&process);
         let expected = self.dispatcher.expect(pid, self.class);
-        expected.map_err(|error| SpawnError::NoThread(error.to_string()))?;
+        expected.map_err(ThreadError::from)?;
         let recorded = self.dispatcher.recorder().map(|to| (to, Arc::clone(&process)));
         if recorded.is_some() {
             process.join_simulated_link();

@@ -44,7 +44,7 @@ where
         let reserved = self.take_token().and_then(|()| {
             let kept = match self.keep(None) {
                 // The overflow rule of a full pool is applied when the message arrives.
-                Err(SendError::Full(())) => self.elsewhere().ok_or(SendError::Full(())),
+                Err(full @ SendError::Full { .. }) => self.elsewhere().ok_or(full),
                 kept => kept,
             };
             kept.inspect_err(|_| self.return_token())
@@ -74,7 +74,7 @@ where
         let workers = &*ring.workers;
         let count = workers.len();
         let Some(routing) = ring.routing.as_deref().filter(|_| count > 0) else {
-            return Err(ring.refusal(()));
+            return Err(ring.refusal((), self.pid));
         };
         let hint = match hint {
             Some(hint) => hint,
@@ -82,7 +82,7 @@ where
                 let each = reserve_each(workers);
                 drop(ring);
                 drop(held);
-                return each.done().map(TicketRoom::Each);
+                return each.done(self.pid).map(TicketRoom::Each);
             }
             None => 0,
         };
@@ -90,15 +90,15 @@ where
         let (first, tries) = match routing.choose(hint, &Workers::new(count, &view)) {
             Choice::After(first) => (first % count, count),
             Choice::Only(only) => (only % count, 1),
-            Choice::None => return Err(ring.refusal(())),
+            Choice::None => return Err(ring.refusal((), self.pid)),
             Choice::Every(_) => {
                 let each = reserve_each(workers);
                 drop(ring);
                 drop(held);
-                return each.done().map(TicketRoom::Each);
+                return each.done(self.pid).map(TicketRoom::Each);
             }
         };
-        let mut error = SendError::NoWorkers(());
+        let mut error = SendError::NoWorkers { message: (), to: self.pid };
         for step in 0..tries {
             let index = (first + step) % count;
             match workers[index].address.reserve_quietly() {
@@ -108,8 +108,8 @@ where
                     }
                     return Ok(TicketRoom::One(permit));
                 }
-                Err(SendError::NoProcess(())) => {}
-                Err(_) => error = SendError::Full(()),
+                Err(SendError::NoProcess { .. }) => {}
+                Err(_) => error = self.full(),
             }
         }
         Err(error)
@@ -156,7 +156,7 @@ where
         if !self.line.is_waiting() {
             match self.keep(Some(hint)) {
                 Ok(kept) => return Ok(self.ticket(kept)),
-                Err(SendError::Full(())) => {}
+                Err(SendError::Full { .. }) => {}
                 Err(error) => return Err(error),
             }
             if let Some(kept) = self.elsewhere() {
@@ -165,9 +165,9 @@ where
         }
         match self.where_to_wait(hint) {
             WaitPlace::Not(why) => Err(why),
-            WaitPlace::At(worker) if !worker.admits_line() => Err(SendError::Full(())),
+            WaitPlace::At(worker) if !worker.admits_line() => Err(self.full()),
             WaitPlace::At(worker) => self.wait_at(&worker).await,
-            WaitPlace::AtAny if !self.admits_line() => Err(SendError::Full(())),
+            WaitPlace::AtAny if !self.admits_line() => Err(self.full()),
             WaitPlace::AtAny => {
                 let (sender, place) = slot();
                 let standing = PoolWait { shared: self, waiter: Arc::new(Waiter::new(sender)) };
@@ -191,8 +191,8 @@ where
         match routing.choose(hint, &Workers::new(workers.len(), &view)) {
             Choice::After(_) => WaitPlace::AtAny,
             Choice::Only(only) => WaitPlace::At(workers[only % workers.len()].address.clone()),
-            Choice::Every(_) => WaitPlace::Not(SendError::Full(())),
-            Choice::None => WaitPlace::Not(ring.refusal(())),
+            Choice::Every(_) => WaitPlace::Not(self.full()),
+            Choice::None => WaitPlace::Not(ring.refusal((), self.pid)),
         }
     }
 
@@ -227,12 +227,12 @@ where
             return Err(self.refusal());
         }
         let room = match worker.reserve_in_line(&standing.waiter) {
-            Err(SendError::Full(()) | SendError::RateLimited { .. }) => {
+            Err(SendError::Full { .. } | SendError::RateLimited { .. }) => {
                 if worker.is_routed() {
                     // Asking a route for room does not join its line.
                     worker.enlist(&standing.waiter);
                 }
-                place.await.ok_or(SendError::NoProcess(()))
+                place.await.ok_or(SendError::NoProcess { message: (), to: worker.pid() })
             }
             reserved => reserved,
         };
@@ -248,8 +248,12 @@ where
         ring.gate != Gate::Open || ring.workers.is_empty()
     }
 
+    fn full(&self) -> SendError<()> {
+        SendError::Full { message: (), to: self.pid }
+    }
+
     fn refusal(&self) -> SendError<()> {
-        self.ring.read().refusal(())
+        self.ring.read().refusal((), self.pid)
     }
 
     // ---- The line at the workers.
@@ -401,7 +405,7 @@ where
         } else {
             match self.hand_out(hint, message, sender, times) {
                 Ok(()) => return self.mark_behind_all(epoch),
-                Err(SendError::NoProcess(message)) => {
+                Err(SendError::NoProcess { message, .. }) => {
                     return self.dead_letter(message, sender, DeadLetterCause::Unhandled);
                 }
                 Err(error) => error.into_message(),
