@@ -51,7 +51,9 @@ fn main() -> Result {
 
     // A send to a process that has ended is an error, and gives the message back.
     counter.stop().wait()?;
-    if let Err(SendError::NoProcess(Counter::Add(n))) = counter.send(Counter::Add(7)) {
+    if let Err(SendError::NoProcess { message: Counter::Add(n), .. }) =
+        counter.send(Counter::Add(7))
+    {
         println!("the counter has stopped; Add({n}) came back");
     }
 

@@ -82,7 +82,7 @@ fn main() -> Result {
     database.call(|reply| Query::AwaitQueries(2, reply)).wait()?;
     // .. and more requests are sent until one is refused.
     let refused = (3..).find_map(|n| pool.send(Request(n)).err());
-    if let Some(SendError::Full(Request(n))) = refused {
+    if let Some(SendError::Full { message: Request(n), .. }) = refused {
         println!("2 in work, 2 x 3 waiting: request {n} is refused at once");
     }
     println!("pool: {}", pool.inspect().wait()?);

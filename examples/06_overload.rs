@@ -59,7 +59,7 @@ fn rush(printer: &Address<Job>) -> Result {
     // A suspended process handles nothing until it is resumed; its messages wait.
     printer.suspend().wait()?;
     for n in 1..=5 {
-        if let Err(SendError::Full(job)) = printer.send(Job(n)) {
+        if let Err(SendError::Full { message: job, .. }) = printer.send(Job(n)) {
             println!("  job {} is refused, and its sender has it back", job.0);
         }
     }

@@ -44,7 +44,7 @@ impl Actor for Till {
         let asked = self.bank.call_within(3 * SECOND, move |reply| MayPay { amount, reply });
         let receipt = match asked.await {
             Ok(true) => Receipt::Sold(amount),
-            Ok(false) | Err(CallError::Timeout(_)) => Receipt::Refused(amount),
+            Ok(false) | Err(CallError::Timeout { .. }) => Receipt::Refused(amount),
             Err(error) => return Err(error.into()),
         };
         // A customer that has ended needs no receipt.
@@ -78,7 +78,7 @@ fn a_till_asks_before_it_sells(sim: &Simulation) -> Result {
     till.send(7)?;
     drop(bank.expect(SECOND));
     let reason = customer.expect_down(SECOND, till.pid());
-    assert_eq!(reason, Reason::from(CallError::NoReply));
+    assert_eq!(reason, Reason::from(CallError::NoReply { to: bank.pid() }));
     Ok(())
 }
 

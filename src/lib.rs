@@ -7,8 +7,8 @@
 #![forbid(unsafe_code)]
 
 pub use krarup_act::{
-    Actor, Address, AddressOf, Behavior, BehaviorFn, Block, Broadcast, ByKey, Call, CannotWait,
-    Choice, Context, DEFAULT_CALL_TIMEOUT, Discarded, Divert, Diverted, Dynamic, Elastic, Ended,
+    Actor, Address, AddressOf, Behavior, BehaviorFn, Block, Broadcast, ByKey, Call, Choice,
+    Context, DEFAULT_CALL_TIMEOUT, Discarded, Divert, Diverted, Dynamic, Elastic, Ended,
     EventTopic, InPlace, InPlaceError, InspectRequest, Judge, KILL_GRACE, Latency, LeastLoaded,
     Monitor, Order, Overflow, Pending, Permit, Plain, Pool, PoolBehavior, PoolCommand, PoolContext,
     PoolError, PoolState, PoolStatistics, Rate, Received, Recipient, Reply, ResizeError, Resized,
@@ -16,12 +16,12 @@ pub use krarup_act::{
     TwoChoices, Workers, behavior_fn, is_in_process,
 };
 pub use krarup_gen::{
-    Alias, BlockError, CallCycle, CallError, Class, DeadLetter, DeadLetterCause, DebugError,
-    Destination, DispatcherStats, Down, Exit, Histogram, Inspection, Label, Lifecycle, LookupError,
-    Name, NameError, NoBound, NodeStats, OrderError, OverflowError, Panic, ParsePidError,
-    ParseRefError, Pid, Priority, ProcessInfo, ProcessState, ProcessTree, Reason, Ref,
-    RegisterError, RestartWindow, Result, Root, SendError, SpawnError, StopError, Target,
-    Timestamp, Value, WorkerStats,
+    Alias, BlockError, CallCycle, CallError, CannotWait, Class, DeadLetter, DeadLetterCause,
+    DebugError, Destination, DispatcherStats, Down, Exit, Histogram, Inspection, Label, Lifecycle,
+    LookupError, MessageTypes, Name, NameError, NoBound, NodeStats, OrderError, OverflowError,
+    Panic, ParsePidError, ParseRefError, Pid, Priority, ProcessInfo, ProcessState, ProcessTree,
+    Reason, ReasonError, Ref, RegisterError, RestartWindow, Result, Root, SendError, SpawnError,
+    StopError, Target, ThreadError, Timestamp, Value, WorkerStats,
 };
 pub use krarup_node::{
     Carried, CodecFailure, DispatcherOptions, Executor, ExecutorTask, FailingSeed, Fault, Faults,

@@ -94,7 +94,7 @@ fn n5_a_message_to_a_revoked_alias_does_not_arrive_and_is_counted() {
         assert!(!delegate.call(|reply| Order::Revoke(revoked, reply)).wait().unwrap());
         assert!(!typed.is_alive());
         let back = typed.send(Order::Note("typed late")).unwrap_err();
-        assert!(matches!(back, SendError::NoProcess(Order::Note("typed late"))));
+        assert!(matches!(back, SendError::NoProcess { message: Order::Note("typed late"), .. }));
         let back = sim.send(revoked, Order::Note("dynamic late")).unwrap_err();
         assert!(matches!(back.into_message().downcast(), Ok(Order::Note("dynamic late"))));
         assert!(typed.reserve().is_err());
@@ -173,11 +173,11 @@ fn m7_a_value_can_be_sent_to_a_pid_a_name_and_an_alias() {
     assert_eq!(log.take(), ["pid", "name", "alias"]);
     for nobody in ["", "nobody"] {
         let error = sim.send(nobody, Order::Note("x")).unwrap_err();
-        assert!(matches!(error, SendError::NoProcess(_)));
+        assert!(matches!(error, SendError::NoName { name, .. } if name == nobody));
     }
     assert_eq!(sim.stats().dead_letters, 2);
     let error = sim.send("delegate", 1_u32).unwrap_err();
-    assert!(matches!(error, SendError::WrongType { found: "u32", .. }));
+    assert!(matches!(error, SendError::WrongType { types, .. } if types.found == "u32"));
 }
 
 #[test]
@@ -252,7 +252,10 @@ fn m7_a_recipient_takes_one_type_of_an_actor_and_of_a_pool_alike() {
             recipient.send(number).unwrap();
         }
         // The refused number comes back as it was, not as what it is made into.
-        assert_eq!(recipient.send(9).unwrap_err(), SendError::Full(9));
+        assert_eq!(
+            recipient.send(9).unwrap_err(),
+            SendError::Full { message: 9, to: recipient.pid() }
+        );
         sim.run_until_idle();
         assert_eq!(log.take().len(), room as usize);
     }
@@ -273,12 +276,15 @@ fn m7_a_recipient_takes_one_type_of_an_actor_and_of_a_pool_alike() {
     assert_eq!(log.take(), [format!("5 from {pid}")]);
     sim.kill(actor.pid());
     sim.run_until_idle();
-    assert_eq!(recipients[0].send(6).unwrap_err(), SendError::NoProcess(6));
+    assert_eq!(
+        recipients[0].send(6).unwrap_err(),
+        SendError::NoProcess { message: 6, to: recipients[0].pid() }
+    );
     assert_eq!(recipients[0].pid(), actor.pid());
     assert!(!recipients[0].is_alive());
     assert_eq!(
         actor.recipient().call(|reply| ("x".to_owned(), reply)).wait(),
-        Err(CallError::NoProcess)
+        Err(CallError::NoProcess { to: actor.pid() })
     );
 }
 
@@ -300,7 +306,7 @@ fn m5_a_conversion_that_panics_takes_no_room() {
     sim.run_until_idle();
     assert!(told.recv().is_err() && !bad.is_alive());
     assert_eq!(numbers.send(1), Ok(()));
-    assert_eq!(numbers.send(2).unwrap_err(), SendError::Full(2));
+    assert_eq!(numbers.send(2).unwrap_err(), SendError::Full { message: 2, to: numbers.pid() });
     sim.run_until_idle();
     assert_eq!(log.take(), ["1 from outside"]);
 }
@@ -317,9 +323,10 @@ fn n3_a_context_that_outlives_its_process_cannot_register_names() {
     sim.run_until_idle();
     let mut ctx = contexts.recv().unwrap();
     assert!(!sim.is_alive(pid));
-    assert_eq!(ctx.register("ghost"), Err(krarup::RegisterError::NoProcess));
+    assert_eq!(ctx.register("ghost"), Err(krarup::RegisterError::NoProcess(pid)));
     let alias = ctx.alias();
     assert_eq!(sim.whereis("ghost"), None);
     assert_eq!((sim.stats().names, sim.stats().aliases), (0, 0));
-    assert!(matches!(sim.send(alias, ()), Err(SendError::NoProcess(_))));
+    let sent = sim.send(alias, ());
+    assert!(matches!(sent, Err(SendError::Revoked { alias: of, .. }) if of == alias));
 }

@@ -77,12 +77,12 @@ macro_rules! calls {
     }};
 }
 
-fn terminated() -> Result<u32, CallError> {
-    Err(CallError::Terminated(boom()))
+fn terminated(to: Pid) -> Result<u32, CallError> {
+    Err(CallError::Terminated { to, reason: boom() })
 }
 
-fn not_begun() -> Result<u32, CallError> {
-    Err(CallError::NotBegun(boom()))
+fn not_begun(to: Pid) -> Result<u32, CallError> {
+    Err(CallError::NotBegun { to, reason: boom() })
 }
 
 type Add = fn(Reply<u32>) -> Job;
@@ -104,7 +104,13 @@ fn c2_a_request_that_no_handler_has_seen_was_not_begun() {
             actor.call(add),
         );
         // What was kept, or set aside, has been seen.
-        let expected = [terminated(), terminated(), terminated(), not_begun(), not_begun()];
+        let expected = [
+            terminated(actor.pid()),
+            terminated(actor.pid()),
+            terminated(actor.pid()),
+            not_begun(actor.pid()),
+            not_begun(actor.pid()),
+        ];
         assert_eq!((outcomes, worker.begun()), (expected, 3));
     }
 }
@@ -126,11 +132,13 @@ fn c2_a_request_queued_at_a_kill_was_not_begun_on_any_lane() {
         assert!(poll_once(&mut main).is_pending());
         sim.kill(actor.pid());
         sim.run_until_idle();
-        let not_begun = Poll::Ready(Err(CallError::NotBegun(Reason::Killed)));
+        let not_begun =
+            Poll::Ready(Err(CallError::NotBegun { to: actor.pid(), reason: Reason::Killed }));
         assert_eq!(poll_once(&mut high), not_begun);
         assert_eq!(poll_once(&mut max), not_begun);
         assert_eq!(poll_once(&mut main), not_begun);
-        let terminated = Poll::Ready(Err(CallError::Terminated(Reason::Killed)));
+        let terminated =
+            Poll::Ready(Err(CallError::Terminated { to: actor.pid(), reason: Reason::Killed }));
         assert_eq!((poll_once(&mut in_hand), worker.begun()), (terminated, 1));
     }
 }
@@ -143,8 +151,9 @@ fn c2_jobs_behind_a_job_that_ends_its_worker_fail_as_not_begun() {
         let pool = Pool::new(1, move || serving.serve()).measured();
         let pool = sim.spawn(move || pool).wait().unwrap();
         let (add, fail): (Add, Add) = (|r| Job::Add(1, r), Job::Fail);
+        let to = pool.workers().wait().unwrap()[0];
         let outcomes = calls!(sim, pool.call(fail), pool.call(add), pool.call(add));
-        assert_eq!(outcomes, [terminated(), not_begun(), not_begun()]);
+        assert_eq!(outcomes, [terminated(to), not_begun(to), not_begun(to)]);
         assert_eq!(worker.begun(), 1);
         // The worker has been replaced: none of these is done twice.
         for outcome in outcomes {
@@ -168,7 +177,10 @@ fn c2_a_request_that_waits_at_an_ending_grain_was_not_begun() {
         let (add, fail): (Add, Add) = (|r| Job::Add(1, r), Job::Fail);
         let outcomes =
             calls!(sim, grains.call_to(1, fail), grains.call_to(1, add), grains.call_to(1, add));
-        assert_eq!(outcomes, [terminated(), not_begun(), not_begun()]);
+        // The error names the grain, not its keeper.
+        let Err(CallError::Terminated { to, .. }) = outcomes[0] else { panic!("{outcomes:?}") };
+        assert_ne!(to, grains.pid());
+        assert_eq!(outcomes, [terminated(to), not_begun(to), not_begun(to)]);
         assert_eq!(worker.begun(), 1);
     }
 }
@@ -181,7 +193,7 @@ fn c2_a_state_replaced_in_place_had_begun_only_the_request_at_which_it_failed() 
         let actor = sim.spawn(move || InPlace::new(move || serving.serve())).wait().unwrap();
         let (add, keep, fail): (Add, Add, Add) = (|r| Job::Add(1, r), Job::Keep, Job::Fail);
         let outcomes = calls!(sim, actor.call(keep), actor.call(fail), actor.call(add));
-        assert_eq!(outcomes, [terminated(), terminated(), Ok(2)]);
+        assert_eq!(outcomes, [terminated(actor.pid()), terminated(actor.pid()), Ok(2)]);
     }
 }
 
@@ -221,7 +233,10 @@ fn c2_asks_that_wait_at_a_state_actor_were_not_begun() {
         let (add, wait, fail): (Add, Add, Add) = (|r| Job::Add(1, r), Job::Wait, Job::Fail);
         let ask = |job: Add| move |reply| krarup::StateMessage::Ask(job(reply));
         let outcomes = calls!(sim, desk.call(ask(wait)), desk.call(ask(fail)), desk.call(ask(add)));
-        assert_eq!(outcomes, [terminated(), terminated(), not_begun()]);
+        assert_eq!(
+            outcomes,
+            [terminated(desk.pid()), terminated(desk.pid()), not_begun(desk.pid())]
+        );
     }
 }
 
@@ -245,8 +260,14 @@ fn c2_a_request_that_a_behavior_gives_up_as_it_came_was_not_begun() {
         calls.iter_mut().for_each(|call| assert!(poll_once(call).is_pending()));
         sim.run_until_idle();
         let [lost, dropped] = &mut calls;
-        assert_eq!(poll_once(lost), Poll::Ready(Err(CallError::NotBegun(boom()))));
-        assert_eq!(poll_once(dropped), Poll::Ready(Err(CallError::Terminated(boom()))));
+        assert_eq!(
+            poll_once(lost),
+            Poll::Ready(Err(CallError::NotBegun { to: process.pid(), reason: boom() }))
+        );
+        assert_eq!(
+            poll_once(dropped),
+            Poll::Ready(Err(CallError::Terminated { to: process.pid(), reason: boom() }))
+        );
         assert_eq!(sim.stats().dead_letters, 1);
     }
 }

@@ -100,16 +100,19 @@ fn c1_each_failure_is_its_own_error() {
     let sim = Simulation::new(1);
     let limit = Duration::from_secs(2);
     let server = server(&sim);
-    assert_eq!(server.call(Ask::Keep).timeout(limit).wait(), Err(CallError::Timeout(limit)));
+    assert_eq!(
+        server.call(Ask::Keep).timeout(limit).wait(),
+        Err(CallError::Timeout { to: server.pid(), limit })
+    );
     assert_eq!(sim.now().as_nanos(), 2_000_000_000, "never early, and no later");
-    assert_eq!(server.call(Ask::Drop).wait(), Err(CallError::NoReply));
+    assert_eq!(server.call(Ask::Drop).wait(), Err(CallError::NoReply { to: server.pid() }));
     let ended = server.call(|reply| Ask::End(boom(), reply)).wait();
-    assert_eq!(ended, Err(CallError::Terminated(boom())));
-    assert_eq!(server.call(Ask::Keep).wait(), Err(CallError::NoProcess));
+    assert_eq!(ended, Err(CallError::Terminated { to: server.pid(), reason: boom() }));
+    assert_eq!(server.call(Ask::Keep).wait(), Err(CallError::NoProcess { to: server.pid() }));
 
     let full = sim.spawn(Server::default).mailbox(1).wait().unwrap();
     full.send(Ask::Release).unwrap();
-    assert_eq!(full.call(Ask::Keep).wait(), Err(CallError::Full));
+    assert_eq!(full.call(Ask::Keep).wait(), Err(CallError::Full { to: full.pid() }));
 }
 
 #[test]
@@ -124,7 +127,7 @@ fn c1_a_timeout_of_zero_fails_at_once_and_leaves_nothing() {
     let sim = Simulation::new(1);
     let server = server(&sim);
     let answer = server.call(|reply| Ask::Double(1, reply)).timeout(Duration::ZERO).wait();
-    assert_eq!(answer, Err(CallError::Timeout(Duration::ZERO)));
+    assert_eq!(answer, Err(CallError::Timeout { to: server.pid(), limit: Duration::ZERO }));
     sim.run_until_idle();
     assert_eq!((sim.stats().timers, sim.stats().late_replies), (0, 1));
     assert_eq!(server.call(|reply| Ask::Double(1, reply)).timeout(Duration::MAX).wait(), Ok(2));
@@ -154,12 +157,15 @@ fn c2_a_callee_that_dies_fails_its_calls_with_its_reason_wherever_the_request_is
             let mut queued = [Ask::Keep as fn(_) -> _, Ask::Drop].map(|ask| call(&server, ask));
             queued.iter_mut().for_each(|call| {
                 let early = poll_once(call);
-                let dead = Poll::Ready(Err(CallError::NoProcess));
+                let dead = Poll::Ready(Err(CallError::NoProcess { to: server.pid() }));
                 assert!(early.is_pending() || early == dead, "{way}");
             });
             sim.run_until_idle();
             for call in &mut kept {
-                let failed = Poll::Ready(Err(CallError::Terminated(reason.clone())));
+                let failed = Poll::Ready(Err(CallError::Terminated {
+                    to: server.pid(),
+                    reason: reason.clone(),
+                }));
                 assert_eq!(poll_once(call), failed, "{way}");
             }
             assert_eq!(sim.now(), now, "nobody waits for a timeout");
@@ -189,9 +195,10 @@ fn c2_a_request_in_progress_or_queued_fails_with_the_reason() {
         sim.run_until_idle();
         sim.exit(server.pid(), boom());
         sim.run_until_idle();
-        let terminated = Poll::Ready(Err(CallError::Terminated(boom())));
+        let terminated =
+            Poll::Ready(Err(CallError::Terminated { to: server.pid(), reason: boom() }));
         assert_eq!(poll_once(&mut in_progress), terminated);
-        let failed = Poll::Ready(Err(CallError::NotBegun(boom())));
+        let failed = Poll::Ready(Err(CallError::NotBegun { to: server.pid(), reason: boom() }));
         queued.iter_mut().for_each(|call| assert_eq!(poll_once(call), failed));
         assert_eq!((sim.stats().timers, sim.stats().dead_letters), (0, 5));
     }
@@ -237,7 +244,10 @@ fn c3_a_late_reply_is_dropped_and_counted() {
     for sim in simulations(20) {
         let server = server(&sim);
         let late = server.call(Ask::Keep).timeout(Duration::from_secs(1)).wait();
-        assert_eq!(late, Err(CallError::Timeout(Duration::from_secs(1))));
+        assert_eq!(
+            late,
+            Err(CallError::Timeout { to: server.pid(), limit: Duration::from_secs(1) })
+        );
         server.send(Ask::Release).unwrap();
         sim.run_until_idle();
         assert_eq!(sim.stats().late_replies, 1);
@@ -275,7 +285,7 @@ fn c3_a_late_reply_whose_destructor_panics_is_counted() {
     let server = server.wait().unwrap();
     let limit = Duration::from_secs(1);
     let answer = server.call(|reply| reply).timeout(limit).wait();
-    assert!(matches!(answer, Err(CallError::Timeout(_))));
+    assert!(matches!(answer, Err(CallError::Timeout { .. })));
     sim.advance(Duration::from_secs(2));
     assert!(!server.is_alive());
     assert_eq!(sim.stats().late_replies, 1);
@@ -286,7 +296,10 @@ fn c3_a_token_that_is_dropped_late_is_no_late_reply() {
     let sim = Simulation::new(1);
     let server = server(&sim);
     let limit = Duration::from_secs(1);
-    assert_eq!(server.call(Ask::Keep).timeout(limit).wait(), Err(CallError::Timeout(limit)));
+    assert_eq!(
+        server.call(Ask::Keep).timeout(limit).wait(),
+        Err(CallError::Timeout { to: server.pid(), limit })
+    );
     server.stop().wait().unwrap();
     assert_eq!(sim.stats().late_replies, 0);
 }
@@ -331,7 +344,10 @@ fn c6_a_token_that_was_passed_on_fails_with_the_end_of_its_holder() {
         sim.run_until_idle();
         sim.exit(second.pid(), boom());
         sim.run_until_idle();
-        assert_eq!(poll_once(&mut call), Poll::Ready(Err(CallError::Terminated(boom()))));
+        assert_eq!(
+            poll_once(&mut call),
+            Poll::Ready(Err(CallError::Terminated { to: second.pid(), reason: boom() }))
+        );
         assert!(first.is_alive());
     }
 }
@@ -350,11 +366,14 @@ fn c6_a_plain_thread_may_answer_a_token_or_drop_it() {
     let answers = thread::spawn(move || {
         kept.recv().unwrap().send(1);
         drop(kept.recv().unwrap());
-        kept.recv().unwrap().fail(CallError::Full);
+        kept.recv().unwrap().fail(CallError::Full { to: Pid::local(7, 0) });
     });
     assert_eq!(hands_out.call(|reply| reply).wait(), Ok(1));
-    assert_eq!(hands_out.call(|reply| reply).wait(), Err(CallError::NoReply));
-    assert_eq!(hands_out.call(|reply| reply).wait(), Err(CallError::Full));
+    assert_eq!(
+        hands_out.call(|reply| reply).wait(),
+        Err(CallError::NoReply { to: hands_out.pid() })
+    );
+    assert_eq!(hands_out.call(|reply| reply).wait(), Err(CallError::Full { to: hands_out.pid() }));
     answers.join().unwrap();
     node.stop().wait().unwrap();
 }
@@ -427,7 +446,10 @@ fn c8_calls_work_from_processes_threads_and_a_foreign_executor() {
             woken.recv().unwrap();
         }
     }
-    assert_eq!((first, second), (Some(Ok(42)), Some(Err(CallError::Timeout(limit)))));
+    assert_eq!(
+        (first, second),
+        (Some(Ok(42)), Some(Err(CallError::Timeout { to: server.pid(), limit })))
+    );
     node.stop().wait().unwrap();
 }
 
@@ -468,7 +490,10 @@ fn c2_the_current_call_fails_with_the_reason_even_if_terminate_is_slow() {
     }
     for sim in simulations(5) {
         let tidy = sim.spawn(|| Tidy).name("tidy").wait().unwrap();
-        assert_eq!(tidy.call(|reply| reply).wait(), Err(CallError::Terminated(boom())));
+        assert_eq!(
+            tidy.call(|reply| reply).wait(),
+            Err(CallError::Terminated { to: tidy.pid(), reason: boom() })
+        );
         assert_eq!(sim.whereis("tidy"), None);
         assert_eq!(sim.now().as_nanos(), 1_000_000_000);
     }
@@ -502,15 +527,21 @@ fn c2_calls_that_were_dropped_or_taken_get_their_outcome() {
         });
         let takes = sim.spawn(move || takes).start().unwrap();
         let call = |taken| takes.call(move |reply| (taken, reply));
-        assert_eq!(call(Taken::Fails).wait(), Err(CallError::Terminated(boom())));
-        assert_eq!(call(Taken::GivesBack).wait(), Err(CallError::NoReply));
+        assert_eq!(
+            call(Taken::Fails).wait(),
+            Err(CallError::Terminated { to: takes.pid(), reason: boom() })
+        );
+        assert_eq!(call(Taken::GivesBack).wait(), Err(CallError::NoReply { to: takes.pid() }));
         let mut called = call(Taken::GivesAway).no_timeout().into_future();
         assert!(poll_once(&mut called).is_pending());
         sim.run_until_idle();
         assert!(poll_once(&mut called).is_pending());
         // Outside of any turn there is none they could go back to.
         drop(given.recv().unwrap());
-        assert_eq!(poll_once(&mut called), Poll::Ready(Err(CallError::NoReply)));
+        assert_eq!(
+            poll_once(&mut called),
+            Poll::Ready(Err(CallError::NoReply { to: takes.pid() }))
+        );
         DroppedCalls::take().fail(&boom());
     }
 }
@@ -532,5 +563,5 @@ fn c1_a_call_whose_token_outlives_the_node_ends_with_the_node() {
     sim.run_until_idle();
     let _token = token.recv().unwrap();
     sim.stop().wait().unwrap();
-    assert_eq!(poll_once(&mut call), Poll::Ready(Err(CallError::NodeStopped)));
+    assert_eq!(poll_once(&mut call), Poll::Ready(Err(CallError::NodeStopped { to: gives.pid() })));
 }

@@ -169,11 +169,11 @@ fn c2_no_call_waits_for_ever_for_any_fate_of_its_callee() {
                     match callee.call(asks[(first + n) % 5]).no_timeout().wait() {
                         Ok(1) => outcomes[0] += 1,
                         Err(
-                            CallError::Terminated(_)
-                            | CallError::NotBegun(_)
-                            | CallError::NoProcess,
+                            CallError::Terminated { .. }
+                            | CallError::NotBegun { .. }
+                            | CallError::NoProcess { .. },
                         ) => outcomes[1] += 1,
-                        Err(CallError::NoReply) => outcomes[2] += 1,
+                        Err(CallError::NoReply { .. }) => outcomes[2] += 1,
                         other => panic!("{other:?}"),
                     }
                 }
@@ -221,7 +221,7 @@ fn n3_a_process_notified_of_an_end_can_take_the_name_at_once() {
             let child = spawn.await?;
             if round % 3 == 2 {
                 let ended = child.call(Ask::End).await;
-                if ended != Err(CallError::Terminated(boom())) {
+                if ended != Err(CallError::Terminated { to: child.pid(), reason: boom() }) {
                     return Err(Reason::error(format!("{ended:?}")));
                 }
             } else {

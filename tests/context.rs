@@ -725,10 +725,10 @@ struct Nowhere;
 
 impl Route<u32> for Nowhere {
     fn send(&self, message: u32, _: u64) -> Result<(), SendError<u32>> {
-        Err(SendError::Full(message))
+        Err(SendError::Full { message, to: Pid::local(7, 0) })
     }
     fn reserve(&self) -> Result<Permit<u32>, SendError<()>> {
-        Err(SendError::Draining(()))
+        Err(SendError::Draining { message: (), to: Pid::local(7, 0) })
     }
     fn waiting(&self) -> usize {
         42
@@ -750,8 +750,10 @@ fn p2_a_process_has_one_route_and_a_second_is_refused() {
     sim.run_until_idle();
     assert_eq!(log.take(), ["true", "false"]);
     assert!(routes.is_routed());
-    assert!(matches!(routes.send(1), Err(SendError::Full(1))));
-    assert!(matches!(routes.reserve(), Err(SendError::Draining(()))));
+    assert!(
+        matches!(routes.send(1), Err(SendError::Full { message: 1, to, .. }) if to == routes.pid())
+    );
+    assert!(matches!(routes.reserve(), Err(SendError::Draining { to, .. }) if to == routes.pid()));
     assert_eq!(routes.waiting(), 42);
 }
 

@@ -3,7 +3,9 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{DispatcherOptions, NodeError, PoolError, StopError, Timestamp, behavior_fn};
+use krarup::{
+    CannotWait, DispatcherOptions, NodeError, PoolError, StopError, Timestamp, behavior_fn,
+};
 use std::fmt;
 use std::sync::mpsc;
 use std::task::Poll;
@@ -118,7 +120,7 @@ fn a_simulation_at_the_end_of_time_still_answers_and_stops() {
     assert_eq!(sim.now(), Timestamp::MAX);
     assert_eq!(echo.call(Say::Back).wait(), Ok(1));
     // No time is left for a timeout.
-    assert_eq!(silent.call(|reply| reply).wait(), Err(CallError::Stalled));
+    assert_eq!(silent.call(|reply| reply).wait(), Err(CallError::CannotWait(CannotWait::Stalled)));
     assert_eq!(echo.call(Say::Back).wait(), Ok(1));
     sim.stop().wait().unwrap();
     assert_eq!((sim.stats().processes, sim.now()), (0, Timestamp::MAX));

@@ -4,8 +4,8 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{
-    DeadLetter, DeadLetterCause, DebugError, Dynamic, EventTopic, Lifecycle, ProcessState,
-    Received, Target, behavior_fn,
+    CannotWait, DeadLetter, DeadLetterCause, DebugError, Dynamic, EventTopic, Lifecycle,
+    ProcessState, Received, Target, behavior_fn,
 };
 use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
@@ -71,7 +71,7 @@ fn x5_the_state_is_shown_between_two_messages_if_it_is_offered() {
         assert_eq!(pool.state::<Adder>().wait(), Err(DebugError::NotOffered(pool.pid())));
         sim.kill(adder.pid());
         sim.run_until_idle();
-        assert_eq!(adder.state::<Adder>().wait(), Err(DebugError::NoProcess));
+        assert_eq!(adder.state::<Adder>().wait(), Err(DebugError::NoProcess(adder.pid())));
     }
 }
 
@@ -123,7 +123,7 @@ fn x5_a_suspension_waits_for_the_handler_and_is_taken_back_if_that_takes_too_lon
     adder.send(Add::Slowly(Duration::from_secs(7), 100)).ok().unwrap();
     sim.run_until_idle();
     let late = adder.suspend().wait();
-    assert_eq!(late, Err(DebugError::Timeout(Duration::from_secs(5))));
+    assert_eq!(late, Err(DebugError::Timeout { pid: adder.pid(), limit: Duration::from_secs(5) }));
     sim.advance(Duration::from_mins(1));
     assert_eq!(adder.call(Add::Sum).wait(), Ok(111));
 }
@@ -167,7 +167,7 @@ fn x5_a_process_cannot_debug_itself() {
     let curious = sim.spawn(|| Curious).wait().unwrap();
     let itself = DebugError::DebugsItself(curious.pid());
     let errors = curious.call(|reply| reply).wait().unwrap();
-    assert_eq!(errors, [itself.clone(), itself, DebugError::WaitInProcess]);
+    assert_eq!(errors, [itself.clone(), itself, DebugError::CannotWait(CannotWait::InProcess)]);
 }
 
 #[test]
@@ -399,11 +399,11 @@ fn m7_a_send_to_an_ended_process_is_an_error_and_a_dead_letter() {
     assert!(adder.send_max(Add::Number(1)).is_err());
     assert!(sim.send(pid, 1_u8).is_err());
     assert!(sim.send("nobody", 1_u8).is_err());
-    assert_eq!(adder.call(Add::Sum).wait(), Err(CallError::NoProcess));
+    assert_eq!(adder.call(Add::Sum).wait(), Err(CallError::NoProcess { to: adder.pid() }));
     // What is no message is no letter.
-    assert_eq!(adder.inspect().wait(), Err(CallError::NoProcess));
-    assert_eq!(adder.suspend().wait(), Err(DebugError::NoProcess));
-    assert_eq!(adder.state::<u64>().wait(), Err(DebugError::NoProcess));
+    assert_eq!(adder.inspect().wait(), Err(CallError::NoProcess { to: adder.pid() }));
+    assert_eq!(adder.suspend().wait(), Err(DebugError::NoProcess(adder.pid())));
+    assert_eq!(adder.state::<u64>().wait(), Err(DebugError::NoProcess(adder.pid())));
     sim.run_until_idle();
     let lines = log.take();
     assert_eq!(lines.len(), 5, "{lines:?}");

@@ -241,7 +241,10 @@ fn r1_no_process_is_starved_by_floods_feuds_rings_or_endless_processes() {
         for member in &members {
             assert!(asked.inspect().wait().is_ok());
             // It hears of it, and says nothing.
-            assert_eq!(member.inspect().wait().unwrap_err(), CallError::NoReply);
+            assert_eq!(
+                member.inspect().wait().unwrap_err(),
+                CallError::NoReply { to: member.pid() }
+            );
         }
         // One of them after the other, while the rest goes on.
         for (number, member) in members.iter().enumerate() {

@@ -95,7 +95,10 @@ fn t3_a_delayed_process_is_late_while_time_moves_on() {
     // Somebody's turn, after which it strikes.
     listener.address().send("go".to_owned()).unwrap();
     listener.expect(SECOND);
-    assert_eq!(echo.call(Say::Ask).wait(), Err(CallError::Timeout(5 * SECOND)));
+    assert_eq!(
+        echo.call(Say::Ask).wait(),
+        Err(CallError::Timeout { to: echo.pid(), limit: 5 * SECOND })
+    );
     echo.send(Say::This("late")).unwrap();
     listener.expect_none(Duration::from_millis(1_999));
     listener.expect_message(Duration::from_millis(1), &"late".to_owned());
@@ -117,7 +120,9 @@ fn t3_new_faults_release_delayed_processes() {
     sim.faults(both);
     listener.address().send("go".to_owned()).unwrap();
     listener.expect(SECOND);
-    assert!(matches!(echo.send(Say::This("no")), Err(SendError::Full(_))));
+    assert!(
+        matches!(echo.send(Say::This("no")), Err(SendError::Full { to, .. }) if to == echo.pid())
+    );
     sim.faults(Faults::new());
     echo.send(Say::This("yes")).unwrap();
     listener.expect_message(Duration::ZERO, &"yes".to_owned());
@@ -132,8 +137,10 @@ fn t3_a_mailbox_is_full_for_a_time_and_then_there_is_room() {
     sim.faults(Faults::new().at_step(0, Fault::Fill(SECOND), Victim::Anyone));
     listener.address().send("go".to_owned()).unwrap();
     listener.expect(SECOND);
-    assert!(matches!(echo.send(Say::This("no")), Err(SendError::Full(_))));
-    assert_eq!(echo.call(Say::Ask).wait(), Err(CallError::Full));
+    assert!(
+        matches!(echo.send(Say::This("no")), Err(SendError::Full { to, .. }) if to == echo.pid())
+    );
+    assert_eq!(echo.call(Say::Ask).wait(), Err(CallError::Full { to: echo.pid() }));
     // Who waits gets room when there is some.
     let patient = echo.clone();
     sim.spawn(move || {

@@ -158,7 +158,7 @@ impl Actor for Slow {
                 let mut refused = false;
                 for n in 0..5 {
                     let sent = grains.send_or_wait_to(self.key, Do::Note(n)).await;
-                    refused |= matches!(sent, Err(SendError::WaitInProcess(_)));
+                    refused |= matches!(sent, Err(SendError::OwnMailbox { .. }));
                 }
                 reply.send(refused);
             }
@@ -272,8 +272,11 @@ fn k2_a_wait_for_room_at_a_grain_ends_with_its_timeout_or_the_keeper() {
         sim.spawn(move || {
             krarup::behavior_fn(move |_: Context<()>| async move {
                 let sent = waiting.send_or_wait_to(1, Do::Note(8)).await;
-                told.send(matches!(sent, Err(SendError::NoProcess(ToGrain { key: 1, .. }))))
-                    .unwrap();
+                told.send(matches!(
+                    sent,
+                    Err(SendError::NoProcess { message: ToGrain { key: 1, .. }, .. })
+                ))
+                .unwrap();
                 Ok(())
             })
         })
@@ -284,7 +287,7 @@ fn k2_a_wait_for_room_at_a_grain_ends_with_its_timeout_or_the_keeper() {
         sim.run_until_idle();
         assert_eq!(heard.try_recv(), Ok(true));
         let refused = grains.send_or_wait_to(1, Do::Note(9)).wait();
-        assert!(matches!(refused, Err(SendError::NoProcess(_))));
+        assert!(matches!(refused, Err(SendError::NoProcess { .. })));
     }
 }
 
@@ -303,12 +306,12 @@ fn k2_a_grain_does_not_wait_for_room_in_its_own_mailbox() {
 fn k2_room_at_a_grain_cannot_be_reserved_before_its_message_is_there() {
     let sim = Simulation::new(1);
     let grains = slow(&sim, &GrainFixture::default());
-    assert!(matches!(grains.reserve(), Err(SendError::NotReservable(()))));
+    assert!(matches!(grains.reserve(), Err(SendError::NotReservable { .. })));
     let recipient: Recipient<ToGrain<u32, Do>> = grains.recipient();
     let refused = recipient.send(ToGrain { key: 1, message: Do::Note(1) }).unwrap_err();
-    assert!(matches!(refused, SendError::NotReservable(ToGrain { key: 1, .. })));
+    assert!(matches!(refused, SendError::NotReservable { message: ToGrain { key: 1, .. }, .. }));
     let called = recipient.call(|reply| ToGrain { key: 1, message: Do::Ask(reply) }).wait();
-    assert_eq!(called, Err(CallError::NotReservable));
+    assert_eq!(called, Err(CallError::NotReservable { to: grains.pid() }));
     // What has no key goes by the address alone, also beyond any bound and from a process.
     assert_eq!(grains.call(|reply| ToGrain { key: 1, message: Do::Ask(reply) }).wait(), Ok(1));
     grains.send_or_wait(ToGrain { key: 2, message: Do::Note(1) }).wait().unwrap();
@@ -322,7 +325,8 @@ fn k3_a_grain_that_fails_to_start_fails_the_calls_that_made_it_and_the_next_mess
         fixture.broken.lock().unwrap().push(1);
         for tries in 1..4 {
             let failed = grains.call_to(1, Do::Ask).wait();
-            assert_eq!(failed, Err(CallError::NotBegun(boom())));
+            // The keeper gives up the request.
+            assert_eq!(failed, Err(CallError::NotBegun { to: grains.pid(), reason: boom() }));
             assert_eq!(fixture.made.load(Ordering::SeqCst), tries, "one try for each message");
             assert_eq!(sim.whereis("slow/1"), None);
         }
@@ -358,7 +362,7 @@ fn k3_a_node_that_stops_ends_its_grains_in_order_and_makes_none() {
         stop.wait().unwrap();
         assert_eq!(log.count("terminate"), log.count("dropped"));
         assert!(log.count("terminate") >= 3, "{:?}", log.lines());
-        assert!(matches!(grains.send_to(1, Act::nothing()), Err(SendError::NoProcess(_))));
+        assert!(matches!(grains.send_to(1, Act::nothing()), Err(SendError::NoProcess { .. })));
         assert_eq!(sim.stats().processes, 0);
     }
 }
@@ -633,7 +637,7 @@ fn k2_no_sender_waits_for_room_in_vain_between_threads() {
 fn has_handled_all(grains: &GrainAddress<u32, Do>, key: u32) {
     let answer = loop {
         match grains.call_to(key, Do::Ask).no_timeout().wait() {
-            Err(CallError::Full) => std::thread::yield_now(),
+            Err(CallError::Full { .. }) => std::thread::yield_now(),
             answer => break answer,
         }
     };

@@ -56,7 +56,7 @@ impl GrainFixture {
         let grains = self.keeper.lock().unwrap().clone().unwrap();
         let told = match grains.send_or_wait_to(key, Tell::Do(Do::Note(7))).await {
             Ok(()) => "sent",
-            Err(SendError::WaitInProcess(_)) => "refused",
+            Err(SendError::OwnMailbox { .. }) => "refused",
             Err(_) => "another error",
         };
         self.to_itself.lock().unwrap().push(told);
@@ -269,7 +269,7 @@ fn k2_a_waiter_for_room_at_a_grain_is_notified_at_once_when_the_keeper_ends() {
             sim.spawn(move || {
                 behavior_fn(move |_: Context<()>| async move {
                     let sent = grains.send_or_wait_to(1, Tell::Do(Do::Note(9))).await;
-                    let refused = matches!(sent, Err(SendError::NoProcess(_)));
+                    let refused = matches!(sent, Err(SendError::NoProcess { .. }));
                     log.note(format!("{name} refused {refused}"));
                     Ok(())
                 })

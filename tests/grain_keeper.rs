@@ -98,8 +98,8 @@ fn k3_a_call_that_its_keeper_drops_for_another_reason_does_not_fail_with_that_of
     let mut call = Box::pin(other.call(|reply| reply).into_future());
     assert!(poll_once(&mut call).is_pending());
     *token.lock().unwrap() = Some(probe.expect(SECOND));
-    assert!(matches!(asks(&grains, 1), Err(CallError::NotBegun(Reason::Panic(_)))));
-    assert_eq!(poll_once(&mut call), Poll::Ready(Err(CallError::NoReply)));
+    assert!(matches!(asks(&grains, 1), Err(CallError::NotBegun { reason: Reason::Panic(_), .. })));
+    assert_eq!(poll_once(&mut call), Poll::Ready(Err(CallError::NoReply { to: other.pid() })));
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn k3_an_ending_keeper_is_inspected_and_held_calls_fail_at_once_with_its_reason(
         sim.spawn(move || {
             behavior_fn(move |_: Context<()>| async move {
                 let held = callee.call_to(1, |reply| reply).await;
-                noted.note(held == Err(CallError::NotBegun(boom())));
+                noted.note(held == Err(CallError::NotBegun { to: callee.pid(), reason: boom() }));
                 Ok(())
             })
         })
@@ -457,7 +457,7 @@ fn k3_a_grain_that_ends_before_it_is_in_the_directory_loses_its_held_messages_an
     assert!(poll_with(&mut waits, &waker).is_pending());
     executor.nested.store(true, Ordering::SeqCst);
     executor.run();
-    let failed = CallError::NotBegun(Reason::NoProcess);
+    let failed = CallError::NotBegun { to: grains.pid(), reason: Reason::NoProcess };
     assert_eq!(poll_once(&mut call), Poll::Ready(Err(failed)));
     assert_eq!((node.stats().dead_letters, counts()), (2, [1, 0, 1, 0]), "one has a place");
     assert_eq!(wakes.lines(), ["woken"]);

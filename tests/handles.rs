@@ -5,8 +5,8 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{
-    Alias, DeadLetter, DebugError, Diverted, Dynamic, EventTopic, Lifecycle, LookupError, Overflow,
-    Permit, Received, Recipient, Route, behavior_fn,
+    Alias, CannotWait, DeadLetter, DebugError, Diverted, Dynamic, EventTopic, Lifecycle,
+    LookupError, MessageTypes, Overflow, Permit, Received, Recipient, Route, behavior_fn,
 };
 use std::sync::mpsc;
 use std::time::Duration;
@@ -86,17 +86,15 @@ impl From<Reply<u32>> for Job {
     }
 }
 
-type Refuse = fn(Job) -> SendError<Job>;
-
 /// A route that takes nothing, and says why.
-struct Refusing(Refuse);
+struct Refusing(SendError<()>);
 
 impl Route<Job> for Refusing {
     fn send(&self, job: Job, _: u64) -> Result<(), SendError<Job>> {
-        Err((self.0)(job))
+        Err(self.0.clone().map(|()| job))
     }
     fn reserve(&self) -> Result<Permit<Job>, SendError<()>> {
-        Err((self.0)(Job(None)).without_message())
+        Err(self.0.clone())
     }
     fn waiting(&self) -> usize {
         0
@@ -105,27 +103,28 @@ impl Route<Job> for Refusing {
 
 #[test]
 fn m7_the_reason_of_a_refusing_route_reaches_sends_reservations_and_calls() {
-    let refusals: [(Refuse, CallError); 6] = [
-        (SendError::Full, CallError::Full),
-        (SendError::NoWorkers, CallError::NoWorkers),
+    let to = Pid::local(7, 0);
+    let refusals: [(SendError<()>, CallError); 6] = [
+        (SendError::Full { message: (), to }, CallError::Full { to }),
+        (SendError::NoWorkers { message: (), to }, CallError::NoWorkers { to }),
         (
-            |message| SendError::RateLimited { message, retry_after: SECOND },
-            CallError::RateLimited(SECOND),
+            SendError::RateLimited { message: (), to, retry_after: SECOND },
+            CallError::RateLimited { to, retry_after: SECOND },
         ),
-        (SendError::Draining, CallError::Draining),
-        (SendError::NotReservable, CallError::NotReservable),
-        (SendError::NoProcess, CallError::NoProcess),
+        (SendError::Draining { message: (), to }, CallError::Draining { to }),
+        (SendError::NotReservable { message: (), to }, CallError::NotReservable { to }),
+        (SendError::NoProcess { message: (), to }, CallError::NoProcess { to }),
     ];
-    for (refuse, failed) in refusals {
+    for (refusal, failed) in refusals {
         let sim = Simulation::new(1);
+        let said = refusal.to_string();
         let routes = behavior_fn(move |mut ctx: Context<Job>| async move {
-            ctx.route_main(Refusing(refuse));
+            ctx.route_main(Refusing(refusal));
             ctx.receive().await;
             Ok(())
         });
         let routes = sim.spawn(move || routes).start().unwrap();
         sim.run_until_idle();
-        let said = refuse(Job(None)).to_string();
         assert_eq!(routes.send(Job(None)).unwrap_err().to_string(), said);
         assert_eq!(routes.reserve().unwrap_err().to_string(), said);
         let recipient: Recipient<Job> = routes.recipient();
@@ -154,8 +153,12 @@ fn m7_every_send_or_notice_to_an_ended_process_is_a_dead_letter() {
         let letter = format!("u32 to {from} from {}: no such process", sender.pid());
         assert_eq!(letters.take(), vec![letter; 3]);
         // Where another may be found it is none yet.
-        assert!(matches!(dead.reserve_quietly(), Err(SendError::NoProcess(()))));
-        assert!(matches!(dead.forward(1, 0), Err(SendError::NoProcess(1))));
+        assert!(
+            matches!(dead.reserve_quietly(), Err(SendError::NoProcess { to, .. }) if to == dead.pid())
+        );
+        assert!(
+            matches!(dead.forward(1, 0), Err(SendError::NoProcess { message: 1, to, .. }) if to == dead.pid())
+        );
         sim.run_until_idle();
         assert!(letters.take().is_empty());
     }
@@ -223,11 +226,13 @@ fn n5_every_send_to_a_revoked_alias_is_a_dead_letter_and_an_error() {
         assert_eq!(sim.stats().aliases, 0);
         assert!(!by.is_alive() && process.is_alive());
         by.notify(note("told"));
-        assert!(matches!(by.reserve(), Err(SendError::NoProcess(()))));
-        assert!(matches!(by.send(note("sent")), Err(SendError::NoProcess(_))));
+        assert!(matches!(by.reserve(), Err(SendError::Revoked { alias: of, .. }) if of == alias));
+        let sent = by.send(note("sent"));
+        assert!(matches!(sent, Err(SendError::Revoked { alias: of, .. }) if of == alias));
         late.send(note("late"));
         // Of the alias in the table nobody knows any more whose it was.
-        assert!(matches!(sim.send(alias, 7_u8), Err(SendError::NoProcess(_))));
+        let sent = sim.send(alias, 7_u8);
+        assert!(matches!(sent, Err(SendError::Revoked { alias: of, .. }) if of == alias));
         sim.run_until_idle();
         assert!(log.take().is_empty());
         let letter = format!("support::Act to {}: alias was revoked", process.pid());
@@ -299,7 +304,10 @@ fn m7_a_dynamic_value_is_not_wrapped_again() {
     sim.run_until_idle();
     assert_eq!(log.take(), ["7"]);
     let back = sim.send(taker.pid(), Dynamic::new(7_u8)).unwrap_err();
-    assert!(matches!(back, SendError::WrongType { expected: "u32", found: "u8", .. }));
+    let types = MessageTypes { expected: "u32", found: "u8" };
+    assert!(
+        matches!(&back, SendError::WrongType { to, types: of, .. } if *to == taker.pid() && **of == types)
+    );
     assert!(back.into_message().is::<u8>());
     // What takes anything gets it as it came.
     let noted = log.clone();
@@ -332,7 +340,7 @@ fn n2_a_failed_look_up_by_pid_gives_the_cause() {
         expected: ("u32", "u32"),
         found: ("u8", "u16"),
     };
-    let none = LookupError::NoProcess("<0.777.0>".to_owned());
+    let none = LookupError::NoProcess("<0.777.0>".parse().unwrap());
     assert_eq!(errors, [LookupError::NoConnection(remote), none, wrong]);
     assert_eq!(asked(&sim, &process, move |ctx| ctx.address_of(pid)), Ok(taker));
 }
@@ -383,10 +391,16 @@ fn c1_a_call_through_a_recipient_has_its_own_timeout_and_leaves_nothing() {
     let recipient: Recipient<Reply<u32>> = keeps.recipient();
     let before = sim.now();
     let asked = recipient.call_within(SECOND, |reply| reply).wait();
-    assert_eq!((asked, sim.now() - before), (Err(CallError::Timeout(SECOND)), SECOND));
+    assert_eq!(
+        (asked, sim.now() - before),
+        (Err(CallError::Timeout { to: keeps.pid(), limit: SECOND }), SECOND)
+    );
     let before = sim.now();
     let asked = recipient.call(|reply| reply).wait();
-    assert_eq!((asked, sim.now() - before), (Err(CallError::Timeout(5 * SECOND)), 5 * SECOND));
+    assert_eq!(
+        (asked, sim.now() - before),
+        (Err(CallError::Timeout { to: keeps.pid(), limit: 5 * SECOND }), 5 * SECOND)
+    );
     // One that is given up is late too when its answer comes.
     let mut given_up = recipient.call(|reply| reply);
     assert!(poll_once(&mut given_up).is_pending());
@@ -448,9 +462,9 @@ fn m6_reserve_or_wait_fails_for_oneself_and_for_an_ended_process() {
     sim.kill(full.pid());
     sim.run_until_idle();
     let std::task::Poll::Ready(Err(refused)) = poll_once(&mut third) else { panic!("it waits") };
-    assert_eq!(refused, SendError::NoProcess(()));
+    assert_eq!(refused, SendError::NoProcess { message: (), to: full.pid() });
     let dead = poll_once(&mut Box::pin(full.reserve_or_wait()));
-    assert!(matches!(dead, std::task::Poll::Ready(Err(SendError::NoProcess(())))));
+    assert!(matches!(dead, std::task::Poll::Ready(Err(SendError::NoProcess { .. }))));
 }
 
 #[test]
@@ -459,10 +473,13 @@ fn m6_a_thread_gets_its_message_back_when_room_can_never_come() {
     let full = behavior_fn(|_: Context<u32>| std::future::pending::<Result>());
     let full = sim.spawn(move || full).mailbox(1).start().unwrap();
     full.send(1).unwrap();
-    assert_eq!(full.send_or_wait(2).wait(), Err(SendError::Stalled(2)));
+    assert_eq!(
+        full.send_or_wait(2).wait(),
+        Err(SendError::CannotWait { message: 2, cause: CannotWait::Stalled })
+    );
     assert_eq!(
         full.send_or_wait(3).timeout(SECOND).wait(),
-        Err(SendError::Timeout { message: 3, limit: SECOND })
+        Err(SendError::Timeout { message: 3, to: full.pid(), limit: SECOND })
     );
 }
 
@@ -500,15 +517,18 @@ async fn shows_a_text(mut ctx: Context<()>) -> Result {
 fn x5_why_a_state_is_not_shown_is_its_own_error() {
     let sim = Simulation::new(1);
     let shows = sim.spawn(|| behavior_fn(shows_a_text)).start().unwrap();
-    let wrong = DebugError::WrongType { expected: "u8", found: "&str" };
+    let wrong = DebugError::WrongType { pid: shows.pid(), expected: "u8", found: "&str" };
     assert_eq!(shows.state::<u8>().wait(), Err(wrong));
     for _ in 0..2 {
         assert_eq!(shows.state::<&str>().wait(), Err(DebugError::NotOffered(shows.pid())));
     }
-    assert_eq!(shows.state::<&str>().wait(), Err(DebugError::Terminated(boom())));
-    assert_eq!(shows.state::<&str>().wait(), Err(DebugError::NoProcess));
-    assert_eq!(shows.suspend().wait(), Err(DebugError::NoProcess));
-    assert_eq!(shows.inspect().wait(), Err(CallError::NoProcess));
+    assert_eq!(
+        shows.state::<&str>().wait(),
+        Err(DebugError::Terminated { pid: shows.pid(), reason: boom() })
+    );
+    assert_eq!(shows.state::<&str>().wait(), Err(DebugError::NoProcess(shows.pid())));
+    assert_eq!(shows.suspend().wait(), Err(DebugError::NoProcess(shows.pid())));
+    assert_eq!(shows.inspect().wait(), Err(CallError::NoProcess { to: shows.pid() }));
     assert!(!shows.resume());
 }
 
@@ -728,7 +748,10 @@ fn x3_an_inspection_of_a_process_that_is_busy_ends_with_its_time() {
         }
     });
     let busy = sim.spawn(move || busy).start().unwrap();
-    assert_eq!(busy.inspect().wait(), Err(CallError::Timeout(5 * SECOND)));
+    assert_eq!(
+        busy.inspect().wait(),
+        Err(CallError::Timeout { to: busy.pid(), limit: 5 * SECOND })
+    );
     assert_eq!(sim.now().as_nanos(), 5_000_000_000);
     // In time, it is answered; a question that was given up is none any more.
     assert_eq!(busy.state::<u8>().wait(), Ok(7));

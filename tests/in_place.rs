@@ -218,7 +218,7 @@ fn s10_a_panic_is_a_failure_and_before_restart_runs_on_the_old_state() {
     let counter = counter(&sim, &log, Script::default(), 5);
     counter.send(Say::Add(7)).unwrap();
     let error = counter.call(Say::Panic).wait().unwrap_err();
-    assert!(matches!(error, CallError::Terminated(Reason::Panic(_))), "{error}");
+    assert!(matches!(error, CallError::Terminated { reason: Reason::Panic(_), .. }), "{error}");
     assert_eq!(counter.call(Say::Sum).wait(), Ok(0));
     let lines = log.take();
     assert!(lines[1].starts_with("before panic") && lines[1].ends_with("with 7"), "{lines:?}");
@@ -240,7 +240,8 @@ fn s10_a_call_in_progress_or_kept_fails_with_the_reason_and_one_in_the_queue_is_
         sim.advance(Duration::from_secs(8));
         assert!(poll_once(&mut in_progress).is_pending());
         sim.advance(Duration::from_secs(1));
-        let terminated = Poll::Ready(Err(CallError::Terminated(boom())));
+        let terminated =
+            Poll::Ready(Err(CallError::Terminated { to: counter.pid(), reason: boom() }));
         assert_eq!(poll_once(&mut in_progress), terminated);
         assert_eq!(poll_once(&mut kept), terminated);
         assert_eq!(poll_once(&mut queued), Poll::Ready(Ok(0)));
@@ -255,7 +256,7 @@ fn s10_a_caller_does_not_wait_for_the_restart() {
     assert!(poll_once(&mut call).is_pending());
     sim.run_until_idle();
     let answer = poll_once(&mut call);
-    assert!(matches!(answer, Poll::Ready(Err(CallError::Terminated(_)))), "{answer:?}");
+    assert!(matches!(answer, Poll::Ready(Err(CallError::Terminated { .. }))), "{answer:?}");
 }
 
 #[test]
@@ -443,7 +444,10 @@ fn s10_a_call_in_progress_fails_after_the_name_is_free() {
         sim.run_until_idle();
         let pid = goes_on.then_some(counter.pid());
         assert_eq!(*named.lock().unwrap(), Some(pid), "named when the caller was told");
-        assert_eq!(poll_once(&mut call), Poll::Ready(Err(CallError::Terminated(boom()))));
+        assert_eq!(
+            poll_once(&mut call),
+            Poll::Ready(Err(CallError::Terminated { to: counter.pid(), reason: boom() }))
+        );
     }
 }
 
@@ -572,10 +576,13 @@ fn s10_a_failure_of_any_handler_restarts_in_place() {
         fails("down");
         assert!(sim.send(pid, 7_u8).is_ok());
         fails("other");
-        assert!(matches!(process.inspect().wait(), Err(CallError::Terminated(Reason::Panic(_)))));
+        assert!(matches!(
+            process.inspect().wait(),
+            Err(CallError::Terminated { reason: Reason::Panic(_), .. })
+        ));
         fails("inspect");
         let state = process.state::<u8>().wait();
-        assert!(matches!(state, Err(DebugError::Terminated(Reason::Panic(_)))));
+        assert!(matches!(state, Err(DebugError::Terminated { reason: Reason::Panic(_), .. })));
         fails("state");
         sim.advance(HOUR);
         fails("timeout");

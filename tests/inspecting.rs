@@ -78,12 +78,12 @@ fn x3_requested_items_are_selected_from_a_full_inspection() {
     let failing = behavior_fn(|mut ctx: Context<()>| async move {
         loop {
             if let Received::Inspect(request) = ctx.receive().await {
-                request.fail(CallError::Draining);
+                request.fail(CallError::Draining { to: ctx.pid() });
             }
         }
     });
     let failing = sim.spawn(move || failing).start().unwrap();
-    assert_eq!(failing.inspect().wait(), Err(CallError::Draining));
+    assert_eq!(failing.inspect().wait(), Err(CallError::Draining { to: failing.pid() }));
 }
 
 /// A pool's behaviour that says who has asked.

@@ -363,7 +363,7 @@ fn m5_a_bound_is_exact_and_a_refused_message_comes_back() {
                 to.send(format!("{round} {n}")).unwrap();
             }
             let refused = to.send("too many".to_owned()).unwrap_err();
-            assert_eq!(refused, SendError::Full("too many".to_owned()));
+            assert_eq!(refused, SendError::Full { message: "too many".to_owned(), to: to.pid() });
             assert_eq!(to.waiting(), 3);
             sim.run_until_idle();
             assert_eq!(log.take().len(), 3);
@@ -459,16 +459,27 @@ fn m7_a_send_to_an_ended_process_comes_back_and_is_a_dead_letter() {
     sim.run_until_idle();
     let letters = || sim.stats().dead_letters;
     assert_eq!(letters(), 0);
-    assert_eq!(to.send("a".to_owned()), Err(SendError::NoProcess("a".to_owned())));
-    assert_eq!(to.send_high("b".to_owned()), Err(SendError::NoProcess("b".to_owned())));
-    assert_eq!(to.send_max("c".to_owned()), Err(SendError::NoProcess("c".to_owned())));
+    assert_eq!(
+        to.send("a".to_owned()),
+        Err(SendError::NoProcess { message: "a".to_owned(), to: to.pid() })
+    );
+    assert_eq!(
+        to.send_high("b".to_owned()),
+        Err(SendError::NoProcess { message: "b".to_owned(), to: to.pid() })
+    );
+    assert_eq!(
+        to.send_max("c".to_owned()),
+        Err(SendError::NoProcess { message: "c".to_owned(), to: to.pid() })
+    );
     assert_eq!(letters(), 3);
-    let SendError::NoProcess(back) = sim.send(to.pid(), "d".to_owned()).unwrap_err() else {
+    let SendError::NoProcess { message: back, .. } =
+        sim.send(to.pid(), "d".to_owned()).unwrap_err()
+    else {
         panic!("another error")
     };
     assert_eq!(back.downcast::<String>().unwrap(), "d");
     let unknown: Pid = "<0.4711.0>".parse().unwrap();
-    assert!(matches!(sim.send(unknown, 1_u8), Err(SendError::NoProcess(_))));
+    assert!(matches!(sim.send(unknown, 1_u8), Err(SendError::NoProcess { .. })));
     assert_eq!(letters(), 5);
 }
 
@@ -479,7 +490,8 @@ fn m7_a_dynamic_send_needs_the_right_type() {
     let to = noter(&sim, &log);
     sim.send(to.pid(), "right".to_owned()).unwrap();
     let error = sim.send(to.pid(), 7_u32).unwrap_err();
-    assert!(matches!(error, SendError::WrongType { expected: "alloc::string::String", .. }));
+    let SendError::WrongType { to: of, types, .. } = &error else { panic!("{error}") };
+    assert_eq!((*of, types.expected, types.found), (to.pid(), "alloc::string::String", "u32"));
     assert_eq!(error.into_message().downcast::<u32>().unwrap(), 7);
     let noted = log.clone();
     let any = behavior_fn(move |mut ctx: Context<Dynamic>| async move {

@@ -78,11 +78,11 @@ struct BombRoute(#[allow(dead_code, reason = "held only for its destructor")] Bo
 
 impl<M: Send + 'static> Route<M> for BombRoute {
     fn send(&self, message: M, _: u64) -> Result<(), SendError<M>> {
-        Err(SendError::Full(message))
+        Err(SendError::Full { message, to: Pid::local(7, 0) })
     }
 
     fn reserve(&self) -> Result<Permit<M>, SendError<()>> {
-        Err(SendError::Full(()))
+        Err(SendError::Full { message: (), to: Pid::local(7, 0) })
     }
 
     fn waiting(&self) -> usize {
@@ -138,7 +138,7 @@ impl Scene {
         self.sim.run_until_idle();
         let Poll::Ready(down) = poll_once(&mut down) else { panic!("{left}: no down") };
         assert_eq!(down.reason.to_string(), reason, "{left}");
-        assert!(matches!(poll_once(&mut in_line), Poll::Ready(Err(SendError::NoProcess(_)))));
+        assert!(matches!(poll_once(&mut in_line), Poll::Ready(Err(SendError::NoProcess { .. }))));
         let pid = self.process.pid();
         let heard = |line: String| assert_eq!(self.log.count(&line), 1, "{left}: {line}");
         heard(format!("linked exit {pid} {reason}"));
@@ -460,5 +460,5 @@ fn c2_a_call_whose_token_is_in_an_exit_reason_fails_at_once() {
     assert!(poll_once(&mut call).is_pending());
     sim.run_until_idle();
     assert!(!ends.is_alive());
-    assert_eq!(poll_once(&mut call), Poll::Ready(Err(CallError::NoReply)));
+    assert_eq!(poll_once(&mut call), Poll::Ready(Err(CallError::NoReply { to: ends.pid() })));
 }

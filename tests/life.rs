@@ -498,6 +498,6 @@ fn d9_a_bare_process_ends_when_its_function_returns() {
         let process = sim.spawn(move || process).start().unwrap();
         process.send(()).unwrap();
         assert_eq!(sim.monitor(process.pid()).wait().unwrap().reason, reason);
-        assert_eq!(process.stop().wait(), Err(StopError::NoProcess));
+        assert_eq!(process.stop().wait(), Err(StopError::NoProcess(process.pid())));
     }
 }

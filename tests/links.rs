@@ -30,7 +30,7 @@ fn l4_a_pid_of_another_node_is_answered_with_no_connection() {
     assert!(heard.iter().all(|line| line.contains("no connection")), "{heard:?}");
     assert_eq!(here.monitor(living).wait().unwrap().reason, Reason::NoConnection);
     let sent = here.send(living, 1_u8);
-    assert!(matches!(sent, Err(SendError::NoConnection(_))), "{sent:?}");
+    assert!(matches!(sent, Err(SendError::NoConnection { .. })), "{sent:?}");
     assert!(there.is_alive(living));
     let found = here.address::<Act, Act>(living);
     assert!(matches!(found, Err(krarup::LookupError::NoConnection(pid)) if pid == living));

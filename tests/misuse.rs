@@ -268,15 +268,15 @@ fn b1_operations_on_no_process_are_harmless() {
         sim.kill(pid);
         assert!(!sim.is_alive(pid));
         assert_eq!(sim.process_info(pid), None);
-        assert_eq!(sim.inspect(pid).wait(), Err(CallError::NoProcess));
+        assert_eq!(sim.inspect(pid).wait(), Err(CallError::NoProcess { to: pid }));
         let down = sim.monitor(pid).wait().unwrap().reason;
         let sent = sim.send(pid, 1_u8).unwrap_err();
         if pid == remote {
             assert_eq!(down, Reason::NoConnection);
-            assert!(matches!(sent, SendError::NoConnection(_)), "{sent}");
+            assert!(matches!(sent, SendError::NoConnection { .. }), "{sent}");
         } else {
             assert_eq!(down, Reason::NoProcess);
-            assert!(matches!(sent, SendError::NoProcess(_)), "{sent}");
+            assert!(matches!(sent, SendError::NoProcess { .. }), "{sent}");
         }
         assert!(sim.address::<u8, u8>(pid).is_err());
     }
@@ -309,19 +309,22 @@ fn b1_invalid_stops_and_waits_are_typed_errors() {
     });
     let never = sim.spawn(move || never).wait().unwrap();
     let limit = Duration::from_secs(1);
-    assert_eq!(never.stop().timeout(limit).wait(), Err(StopError::Timeout(limit)));
+    assert_eq!(
+        never.stop().timeout(limit).wait(),
+        Err(StopError::Timeout { pid: never.pid(), limit })
+    );
     assert_eq!(
         never.stop().timeout(Duration::ZERO).wait(),
-        Err(StopError::Timeout(Duration::ZERO))
+        Err(StopError::Timeout { pid: never.pid(), limit: Duration::ZERO })
     );
     assert!(never.is_alive(), "a stop that is given up does not kill");
     // Nothing is left to do, so what is waited for can never come.
-    assert_eq!(never.stop().wait(), Err(StopError::Stalled));
+    assert_eq!(never.stop().wait(), Err(StopError::CannotWait(CannotWait::Stalled)));
     assert_eq!(never.monitor().wait(), Err(CannotWait::Stalled));
     assert_eq!(sim.process_info(never.pid()).unwrap().monitored_by, 0);
     sim.kill(never.pid());
     sim.run_until_idle();
-    assert_eq!(never.stop().wait(), Err(StopError::NoProcess));
+    assert_eq!(never.stop().wait(), Err(StopError::NoProcess(never.pid())));
     assert_eq!(sim.stats().timers, 0);
 }
 
@@ -334,14 +337,17 @@ fn b1_a_call_that_can_never_be_answered_is_reported_as_a_stall() {
         Ok(())
     });
     let never = sim.spawn(move || never).start().unwrap();
-    assert_eq!(never.call(|reply| reply).no_timeout().wait(), Err(CallError::Stalled));
+    assert_eq!(
+        never.call(|reply| reply).no_timeout().wait(),
+        Err(CallError::CannotWait(CannotWait::Stalled))
+    );
     let init = || {
         behavior_fn(|_: Context<()>| async move {
             std::future::pending::<()>().await;
             Ok(())
         })
     };
-    assert_eq!(sim.spawn(init).wait().unwrap_err(), SpawnError::Stalled);
+    assert_eq!(sim.spawn(init).wait().unwrap_err(), SpawnError::CannotWait(CannotWait::Stalled));
 }
 
 #[test]
@@ -391,22 +397,23 @@ fn b1_parsing_an_invalid_pid_or_reference_is_an_error() {
 
 #[test]
 fn b1_errors_are_small_sentences_in_lower_case_without_a_full_stop() {
+    let to = Pid::local(7, 0);
     let texts = [
         SpawnError::ZeroMailbox.to_string(),
         SpawnError::NodeStopping.to_string(),
         SpawnError::UnknownDispatcher("x".into()).to_string(),
-        SpawnError::WaitInProcess.to_string(),
+        SpawnError::CannotWait(CannotWait::InProcess).to_string(),
         SpawnError::Timeout(Duration::from_secs(1)).to_string(),
-        CallError::Timeout(Duration::from_secs(1)).to_string(),
-        CallError::NoReply.to_string(),
-        CallError::Terminated(boom()).to_string(),
-        CallError::Full.to_string(),
-        CallError::NoWorkers.to_string(),
-        CallError::NoProcess.to_string(),
-        StopError::NoProcess.to_string(),
-        StopError::Other(boom()).to_string(),
-        SendError::Full(()).to_string(),
-        SendError::NoProcess(()).to_string(),
+        CallError::Timeout { to, limit: Duration::from_secs(1) }.to_string(),
+        CallError::NoReply { to }.to_string(),
+        CallError::Terminated { to, reason: boom() }.to_string(),
+        CallError::Full { to }.to_string(),
+        CallError::NoWorkers { to }.to_string(),
+        CallError::NoProcess { to }.to_string(),
+        StopError::NoProcess(to).to_string(),
+        StopError::Other { pid: to, reason: boom() }.to_string(),
+        SendError::Full { message: (), to }.to_string(),
+        SendError::NoProcess { message: (), to }.to_string(),
         PoolError::NoWorkers.to_string(),
         NameError::Empty.to_string(),
     ];

@@ -54,7 +54,7 @@ fn n2_a_process_gets_no_name_and_no_alias_while_it_ends() {
     let noted = log.clone();
     let waker = on_wake(move || {
         let mut ctx = ctx.lock().unwrap();
-        noted.note(ctx.register("late") == Err(RegisterError::NoProcess));
+        noted.note(ctx.register("late") == Err(RegisterError::NoProcess(pid)));
         ctx.alias();
     });
     let callee = process.clone();
@@ -109,7 +109,7 @@ where
     F: Fn() -> Result<Permit<M>, SendError<()>> + Send + Sync + 'static,
 {
     fn send(&self, message: M, _: u64) -> Result<(), SendError<M>> {
-        Err(SendError::Full(message))
+        Err(SendError::Full { message, to: Pid::local(7, 0) })
     }
 
     fn reserve(&self) -> Result<Permit<M>, SendError<()>> {
@@ -152,7 +152,7 @@ impl Revoked {
                 }
             }
             if !has_room {
-                return Err(SendError::Full(()));
+                return Err(SendError::Full { message: (), to: Pid::local(7, 0) });
             }
             let counted = Arc::clone(&counted);
             let holder = holder.lock().unwrap().unwrap();
@@ -199,12 +199,12 @@ impl Revoked {
 fn n5_nothing_arrives_by_an_alias_that_is_revoked_while_the_fallback_is_asked() {
     let scene = Revoked::new(false);
     let sent = scene.sim.send(scene.alias, 2_u32);
-    assert!(matches!(sent, Err(SendError::NoProcess(_))));
+    assert!(matches!(sent, Err(SendError::Revoked { alias, .. }) if alias == scene.alias));
     scene.nothing_arrives(0);
     // And none is given to the fallback.
     let scene = Revoked::new(true);
     let sent = scene.sim.send(scene.alias, 2_u32);
-    assert!(matches!(sent, Err(SendError::NoProcess(_))));
+    assert!(matches!(sent, Err(SendError::Revoked { alias, .. }) if alias == scene.alias));
     scene.nothing_arrives(1);
 }
 
@@ -213,7 +213,10 @@ fn n5_nothing_arrives_through_a_recipient_of_an_alias_that_is_revoked_meanwhile(
     for has_room in [false, true] {
         let scene = Revoked::new(has_room);
         let to = scene.ctx.lock().unwrap().recipient_by(scene.alias);
-        assert!(matches!(to.send(2), Err(SendError::NoProcess(2))));
+        let sent = to.send(2);
+        assert!(
+            matches!(sent, Err(SendError::Revoked { message: 2, alias }) if alias == scene.alias)
+        );
         scene.nothing_arrives(usize::from(has_room));
         let scene = Revoked::new(has_room);
         let to = scene.ctx.lock().unwrap().recipient_by(scene.alias);
@@ -228,7 +231,7 @@ fn n5_nothing_arrives_through_a_recipient_of_an_alias_that_is_revoked_meanwhile(
 fn n5_nothing_of_another_type_arrives_by_an_alias_that_is_revoked_meanwhile() {
     let scene = Revoked::new(false);
     let sent = scene.sim.send(scene.alias, "other");
-    assert!(matches!(sent, Err(SendError::NoProcess(_))));
+    assert!(matches!(sent, Err(SendError::Revoked { alias, .. }) if alias == scene.alias));
     scene.nothing_arrives(0);
 }
 
@@ -257,9 +260,11 @@ fn n5_room_that_an_older_message_made_is_free_again_when_its_destructor_revokes_
         let by = ctx.recipient_by(alias);
         process.send(Last(Some((Arc::new(Mutex::new(ctx)), alias)))).ok().unwrap();
         if other {
-            assert!(matches!(sim.send(alias, "other"), Err(SendError::NoProcess(_))));
+            let sent = sim.send(alias, "other");
+            assert!(matches!(sent, Err(SendError::Revoked { alias: of, .. }) if of == alias));
         } else {
-            assert!(matches!(by.send(Last(None)), Err(SendError::NoProcess(_))));
+            let sent = by.send(Last(None));
+            assert!(matches!(sent, Err(SendError::Revoked { alias: of, .. }) if of == alias));
         }
         assert_eq!(process.waiting(), 0);
         assert!(process.reserve().is_ok(), "other: {other}");
@@ -315,7 +320,7 @@ fn n5_a_destructor_send_by_an_alias_of_its_ended_process_is_a_dead_letter() {
         fn drop(&mut self) {
             if let Some((by, tell)) = self.0.take() {
                 let sent = by.send(Parting(None));
-                tell.send(matches!(sent, Err(SendError::NoProcess(_)))).unwrap();
+                tell.send(matches!(sent, Err(SendError::Revoked { .. }))).unwrap();
             }
         }
     }
@@ -379,14 +384,14 @@ fn n5_a_call_lost_by_a_revoked_alias_does_not_depend_on_its_sender() {
         Err(Reason::error("boom"))
     });
     let sends = sim.spawn(move || sends).start().unwrap();
-    assert_eq!(sends.call(Ask::This).wait(), Err(CallError::NoReply));
+    assert_eq!(sends.call(Ask::This).wait(), Err(CallError::NoReply { to: sends.pid() }));
 }
 
 /// A route that is seen to go, and by it the last handle on its process.
 fn gone_with(node: &Node, guard: Guard) -> Recipient<Diverted<u32>> {
     let hook = Hook(move || -> Result<Permit<Diverted<u32>>, SendError<()>> {
         let _ = &guard;
-        Err(SendError::Full(()))
+        Err(SendError::Full { message: (), to: Pid::local(7, 0) })
     });
     let run = |mut ctx: Context<Diverted<u32>>| async move {
         ctx.route_main(hook);

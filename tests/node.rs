@@ -3,7 +3,9 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{DebugError, EventTopic, Lifecycle, LookupError, ProcessState, Received, behavior_fn};
+use krarup::{
+    CannotWait, DebugError, EventTopic, Lifecycle, LookupError, ProcessState, Received, behavior_fn,
+};
 use std::cell::RefCell;
 use std::sync::{Arc, Barrier, mpsc};
 use std::task::Poll;
@@ -40,7 +42,7 @@ fn x1_nodes_share_neither_names_nor_processes_nor_counters() {
     assert!(!nodes[0].is_alive(foreign) && nodes[0].process_info(foreign).is_none());
     nodes[0].kill(foreign);
     nodes[0].exit(foreign, boom());
-    assert!(matches!(nodes[0].send(foreign, Act::nothing()), Err(SendError::NoConnection(_))));
+    assert!(matches!(nodes[0].send(foreign, Act::nothing()), Err(SendError::NoConnection { .. })));
     assert_eq!(nodes[0].monitor(foreign).wait().unwrap().reason, Reason::NoConnection);
     assert!(processes.iter().all(Address::is_alive));
     nodes[0].stop().wait().unwrap();
@@ -118,12 +120,15 @@ fn x1_a_pid_of_another_node_is_unknown_to_every_operation() {
     let found: Result<Address<Act>, _> = node.address(foreign);
     assert!(matches!(found, Err(LookupError::NoConnection(pid)) if pid == foreign));
     assert!(node.address::<Act, Act>(own.pid()).is_ok());
-    assert_eq!(node.inspect(foreign).wait(), Err(CallError::NoProcess));
-    assert_eq!(node.inspect_items(foreign, ["a"]).wait(), Err(CallError::NoProcess));
-    assert_eq!(node.state::<u8>(foreign).wait(), Err(DebugError::NoProcess));
-    assert_eq!(node.suspend(foreign).wait(), Err(DebugError::NoProcess));
+    assert_eq!(node.inspect(foreign).wait(), Err(CallError::NoProcess { to: foreign }));
+    assert_eq!(
+        node.inspect_items(foreign, ["a"]).wait(),
+        Err(CallError::NoProcess { to: foreign })
+    );
+    assert_eq!(node.state::<u8>(foreign).wait(), Err(DebugError::NoProcess(foreign)));
+    assert_eq!(node.suspend(foreign).wait(), Err(DebugError::NoProcess(foreign)));
     assert_eq!(node.monitor(foreign).wait().unwrap().reason, Reason::NoConnection);
-    assert!(matches!(node.send(foreign, Act::nothing()), Err(SendError::NoConnection(_))));
+    assert!(matches!(node.send(foreign, Act::nothing()), Err(SendError::NoConnection { .. })));
     // It lives, where it is: no reason to stop, and nothing that waits for its end.
     let refused = node.stop_with(foreign).unwrap_err();
     assert!(matches!(refused, SpawnError::NoConnection(pid) if pid.is_same_process(foreign)));
@@ -153,7 +158,7 @@ fn x1_an_alias_of_another_node_is_unknown_here() {
     // Of some number that has not been given here.
     let foreign = asked(&sims[1], &other, |ctx| (0..99).map(|_| ctx.alias()).last().unwrap());
     assert_eq!(sims[0].monitor_alias(foreign).wait().unwrap().reason, Reason::NoProcess);
-    assert!(matches!(sims[0].send(foreign, Act::nothing()), Err(SendError::NoProcess(_))));
+    assert!(matches!(sims[0].send(foreign, Act::nothing()), Err(SendError::NoProcess { .. })));
     let end = sims[0].monitor_alias(ours);
     sims[0].kill(own.pid());
     assert_eq!(end.wait().unwrap().reason, Reason::Killed);
@@ -288,8 +293,11 @@ fn x2_a_stop_can_be_requested_in_a_handler_twice_and_by_many() {
         let process = puppet(node, "p", &log);
         let (own, noted) = (node.clone(), log.clone());
         process.tells(move |ctx| {
+            // As every wait in a process it is an error (rule C8), and begins nothing.
+            assert_eq!(own.stop().wait(), Err(CannotWait::InProcess.into()));
+            assert!(ctx.spawn(|| Puppet::new("child", &Log::new())).start().is_ok());
             own.stop().start();
-            assert!(own.stop().wait().is_ok(), "it begins, and does not wait");
+            own.stop().start();
             let refused = ctx.spawn(|| Puppet::new("late", &Log::new())).start();
             noted.note(format!("{:?}", refused.map(|process| process.pid())));
         });
@@ -327,9 +335,12 @@ fn x2_top_level_spawns_during_a_stop_and_calls_after_it_fail() {
         sim.stop().wait().unwrap();
         let outcome = if early.is_ready() { early } else { poll_once(&mut call) };
         assert!(matches!(outcome, Poll::Ready(Err(_) | Ok(1))), "{outcome:?}");
-        assert_eq!(process.call(|reply| reply).wait(), Err(CallError::NodeStopped));
+        assert_eq!(
+            process.call(|reply| reply).wait(),
+            Err(CallError::NodeStopped { to: process.pid() })
+        );
         let asked = process.recipient().call(|reply: Reply<u32>| reply);
-        assert_eq!(asked.wait(), Err(CallError::NodeStopped));
+        assert_eq!(asked.wait(), Err(CallError::NodeStopped { to: process.pid() }));
         assert_eq!(sim.monitor(process.pid()).wait().unwrap().reason, Reason::NoProcess);
         assert!(sim.inspect(process.pid()).wait().is_err());
     }

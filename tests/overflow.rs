@@ -3,7 +3,7 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{DeadLetter, DeadLetterCause, Diverted, Elastic, Overflow, Recipient};
+use krarup::{CannotWait, DeadLetter, DeadLetterCause, Diverted, Elastic, Overflow, Recipient};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -319,7 +319,10 @@ fn m6_waiting_for_room_ends_with_the_time_and_with_the_receiver_and_gives_the_me
     let to = slow.clone();
     let waiting = krarup::behavior_fn(move |_: Context<()>| async move {
         let gone = to.send_or_wait("gone".into()).await.unwrap_err();
-        assert!(matches!(&gone, SendError::NoProcess(message) if message == "gone"), "{gone}");
+        assert!(
+            matches!(&gone, SendError::NoProcess { message, .. } if message == "gone"),
+            "{gone}"
+        );
         Ok(())
     });
     let waiting = sim.spawn(move || waiting).start().unwrap();
@@ -329,7 +332,9 @@ fn m6_waiting_for_room_ends_with_the_time_and_with_the_receiver_and_gives_the_me
     assert_eq!(end.wait().unwrap().reason, Reason::Normal);
     // Nobody took the room of those that gave up.
     assert_eq!(log.take(), Vec::<String>::new());
-    assert!(matches!(slow.send_or_wait("x".into()).wait(), Err(SendError::NoProcess(_))));
+    assert!(
+        matches!(slow.send_or_wait("x".into()).wait(), Err(SendError::NoProcess { to, .. }) if to == slow.pid())
+    );
 }
 
 #[test]
@@ -341,9 +346,12 @@ fn m6_a_process_cannot_wait_for_room_in_its_own_mailbox() {
             if n == 0 {
                 ctx.address().send(1).map_err(SendError::without_message)?;
                 let own = ctx.address().send_or_wait(2).await.unwrap_err();
-                assert!(matches!(own, SendError::WaitInProcess(2)));
+                assert!(matches!(own, SendError::OwnMailbox { message: 2, to } if to == ctx.pid()));
                 let wait = ctx.address().send_or_wait(3).wait().unwrap_err();
-                assert!(matches!(wait, SendError::WaitInProcess(3)));
+                assert!(matches!(
+                    wait,
+                    SendError::CannotWait { message: 3, cause: CannotWait::InProcess }
+                ));
             }
             self.0.note(n);
             Ok(())
@@ -365,7 +373,7 @@ fn m5_room_that_is_reserved_counts_until_it_is_used_or_given_back() {
     let slow = busy(&sim, &log, Overflow::Refuse);
     let one = slow.reserve().unwrap();
     let two = slow.reserve().unwrap();
-    assert_eq!(slow.reserve().unwrap_err(), SendError::Full(()));
+    assert_eq!(slow.reserve().unwrap_err(), SendError::Full { message: (), to: slow.pid() });
     assert!(slow.send("x".into()).unwrap_err().is_full());
     drop(one);
     assert!(slow.send("y".into()).is_ok());
@@ -378,7 +386,7 @@ fn m5_room_that_is_reserved_counts_until_it_is_used_or_given_back() {
     sim.run_until_idle();
     late.send("late".into());
     assert_eq!(sim.stats().dead_letters, 1);
-    assert_eq!(slow.reserve().unwrap_err(), SendError::NoProcess(()));
+    assert_eq!(slow.reserve().unwrap_err(), SendError::NoProcess { message: (), to: slow.pid() });
 }
 
 /// Handles messages as fast as it can, and holds the bound against itself.

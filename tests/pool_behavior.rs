@@ -144,7 +144,7 @@ fn p14_commands_and_calls_of_ones_own_reach_the_pool_and_never_its_workers() {
         );
         assert_eq!(pool.ask(Order::Numbers).wait().unwrap(), (2, 1));
         // A call that is not answered fails at once, and no worker sees it.
-        assert_eq!(pool.ask(Order::Ignored).wait(), Err(CallError::NoReply));
+        assert_eq!(pool.ask(Order::Ignored).wait(), Err(CallError::NoReply { to: pool.pid() }));
         assert_eq!(sim.now().as_nanos(), 0);
         assert_eq!(pool.ask(Order::Numbers).wait().unwrap(), (2, 1));
     }
@@ -182,7 +182,9 @@ fn p14_workers_are_added_and_removed_from_within_commands() {
         assert_eq!(done(&jobs).len(), 5, "what they had accepted is done");
         assert_eq!(pool.workers().wait().unwrap(), order[4..]);
         pool.ask(Order::Drain).wait().unwrap();
-        assert!(matches!(pool.send(Job::Note(0)), Err(SendError::Draining(_))));
+        assert!(
+            matches!(pool.send(Job::Note(0)), Err(SendError::Draining { to, .. }) if to == pool.pid())
+        );
         assert_eq!(pool.ask(Order::Reopen).wait(), Ok(true));
         assert_eq!(pool.ask(Order::Reopen).wait(), Ok(false));
         assert_eq!(pool.call(Job::Who).wait(), Ok(order[4]));
@@ -351,7 +353,9 @@ fn p7_an_ending_pool_with_a_behaviour_ends_its_workers_and_fails_its_calls() {
         // The worker is asked in order: it finishes what it has in hand.
         assert!(matches!(poll_once(&mut asked), Poll::Ready(Ok(_) | Err(_))));
         assert_eq!(sim.stats().processes, 0);
-        assert!(matches!(pool.command(Order::Stop), Err(SendError::NoProcess(Order::Stop))));
+        assert!(
+            matches!(pool.command(Order::Stop), Err(SendError::NoProcess { message: Order::Stop, to, .. }) if to == pool.pid())
+        );
         let _ = Worker(log);
     }
 }
@@ -503,8 +507,9 @@ fn p7_the_last_sender_to_use_user_code_of_a_pool_survives_its_destructor() {
     let pool: PoolAddress =
         node.spawn(move || Pool::new(1, factory).time_to_live_of(limit)).wait().unwrap();
     let to = pool.clone();
-    let sender =
-        std::thread::spawn(move || matches!(to.send(Job::Note(1)), Err(SendError::NoProcess(_))));
+    let sender = std::thread::spawn(
+        move || matches!(to.send(Job::Note(1)), Err(SendError::NoProcess { to: ended, .. }) if ended == to.pid()),
+    );
     asks.recv().unwrap();
     pool.stop().wait().unwrap();
     assert!(log.lines().is_empty(), "it is in use");

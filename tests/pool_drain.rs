@@ -193,7 +193,7 @@ fn p11_a_drain_refuses_waiting_senders_at_once() {
             for wait in &mut waits {
                 assert!(matches!(
                     poll_once(wait),
-                    Poll::Ready(Err(SendError::Draining(Job::Note(1))))
+                    Poll::Ready(Err(SendError::Draining { message: Job::Note(1), .. }))
                 ));
             }
             assert_eq!(numbers(&pool).unhandled, before + 2);
@@ -222,7 +222,7 @@ fn p11_a_new_waiter_at_a_drained_pool_is_refused_at_once() {
         let mut wait = pool.send_or_wait(Job::Note(3)).into_future();
         assert!(matches!(
             poll_once(&mut wait),
-            Poll::Ready(Err(SendError::Draining(Job::Note(3))))
+            Poll::Ready(Err(SendError::Draining { message: Job::Note(3), .. }))
         ));
         // With no place for a worker at all it is no better.
         pool.reopen().wait().unwrap();
@@ -231,7 +231,7 @@ fn p11_a_new_waiter_at_a_drained_pool_is_refused_at_once() {
         let mut wait = pool.send_or_wait(Job::Note(3)).into_future();
         assert!(matches!(
             poll_once(&mut wait),
-            Poll::Ready(Err(SendError::NoWorkers(Job::Note(3))))
+            Poll::Ready(Err(SendError::NoWorkers { message: Job::Note(3), .. }))
         ));
         // A new worker takes it out of the line.
         sim.advance(seconds(9));
@@ -402,7 +402,9 @@ fn p11_a_worker_that_is_stuck_in_a_drained_pool_is_replaced_and_takes_nothing_be
         assert!(poll_once(&mut drained).is_pending());
         sim.advance(millis(1));
         assert_eq!(poll_once(&mut drained), Poll::Ready(Ok(())));
-        assert!(matches!(pool.send(Job::Note(1)), Err(SendError::Draining(_))));
+        assert!(
+            matches!(pool.send(Job::Note(1)), Err(SendError::Draining { to, .. }) if to == pool.pid())
+        );
         // It stands last.
         let now = pool.workers().wait().unwrap();
         assert_eq!((now.len(), [now[0], now[1]]), (3, [before[2], before[1]]));

@@ -27,6 +27,7 @@ fn p9_an_expired_job_is_not_done_and_its_call_fails_with_expired() {
         let log = Log::new();
         let pool = Pool::new(1, workers(&log)).mailbox(9).time_to_live(seconds(3));
         let pool = spawn(&sim, pool);
+        let to = pool.workers().wait().unwrap()[0];
         pool.send(Job::Slow(1, seconds(2))).unwrap();
         pool.send(Job::Slow(2, seconds(2))).unwrap();
         let mut call = pool.call(Job::Who).no_timeout().into_future();
@@ -36,7 +37,10 @@ fn p9_an_expired_job_is_not_done_and_its_call_fails_with_expired() {
         // Younger: at the end of the second job it has waited exactly its time.
         pool.send(Job::Note(4)).unwrap();
         sim.advance(seconds(9));
-        assert_eq!(poll_once(&mut call), Poll::Ready(Err(CallError::Expired(seconds(4)))));
+        assert_eq!(
+            poll_once(&mut call),
+            Poll::Ready(Err(CallError::Expired { to, waited: seconds(4) }))
+        );
         assert_eq!(done(&log), [1, 2, 4]);
         let numbers = numbers(&pool);
         assert_eq!((numbers.forwarded, numbers.expired, numbers.lost), (5, 2, 0));
@@ -71,7 +75,7 @@ fn p9_discarded_jobs_are_passed_out_with_the_reason() {
             if let Job::Note(n) = job {
                 noted.lock().unwrap().push((n, why));
             } else if let Job::Who(reply) = job {
-                reply.fail(CallError::Full);
+                reply.fail(CallError::Full { to: Pid::local(7, 0) });
             }
         };
         let pool =
@@ -83,7 +87,10 @@ fn p9_discarded_jobs_are_passed_out_with_the_reason() {
         sim.advance(seconds(3));
         let expired = Discarded::Expired { waited: seconds(2) };
         assert_eq!(std::mem::take(&mut *discarded.lock().unwrap()), [(1, expired)]);
-        assert_eq!(poll_once(&mut call), Poll::Ready(Err(CallError::Full)));
+        assert_eq!(
+            poll_once(&mut call),
+            Poll::Ready(Err(CallError::Full { to: Pid::local(7, 0) }))
+        );
         pool.send(Job::Hang).unwrap();
         sim.run_until_idle();
         pool.send(Job::Note(2)).unwrap();
@@ -143,7 +150,10 @@ fn p10_no_more_jobs_per_second_than_the_rate_are_accepted() {
         assert!(
             matches!(refused, SendError::RateLimited { retry_after, .. } if retry_after == millis(100))
         );
-        assert_eq!(pool.call(Job::Who).wait(), Err(CallError::RateLimited(millis(100))));
+        assert_eq!(
+            pool.call(Job::Who).wait(),
+            Err(CallError::RateLimited { to: pool.pid(), retry_after: millis(100) })
+        );
         sim.advance(millis(100));
         assert_eq!(burst(9), 1);
         sim.advance(seconds(10));
@@ -169,7 +179,7 @@ fn p10_a_waiting_sender_takes_a_token_and_a_job_without_room_takes_none() {
     sim.run_until_idle();
     (0..3).for_each(|_| pool.send_or_wait(Job::Note(3)).wait().unwrap());
     sim.run_until_idle();
-    assert!(matches!(pool.reserve(), Err(SendError::RateLimited { .. })));
+    assert!(matches!(pool.reserve(), Err(SendError::RateLimited { to, .. }) if to == pool.pid()));
     let before = sim.now();
     pool.send_or_wait(Job::Note(4)).wait().unwrap();
     assert_eq!(sim.now() - before, seconds(1));
@@ -185,11 +195,13 @@ fn p11_a_drained_pool_refuses_new_jobs_finishes_accepted_ones_and_reports_when_i
         let mut drained = pool.drain();
         assert!(poll_once(&mut drained).is_pending());
         sim.run_until_idle();
-        assert!(matches!(pool.send(Job::Note(9)), Err(SendError::Draining(Job::Note(9)))));
-        assert_eq!(pool.call(Job::Who).wait(), Err(CallError::Draining));
-        assert!(matches!(pool.reserve(), Err(SendError::Draining(()))));
+        assert!(
+            matches!(pool.send(Job::Note(9)), Err(SendError::Draining { message: Job::Note(9), to, .. }) if to == pool.pid())
+        );
+        assert_eq!(pool.call(Job::Who).wait(), Err(CallError::Draining { to: pool.pid() }));
+        assert!(matches!(pool.reserve(), Err(SendError::Draining { to, .. }) if to == pool.pid()));
         let waited = pool.send_or_wait(Job::Note(9)).wait();
-        assert!(matches!(waited, Err(SendError::Draining(_))));
+        assert!(matches!(waited, Err(SendError::Draining { .. })));
         assert!(numbers(&pool).draining);
         sim.advance(seconds(30));
         assert_eq!(done(&log).len(), 6);

@@ -156,9 +156,9 @@ impl PoolSnapshot {
 
 fn refusal<M>(error: &SendError<M>) -> Fate {
     match error {
-        SendError::Full(_) => Fate::Full,
-        SendError::NoWorkers(_) => Fate::NoWorkers,
-        SendError::Draining(_) => Fate::Draining,
+        SendError::Full { .. } => Fate::Full,
+        SendError::NoWorkers { .. } => Fate::NoWorkers,
+        SendError::Draining { .. } => Fate::Draining,
         other => panic!("{other}"),
     }
 }
@@ -393,9 +393,9 @@ proptest! {
                     let mut call = pool.call(Job::Who).into_future();
                     let sent = match support::poll_once(&mut call) {
                         Poll::Pending => Ok(()),
-                        Poll::Ready(Err(CallError::Full)) => Err(Fate::Full),
-                        Poll::Ready(Err(CallError::NoWorkers)) => Err(Fate::NoWorkers),
-                        Poll::Ready(Err(CallError::Draining)) => Err(Fate::Draining),
+                        Poll::Ready(Err(CallError::Full { .. })) => Err(Fate::Full),
+                        Poll::Ready(Err(CallError::NoWorkers { .. })) => Err(Fate::NoWorkers),
+                        Poll::Ready(Err(CallError::Draining { .. })) => Err(Fate::Draining),
                         Poll::Ready(other) => panic!("{other:?}"),
                     };
                     accepted += u64::from(sent.is_ok());

@@ -105,7 +105,7 @@ fn m6_waiting_at_a_pool_ends_with_the_time_with_the_pool_and_with_its_last_worke
         let mut wait = pool.send_or_wait(Job::Note(3)).into_future();
         assert!(poll_once(&mut wait).is_pending());
         pool.remove_workers(1).wait().unwrap();
-        assert!(matches!(poll_once(&mut wait), Poll::Ready(Err(SendError::NoWorkers(_)))));
+        assert!(matches!(poll_once(&mut wait), Poll::Ready(Err(SendError::NoWorkers { .. }))));
         pool.add_workers(1).wait().unwrap();
         pool.send(Job::Hang).unwrap();
         sim.run_until_idle();
@@ -114,7 +114,7 @@ fn m6_waiting_at_a_pool_ends_with_the_time_with_the_pool_and_with_its_last_worke
         assert!(poll_once(&mut wait).is_pending());
         sim.kill(pool.pid());
         sim.run_until_idle();
-        assert!(matches!(poll_once(&mut wait), Poll::Ready(Err(SendError::NoProcess(_)))));
+        assert!(matches!(poll_once(&mut wait), Poll::Ready(Err(SendError::NoProcess { .. }))));
         assert_eq!(sim.stats().timers, 0);
     }
 }
@@ -276,7 +276,9 @@ fn p2_a_full_pool_diverts_to_its_fallback_if_configured() {
         let permit = pool.reserve().unwrap();
         permit.send(Job::Note(8));
         // The fallback is full as well.
-        assert!(matches!(pool.send(Job::Note(9)), Err(SendError::Full(Job::Note(9)))));
+        assert!(
+            matches!(pool.send(Job::Note(9)), Err(SendError::Full { message: Job::Note(9), to, .. }) if to == pool.pid())
+        );
         sim.run_until_idle();
         let origin = pool.pid();
         assert_eq!(
@@ -302,7 +304,7 @@ fn p2_a_full_pool_drops_the_newest_if_configured() {
         .unwrap();
     occupy(&sim, &pool, seconds(1));
     (0..3).for_each(|n| pool.send(Job::Note(n)).unwrap());
-    assert_eq!(pool.call(Job::Who).wait(), Err(CallError::NoReply));
+    assert_eq!(pool.call(Job::Who).wait(), Err(CallError::NoReply { to: pool.pid() }));
     sim.advance(seconds(2));
     assert_eq!(done(&log), [999, 0]);
     assert_eq!(sim.stats().dead_letters, 3);
@@ -375,7 +377,10 @@ fn p2_a_call_dropped_by_a_full_pool_is_not_affected_by_the_end_of_its_sender() {
             Err(boom())
         });
         let passes_on = sim.spawn(move || passes_on).start().unwrap();
-        assert_eq!(passes_on.call(|reply| reply).wait(), Err(CallError::NoReply));
+        assert_eq!(
+            passes_on.call(|reply| reply).wait(),
+            Err(CallError::NoReply { to: passes_on.pid() })
+        );
     }
 }
 
@@ -433,7 +438,7 @@ fn p4_a_permit_used_without_live_workers_waits_for_a_replacement_or_the_end() {
         let log = Log::new();
         let pool = pool(&sim, 1, 2, &log);
         let (used, unused) = (pool.reserve().unwrap(), pool.reserve().unwrap());
-        assert!(matches!(pool.reserve(), Err(SendError::Full(()))));
+        assert!(matches!(pool.reserve(), Err(SendError::Full { to, .. }) if to == pool.pid()));
         let worker = pool.workers().wait().unwrap()[0];
         sim.kill(worker);
         while sim.is_alive(worker) {
@@ -679,13 +684,15 @@ fn p2_reservations_rotate_like_sends_and_fail_with_the_reason() {
         while sim.is_alive(last) {
             sim.step();
         }
-        assert!(matches!(pool.reserve(), Err(SendError::NoWorkers(()))));
-        assert!(matches!(pool.send(Job::Note(2)), Err(SendError::NoWorkers(_))));
+        assert!(matches!(pool.reserve(), Err(SendError::NoWorkers { to, .. }) if to == pool.pid()));
+        assert!(
+            matches!(pool.send(Job::Note(2)), Err(SendError::NoWorkers { to, .. }) if to == pool.pid())
+        );
         let refused = numbers(&pool);
         assert_eq!((refused.forwarded, refused.unhandled), (3, 2));
         sim.run_until_idle();
         pool.stop().wait().unwrap();
-        assert!(matches!(pool.reserve(), Err(SendError::NoProcess(()))));
+        assert!(matches!(pool.reserve(), Err(SendError::NoProcess { to, .. }) if to == pool.pid()));
     }
 }
 
@@ -754,14 +761,22 @@ fn p2_a_pool_with_a_full_worker_is_full_though_its_others_have_died() {
             sim.run_until_idle();
             // Whoever has the first turn.
             for _ in 0..4 {
-                assert!(matches!(pool.send(Job::Note(9)), Err(SendError::Full(Job::Note(9)))));
-                assert!(matches!(pool.reserve(), Err(SendError::Full(()))));
+                assert!(
+                    matches!(pool.send(Job::Note(9)), Err(SendError::Full { message: Job::Note(9), to, .. }) if to == pool.pid())
+                );
+                assert!(
+                    matches!(pool.reserve(), Err(SendError::Full { to, .. }) if to == pool.pid())
+                );
             }
             sim.kill(workers[lives]);
             sim.run_until_idle();
             for _ in 0..4 {
-                assert!(matches!(pool.send(Job::Note(9)), Err(SendError::NoWorkers(Job::Note(9)))));
-                assert!(matches!(pool.reserve(), Err(SendError::NoWorkers(()))));
+                assert!(
+                    matches!(pool.send(Job::Note(9)), Err(SendError::NoWorkers { message: Job::Note(9), to, .. }) if to == pool.pid())
+                );
+                assert!(
+                    matches!(pool.reserve(), Err(SendError::NoWorkers { to, .. }) if to == pool.pid())
+                );
             }
         }
     }

@@ -303,7 +303,10 @@ fn p7_a_call_in_progress_fails_when_the_workers_of_an_ending_pool_have_ended() {
         sim.advance(millis(1_999));
         assert!(pool.is_alive() && poll_once(&mut asked).is_pending());
         sim.advance(millis(1));
-        assert_eq!(poll_once(&mut asked), Poll::Ready(Err(CallError::Terminated(boom()))));
+        assert_eq!(
+            poll_once(&mut asked),
+            Poll::Ready(Err(CallError::Terminated { to: pool.pid(), reason: boom() }))
+        );
         assert_eq!(sim.stats().processes, 0);
     }
 }

@@ -107,10 +107,10 @@ fn storm(watched: bool, keyed: bool) {
                             StormCounters::count(&seen.accepted);
                             StormCounters::count(&seen.answered);
                         }
-                        Err(CallError::Full | CallError::NoWorkers) => {
+                        Err(CallError::Full { .. } | CallError::NoWorkers { .. }) => {
                             StormCounters::count(&seen.refused);
                         }
-                        Err(CallError::Terminated(_) | CallError::NotBegun(_)) => {
+                        Err(CallError::Terminated { .. } | CallError::NotBegun { .. }) => {
                             StormCounters::count(&seen.accepted);
                             StormCounters::count(&seen.failed);
                         }

@@ -27,25 +27,37 @@ fn c8_a_wait_on_the_thread_of_a_runtime_is_an_error_that_recommends_await() {
     let (node, echo) = node();
     let runtime = Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async {
-        assert_eq!(node.spawn(|| Echo).wait().unwrap_err(), SpawnError::WaitInRuntime);
-        assert_eq!(echo.call(|token| token).wait(), Err(CallError::WaitInRuntime));
-        assert_eq!(echo.stop().wait(), Err(StopError::WaitInRuntime));
+        assert_eq!(
+            node.spawn(|| Echo).wait().unwrap_err(),
+            SpawnError::CannotWait(CannotWait::InRuntime)
+        );
+        assert_eq!(
+            echo.call(|token| token).wait(),
+            Err(CallError::CannotWait(CannotWait::InRuntime))
+        );
+        assert_eq!(echo.stop().wait(), Err(StopError::CannotWait(CannotWait::InRuntime)));
         assert_eq!(echo.monitor().wait(), Err(CannotWait::InRuntime));
-        assert_eq!(echo.state::<()>().wait(), Err(DebugError::WaitInRuntime));
-        assert_eq!(echo.recipient().call(|token| token).wait(), Err(CallError::WaitInRuntime));
+        assert_eq!(echo.state::<()>().wait(), Err(DebugError::CannotWait(CannotWait::InRuntime)));
+        assert_eq!(
+            echo.recipient().call(|token| token).wait(),
+            Err(CallError::CannotWait(CannotWait::InRuntime))
+        );
         let full = behavior_fn(|_: Context<u32>| std::future::pending::<Result>());
         let full = node.spawn(move || full).mailbox(1).start().unwrap();
         full.send(1).unwrap();
-        assert_eq!(full.send_or_wait(2).wait(), Err(SendError::WaitInRuntime(2)));
+        assert_eq!(
+            full.send_or_wait(2).wait(),
+            Err(SendError::CannotWait { message: 2, cause: CannotWait::InRuntime })
+        );
         node.kill(full.pid());
         full.monitor().await;
         assert!(node.stop().wait().is_err());
-        let error = CallError::WaitInRuntime.to_string();
+        let error = CallError::CannotWait(CannotWait::InRuntime).to_string();
         assert!(error.contains("`.await`"), "{error}");
         // A task of it is on the same thread.
         let asked = echo.clone();
         let task = tokio::spawn(async move { asked.call(|token| token).wait() });
-        assert_eq!(task.await.unwrap(), Err(CallError::WaitInRuntime));
+        assert_eq!(task.await.unwrap(), Err(CallError::CannotWait(CannotWait::InRuntime)));
         // Nothing has been done, and awaiting does it.
         assert_eq!(node.processes(), [echo.pid()]);
         assert_eq!(echo.call(|token| token).await, Ok(7));

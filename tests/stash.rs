@@ -38,7 +38,7 @@ impl Actor for Door {
                     assert!(refused.is_full());
                     self.log.note("full");
                     if let Knock::Ask(reply) = refused.into_message() {
-                        reply.fail(CallError::Full);
+                        reply.fail(CallError::Full { to: ctx.pid() });
                     }
                 }
             }

@@ -117,7 +117,7 @@ fn one_of_each(scope: &mut Scope<Doer>, answered: Kept, failed: Kept, me: &DoerA
     me.event(job("e")).unwrap();
     me.notice(job("n")).unwrap();
     me.send(StateMessage::Ask(job("a"))).unwrap();
-    failed.fail(CallError::NoWorkers);
+    failed.fail(CallError::NoWorkers { to: Pid::local(7, 0) });
     answered.send(7);
     scope.with(|doer| doer.log.note("all are there"));
 }
@@ -149,7 +149,7 @@ fn o2_the_five_classes_are_handled_in_strict_order() {
         }))
         .unwrap();
         sim.run_until_idle();
-        let failure = format!("exception {}", CallError::NoWorkers);
+        let failure = format!("exception {}", CallError::NoWorkers { to: Pid::local(7, 0) });
         assert_eq!(
             log.take(),
             [
@@ -315,7 +315,7 @@ fn o3_a_barrier_is_lifted_with_its_ask_for_every_outcome() {
             assert_eq!(log.count("behind"), 0);
             match how {
                 0 => drop(token),
-                1 => token.fail(CallError::Full),
+                1 => token.fail(CallError::Full { to: Pid::local(7, 0) }),
                 // It times out.
                 _ => {
                     sim.advance(4 * SECOND);

@@ -112,7 +112,10 @@ fn o5_an_ask_that_fails_ends_an_actor_that_does_not_handle_exceptions() {
                 Ok(())
             }),
         );
-        assert_eq!(end.wait().unwrap().reason, Reason::from(CallError::NoProcess));
+        assert_eq!(
+            end.wait().unwrap().reason,
+            Reason::from(CallError::NoProcess { to: probe.pid() })
+        );
     }
 }
 
@@ -301,13 +304,17 @@ fn o5_an_exception_has_the_ask_the_callee_and_the_reason() {
             panic!("one has failed")
         };
         assert_eq!((*ask, *from), (asks[0], Err(others[0].0.pid())));
-        assert_eq!(*error, CallError::NoReply);
+        assert_eq!(*error, CallError::NoReply { to: others[0].0.pid() });
         // Five seconds, unless told otherwise.
         let left = Duration::from_millis(4999);
         sim.advance(left.saturating_sub(sim.now() - began));
         assert!(heard.lock().unwrap().is_empty());
         sim.advance(Duration::from_millis(1));
-        let timeout = (asks[2], Err(others[2].0.pid()), Some(CallError::Timeout(5 * SECOND)));
+        let timeout = (
+            asks[2],
+            Err(others[2].0.pid()),
+            Some(CallError::Timeout { to: others[2].0.pid(), limit: 5 * SECOND }),
+        );
         assert_eq!(std::mem::take(&mut *heard.lock().unwrap()), [timeout]);
         drop(tokens);
     }
@@ -340,9 +347,10 @@ fn o5_calls_and_asks_time_out_after_five_seconds_or_as_configured() {
                     ),
                 };
                 let log = noted.clone();
-                let expected = CallError::Timeout(limit.unwrap_or(5 * SECOND));
+                let late = |to| CallError::Timeout { to, limit: limit.unwrap_or(5 * SECOND) };
+                let expected = (Err(late(other.pid())), Err(late(deaf.pid())));
                 let waits = scope.promise(async move {
-                    assert_eq!((called.await, asked.await), (Err(expected.clone()), Err(expected)));
+                    assert_eq!((called.await, asked.await), expected);
                     log.note(format!("{}", limit.unwrap_or(5 * SECOND).as_secs()));
                     Ok(())
                 });

@@ -389,7 +389,7 @@ fn p2_a_pool_of_state_actors_is_bounded_and_its_senders_get_full() {
         assert_eq!((accepted, refused), (SIZE * (BOUND + MOST), 40 - SIZE * (BOUND + MOST)));
         assert_eq!(pool.waiting(), SIZE * BOUND);
         let called = pool.call(|reply| StateMessage::Ask(job("call").answering(reply))).wait();
-        assert_eq!(called, Err(CallError::Full));
+        assert_eq!(called, Err(CallError::Full { to: pool.pid() }));
         // Nothing that was accepted is lost, and there is room again.
         sim.advance(30 * SECOND);
         assert_eq!(log.count(" done"), accepted);

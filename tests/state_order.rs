@@ -12,8 +12,9 @@ use state_support::{
 use std::sync::{Arc, Mutex};
 use support::{Log, poll_once, simulations};
 
-/// Has it ask so often, and not wait, and once with a short time; the tokens of its asks.
-fn asking(sim: &Simulation, doer: &DoerAddress, asks: usize) -> Vec<Kept> {
+/// Has it ask a process so often, and not wait, and once with a short time; that process, and
+/// the tokens of the asks.
+fn asking(sim: &Simulation, doer: &DoerAddress, asks: usize) -> (Pid, Vec<Kept>) {
     let probe = Probe::<Kept>::spawn(sim);
     let other = probe.address();
     doer.notice(job("asks").doing(move |scope| {
@@ -28,7 +29,7 @@ fn asking(sim: &Simulation, doer: &DoerAddress, asks: usize) -> Vec<Kept> {
     .unwrap();
     let tokens = (0..=asks).map(|_| probe.expect(SECOND)).collect();
     sim.run_until_idle();
-    tokens
+    (probe.pid(), tokens)
 }
 
 /// How many notices are taken until its mailbox is full.
@@ -42,7 +43,8 @@ fn o2_outcomes_are_handled_in_their_classes_and_in_the_order_in_which_they_came(
     for sim in (0..5).map(Simulation::new) {
         let log = Log::new();
         let doer = doer(&sim, &log);
-        let mut tokens: Vec<_> = asking(&sim, &doer, 4).into_iter().map(Some).collect();
+        let (to, tokens) = asking(&sim, &doer, 4);
+        let mut tokens: Vec<_> = tokens.into_iter().map(Some).collect();
         let probe = Probe::<Kept>::spawn(&sim);
         let other = probe.address();
         doer.notice(job("both").doing(move |scope| {
@@ -76,8 +78,8 @@ fn o2_outcomes_are_handled_in_their_classes_and_in_the_order_in_which_they_came(
         sim.run_until_idle();
         let mut lines = log.take();
         lines.retain(|line| !line.starts_with("a answered"));
-        let timeout = format!("exception {}", CallError::Timeout(SECOND));
-        let failed = format!("exception {}", CallError::NoReply);
+        let timeout = format!("exception {}", CallError::Timeout { to, limit: SECOND });
+        let failed = format!("exception {}", CallError::NoReply { to });
         let expected = [
             "reply 3",
             "reply 0",
@@ -102,7 +104,7 @@ fn o2_events_of_all_kinds_are_handled_in_the_order_in_which_they_came() {
         let doer = doer(&sim, &log);
         let others = [Others::of(&sim, &doer), Others::of(&sim, &doer)];
         let probe = Probe::<Kept>::spawn(&sim);
-        let asked = probe.address();
+        let (asked, to) = (probe.address(), probe.pid());
         doer.notice(job("sets").doing(move |scope| {
             Box::pin(async move {
                 for rings in 1..3 {
@@ -132,7 +134,7 @@ fn o2_events_of_all_kinds_are_handled_in_the_order_in_which_they_came() {
         // Its own are in its hands already; what is sent lies in its lane of the mailbox.
         let mut expected = Vec::new();
         for round in [1, 2] {
-            let timeout = CallError::Timeout(2 * round * SECOND);
+            let timeout = CallError::Timeout { to, limit: 2 * round * SECOND };
             expected.extend([format!("event timer {round}"), format!("exception {timeout}")]);
         }
         let sent = ["event event 1", "event event 2", "exit boom", "down boom", "exit boom"];
@@ -285,7 +287,7 @@ fn o8_the_inspection_counts_classes_and_flights_and_shows_a_barrier() {
     for sim in simulations(3) {
         let log = Log::new();
         let doer = doer(&sim, &log);
-        let mut tokens = asking(&sim, &doer, 3);
+        let (_, mut tokens) = asking(&sim, &doer, 3);
         let _late = tokens.pop();
         asks(&sim, &log, &doer, job("barrier").barrier().waiting(10 * SECOND));
         sim.run_until_idle();

@@ -87,8 +87,9 @@ fn o5_a_timeout_is_an_event_and_a_late_answer_is_dropped() {
         let tokens = (probe.expect(SECOND), probe.expect(SECOND));
         log.take();
         sim.advance(5 * SECOND);
-        let late = CallError::Timeout(SECOND);
-        let later = CallError::Timeout(2 * SECOND);
+        let to = probe.pid();
+        let late = CallError::Timeout { to, limit: SECOND };
+        let later = CallError::Timeout { to, limit: 2 * SECOND };
         assert_eq!(
             log.take(),
             [format!("exception {late}"), later.to_string(), "asks done".to_owned()]
@@ -452,7 +453,7 @@ fn o5_an_ask_to_oneself_or_to_an_ended_process_fails_at_once() {
                 let answer = |name: String| name;
                 scope.ask_then(&me, |reply| StateMessage::Ask(job("own").answering(reply)), answer);
                 let nobody = scope.call(&gone, |reply| reply).await;
-                assert_eq!(nobody, Err(CallError::NoProcess));
+                assert_eq!(nobody, Err(CallError::NoProcess { to: gone.pid() }));
                 Ok(())
             })
         }))
@@ -493,7 +494,7 @@ fn o5_two_that_ask_each_other_serve_each_other_but_not_through_a_barrier() {
             asks(&sim, &log, &one, there);
             sim.advance(2 * SECOND);
             assert_eq!(log.count("begins answered begins"), 1);
-            let timeout = CallError::Timeout(SECOND).to_string();
+            let timeout = CallError::Timeout { to: one.pid(), limit: SECOND }.to_string();
             let heard = if barrier { timeout } else { "back".to_owned() };
             assert_eq!(log.count(&format!("heard {heard}")), 1, "{:?}", log.lines());
         }

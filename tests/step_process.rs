@@ -377,7 +377,7 @@ fn w3_a_message_finds_a_step_process_by_its_pid_its_name_and_its_address() {
         sim.kill(running.pid());
         sim.run_until_idle();
         for late in [sim.send(running.pid(), token(&sim)), sim.send("stepped", token(&sim))] {
-            assert!(matches!(late, Err(SendError::NoProcess(_))));
+            assert!(matches!(late, Err(SendError::NoProcess { .. })));
         }
     }
 }

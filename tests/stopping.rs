@@ -225,9 +225,15 @@ fn x2_calls_from_outside_are_answered_until_the_callee_has_stopped() {
         sim.kill(doubles.pid());
         sim.run_until_idle();
         assert!(sim.is_stopping());
-        assert_eq!(doubles.call(|reply| Double(4, reply)).wait(), Err(CallError::NoProcess));
+        assert_eq!(
+            doubles.call(|reply| Double(4, reply)).wait(),
+            Err(CallError::NoProcess { to: doubles.pid() })
+        );
         sim.stop().wait().unwrap();
-        assert_eq!(doubles.call(|reply| Double(4, reply)).wait(), Err(CallError::NodeStopped));
+        assert_eq!(
+            doubles.call(|reply| Double(4, reply)).wait(),
+            Err(CallError::NodeStopped { to: doubles.pid() })
+        );
     }
 }
 
@@ -241,9 +247,12 @@ fn x2_a_root_that_has_stopped_is_closed_while_the_services_still_stop() {
         sim.stop().start();
         sim.run_until_idle();
         assert!(log.count("never asked") == 1 && !doubles.is_alive());
-        assert_eq!(doubles.call(|reply| Double(4, reply)).wait(), Err(CallError::NodeStopped));
+        assert_eq!(
+            doubles.call(|reply| Double(4, reply)).wait(),
+            Err(CallError::NodeStopped { to: doubles.pid() })
+        );
         let called = doubles.recipient().call(|reply| Double(4, reply)).wait();
-        assert_eq!(called, Err(CallError::NodeStopped));
+        assert_eq!(called, Err(CallError::NodeStopped { to: doubles.pid() }));
         sim.stop().wait().unwrap();
     }
 }

@@ -49,7 +49,9 @@ fn x5_a_suspended_process_keeps_its_bound_and_all_that_it_has_accepted_in_order(
         assert_eq!(process.waiting(), 2);
         process.send(3).unwrap();
         assert!(process.send(4).unwrap_err().is_full());
-        assert!(matches!(process.reserve(), Err(SendError::Full(()))));
+        assert!(
+            matches!(process.reserve(), Err(SendError::Full { to, .. }) if to == process.pid())
+        );
         // Who waits for room goes on waiting.
         let late = process.send_or_wait(5).timeout(SECOND).wait();
         assert!(matches!(late, Err(SendError::Timeout { message: 5, .. })));
@@ -108,7 +110,7 @@ fn x5_extra_resumes_have_no_effect_and_a_suspension_ends_with_its_process() {
         sim.kill(one.pid());
         sim.run_until_idle();
         assert!(!one.resume());
-        assert_eq!(one.suspend().wait(), Err(DebugError::NoProcess));
+        assert_eq!(one.suspend().wait(), Err(DebugError::NoProcess(one.pid())));
     }
 }
 

@@ -210,7 +210,10 @@ fn d5_a_second_stop_while_terminate_runs_changes_nothing() {
             sim.advance(Duration::from_secs(1));
         }
         let ends = stops.map(krarup::Pending::wait);
-        assert_eq!(ends, [Ok(()), Err(StopError::Other(boom())), Ok(())]);
+        assert_eq!(
+            ends,
+            [Ok(()), Err(StopError::Other { pid: process.pid(), reason: boom() }), Ok(())]
+        );
         assert_eq!(log.take(), ["terminate boom", "terminated"]);
     }
 }
@@ -224,7 +227,7 @@ fn d5_an_untrapped_signal_while_terminate_runs_ends_it_at_once() {
     assert!(poll_once(&mut stop).is_pending());
     sim.advance(Duration::from_secs(1));
     sim.exit(process.pid(), boom());
-    assert_eq!(stop.wait(), Err(StopError::Other(boom())));
+    assert_eq!(stop.wait(), Err(StopError::Other { pid: process.pid(), reason: boom() }));
     assert_eq!(log.take(), ["terminate normal"]);
 }
 
@@ -345,7 +348,7 @@ fn d5_a_stop_with_a_reason_is_not_done_by_a_normal_end() {
     let process = sim.spawn(|| ends).start().unwrap();
     sim.run_until_idle();
     let stopped = process.stop().reason(boom()).wait();
-    assert_eq!(stopped, Err(StopError::Other(Reason::Normal)));
+    assert_eq!(stopped, Err(StopError::Other { pid: process.pid(), reason: Reason::Normal }));
 }
 
 #[test]

@@ -51,7 +51,7 @@ impl Actor for Shop {
                     order.reply.send(Bill::Refused);
                     return Ok(());
                 }
-                Err(CallError::Timeout(_)) => {}
+                Err(CallError::Timeout { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -236,11 +236,11 @@ fn t4_the_weather_is_reported_or_not_under_every_fault() {
             match weather.call(|reply| reply).wait() {
                 Ok(degrees) => assert!(matches!(degrees, None | Some(20 | 30)), "{degrees:?}"),
                 Err(
-                    CallError::Terminated(_)
-                    | CallError::NotBegun(_)
-                    | CallError::NoProcess
-                    | CallError::Full
-                    | CallError::Timeout(_),
+                    CallError::Terminated { .. }
+                    | CallError::NotBegun { .. }
+                    | CallError::NoProcess { .. }
+                    | CallError::Full { .. }
+                    | CallError::Timeout { .. },
                 ) => {}
                 Err(other) => return Err(other.into()),
             }

@@ -179,7 +179,7 @@ fn c5_a_wait_for_another_node_is_no_edge_to_an_own_process() {
     let to = To::One(a.clone());
     let other = ask(&one, &b, move |reply| Order::Ask(to, reply));
     one.advance(Duration::from_secs(9));
-    assert!(matches!(waiting.try_recv(), Ok(Err(CallError::Timeout(_)))));
+    assert!(matches!(waiting.try_recv(), Ok(Err(CallError::Timeout { .. }))));
     assert!(!matches!(other.try_recv(), Ok(Err(CallError::Deadlock(_)))));
 }
 

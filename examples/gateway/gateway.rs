@@ -78,24 +78,26 @@ impl Gateway {
                 Err(error) => error,
             };
             match error {
-                CallError::Full if pool.waiting() >= self.options.capacity() => {
+                CallError::Full { .. } if pool.waiting() >= self.options.capacity() => {
                     return Err(Failure::Saturated);
                 }
-                CallError::RateLimited(after) => return Err(Failure::TooMany(after)),
+                CallError::RateLimited { retry_after: after, .. } => {
+                    return Err(Failure::TooMany(after));
+                }
                 // There is room, so the workers that would have it have just crashed. The pool
                 // process handles this request after the exits that it was notified of before.
                 // So when the answer comes, microseconds later, their replacements have started.
-                CallError::Full | CallError::NoWorkers => {
+                CallError::Full { .. } | CallError::NoWorkers { .. } => {
                     let _ = pool.workers().await;
                 }
-                CallError::Timeout(_) | CallError::Expired(_) => {
+                CallError::Timeout { .. } | CallError::Expired { .. } => {
                     return Err(Failure::TimedOut(timeout));
                 }
-                CallError::NoProcess => tokio::time::sleep(RESTARTING.min(left)).await,
+                CallError::NoProcess { .. } => tokio::time::sleep(RESTARTING.min(left)).await,
                 // Its worker crashed with the job before it.
-                CallError::NotBegun(_) => {}
+                CallError::NotBegun { .. } => {}
                 _ if client.0.withdraw() => {}
-                CallError::Terminated(reason) => return Err(Failure::Crashed(reason)),
+                CallError::Terminated { reason, .. } => return Err(Failure::Crashed(reason)),
                 other => return Err(Failure::Unavailable(other.to_string())),
             }
         }
@@ -104,19 +106,16 @@ impl Gateway {
 
     /// Returns the `n` most frequent words so far.
     pub(crate) async fn top(&self, n: usize) -> Result<Top, Failure> {
-        let asked = match self.aggregator.address() {
-            Ok(aggregator) => {
-                aggregator
-                    .call(|reply| Aggregate::Top(n, reply))
-                    .timeout(self.options.timeout)
-                    .await
-            }
-            Err(error) => Err(error),
-        };
+        let aggregator = self.aggregator.address();
+        let aggregator = aggregator.map_err(|error| Failure::Unavailable(error.to_string()))?;
+        let asked =
+            aggregator.call(|reply| Aggregate::Top(n, reply)).timeout(self.options.timeout).await;
         asked.map_err(|error| match error {
-            CallError::Full => Failure::Saturated,
-            CallError::Timeout(limit) => Failure::TimedOut(limit),
-            CallError::Terminated(reason) | CallError::NotBegun(reason) => Failure::Crashed(reason),
+            CallError::Full { .. } => Failure::Saturated,
+            CallError::Timeout { limit, .. } => Failure::TimedOut(limit),
+            CallError::Terminated { reason, .. } | CallError::NotBegun { reason, .. } => {
+                Failure::Crashed(reason)
+            }
             other => Failure::Unavailable(other.to_string()),
         })
     }

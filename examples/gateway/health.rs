@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use krarup::prelude::*;
-use krarup::{Pending, ProcessTree};
+use krarup::{LookupError, Pending, ProcessTree};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -103,7 +103,7 @@ fn millis(time: Duration) -> f64 {
 
 /// Returns the answer of a process, if it comes in time.
 async fn answer(
-    asked: Result<Pending<Inspection, CallError>, CallError>,
+    asked: Result<Pending<Inspection, CallError>, LookupError>,
 ) -> Result<Inspection, String> {
     match tokio::time::timeout(PATIENCE, asked.map_err(|error| error.to_string())?).await {
         Ok(answer) => answer.map_err(|error| error.to_string()),

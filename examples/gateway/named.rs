@@ -1,7 +1,8 @@
 //! A process under a name, whichever process has that name now.
 
+use krarup::LookupError;
 use krarup::prelude::*;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The way to a process that its supervisor may replace under the same name.
 ///
@@ -20,14 +21,13 @@ impl<M: Send + 'static, C: Send + 'static> Named<M, C> {
     }
 
     /// Returns the current address of the process.
-    pub(crate) fn address(&self) -> Result<Address<M, C>, CallError> {
+    pub(crate) fn address(&self) -> Result<Address<M, C>, LookupError> {
         // No code panics while it holds the lock.
-        let mut last = self.last.lock().map_err(|_| CallError::NoProcess)?;
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(address) = last.as_ref().filter(|address| address.is_alive()) {
             return Ok(address.clone());
         }
-        let address: Address<M, C> =
-            self.node.lookup(self.name).map_err(|_| CallError::NoProcess)?;
+        let address: Address<M, C> = self.node.lookup(self.name)?;
         Ok(last.insert(address).clone())
     }
 }

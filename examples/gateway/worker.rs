@@ -32,7 +32,7 @@ impl Actor for Worker {
         if job.delay >= left {
             // Never works longer than the client waits.
             ctx.sleep(left).await;
-            job.reply.fail(CallError::Timeout(left));
+            job.reply.fail(CallError::Timeout { to: ctx.pid(), limit: left });
             return Ok(());
         }
         if !job.delay.is_zero() {
@@ -57,8 +57,11 @@ impl Worker {
         let folded = match self.aggregator.address() {
             // On the System lane, so that requests waiting at the aggregator, however
             // many, do not delay a worker.
-            Ok(aggregator) => aggregator.call_high(|reply| Aggregate::Fold(tally, reply)).await,
-            Err(error) => Err(error),
+            Ok(aggregator) => {
+                let folded = aggregator.call_high(|reply| Aggregate::Fold(tally, reply)).await;
+                folded.map_err(Reason::from)
+            }
+            Err(error) => Err(error.into()),
         };
         if let Err(error) = folded {
             eprintln!("gateway: a text is missing from /top: {error}");

@@ -27,10 +27,10 @@ pub(crate) async fn ask(tree: Tree, words: Vec<String>, supervisor: Handle) -> S
         Handle::Worker(_) => Ok("not a supervisor".to_owned()),
     };
     result.unwrap_or_else(|error| match error {
-        CallError::Terminated(reason) | CallError::NotBegun(reason) => {
+        CallError::Terminated { reason, .. } | CallError::NotBegun { reason, .. } => {
             format!("exit({})", word(&reason))
         }
-        CallError::NoProcess => "exit(noproc)".to_owned(),
+        CallError::NoProcess { .. } => "exit(noproc)".to_owned(),
         other => format!("call {other}"),
     })
 }
@@ -54,7 +54,9 @@ async fn common<T: Send + 'static>(
             match result {
                 Ok(()) => "ok".to_owned(),
                 Err(TerminateChildError::NotFound { .. }) => "error not_found".to_owned(),
-                Err(TerminateChildError::SimpleOneForOne) => "error simple_one_for_one".to_owned(),
+                Err(TerminateChildError::SimpleOneForOne { .. }) => {
+                    "error simple_one_for_one".to_owned()
+                }
                 Err(TerminateChildError::Call(error)) => return Err(error),
                 Err(other) => format!("error {other}"),
             }
@@ -64,7 +66,7 @@ async fn common<T: Send + 'static>(
             Err(RestartChildError::NotFound { .. }) => "error not_found".to_owned(),
             Err(RestartChildError::Running { .. }) => "error running".to_owned(),
             Err(RestartChildError::Restarting { .. }) => "error restarting".to_owned(),
-            Err(RestartChildError::SimpleOneForOne) => "error simple_one_for_one".to_owned(),
+            Err(RestartChildError::SimpleOneForOne { .. }) => "error simple_one_for_one".to_owned(),
             Err(RestartChildError::Failed { reason, .. }) => failed(&reason),
             Err(RestartChildError::Call(error)) => return Err(error),
             Err(other) => format!("error {other}"),
@@ -74,7 +76,7 @@ async fn common<T: Send + 'static>(
             Err(DeleteChildError::NotFound { .. }) => "error not_found".to_owned(),
             Err(DeleteChildError::Running { .. }) => "error running".to_owned(),
             Err(DeleteChildError::Restarting { .. }) => "error restarting".to_owned(),
-            Err(DeleteChildError::SimpleOneForOne) => "error simple_one_for_one".to_owned(),
+            Err(DeleteChildError::SimpleOneForOne { .. }) => "error simple_one_for_one".to_owned(),
             Err(DeleteChildError::Call(error)) => return Err(error),
             Err(other) => format!("error {other}"),
         },

@@ -177,7 +177,7 @@ impl Audit<'_> {
                 Ok(brief) => {
                     let stopped = brief.stop().timeout(STUCK).wait();
                     self.record_loss_if(
-                        matches!(stopped, Err(krarup::StopError::Timeout(_))),
+                        matches!(stopped, Err(krarup::StopError::Timeout { .. })),
                         || format!("{pid} does not stop"),
                     );
                 }

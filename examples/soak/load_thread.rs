@@ -208,10 +208,10 @@ impl LoadThread {
             pool.remove_workers(1).wait()
         };
         if let Err(error) = resized {
-            self.counters
-                .record_loss_if(matches!(error, ResizeError::Call(CallError::Timeout(_))), || {
-                    format!("a resize of a pool: {error}")
-                });
+            self.counters.record_loss_if(
+                matches!(error, ResizeError::Call(CallError::Timeout { .. })),
+                || format!("a resize of a pool: {error}"),
+            );
         }
     }
 
@@ -235,7 +235,7 @@ impl LoadThread {
             });
         }
         if let Err(error) = self.node.inspect(pid).wait() {
-            self.counters.record_loss_if(matches!(error, CallError::Timeout(_)), || {
+            self.counters.record_loss_if(matches!(error, CallError::Timeout { .. }), || {
                 format!("an inspection of {pid}: {error}")
             });
         }
@@ -244,7 +244,7 @@ impl LoadThread {
     fn found<M: Send + 'static, C: Send + 'static>(&self, name: &str) -> Option<Address<M, C>> {
         match self.node.lookup(name) {
             Ok(address) => Some(address),
-            Err(LookupError::NoProcess(_)) => None,
+            Err(LookupError::NoName(_)) => None,
             Err(other) => {
                 self.counters
                     .record_loss_if(true, || format!("an unexpected error of a look-up: {other}"));

@@ -78,12 +78,12 @@ impl<K: Kind> Worker<K> {
 /// room, or is itself waiting.
 pub(crate) fn failed<K: Kind>(counters: &Counters, error: &CallError) {
     match error {
-        CallError::NoProcess | CallError::Full | CallError::NoWorkers => {
+        CallError::NoProcess { .. } | CallError::Full { .. } | CallError::NoWorkers { .. } => {
             call_refused::<K>(counters);
         }
-        CallError::Terminated(_)
-        | CallError::NotBegun(_)
-        | CallError::NoReply
+        CallError::Terminated { .. }
+        | CallError::NotBegun { .. }
+        | CallError::NoReply { .. }
         | CallError::Deadlock(_)
         | CallError::CallsItself(_) => {}
         other => {

@@ -11,12 +11,13 @@ mod alias;
 mod class;
 mod dead_letter;
 mod destination;
-mod error;
+mod errors;
 mod inspection;
 mod label;
 mod lifecycle;
 mod name;
 mod notice;
+mod panic;
 mod pid;
 mod priority;
 mod process_info;
@@ -32,20 +33,21 @@ pub use alias::Alias;
 pub use class::Class;
 pub use dead_letter::{DeadLetter, DeadLetterCause};
 pub use destination::Destination;
-pub use error::{
-    BlockError, CallCycle, CallError, DebugError, LookupError, NoBound, OrderError, OverflowError,
-    RegisterError, SendError, SpawnError, StopError,
+pub use errors::{
+    BlockError, CallCycle, CallError, CannotWait, DebugError, LookupError, MessageTypes, NoBound,
+    OrderError, OverflowError, RegisterError, SendError, SpawnError, StopError, ThreadError,
 };
 pub use inspection::{Inspection, Value};
 pub use label::Label;
 pub use lifecycle::Lifecycle;
 pub use name::{Name, NameError};
 pub use notice::{Down, Exit, Target};
+pub use panic::Panic;
 pub use pid::{ParsePidError, Pid};
 pub use priority::Priority;
 pub use process_info::{ProcessInfo, ProcessState};
 pub use process_tree::ProcessTree;
-pub use reason::{Panic, Reason};
+pub use reason::{Reason, ReasonError};
 pub use reference::{ParseRefError, Ref};
 pub use restart_window::RestartWindow;
 pub use root::Root;

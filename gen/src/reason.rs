@@ -1,5 +1,7 @@
 //! Reasons: why a process ended.
 
+use crate::panic::Panic;
+use std::any::Any;
 use std::error::Error;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,6 +26,11 @@ use std::sync::Arc;
 ///
 /// Two reasons are equal if they are the same variant and, if there is a detail, print the same
 /// text. Errors offer no other way to compare them.
+///
+/// A type that every error converts into cannot be an error itself. In a chain of errors
+/// [`Reason::as_error`] stands for the reason: it is the `source()` of every error that holds
+/// one. `?` converts a reason into a `Box<dyn Error>`, and [`Reason::into_error`] makes an error
+/// of it for other types that hold any error.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum Reason {
@@ -49,9 +56,17 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Creates an abnormal reason from a text or any boxed error.
+    /// Creates an abnormal reason from a text or any boxed error. A boxed [`ReasonError`] is
+    /// the reason that it holds, and a boxed [`Panic`] is [`Reason::Panic`].
     pub fn error(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Reason::Error(Arc::from(error.into()))
+        let error = match error.into().downcast::<ReasonError>() {
+            Ok(held) => return held.0,
+            Err(error) => error,
+        };
+        match error.downcast::<Panic>() {
+            Ok(panic) => Reason::Panic(Arc::from(panic)),
+            Err(error) => Reason::Error(Arc::from(error)),
+        }
     }
 
     /// Creates the reason of an orderly stop with a detail: `{shutdown, Detail}`.
@@ -85,11 +100,110 @@ impl Reason {
             _ => None,
         }
     }
+
+    /// Returns the reason as an error, for the `source()` of an error that holds it.
+    ///
+    /// This is the error of a [`Reason::Error`], the detail of a [`Reason::ShutdownWith`], and
+    /// the [`Panic`] of a [`Reason::Panic`]. Any other reason is a [`ReasonError`].
+    #[must_use]
+    pub fn as_error(&self) -> &(dyn Error + Send + Sync + 'static) {
+        static NORMAL: ReasonError = ReasonError(Reason::Normal);
+        static SHUTDOWN: ReasonError = ReasonError(Reason::Shutdown);
+        static KILL: ReasonError = ReasonError(Reason::Kill);
+        static KILLED: ReasonError = ReasonError(Reason::Killed);
+        static NO_PROCESS: ReasonError = ReasonError(Reason::NoProcess);
+        static NO_CONNECTION: ReasonError = ReasonError(Reason::NoConnection);
+        match self {
+            Reason::Normal => &NORMAL,
+            Reason::Shutdown => &SHUTDOWN,
+            Reason::ShutdownWith(error) | Reason::Error(error) => &**error,
+            Reason::Kill => &KILL,
+            Reason::Killed => &KILLED,
+            Reason::NoProcess => &NO_PROCESS,
+            Reason::NoConnection => &NO_CONNECTION,
+            Reason::Panic(panic) => &**panic,
+        }
+    }
+
+    /// Returns the reason as an error, for types that hold any error, such as `anyhow::Error`:
+    /// `node.stop().wait().map_err(Reason::into_error)?`.
+    #[must_use]
+    pub fn into_error(self) -> ReasonError {
+        ReasonError(self)
+    }
 }
 
 impl<E: Error + Send + Sync + 'static> From<E> for Reason {
     fn from(error: E) -> Self {
-        Reason::Error(Arc::new(error))
+        // A reason that became an error on its way is the same reason again.
+        let mut error = Some(error);
+        let any: &mut dyn Any = &mut error;
+        if let Some(held) = any.downcast_mut::<Option<ReasonError>>().and_then(Option::take) {
+            return held.0;
+        }
+        if let Some(panic) = any.downcast_mut::<Option<Panic>>().and_then(Option::take) {
+            return Reason::Panic(Arc::new(panic));
+        }
+        match error {
+            Some(error) => Reason::Error(Arc::new(error)),
+            // Unreachable: the error was taken only to be returned.
+            None => Reason::Normal,
+        }
+    }
+}
+
+impl From<Reason> for Box<dyn Error + Send + Sync> {
+    fn from(reason: Reason) -> Self {
+        Box::new(reason.into_error())
+    }
+}
+
+impl From<Reason> for Box<dyn Error> {
+    fn from(reason: Reason) -> Self {
+        Box::new(reason.into_error())
+    }
+}
+
+/// A [`Reason`] as an error; made by [`Reason::into_error`].
+///
+/// It prints the reason. Its source is the error of a [`Reason::Error`], the detail of a
+/// [`Reason::ShutdownWith`], or the [`Panic`] of a [`Reason::Panic`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReasonError(Reason);
+
+impl ReasonError {
+    /// Returns the reason.
+    #[must_use]
+    pub const fn reason(&self) -> &Reason {
+        &self.0
+    }
+
+    /// Returns the reason.
+    #[must_use]
+    pub fn into_reason(self) -> Reason {
+        self.0
+    }
+}
+
+impl fmt::Display for ReasonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl Error for ReasonError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.0 {
+            Reason::ShutdownWith(_) | Reason::Error(_) | Reason::Panic(_) => {
+                Some(self.0.as_error())
+            }
+            Reason::Normal
+            | Reason::Shutdown
+            | Reason::Kill
+            | Reason::Killed
+            | Reason::NoProcess
+            | Reason::NoConnection => None,
+        }
     }
 }
 
@@ -144,44 +258,8 @@ impl PartialEq for Reason {
         match (self, other) {
             (Reason::ShutdownWith(a), Reason::ShutdownWith(b))
             | (Reason::Error(a), Reason::Error(b)) => Arc::ptr_eq(a, b) || text(a) == text(b),
-            (Reason::Panic(a), Reason::Panic(b)) => a.message == b.message,
+            (Reason::Panic(a), Reason::Panic(b)) => a.message() == b.message(),
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
-        }
-    }
-}
-
-/// A panic that ended a process (rule D4).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Panic {
-    message: String,
-    location: Option<String>,
-}
-
-impl Panic {
-    /// Creates a panic with the given message, raised at `file:line:column`.
-    #[must_use]
-    pub fn new(message: String, location: Option<String>) -> Self {
-        Panic { message, location }
-    }
-
-    /// Returns the message of the panic.
-    #[must_use]
-    pub fn message(&self) -> &str {
-        &self.message
-    }
-
-    /// Returns `file:line:column` of the panic, if it is known.
-    #[must_use]
-    pub fn location(&self) -> Option<&str> {
-        self.location.as_deref()
-    }
-}
-
-impl fmt::Display for Panic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.location {
-            Some(location) => write!(f, "{} at {location}", self.message),
-            None => f.write_str(&self.message),
         }
     }
 }
@@ -280,5 +358,84 @@ mod tests {
             assert!(reason.downcast_ref::<fmt::Error>().is_none());
         }
         assert!(Reason::Killed.downcast_ref::<std::num::ParseIntError>().is_none());
+    }
+
+    /// An error and its sources.
+    fn errors<'a>(first: &'a (dyn Error + 'static)) -> Vec<&'a (dyn Error + 'static)> {
+        let (mut chain, mut last) = (vec![first], first);
+        while let Some(source) = last.source() {
+            chain.push(source);
+            last = source;
+        }
+        chain
+    }
+
+    /// Their texts.
+    fn chain(error: &(dyn Error + 'static)) -> Vec<String> {
+        errors(error).into_iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn d8_a_reason_is_part_of_a_chain_of_errors() {
+        let panic = || Panic::new("boom".into(), None);
+        let number = || "x".parse::<u8>().unwrap_err();
+        for (reason, said, source) in [
+            (Reason::Normal, "normal", None),
+            (Reason::Shutdown, "shutdown", None),
+            (
+                Reason::shutdown(number()),
+                "shutdown: invalid digit found in string",
+                Some("invalid digit found in string"),
+            ),
+            (Reason::Kill, "kill", None),
+            (Reason::Killed, "killed", None),
+            (Reason::NoProcess, "no process", None),
+            (Reason::NoConnection, "no connection", None),
+            (Reason::from(panic()), "panic: boom", Some("boom")),
+            (
+                Reason::from(number()),
+                "invalid digit found in string",
+                Some("invalid digit found in string"),
+            ),
+        ] {
+            // As a boxed error it prints itself, and its error is the source.
+            let boxed = Box::<dyn Error + Send + Sync>::from(reason.clone());
+            let expected: Vec<_> = [Some(said), source].into_iter().flatten().collect();
+            assert_eq!(chain(&*boxed), expected);
+            assert_eq!(chain(&*Box::<dyn Error>::from(reason.clone())), expected);
+            // As the source of another error it is the error itself.
+            assert_eq!(chain(reason.as_error()), [source.unwrap_or(said)]);
+            // It is the same reason again, by `?` and by hand.
+            assert_eq!(boxed.downcast_ref::<ReasonError>().map(ReasonError::reason), Some(&reason));
+            assert_eq!(Reason::error(boxed), reason);
+            assert_eq!(Reason::from(reason.clone().into_error()), reason);
+            assert_eq!(reason.clone().into_error().into_reason(), reason);
+        }
+        assert_eq!(Reason::error(panic()), Reason::from(panic()));
+        assert!(matches!(Reason::from(panic()), Reason::Panic(_)));
+    }
+
+    #[test]
+    fn d8_the_error_of_a_callee_is_found_in_the_chain_of_its_caller() {
+        // As in `main`, and in a function that returns any error.
+        fn fails() -> std::result::Result<(), Box<dyn Error + Send + Sync>> {
+            let to = crate::Pid::local(7, 1);
+            let reason = Reason::from("x".parse::<u8>().unwrap_err());
+            let call = crate::CallError::Terminated { to, reason };
+            // The handler of another process returns it with `?`, and a spawn waits for that.
+            Err(crate::SpawnError::Init(Reason::from(call)))?;
+            Ok(())
+        }
+        let error = fails().unwrap_err();
+        assert_eq!(
+            chain(&*error),
+            [
+                "init failed: <0.7.0> terminated: invalid digit found in string",
+                "<0.7.0> terminated: invalid digit found in string",
+                "invalid digit found in string",
+            ]
+        );
+        let last = errors(&*error).pop();
+        assert!(last.and_then(|last| last.downcast_ref::<std::num::ParseIntError>()).is_some());
     }
 }

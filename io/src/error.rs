@@ -2,6 +2,8 @@
 
 use crate::codecs::codec::CodecError;
 use krarup_gen::Reason;
+use std::error::Error;
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -19,23 +21,18 @@ use std::time::Duration;
 ///
 /// So a client that has lost its server is restarted by its supervisor, while an accepted
 /// connection does not fail because an unknown client disconnects.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Closed {
     /// The protocol closed it, and all sent frames were written.
-    #[error("closed")]
     Local,
     /// The protocol aborted it: the peer gets a reset.
-    #[error("broken off")]
     Aborted,
     /// The peer closed its sending side, and all sent frames were written.
-    #[error("closed by the peer")]
     Peer,
     /// It was asked to stop, and all sent frames were written.
-    #[error("stopped: {0}")]
     Stopped(Reason),
     /// The connection failed, most often by a reset.
-    #[error("connection failed: {message}")]
     Failed {
         /// The kind of failure.
         kind: io::ErrorKind,
@@ -43,13 +40,10 @@ pub enum Closed {
         message: String,
     },
     /// The received bytes are not a frame.
-    #[error("malformed: {0}")]
     Malformed(CodecError),
     /// There was no traffic in either direction for this long.
-    #[error("idle for {0:?}")]
     Idle(Duration),
     /// The peer took none of the buffered bytes.
-    #[error("the peer read none of {waiting} bytes for {limit:?}")]
     Stalled {
         /// The number of bytes that waited.
         waiting: usize,
@@ -57,7 +51,6 @@ pub enum Closed {
         limit: Duration,
     },
     /// It was closed, and the peer had not taken all sent bytes after this time.
-    #[error("closed with {waiting} bytes unsent after {limit:?}")]
     Unsent {
         /// The number of bytes that waited.
         waiting: usize,
@@ -65,11 +58,48 @@ pub enum Closed {
         limit: Duration,
     },
     /// A frame took longer than this.
-    #[error("a frame took more than {0:?}")]
     SlowFrame(Duration),
     /// A callback failed or panicked.
-    #[error("crashed: {0}")]
     Crashed(Reason),
+}
+
+impl fmt::Display for Closed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Closed::Local => f.write_str("closed"),
+            Closed::Aborted => f.write_str("broken off"),
+            Closed::Peer => f.write_str("closed by the peer"),
+            Closed::Stopped(reason) => write!(f, "stopped: {reason}"),
+            Closed::Failed { message, .. } => write!(f, "connection failed: {message}"),
+            Closed::Malformed(error) => write!(f, "malformed: {error}"),
+            Closed::Idle(limit) => write!(f, "idle for {limit:?}"),
+            Closed::Stalled { waiting, limit } => {
+                write!(f, "the peer read none of {waiting} bytes for {limit:?}")
+            }
+            Closed::Unsent { waiting, limit } => {
+                write!(f, "closed with {waiting} bytes unsent after {limit:?}")
+            }
+            Closed::SlowFrame(limit) => write!(f, "a frame took more than {limit:?}"),
+            Closed::Crashed(reason) => write!(f, "crashed: {reason}"),
+        }
+    }
+}
+
+impl Error for Closed {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Closed::Stopped(reason) | Closed::Crashed(reason) => Some(reason.as_error()),
+            Closed::Malformed(error) => Some(error),
+            Closed::Local
+            | Closed::Aborted
+            | Closed::Peer
+            | Closed::Failed { .. }
+            | Closed::Idle(_)
+            | Closed::Stalled { .. }
+            | Closed::Unsent { .. }
+            | Closed::SlowFrame(_) => None,
+        }
+    }
 }
 
 impl Closed {
@@ -210,8 +240,11 @@ mod tests {
 
     #[test]
     fn i1_errors_name_the_request_and_the_cause() {
+        let source = |error: &dyn Error| error.source().map(ToString::to_string);
         for (closed, says) in lost() {
             assert_eq!(closed.to_string(), says);
+            let inner = says.strip_prefix("malformed: ").map(ToOwned::to_owned);
+            assert_eq!(source(&closed), inner, "{closed}");
         }
         let kind = ErrorKind::ConnectionReset;
         assert!(matches!(&lost()[0].0, Closed::Failed { kind: same, .. } if *same == kind));
@@ -223,6 +256,8 @@ mod tests {
             (Closed::Crashed(Reason::error("why")), "crashed: why"),
         ] {
             assert_eq!(closed.to_string(), says);
+            let inner = says.split_once(": ").map(|(_, reason)| reason.to_owned());
+            assert_eq!(source(&closed), inner, "{closed}");
         }
         let full = WriteError::Full { waiting: 3, frame: 2, limit: 4 };
         assert_eq!(
@@ -233,6 +268,11 @@ mod tests {
         assert_eq!(too_large.to_string(), "a frame of 5 bytes exceeds the limit of 4");
         let of_codec = WriteError::from(CodecError::LineBreak { at: 2 });
         assert_eq!(of_codec.to_string(), "a line has a line break at byte 2");
+        // The text is the codec's own. A user's error is found through it.
+        assert_eq!(source(&of_codec), None);
+        let users = WriteError::from(CodecError::other("why"));
+        assert_eq!((users.to_string(), source(&users)), ("why".into(), Some("why".into())));
+        assert_eq!(WriteError::Closed.to_string(), "the connection is closed");
         let others = [too_large, of_codec, WriteError::Closed];
         assert!(full.is_full() && !others.iter().any(WriteError::is_full));
         let address = ([127, 0, 0, 1], 80).into();
@@ -243,5 +283,15 @@ mod tests {
         assert_eq!(failed.to_string(), "cannot connect to 127.0.0.1:80: refused");
         let bind = BindError { address, source: refused() };
         assert_eq!(bind.to_string(), "cannot bind 127.0.0.1:80: refused");
+        for (error, inner) in [
+            (&full as &dyn Error, None),
+            (&others[0], None),
+            (&WriteError::Closed, None),
+            (&timeout, None),
+            (&failed, Some("refused")),
+            (&bind, Some("refused")),
+        ] {
+            assert_eq!(source(error).as_deref(), inner, "{error}");
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::side_threads::pools::BlockingPools;
 use crate::timers::clock::Clock;
 use crate::timers::timer::NodeTimers;
 use krarup_act::Process;
-use krarup_gen::{Class, DispatcherStats, Name, NodeStats, Pid, Root, SpawnError};
+use krarup_gen::{Class, DispatcherStats, Name, NodeStats, Pid, Root, SpawnError, ThreadError};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::io;
@@ -155,7 +155,7 @@ impl Core {
         let Some(plan) = hosts.planned.get(name) else {
             return Err(SpawnError::UnknownDispatcher(name.to_owned()));
         };
-        let dispatcher = plan().map_err(|error| SpawnError::NoThread(error.to_string()))?;
+        let dispatcher = plan().map_err(ThreadError::from)?;
         let host = self.make_host(name, dispatcher, (Class::Normal, Root::User));
         hosts.started.insert(name.to_owned(), Arc::clone(&host));
         Ok(host)

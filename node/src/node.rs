@@ -233,7 +233,7 @@ impl Node {
 
     /// Requests a description of a process (rule X3), and waits up to 5 s for the answer.
     pub fn inspect(&self, pid: Pid) -> Pending<Inspection, CallError> {
-        inspect(self.host(), self.process(pid))
+        inspect(self.host(), pid, self.process(pid))
     }
 
     /// As [`Node::inspect`], for these items only; see
@@ -242,7 +242,8 @@ impl Node {
     where
         I: IntoIterator<Item: Into<String>>,
     {
-        inspect_items(self.host(), self.process(pid), items.into_iter().map(Into::into).collect())
+        let items = items.into_iter().map(Into::into).collect();
+        inspect_items(self.host(), pid, self.process(pid), items)
     }
 
     /// Returns a snapshot of a process, at once and without its cooperation (rule X3).
@@ -254,13 +255,13 @@ impl Node {
     /// Returns the state of a process, if its behaviour offers it as a `T`
     /// ([`krarup_act::Actor::state`]; rule X5).
     pub fn state<T: Send + 'static>(&self, pid: Pid) -> Pending<T, DebugError> {
-        state(self.host(), self.process(pid))
+        state(self.host(), pid, self.process(pid))
     }
 
     /// Suspends a process: it handles nothing until it is resumed. See [`Address::suspend`]
     /// (rule X5).
     pub fn suspend(&self, pid: Pid) -> Pending<(), DebugError> {
-        suspend(self.host(), self.process(pid))
+        suspend(self.host(), pid, self.process(pid))
     }
 
     /// Removes one suspension of a process. Returns whether there was one.

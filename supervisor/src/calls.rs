@@ -112,15 +112,18 @@ pub type SupervisorAddress<T = ChildSpec> = Address<Infallible, SupervisorComman
 /// let template = ChildTemplate::worker("reader", Reader);
 /// let dynamic = node.spawn(|| Supervisor::simple_one_for_one(template)).wait()?;
 /// let terminate = dynamic.terminate_child("reader").wait();
-/// assert_eq!(terminate, Err(TerminateChildError::SimpleOneForOne));
-/// assert_eq!(dynamic.restart_child("reader").wait(), Err(RestartChildError::SimpleOneForOne));
-/// assert_eq!(dynamic.delete_child("reader").wait(), Err(DeleteChildError::SimpleOneForOne));
+/// let id = || "reader".into();
+/// assert_eq!(terminate, Err(TerminateChildError::SimpleOneForOne { id: id() }));
+/// let restart = dynamic.restart_child("reader").wait();
+/// assert_eq!(restart, Err(RestartChildError::SimpleOneForOne { id: id() }));
+/// let delete = dynamic.delete_child("reader").wait();
+/// assert_eq!(delete, Err(DeleteChildError::SimpleOneForOne { id: id() }));
 ///
 /// // The supervisor has ended.
 /// readers.stop().wait()?;
-/// assert_eq!(readers.which_children().wait(), Err(CallError::NoProcess));
+/// assert_eq!(readers.which_children().wait(), Err(CallError::NoProcess { to: readers.pid() }));
 /// let start = readers.start_child(reader("c", true)).wait();
-/// assert_eq!(start, Err(StartChildError::Call(CallError::NoProcess)));
+/// assert_eq!(start, Err(StartChildError::Call(CallError::NoProcess { to: readers.pid() })));
 /// # Ok(())
 /// # }
 /// ```
@@ -269,7 +272,7 @@ where
     /// Makes the request and waits for the answer on a plain thread.
     ///
     /// # Errors
-    /// The errors of awaiting it, and [`CallError::WaitInProcess`] inside a process.
+    /// The errors of awaiting it, and [`CallError::CannotWait(CannotWait::InProcess)`] inside a process.
     pub fn wait(self) -> Result<R, E> {
         let call = self.address.call_max(self.request);
         match self.timeout {

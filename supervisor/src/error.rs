@@ -3,6 +3,8 @@
 use crate::back_off::BackOffError;
 use crate::spec::{AutoShutdown, ChildId, Strategy};
 use krarup_gen::{CallError, NameError, Pid, Reason};
+use std::error::Error;
+use std::fmt;
 
 /// An invalid specification of a supervisor, or of a child added to one.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -35,6 +37,7 @@ pub enum SpecError {
         /// The child.
         id: ChildId,
         /// The error of the name.
+        #[source]
         error: NameError,
     },
     /// The bound of the child's mailbox is 0.
@@ -49,6 +52,7 @@ pub enum SpecError {
         /// The child.
         id: ChildId,
         /// The error of the back-off.
+        #[source]
         error: BackOffError,
     },
     /// A child that is restarted in place is restarted at once, so it cannot have a back-off.
@@ -84,8 +88,7 @@ pub enum SpecError {
 
 /// A child failed to start, and so its supervisor failed to start (rule S2). This is the detail
 /// of the `Reason::ShutdownWith` with which such a supervisor ends. In a tree the reasons nest.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("child {id:?} failed to start: {reason}")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FailedToStartChild {
     /// The child.
     pub id: ChildId,
@@ -93,18 +96,28 @@ pub struct FailedToStartChild {
     pub reason: Reason,
 }
 
+impl fmt::Display for FailedToStartChild {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "child {:?} failed to start: {}", self.id, self.reason)
+    }
+}
+
+impl Error for FailedToStartChild {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(self.reason.as_error())
+    }
+}
+
 /// The error of `start_child`.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum StartChildError {
     /// There is a child with this id and without a process; `restart_child` starts it.
-    #[error("child {id:?} is already present")]
     AlreadyPresent {
         /// The id.
         id: ChildId,
     },
     /// There is a running child with this id.
-    #[error("child {id:?} is already started as {pid}")]
     AlreadyStarted {
         /// The id.
         id: ChildId,
@@ -112,10 +125,8 @@ pub enum StartChildError {
         pid: Pid,
     },
     /// The specification is invalid.
-    #[error(transparent)]
-    BadSpec(#[from] SpecError),
+    BadSpec(SpecError),
     /// The child failed to start; its specification is not kept.
-    #[error("child {id:?} failed to start: {reason}")]
     Failed {
         /// The id.
         id: ChildId,
@@ -123,8 +134,47 @@ pub enum StartChildError {
         reason: Reason,
     },
     /// The supervisor did not answer.
-    #[error("supervisor: {0}")]
-    Call(#[from] CallError),
+    Call(CallError),
+}
+
+impl From<SpecError> for StartChildError {
+    fn from(error: SpecError) -> Self {
+        StartChildError::BadSpec(error)
+    }
+}
+
+impl From<CallError> for StartChildError {
+    fn from(error: CallError) -> Self {
+        StartChildError::Call(error)
+    }
+}
+
+impl fmt::Display for StartChildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartChildError::AlreadyPresent { id } => write!(f, "child {id:?} is already present"),
+            StartChildError::AlreadyStarted { id, pid } => {
+                write!(f, "child {id:?} is already started as {pid}")
+            }
+            StartChildError::BadSpec(error) => fmt::Display::fmt(error, f),
+            StartChildError::Failed { id, reason } => {
+                write!(f, "child {id:?} failed to start: {reason}")
+            }
+            StartChildError::Call(error) => write!(f, "supervisor: {error}"),
+        }
+    }
+}
+
+impl Error for StartChildError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            StartChildError::AlreadyPresent { .. } | StartChildError::AlreadyStarted { .. } => None,
+            // Its text is the text of this error.
+            StartChildError::BadSpec(error) => error.source(),
+            StartChildError::Failed { reason, .. } => Some(reason.as_error()),
+            StartChildError::Call(error) => Some(error),
+        }
+    }
 }
 
 /// The error of `terminate_child`.
@@ -138,25 +188,26 @@ pub enum TerminateChildError {
         child: String,
     },
     /// Under `simple_one_for_one` a child is terminated by its pid.
-    #[error("under simple_one_for_one a child is terminated by its pid, not its id")]
-    SimpleOneForOne,
+    #[error("under simple_one_for_one a child is terminated by its pid, not by its id {id:?}")]
+    SimpleOneForOne {
+        /// The id asked for.
+        id: ChildId,
+    },
     /// The supervisor did not answer.
     #[error("supervisor: {0}")]
     Call(#[from] CallError),
 }
 
 /// The error of `restart_child`.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum RestartChildError {
     /// There is no such child.
-    #[error("no child {id:?}")]
     NotFound {
         /// The id.
         id: ChildId,
     },
     /// The child runs.
-    #[error("child {id:?} is running as {pid}")]
     Running {
         /// The id.
         id: ChildId,
@@ -164,16 +215,16 @@ pub enum RestartChildError {
         pid: Pid,
     },
     /// The supervisor is about to start the child again.
-    #[error("child {id:?} is restarting")]
     Restarting {
         /// The id.
         id: ChildId,
     },
     /// Under `simple_one_for_one` a child that has ended is removed.
-    #[error("simple_one_for_one has no restart_child")]
-    SimpleOneForOne,
+    SimpleOneForOne {
+        /// The id asked for.
+        id: ChildId,
+    },
     /// The child failed to start; its specification is kept, and the start is not retried.
-    #[error("child {id:?} failed to start: {reason}")]
     Failed {
         /// The id.
         id: ChildId,
@@ -181,8 +232,45 @@ pub enum RestartChildError {
         reason: Reason,
     },
     /// The supervisor did not answer.
-    #[error("supervisor: {0}")]
-    Call(#[from] CallError),
+    Call(CallError),
+}
+
+impl From<CallError> for RestartChildError {
+    fn from(error: CallError) -> Self {
+        RestartChildError::Call(error)
+    }
+}
+
+impl fmt::Display for RestartChildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RestartChildError::NotFound { id } => write!(f, "no child {id:?}"),
+            RestartChildError::Running { id, pid } => {
+                write!(f, "child {id:?} is running as {pid}")
+            }
+            RestartChildError::Restarting { id } => write!(f, "child {id:?} is restarting"),
+            RestartChildError::SimpleOneForOne { id } => {
+                write!(f, "simple_one_for_one has no restart_child of {id:?}")
+            }
+            RestartChildError::Failed { id, reason } => {
+                write!(f, "child {id:?} failed to start: {reason}")
+            }
+            RestartChildError::Call(error) => write!(f, "supervisor: {error}"),
+        }
+    }
+}
+
+impl Error for RestartChildError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            RestartChildError::NotFound { .. }
+            | RestartChildError::Running { .. }
+            | RestartChildError::Restarting { .. }
+            | RestartChildError::SimpleOneForOne { .. } => None,
+            RestartChildError::Failed { reason, .. } => Some(reason.as_error()),
+            RestartChildError::Call(error) => Some(error),
+        }
+    }
 }
 
 /// The error of `delete_child`.
@@ -210,8 +298,11 @@ pub enum DeleteChildError {
         id: ChildId,
     },
     /// Under `simple_one_for_one` a child that has ended is removed.
-    #[error("simple_one_for_one has no delete_child")]
-    SimpleOneForOne,
+    #[error("simple_one_for_one has no delete_child of {id:?}")]
+    SimpleOneForOne {
+        /// The id asked for.
+        id: ChildId,
+    },
     /// The supervisor did not answer.
     #[error("supervisor: {0}")]
     Call(#[from] CallError),
@@ -235,7 +326,6 @@ pub enum GetChildSpecError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::error::Error;
     use std::time::Duration;
 
     fn id() -> ChildId {
@@ -283,7 +373,15 @@ mod tests {
             ),
         ] {
             assert_eq!(error.to_string(), text);
-            assert_eq!(StartChildError::from(error).to_string(), text);
+            let source = error.source().map(ToString::to_string);
+            assert_eq!(
+                source,
+                named.iter().find(|inner| text.ends_with(*inner)).cloned(),
+                "{text}"
+            );
+            let start = StartChildError::from(error);
+            assert_eq!(start.to_string(), text);
+            assert_eq!(start.source().map(ToString::to_string), source, "{text}");
         }
         for (error, text) in [
             (BackOffError::ZeroMin, "a back-off that begins with 0 s never waits"),
@@ -303,7 +401,8 @@ mod tests {
 
     #[test]
     fn a_refused_request_names_the_child_and_the_reason() {
-        let (pid, reason, call) = (Pid::local(7, 0), Reason::error("no"), CallError::NoProcess);
+        let (pid, reason, call) =
+            (Pid::local(7, 0), Reason::error("no"), CallError::NoProcess { to: Pid::local(8, 0) });
         let failed = "child \"a\" failed to start: no";
         let running = "child \"a\" is running as <0.7.0>";
         let restarting = "child \"a\" is restarting";
@@ -322,23 +421,26 @@ mod tests {
             (Box::new(StartChildError::from(call.clone())), &silent),
             (Box::new(TerminateChildError::NotFound { child: "\"a\"".into() }), "no child \"a\""),
             (
-                Box::new(TerminateChildError::SimpleOneForOne),
-                "under simple_one_for_one a child is terminated by its pid, not its id",
+                Box::new(TerminateChildError::SimpleOneForOne { id: id() }),
+                "under simple_one_for_one a child is terminated by its pid, not by its id \"a\"",
             ),
             (Box::new(TerminateChildError::from(call.clone())), &silent),
             (Box::new(RestartChildError::NotFound { id: id() }), "no child \"a\""),
             (Box::new(RestartChildError::Running { id: id(), pid }), running),
             (Box::new(RestartChildError::Restarting { id: id() }), restarting),
             (
-                Box::new(RestartChildError::SimpleOneForOne),
-                "simple_one_for_one has no restart_child",
+                Box::new(RestartChildError::SimpleOneForOne { id: id() }),
+                "simple_one_for_one has no restart_child of \"a\"",
             ),
             (Box::new(RestartChildError::Failed { id: id(), reason }), failed),
             (Box::new(RestartChildError::from(call.clone())), &silent),
             (Box::new(DeleteChildError::NotFound { id: id() }), "no child \"a\""),
             (Box::new(DeleteChildError::Running { id: id(), pid }), running),
             (Box::new(DeleteChildError::Restarting { id: id() }), restarting),
-            (Box::new(DeleteChildError::SimpleOneForOne), "simple_one_for_one has no delete_child"),
+            (
+                Box::new(DeleteChildError::SimpleOneForOne { id: id() }),
+                "simple_one_for_one has no delete_child of \"a\"",
+            ),
             (Box::new(DeleteChildError::from(call.clone())), &silent),
             (Box::new(GetChildSpecError::NotFound { child: "<0.7.0>".into() }), "no child <0.7.0>"),
             (Box::new(GetChildSpecError::from(call.clone())), &silent),
@@ -346,7 +448,12 @@ mod tests {
         for (error, text) in errors {
             assert_eq!(error.to_string(), text);
             let cause = error.source().map(ToString::to_string);
-            assert_eq!(cause, (text == silent).then(|| call.to_string()), "{text}");
+            let expected = match text {
+                _ if text == silent => Some(call.to_string()),
+                _ if text == failed => Some("no".to_owned()),
+                _ => None,
+            };
+            assert_eq!(cause, expected, "{text}");
         }
     }
 }

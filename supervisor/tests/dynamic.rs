@@ -102,11 +102,11 @@ fn s8_requests_by_id_are_refused_for_dynamic_children() {
     let stage = Stage::new();
     let supervisor = pool(&stage, RestartType::Permanent);
     let error = supervisor.terminate_child("dynamic").wait();
-    assert_eq!(error, Err(TerminateChildError::SimpleOneForOne));
+    assert_eq!(error, Err(TerminateChildError::SimpleOneForOne { id: "dynamic".into() }));
     let error = supervisor.restart_child("dynamic").wait();
-    assert_eq!(error, Err(RestartChildError::SimpleOneForOne));
+    assert_eq!(error, Err(RestartChildError::SimpleOneForOne { id: "dynamic".into() }));
     let error = supervisor.delete_child("dynamic").wait();
-    assert_eq!(error, Err(DeleteChildError::SimpleOneForOne));
+    assert_eq!(error, Err(DeleteChildError::SimpleOneForOne { id: "dynamic".into() }));
 }
 
 #[test]

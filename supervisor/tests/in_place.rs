@@ -3,7 +3,7 @@
 mod support;
 
 use krarup_act::{Actor, Address, Context, Reply};
-use krarup_gen::{CallError, Reason, Result, SpawnError};
+use krarup_gen::{CallError, Pid, Reason, Result, SpawnError};
 use krarup_node::{Fault, Faults, Node, Simulation};
 use krarup_supervisor::{
     ChildKind, ChildSpec, ChildTemplate, RestartType, SpecError, Strategy, Supervisor,
@@ -197,7 +197,11 @@ impl Actor for Client {
     }
 }
 
-fn server_and_client(sim: &Simulation, intensity: u32, in_init: bool) -> (SupervisorAddress, Log) {
+fn server_and_client(
+    sim: &Simulation,
+    intensity: u32,
+    in_init: bool,
+) -> (SupervisorAddress, Pid, Log) {
     let supervisor = sim
         .spawn(move || {
             Supervisor::one_for_one()
@@ -207,7 +211,7 @@ fn server_and_client(sim: &Simulation, intensity: u32, in_init: bool) -> (Superv
         .wait()
         .unwrap();
     let server: Address<Ask> = sim.lookup("server").unwrap();
-    let log = Log::default();
+    let (pid, log) = (server.pid(), Log::default());
     let heard = log.clone();
     let client = ChildSpec::worker("client", move || Client {
         server: server.clone(),
@@ -215,14 +219,14 @@ fn server_and_client(sim: &Simulation, intensity: u32, in_init: bool) -> (Superv
         log: heard.clone(),
     });
     supervisor.start_child(client).wait().unwrap();
-    (supervisor, log)
+    (supervisor, pid, log)
 }
 
 #[test]
 fn s10_a_child_is_served_while_its_start_waits_for_a_failed_child() {
     for seed in 0..8 {
         let sim = Simulation::new(seed);
-        let (_supervisor, log) = server_and_client(&sim, 1, true);
+        let (_supervisor, _, log) = server_and_client(&sim, 1, true);
         assert_eq!(*log.lock().unwrap(), [Ok(7)]);
     }
 }
@@ -231,8 +235,11 @@ fn s10_a_child_is_served_while_its_start_waits_for_a_failed_child() {
 fn s10_a_child_that_starts_is_notified_when_its_server_may_not_restart_in_place() {
     for seed in 0..8 {
         let sim = Simulation::new(seed);
-        let (supervisor, log) = server_and_client(&sim, 0, true);
-        assert_eq!(*log.lock().unwrap(), [Err(CallError::NotBegun(Reason::error("boom")))]);
+        let (supervisor, to, log) = server_and_client(&sim, 0, true);
+        assert_eq!(
+            *log.lock().unwrap(),
+            [Err(CallError::NotBegun { to, reason: Reason::error("boom") })]
+        );
         sim.run_until_idle();
         assert!(!supervisor.is_alive(), "and then the supervisor gives up");
     }
@@ -242,20 +249,23 @@ fn s10_a_child_that_starts_is_notified_when_its_server_may_not_restart_in_place(
 fn s10_a_child_is_served_while_its_end_waits_for_a_failed_child() {
     for seed in 0..8 {
         let sim = Simulation::new(seed);
-        let (supervisor, log) = server_and_client(&sim, 1, false);
+        let (supervisor, to, log) = server_and_client(&sim, 1, false);
         supervisor.terminate_child("client").wait().unwrap();
         assert_eq!(*log.lock().unwrap(), [Ok(7)]);
         supervisor.restart_child("client").wait().unwrap();
         let end = supervisor.stop().wait();
         assert_eq!(end, Ok(()));
-        assert_eq!(log.lock().unwrap()[1], Err(CallError::NotBegun(Reason::error("boom"))));
+        assert_eq!(
+            log.lock().unwrap()[1],
+            Err(CallError::NotBegun { to, reason: Reason::error("boom") })
+        );
     }
 }
 
 #[test]
 fn s11_a_child_that_fails_while_it_is_stopped_ends_at_once() {
     let sim = Simulation::new(1);
-    let (supervisor, _) = server_and_client(&sim, 9, false);
+    let (supervisor, _, _) = server_and_client(&sim, 9, false);
     supervisor.terminate_child("client").wait().unwrap();
     let server: Address<Ask> = sim.lookup("server").unwrap();
     server.send(Ask::FailAfter(Duration::from_secs(1))).unwrap();

@@ -3,7 +3,7 @@
 mod support;
 
 use krarup_act::{Context, behavior_fn};
-use krarup_gen::{CallError, Reason};
+use krarup_gen::{CallError, CannotWait, Reason};
 use krarup_supervisor::{
     ChildSpec, ChildState, ChildTemplate, DeleteChildError, GetChildSpecError, RestartChildError,
     RestartType, SpecError, StartChildError, Supervisor, SupervisorAddress, SupervisorCalls,
@@ -152,7 +152,7 @@ fn s8_processes_and_plain_threads_make_requests_alike() {
             asked.terminate_child("a").await?;
             assert_eq!(asked.count_children().await?.active, 2);
             let error = asked.which_children().wait().unwrap_err();
-            assert_eq!(error, CallError::WaitInProcess);
+            assert_eq!(error, CallError::CannotWait(CannotWait::InProcess));
             Ok(())
         })
     });
@@ -177,7 +177,7 @@ fn c2_a_request_that_a_dying_supervisor_never_served_fails_with_its_reason() {
     stage.sim.run_until_idle();
     assert_eq!(stage.log(), "stop a", "it is stopping");
     let error = supervisor.which_children().wait().unwrap_err();
-    assert_eq!(error, CallError::Terminated(Reason::Shutdown));
+    assert_eq!(error, CallError::Terminated { to: supervisor.pid(), reason: Reason::Shutdown });
 }
 
 #[test]
@@ -188,7 +188,10 @@ fn s8_a_request_can_be_abandoned() {
     let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(a));
     let second = Duration::from_secs(1);
     let error = supervisor.terminate_child("a").timeout(second).wait().unwrap_err();
-    assert_eq!(error, TerminateChildError::Call(CallError::Timeout(second)));
+    assert_eq!(
+        error,
+        TerminateChildError::Call(CallError::Timeout { to: supervisor.pid(), limit: second })
+    );
     stage.pass(Duration::from_secs(2));
     assert_eq!(kids(&supervisor), "a:undefined", "it was served all the same");
 }
@@ -203,7 +206,10 @@ fn s8_an_awaited_request_waits_for_its_timeout_or_without_a_limit() {
     let (asked, second) = (supervisor.clone(), Duration::from_secs(1));
     let client = behavior_fn(move |ctx: Context<()>| async move {
         let given_up = asked.terminate_child("a").timeout(second).await;
-        assert_eq!(given_up, Err(TerminateChildError::Call(CallError::Timeout(second))));
+        assert_eq!(
+            given_up,
+            Err(TerminateChildError::Call(CallError::Timeout { to: asked.pid(), limit: second }))
+        );
         assert_eq!(ctx.now().as_nanos(), 1_000_000_000);
         // No call in Krarup waits this long by default.
         asked.terminate_child("b").await?;

@@ -48,12 +48,12 @@ fn answered<T>(outcome: std::result::Result<T, CallError>) -> Option<T> {
     match outcome {
         Ok(answer) => Some(answer),
         Err(
-            CallError::Terminated(_) | CallError::NotBegun(_)
-            | CallError::NoProcess
-            | CallError::Full
-            | CallError::NoWorkers
+            CallError::Terminated { .. } | CallError::NotBegun { .. }
+            | CallError::NoProcess { .. }
+            | CallError::Full { .. }
+            | CallError::NoWorkers { .. }
             // The state that handled it has failed, or it was dropped with the mailbox.
-            | CallError::NoReply,
+            | CallError::NoReply { .. },
         ) => None,
         Err(other) => panic!("{other}"),
     }
@@ -228,7 +228,7 @@ impl LoadThread {
             1 => {
                 let Some(supervisor) = self.supervisor_or_simple_stop(name) else { return };
                 match supervisor {
-                    Ok(()) | Err(StopError::NoProcess | StopError::Other(_)) => {}
+                    Ok(()) | Err(StopError::NoProcess(_) | StopError::Other { .. }) => {}
                     Err(other) => panic!("{other}"),
                 }
             }

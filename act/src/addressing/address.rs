@@ -116,7 +116,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
 
     fn permit(&self, waiter: Option<&Arc<Waiter<M>>>) -> Result<Permit<M>, SendError<()>> {
         let reserved = self.reserved(waiter);
-        if matches!(reserved, Err(SendError::NoProcess(()))) {
+        if matches!(reserved, Err(SendError::NoProcess { .. })) {
             self.dead_letter(DeadLetterCause::NoProcess);
         }
         reserved
@@ -135,7 +135,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         match self.cell.reserve(waiter) {
             Ok(ReservedRoom::OnRoute(permit)) => Ok(permit),
             Ok(held) => Ok(Permit::new(RoomGuard::new(&self.cell, held))),
-            Err(no_room) => Err(no_room.with(())),
+            Err(error) => Err(error),
         }
     }
 

@@ -13,7 +13,8 @@ use krarup_gen::{
 /// message type must be the value's, unless it accepts others (rule M7).
 ///
 /// # Errors
-/// [`SendError::WrongType`], and those of [`Address::send`]; all return the value.
+/// [`SendError::WrongType`], [`SendError::NoName`], [`SendError::Revoked`], and those of
+/// [`Address::send`]; all return the value.
 pub fn send_dynamic<T: Send + 'static>(
     host: &dyn Host,
     to: Destination<'_>,
@@ -39,12 +40,14 @@ pub fn send_dynamic<T: Send + 'static>(
     let target = target.unwrap_or(Target::Pid(host.node_pid()));
     let from = current::pid().filter(|pid| pid.creation() == host.node_pid().creation());
     host.dead_letter(DeadLetter::new(target, from, message.type_name(), cause));
-    match to {
-        Destination::Pid(pid) if is_foreign(host.node_pid(), pid) => {
-            Err(SendError::NoConnection(message))
+    Err(match to {
+        Destination::Pid(to) if is_foreign(host.node_pid(), to) => {
+            SendError::NoConnection { message, to }
         }
-        _ => Err(SendError::NoProcess(message)),
-    }
+        Destination::Pid(to) => SendError::NoProcess { message, to },
+        Destination::Name(name) => SendError::NoName { message, name: name.to_owned() },
+        Destination::Alias(alias) => SendError::Revoked { message, alias },
+    })
 }
 
 /// Returns the typed address of the process with this name.
@@ -57,7 +60,7 @@ where
     C: Send + 'static,
 {
     let process = host.whereis(name);
-    Address::of(&process.ok_or_else(|| LookupError::NoProcess(format!("{name:?}")))?)
+    Address::of(&process.ok_or_else(|| LookupError::NoName(name.to_owned()))?)
 }
 
 /// Returns the typed address of the process with this pid.
@@ -72,5 +75,5 @@ where
     if is_foreign(host.node_pid(), pid) {
         return Err(LookupError::NoConnection(pid));
     }
-    Address::of(&host.process(pid).ok_or_else(|| LookupError::NoProcess(pid.to_string()))?)
+    Address::of(&host.process(pid).ok_or(LookupError::NoProcess(pid))?)
 }

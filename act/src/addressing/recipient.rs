@@ -1,7 +1,9 @@
 //! Recipients: handles that send messages of one type only.
 
+use crate::calls::deadline::DEFAULT_CALL_TIMEOUT;
 use crate::calls::pending::Pending;
 use crate::calls::pending_reply::PendingReply;
+use crate::calls::refusal::refused;
 use crate::calls::reply::Reply;
 use crate::host::host::Host;
 use crate::mailbox::permit::Permit;
@@ -14,9 +16,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
-
-/// The default timeout of a call through a recipient.
-const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A handle on a process for messages of type `T` only (actix's `Recipient`).
 /// [`crate::Address::recipient`] makes it if the process's own message type is made from a `T`
@@ -92,7 +91,7 @@ impl<T: Send + 'static> Recipient<T> {
         R: Send + 'static,
         F: FnOnce(Reply<R>) -> T + Send + 'static,
     {
-        self.call_within(CALL_TIMEOUT, request)
+        self.call_within(DEFAULT_CALL_TIMEOUT, request)
     }
 
     /// As [`Recipient::call`], with this timeout.
@@ -114,7 +113,7 @@ impl<T: Send + 'static> Recipient<T> {
             let message = request(token);
             // Forget the receiver of an earlier message.
             let _ = current::take_receiver();
-            recipient.send(message).map_err(|error| refused(&*host, &error))?;
+            recipient.send(message).map_err(|error| refused(&*host, pid, &error))?;
             let callee = current::take_receiver().unwrap_or(pid);
             let answer = PendingReply::new(reply, callee, Some(timeout));
             let asked = RecipientCall { host: Arc::clone(&host), answer };
@@ -176,19 +175,6 @@ impl<R: Send + 'static> Future for RecipientCall<R> {
 impl<R: Send + 'static> Drop for RecipientCall<R> {
     fn drop(&mut self) {
         self.answer.abandon(&self.host);
-    }
-}
-
-/// Converts the error of a request that was not sent into that of its call.
-fn refused<M>(host: &dyn Host, error: &SendError<M>) -> CallError {
-    match error {
-        SendError::Full(_) => CallError::Full,
-        SendError::NoWorkers(_) => CallError::NoWorkers,
-        SendError::RateLimited { retry_after, .. } => CallError::RateLimited(*retry_after),
-        SendError::Draining(_) => CallError::Draining,
-        SendError::NotReservable(_) => CallError::NotReservable,
-        _ if host.is_stopping() => CallError::NodeStopped,
-        _ => CallError::NoProcess,
     }
 }
 

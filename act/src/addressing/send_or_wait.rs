@@ -3,11 +3,11 @@
 use crate::addressing::address::Address;
 use crate::addressing::route::RoomFuture;
 use crate::calls::deadline::within;
-use crate::calls::pending::{CannotWait, wait};
+use crate::calls::pending::wait;
 use crate::calls::slot::slot;
 use crate::mailbox::permit::{Permit, Waiter};
 use crate::process::current;
-use krarup_gen::SendError;
+use krarup_gen::{CannotWait, SendError};
 use std::fmt;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -31,17 +31,17 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// message, so this does not wait there.
     ///
     /// # Errors
-    /// Those of [`Address::reserve`], and [`SendError::WaitInProcess`] if a process waits for room
+    /// Those of [`Address::reserve`], and [`SendError::OwnMailbox`] if a process waits for room
     /// in its own mailbox.
     pub async fn reserve_or_wait(&self) -> Result<Permit<M>, SendError<()>> {
         match self.reserve_quietly() {
             // Do not overtake senders that already wait for room.
             Ok(permit) if !self.has_line() => return Ok(permit),
-            Err(SendError::Full(())) | Ok(_) => {}
+            Err(SendError::Full { .. }) | Ok(_) => {}
             Err(error) => return Err(error),
         }
         if current::pid().is_some_and(|myself| myself.is_same_process(self.pid())) {
-            return Err(SendError::WaitInProcess(()));
+            return Err(SendError::OwnMailbox { message: (), to: self.pid() });
         }
         in_mailbox(self).await
     }
@@ -66,22 +66,20 @@ impl<M: Send + 'static, C: Send + 'static> SendOrWait<M, C> {
     /// Sends the message, and waits for room on a plain thread.
     ///
     /// # Errors
-    /// Those of awaiting it, and [`SendError::WaitInProcess`] inside a process.
+    /// Those of awaiting it, and [`SendError::CannotWait`].
     pub fn wait(self) -> Result<(), SendError<M>> {
-        if current::pid().is_some() {
-            return Err(SendError::WaitInProcess(self.message));
-        }
         let SendOrWait { address, message, timeout } = self;
+        if current::pid().is_some() {
+            return Err(SendError::CannotWait { message, cause: CannotWait::InProcess });
+        }
         let message = match send_at_once(&address, message) {
-            Err(SendError::Full(message)) => message,
+            Err(SendError::Full { message, .. }) => message,
             sent => return sent,
         };
         let on_route = address.room_on_route(&message);
         match wait(&**address.host(), room(&address, timeout, on_route)) {
             Ok(room) => send_into(room, message),
-            Err(CannotWait::Stalled) => Err(SendError::Stalled(message)),
-            Err(CannotWait::InRuntime) => Err(SendError::WaitInRuntime(message)),
-            Err(CannotWait::InProcess) => Err(SendError::WaitInProcess(message)),
+            Err(cause) => Err(SendError::CannotWait { message, cause }),
         }
     }
 }
@@ -92,17 +90,17 @@ impl<M: Send + 'static, C: Send + 'static> IntoFuture for SendOrWait<M, C> {
 
     /// # Errors
     /// [`SendError::NoProcess`] if the receiver is dead or ends meanwhile,
-    /// [`SendError::Timeout`], and [`SendError::WaitInProcess`] if a process waits for room in
+    /// [`SendError::Timeout`], and [`SendError::OwnMailbox`] if a process waits for room in
     /// its own mailbox, which only it can make. All return the message.
     fn into_future(self) -> Self::IntoFuture {
         let SendOrWait { address, message, timeout } = self;
         Box::pin(async move {
             let message = match send_at_once(&address, message) {
-                Err(SendError::Full(message)) => message,
+                Err(SendError::Full { message, .. }) => message,
                 sent => return sent,
             };
             if current::pid().is_some_and(|myself| myself.is_same_process(address.pid())) {
-                return Err(SendError::WaitInProcess(message));
+                return Err(SendError::OwnMailbox { message, to: address.pid() });
             }
             let on_route = address.room_on_route(&message);
             send_into(room(&address, timeout, on_route).await, message)
@@ -118,7 +116,7 @@ where
 {
     // A route counts its refusals, and a sender that will wait is not refused.
     let waits = address.is_routed() || address.has_line();
-    if waits { Err(SendError::Full(message)) } else { address.send(message) }
+    if waits { Err(SendError::Full { message, to: address.pid() }) } else { address.send(message) }
 }
 
 /// Sends with the permit that was waited for, or returns the message.
@@ -152,7 +150,7 @@ where
         Some(room) => within(address.host(), limit, room).await,
         None => within(address.host(), limit, pin!(in_mailbox(address))).await,
     };
-    room.unwrap_or(Err(SendError::Timeout { message: (), limit }))
+    room.unwrap_or(Err(SendError::Timeout { message: (), to: address.pid(), limit }))
 }
 
 async fn in_mailbox<M, C>(address: &Address<M, C>) -> Result<Permit<M>, SendError<()>>
@@ -164,8 +162,8 @@ where
     let line = MailboxWait { address, waiter: Arc::new(Waiter::new(sender)) };
     match address.reserve_in_line(&line.waiter) {
         // A slot that is dropped without a permit means that the process has ended.
-        Err(SendError::Full(())) if !address.is_routed() => {
-            place.await.ok_or(SendError::NoProcess(()))
+        Err(SendError::Full { .. }) if !address.is_routed() => {
+            place.await.ok_or(SendError::NoProcess { message: (), to: address.pid() })
         }
         reserved => reserved,
     }

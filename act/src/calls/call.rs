@@ -1,21 +1,20 @@
 //! Calls: a request, its reply, and the errors of both.
 
 use crate::addressing::address::Address;
+use crate::calls::deadline::DEFAULT_CALL_TIMEOUT;
 use crate::calls::pending::wait;
 use crate::calls::pending_reply::PendingReply;
+use crate::calls::refusal::refused;
 use crate::calls::reply::Reply;
 use crate::in_transit::InTransit;
 use crate::process::{current, wait_graph};
-use krarup_gen::{CallError, SendError};
+use krarup_gen::CallError;
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
-
-/// The default timeout of a call (as OTP's).
-pub const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The lane on which a request is sent.
 #[derive(Clone, Copy, Debug)]
@@ -120,18 +119,6 @@ pub struct OnMain<F>(F);
 #[doc(hidden)]
 pub struct OnControl<F>(F);
 
-#[cold]
-fn refused<M>(error: &SendError<M>) -> CallError {
-    match error {
-        SendError::Full(_) => CallError::Full,
-        SendError::NoWorkers(_) => CallError::NoWorkers,
-        SendError::RateLimited { retry_after, .. } => CallError::RateLimited(*retry_after),
-        SendError::Draining(_) => CallError::Draining,
-        SendError::NotReservable(_) => CallError::NotReservable,
-        _ => CallError::NoProcess,
-    }
-}
-
 impl<M, C, T, F> Request<M, C, T> for OnMain<F>
 where
     M: Send + 'static,
@@ -146,7 +133,7 @@ where
         let _ = current::take_receiver();
         match address.send(message.arrive()) {
             Ok(()) => Ok(()),
-            Err(error) => Err(refused(&error)),
+            Err(error) => Err(refused(&**address.host(), address.pid(), &error)),
         }
     }
 }
@@ -162,7 +149,7 @@ where
         let command = (self.0)(reply);
         let _ = current::take_receiver();
         let sent = if urgent { address.send_max(command) } else { address.send_high(command) };
-        sent.map_err(|error| refused(&error))
+        sent.map_err(|error| refused(&**address.host(), address.pid(), &error))
     }
 }
 
@@ -197,7 +184,7 @@ where
             return call.begin(request, cx);
         }
         let Some(answer) = &mut call.answer else {
-            return Poll::Ready(Err(CallError::NoReply));
+            return Poll::Ready(Err(CallError::NoReply { to: call.address.pid() }));
         };
         let address = call.address;
         // If the request was handed on, the hint of this address says nothing about the
@@ -231,8 +218,7 @@ where
         // The slot has its waiter from the start, and a reply wakes it.
         let (token, receiver) = Reply::new(Some(cx.waker().clone()));
         if let Err(error) = request.post(address, self.urgent, token) {
-            let stopped = error == CallError::NoProcess && address.host().is_stopping();
-            return Poll::Ready(Err(if stopped { CallError::NodeStopped } else { error }));
+            return Poll::Ready(Err(error));
         }
         // A route, or a full mailbox with a fallback, hands the message on.
         let handed_to = current::take_receiver();
@@ -300,7 +286,7 @@ macro_rules! ways_to_wait {
             /// Makes the call and waits for the reply on a plain thread.
             ///
             /// # Errors
-            /// Those of awaiting it, and [`CallError::WaitInProcess`] inside a process.
+            /// Those of awaiting it, and [`CallError::CannotWait`].
             pub fn wait(self) -> Result<T, CallError> {
                 let host = Arc::clone(self.address.host());
                 wait(&*host, self.into_future())?

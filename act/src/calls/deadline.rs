@@ -9,6 +9,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+/// The default timeout of a call, of an inspection and of a debug request (as OTP's).
+pub const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// A due time and its timer. The host is a parameter, not a field, because a call has one at
 /// hand. [`Deadline::disarm`] must be called before it is dropped.
 pub(crate) struct Deadline {

@@ -6,7 +6,7 @@
 
 use crate::host::host::{Host, Stalled};
 use crate::process::current;
-use krarup_gen::{CallError, Pid, Reason, SpawnError, StopError};
+use krarup_gen::{CannotWait, Pid, Reason};
 use std::fmt;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -23,51 +23,6 @@ pub fn is_in_process() -> bool {
 #[must_use]
 pub fn current_pid() -> Option<Pid> {
     current::pid()
-}
-
-/// Why a thread cannot wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CannotWait {
-    /// The caller is a process and would hold its worker.
-    #[error("a process cannot use `.wait()`, which would block its worker: use `.await`")]
-    InProcess,
-    /// The caller is the thread that drives an async runtime, which would stop.
-    #[error("this thread drives an async runtime, which `.wait()` would block: use `.await`")]
-    InRuntime,
-    /// The simulation has no events left.
-    #[error("the simulation ran out of events")]
-    Stalled,
-}
-
-impl From<CannotWait> for CallError {
-    fn from(why: CannotWait) -> Self {
-        match why {
-            CannotWait::InProcess => CallError::WaitInProcess,
-            CannotWait::InRuntime => CallError::WaitInRuntime,
-            CannotWait::Stalled => CallError::Stalled,
-        }
-    }
-}
-
-impl From<CannotWait> for SpawnError {
-    fn from(why: CannotWait) -> Self {
-        match why {
-            CannotWait::InProcess => SpawnError::WaitInProcess,
-            CannotWait::InRuntime => SpawnError::WaitInRuntime,
-            CannotWait::Stalled => SpawnError::Stalled,
-        }
-    }
-}
-
-impl From<CannotWait> for StopError {
-    fn from(why: CannotWait) -> Self {
-        match why {
-            CannotWait::InProcess => StopError::WaitInProcess,
-            CannotWait::InRuntime => StopError::WaitInRuntime,
-            CannotWait::Stalled => StopError::Stalled,
-        }
-    }
 }
 
 /// Waits on a plain thread until the future is ready.
@@ -124,30 +79,5 @@ impl<T, E> Future for Pending<T, E> {
 impl<T, E> fmt::Debug for Pending<T, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Pending<{}>", std::any::type_name::<T>())
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-    use krarup_gen::DebugError;
-
-    #[test]
-    fn c8_every_error_gives_the_same_cause_why_a_thread_cannot_wait() {
-        use CannotWait::{InProcess, InRuntime, Stalled};
-        let all = [InProcess, InRuntime, Stalled];
-        let [process, runtime, stalled] = [
-            (CallError::WaitInProcess, SpawnError::WaitInProcess, StopError::WaitInProcess),
-            (CallError::WaitInRuntime, SpawnError::WaitInRuntime, StopError::WaitInRuntime),
-            (CallError::Stalled, SpawnError::Stalled, StopError::Stalled),
-        ];
-        let errors = all.map(|why| (why.into(), why.into(), why.into()));
-        assert_eq!(errors, [process, runtime, stalled]);
-        let debug = [DebugError::WaitInProcess, DebugError::WaitInRuntime, DebugError::Stalled];
-        assert_eq!(all.map(DebugError::from), debug);
-        // All error types use the same text.
-        for (why, error) in all.iter().zip(&debug).take(2) {
-            assert_eq!(why.to_string(), error.to_string());
-        }
     }
 }

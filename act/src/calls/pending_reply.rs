@@ -2,6 +2,7 @@
 //! in the wait graph.
 
 use crate::calls::deadline::Deadline;
+use crate::calls::reply::Answer;
 use crate::calls::slot::SlotReceiver;
 use crate::host::host::Host;
 use crate::process::awaited::AwaitedProcess;
@@ -18,7 +19,7 @@ const LONG: Duration = Duration::from_secs(1);
 /// The answer of a call in progress. The host is a parameter, not a field, because a call has
 /// one at hand. [`PendingReply::abandon`] must be called before it is dropped.
 pub(crate) struct PendingReply<T> {
-    reply: SlotReceiver<Result<T, CallError>>,
+    reply: SlotReceiver<Answer<T>>,
     /// The process that is to answer.
     callee: Pid,
     timeout: Option<Duration>,
@@ -27,7 +28,7 @@ pub(crate) struct PendingReply<T> {
 
 impl<T: Send + 'static> PendingReply<T> {
     pub(crate) fn new(
-        reply: SlotReceiver<Result<T, CallError>>,
+        reply: SlotReceiver<Answer<T>>,
         callee: Pid,
         timeout: Option<Duration>,
     ) -> Self {
@@ -63,8 +64,9 @@ impl<T: Send + 'static> PendingReply<T> {
             return self.poll_with_timer(host, cx, suspicious);
         }
         match self.reply.poll_value(cx) {
-            Poll::Ready(Some(answer)) => Poll::Ready(answer),
-            Poll::Ready(None) => Poll::Ready(Err(CallError::NoReply)),
+            Poll::Ready(Some(Ok(value))) => Poll::Ready(Ok(value)),
+            Poll::Ready(Some(Err(error))) => Poll::Ready(Err(*error)),
+            Poll::Ready(None) => Poll::Ready(Err(CallError::NoReply { to: self.callee })),
             Poll::Pending => {
                 let suspicious = suspicious(self.callee);
                 self.wait_on(host, cx, suspicious)
@@ -82,7 +84,10 @@ impl<T: Send + 'static> PendingReply<T> {
     ) -> Poll<Waited<T>> {
         if let Poll::Ready(answer) = self.reply.poll_value(cx) {
             self.disarm(&**host);
-            return Poll::Ready(answer.unwrap_or(Err(CallError::NoReply)));
+            return Poll::Ready(match answer {
+                Some(answer) => answer.map_err(|error| *error),
+                None => Err(CallError::NoReply { to: self.callee }),
+            });
         }
         self.wait_on(host, cx, suspicious)
     }
@@ -109,8 +114,12 @@ impl<T: Send + 'static> PendingReply<T> {
         if deadline.poll(&**host, cx).is_pending() {
             return self.pending(cx);
         }
-        let error =
-            if host.has_stopped() { CallError::NodeStopped } else { CallError::Timeout(timeout) };
+        let to = self.callee;
+        let error = if host.has_stopped() {
+            CallError::NodeStopped { to }
+        } else {
+            CallError::Timeout { to, limit: timeout }
+        };
         Poll::Ready(self.give_up(host).unwrap_or(Err(error)))
     }
 
@@ -138,7 +147,8 @@ impl<T: Send + 'static> PendingReply<T> {
     fn give_up(&mut self, host: &Arc<dyn Host>) -> Option<Waited<T>> {
         self.disarm(&**host);
         let host = Arc::clone(host);
-        self.reply.close(move || host.count_late_reply())
+        let answer = self.reply.close(move || host.count_late_reply())?;
+        Some(answer.map_err(|error| *error))
     }
 
     /// Stops waiting for an answer that is not needed or has arrived.

@@ -2,7 +2,7 @@
 
 use crate::calls::slot::{SlotReceiver, SlotSender, slot_for};
 use crate::process::current::{self, OrphanCause};
-use krarup_gen::CallError;
+use krarup_gen::{CallError, Pid};
 use std::fmt;
 use std::mem::forget;
 use std::task::Waker;
@@ -16,11 +16,14 @@ use std::task::Waker;
 /// other cases it is [`CallError::NoReply`].
 #[must_use = "a reply token that is dropped fails the call"]
 pub struct Reply<T: Send + 'static> {
-    slot: SlotSender<Result<T, CallError>>,
+    slot: SlotSender<Answer<T>>,
 }
 
+/// The answer of a call. Its error is boxed, so that a slot is not larger than its value needs.
+pub(crate) type Answer<T> = Result<T, Box<CallError>>;
+
 impl<T: Send + 'static> Reply<T> {
-    pub(crate) fn new(waiter: Option<Waker>) -> (Self, SlotReceiver<Result<T, CallError>>) {
+    pub(crate) fn new(waiter: Option<Waker>) -> (Self, SlotReceiver<Answer<T>>) {
         let (sender, receiver) = slot_for(waiter);
         (Reply { slot: sender }, receiver)
     }
@@ -34,7 +37,7 @@ impl<T: Send + 'static> Reply<T> {
 
     /// Takes the slot out; the remaining token has nothing to do when it is dropped.
     #[inline]
-    fn into_slot(mut self) -> SlotSender<Result<T, CallError>> {
+    fn into_slot(mut self) -> SlotSender<Answer<T>> {
         let slot = self.slot.take();
         forget(self);
         slot
@@ -50,7 +53,7 @@ impl<T: Send + 'static> Reply<T> {
 
     /// Fails the call with this error. For a router that knows why no process will answer.
     pub fn fail(self, error: CallError) {
-        self.into_slot().send_or_late(Err(error));
+        self.into_slot().send_or_late(Err(Box::new(error)));
     }
 }
 
@@ -59,17 +62,18 @@ impl<T: Send + 'static> Drop for Reply<T> {
         let slot = self.slot.take();
         // Inside a turn it is not known yet whether the process is about to end with a reason
         // that the caller should get.
-        let orphan = move |fate: OrphanCause<'_>| {
-            let _ = slot.send(Err(match fate {
-                OrphanCause::Ended(reason) => CallError::Terminated(reason.clone()),
-                OrphanCause::NotBegun(reason) => CallError::NotBegun(reason.clone()),
-                OrphanCause::Dropped => CallError::NoReply,
+        let orphan = move |to: Pid, fate: OrphanCause<'_>| {
+            let error = match fate {
+                OrphanCause::Ended(reason) => CallError::Terminated { to, reason: reason.clone() },
+                OrphanCause::NotBegun(reason) => CallError::NotBegun { to, reason: reason.clone() },
+                // The caller knows the process that it has called: see `PendingReply`.
+                OrphanCause::Dropped => return drop(slot),
                 OrphanCause::Refused(error) => error.clone(),
-            }));
+            };
+            let _ = slot.send(Err(Box::new(error)));
         };
-        if let Err(orphan) = current::adopt(orphan) {
-            orphan(OrphanCause::Dropped);
-        }
+        // Outside a turn the slot is dropped at once.
+        drop(current::adopt(orphan));
     }
 }
 

@@ -21,10 +21,11 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         // away from this process, its end included, clears both.
         let mut relations = self.cell.locked_relations();
         if relations.retired {
-            return Err(RegisterError::NoProcess);
+            return Err(RegisterError::NoProcess(self.cell.pid));
         }
         if let Some(name) = relations.name() {
-            return Err(RegisterError::AlreadyNamed { name: name.clone() });
+            let name = name.clone();
+            return Err(RegisterError::AlreadyNamed { pid: self.cell.pid, name });
         }
         match self.host().register(&name, self.process()) {
             Ok(()) => {

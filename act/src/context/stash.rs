@@ -49,7 +49,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         let sender = self.sender;
         let stash = &mut self.cold().stash;
         if bound.is_some_and(|bound| stash.len() >= bound) {
-            return Err(SendError::Full(message));
+            return Err(SendError::Full { message, to: self.cell.pid });
         }
         stash.keep(sender, message);
         Ok(())

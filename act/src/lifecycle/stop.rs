@@ -51,7 +51,7 @@ impl Stop {
     /// Requests the stop and waits for the end on a plain thread.
     ///
     /// # Errors
-    /// Those of awaiting it, and [`StopError::WaitInProcess`] inside a process.
+    /// Those of awaiting it, and [`StopError::CannotWait`].
     pub fn wait(self) -> Result<(), StopError> {
         self.into_future().wait()
     }
@@ -73,12 +73,15 @@ impl IntoFuture for Stop {
             self.process.request_stop(self.reason.clone());
             let down = match self.timeout {
                 None => end.await,
-                Some(limit) => within(&host, limit, end).await.ok_or(StopError::Timeout(limit))?,
+                Some(limit) => {
+                    let end = within(&host, limit, end).await;
+                    end.ok_or(StopError::Timeout { pid, limit })?
+                }
             };
             match down.reason {
                 reason if reason == self.reason => Ok(()),
-                Reason::NoProcess => Err(StopError::NoProcess),
-                reason => Err(StopError::Other(reason)),
+                Reason::NoProcess => Err(StopError::NoProcess(pid)),
+                reason => Err(StopError::Other { pid, reason }),
             }
         })
     }

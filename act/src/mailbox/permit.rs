@@ -5,10 +5,9 @@ use super::entry::{Body, Notice};
 use crate::calls::slot::SlotSender;
 use crate::lock::Lock;
 use crate::process::current;
-use krarup_gen::{Alias, Pid, SendError};
+use krarup_gen::{Alias, Pid};
 use std::fmt;
 use std::sync::Weak;
-use std::time::Duration;
 
 /// Room for one message in a mailbox, reserved by [`crate::Address::reserve`] (tokio's
 /// `Permit`). It counts towards the bound until the permit is used or dropped.
@@ -139,43 +138,6 @@ impl<T, M: From<T>> Reserved<T> for Converting<M> {
 impl<M> fmt::Debug for Permit<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Permit")
-    }
-}
-
-/// Why there is no room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoRoom {
-    Dead,
-    Full,
-    NoWorkers,
-    RateLimited(Duration),
-    Draining,
-    NotReservable,
-}
-
-impl NoRoom {
-    /// Makes the error that returns the message.
-    pub(crate) fn with<M>(self, message: M) -> SendError<M> {
-        match self {
-            NoRoom::Dead => SendError::NoProcess(message),
-            NoRoom::Full => SendError::Full(message),
-            NoRoom::NoWorkers => SendError::NoWorkers(message),
-            NoRoom::RateLimited(retry_after) => SendError::RateLimited { message, retry_after },
-            NoRoom::Draining => SendError::Draining(message),
-            NoRoom::NotReservable => SendError::NotReservable(message),
-        }
-    }
-
-    /// Converts the error of a refused reservation.
-    pub(crate) fn of<M>(error: &SendError<M>) -> Self {
-        match error {
-            SendError::NoProcess(_) => NoRoom::Dead,
-            SendError::NoWorkers(_) => NoRoom::NoWorkers,
-            SendError::RateLimited { retry_after, .. } => NoRoom::RateLimited(*retry_after),
-            SendError::Draining(_) => NoRoom::Draining,
-            SendError::NotReservable(_) => NoRoom::NotReservable,
-            _ => NoRoom::Full,
-        }
     }
 }
 

@@ -128,7 +128,7 @@ fn a_call(kills: bool) {
         let late = host.late_replies();
         match outcome {
             Some(Ok(7)) => assert_eq!(late, 0, "counted as late although it arrived"),
-            Some(Err(CallError::Timeout(_))) => {
+            Some(Err(CallError::Timeout { .. })) => {
                 assert_eq!(late, 1, "the late reply was not counted");
             }
             None if kills => assert!(late <= 1),
@@ -168,9 +168,9 @@ fn a_call_to_a_killed_process_ends() {
                 outcome,
                 Some(
                     Ok(7)
-                        | Err(CallError::NoProcess
-                            | CallError::Terminated(Reason::Killed)
-                            | CallError::NotBegun(Reason::Killed))
+                        | Err(CallError::NoProcess { .. }
+                            | CallError::Terminated { reason: Reason::Killed, .. }
+                            | CallError::NotBegun { reason: Reason::Killed, .. })
                 )
             ),
             "{outcome:?}"

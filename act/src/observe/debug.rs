@@ -6,52 +6,44 @@
 
 use crate::addressing::address::Address;
 use crate::addressing::dynamic::Dynamic;
-use crate::calls::deadline::within;
-use crate::calls::pending::{CannotWait, Pending};
+use crate::calls::deadline::{DEFAULT_CALL_TIMEOUT, within};
+use crate::calls::pending::Pending;
 use crate::calls::reply::Reply;
 use crate::host::host::Host;
 use crate::observe::trace::{Traced, Tracer};
 use crate::process::current;
 use crate::process::process::Process;
-use krarup_gen::{CallError, DebugError};
+use krarup_gen::{CallError, DebugError, Pid};
 use std::any::type_name;
 use std::sync::Arc;
-use std::time::Duration;
 
-/// How long a process may take to answer.
-const TIMEOUT: Duration = Duration::from_secs(5);
-
-impl From<CannotWait> for DebugError {
-    fn from(why: CannotWait) -> Self {
-        match why {
-            CannotWait::InProcess => DebugError::WaitInProcess,
-            CannotWait::InRuntime => DebugError::WaitInRuntime,
-            CannotWait::Stalled => DebugError::Stalled,
-        }
-    }
-}
-
-/// Requests the state of a process.
+/// Requests the state of a process. `process` is the process with this pid, if it is known.
 pub fn state<T: Send + 'static>(
     host: Arc<dyn Host>,
+    pid: Pid,
     process: Option<Arc<dyn Process>>,
 ) -> Pending<T, DebugError> {
     Pending::new(Arc::clone(&host), async move {
-        let process = process.ok_or(DebugError::NoProcess)?;
-        let pid = process.pid();
+        let process = process.ok_or(DebugError::NoProcess(pid))?;
         let state = ask(&host, process, Process::state).await?;
         let state: Dynamic = state.ok_or(DebugError::NotOffered(pid))?;
         state.downcast().map_err(|state: Dynamic| DebugError::WrongType {
+            pid,
             expected: type_name::<T>(),
             found: state.type_name(),
         })
     })
 }
 
-/// Suspends a process: it handles nothing until it is resumed.
-pub fn suspend(host: Arc<dyn Host>, process: Option<Arc<dyn Process>>) -> Pending<(), DebugError> {
+/// Suspends a process: it handles nothing until it is resumed. `process` is the process with
+/// this pid, if it is known.
+pub fn suspend(
+    host: Arc<dyn Host>,
+    pid: Pid,
+    process: Option<Arc<dyn Process>>,
+) -> Pending<(), DebugError> {
     Pending::new(Arc::clone(&host), async move {
-        let process = process.ok_or(DebugError::NoProcess)?;
+        let process = process.ok_or(DebugError::NoProcess(pid))?;
         let mut unheard = Unheard(None);
         let suspend = |process: Arc<dyn Process>, reply| {
             unheard.0 = Some(Arc::clone(&process));
@@ -88,12 +80,15 @@ async fn ask<T: Send + 'static>(
     }
     let (reply, answer) = Reply::new(None);
     post(process, reply);
-    match within(host, TIMEOUT, answer).await {
-        None => Err(DebugError::Timeout(TIMEOUT)),
+    match within(host, DEFAULT_CALL_TIMEOUT, answer).await {
+        None => Err(DebugError::Timeout { pid, limit: DEFAULT_CALL_TIMEOUT }),
+        Some(None) => Err(DebugError::NotOffered(pid)),
         Some(Some(Ok(value))) => Ok(value),
-        Some(Some(Err(CallError::Terminated(reason)))) => Err(DebugError::Terminated(reason)),
-        Some(Some(Err(CallError::NoReply))) => Err(DebugError::NotOffered(pid)),
-        Some(_) => Err(DebugError::NoProcess),
+        Some(Some(Err(error))) => Err(match *error {
+            CallError::Terminated { reason, .. } => DebugError::Terminated { pid, reason },
+            CallError::NoReply { .. } => DebugError::NotOffered(pid),
+            _ => DebugError::NoProcess(pid),
+        }),
     }
 }
 
@@ -101,7 +96,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// Returns the state of the process, if its behaviour offers it as a `T`
     /// ([`crate::Actor::state`]; OTP's `sys:get_state`).
     pub fn state<T: Send + 'static>(&self) -> Pending<T, DebugError> {
-        state(Arc::clone(self.host()), Some(self.process()))
+        state(Arc::clone(self.host()), self.pid(), Some(self.process()))
     }
 
     /// Suspends the process (OTP's `sys:suspend`): it handles nothing but stops, inspections
@@ -111,7 +106,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// effect and no handler runs. A process that does not confirm within 5 s is not
     /// suspended.
     pub fn suspend(&self) -> Pending<(), DebugError> {
-        suspend(Arc::clone(self.host()), Some(self.process()))
+        suspend(Arc::clone(self.host()), self.pid(), Some(self.process()))
     }
 
     /// Ends one suspension; returns whether there was one.

@@ -1,11 +1,11 @@
 //! Waiting for the end of a process, from anywhere.
 
 use crate::addressing::address::Address;
-use crate::calls::pending::{CannotWait, wait};
+use crate::calls::pending::wait;
 use crate::calls::slot::{SlotReceiver, slot};
 use crate::host::host::Host;
 use crate::process::bonds;
-use krarup_gen::{Down, Reason, Ref, Target};
+use krarup_gen::{CannotWait, Down, Reason, Ref, Target};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;

@@ -88,7 +88,9 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, PoolCommand<C>> {
     /// Returns [`SendError::NoProcess`] if the pool has ended.
     pub fn command(&self, command: C) -> Result<(), SendError<C>> {
         self.send_high(PoolCommand::Own(command)).map_err(|error| match error {
-            SendError::NoProcess(PoolCommand::Own(command)) => SendError::NoProcess(command),
+            SendError::NoProcess { message: PoolCommand::Own(command), to } => {
+                SendError::NoProcess { message: command, to }
+            }
             // Unreachable: a control lane refuses for no other reason, and gives back what it
             // was given.
             _ => unreachable!("a control lane gives back what it was given"),
@@ -112,7 +114,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, PoolCommand<C>> {
         Pending::new(Arc::clone(self.host()), async move {
             match pool.call_high(command).await {
                 Ok(resized) => resized,
-                Err(CallError::NoProcess) => {
+                Err(CallError::NoProcess { .. }) => {
                     let state = PoolState::Terminated;
                     Err(ResizeError::NotRunning { pool: pool.pid(), state })
                 }

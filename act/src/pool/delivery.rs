@@ -75,13 +75,13 @@ where
         let workers = &*ring.workers;
         let count = workers.len();
         let Some(routing) = ring.routing.as_deref().filter(|_| count > 0) else {
-            return Err(ring.refusal(message));
+            return Err(ring.refusal(message, self.pid));
         };
         let view = RingView { workers, empty: &ring.vacant, host: &*self.host };
         let (first, tries) = match routing.choose(hint, &Workers::new(count, &view)) {
             Choice::After(first) => (first, count),
             Choice::Only(only) => (only, 1),
-            Choice::None => return Err(ring.refusal(message)),
+            Choice::None => return Err(ring.refusal(message, self.pid)),
             Choice::Every(copy) => {
                 // Copies are made and room is returned without the lock.
                 let each = reserve_each(workers);
@@ -100,13 +100,14 @@ where
             }
             Err(error) => error,
         };
-        Self::hand_to_others(workers, (first, tries), refused, routing, hand_to)
+        self.hand_to_others(workers, (first, tries), refused, routing, hand_to)
     }
 
     /// Tries the other workers in their order, after the first has refused the message.
     #[cold]
     #[inline(never)]
     fn hand_to_others(
+        &self,
         workers: &[PoolWorker<M, C>],
         (first, tries): (usize, usize),
         refused: SendError<M>,
@@ -114,7 +115,7 @@ where
         hand_to: impl Fn(&PoolWorker<M, C>, M) -> Result<(), SendError<M>>,
     ) -> Result<(), SendError<M>> {
         let count = workers.len();
-        let mut any_alive = !matches!(refused, SendError::NoProcess(_));
+        let mut any_alive = !matches!(refused, SendError::NoProcess { .. });
         let mut message = refused.into_message();
         for offset in 1..tries {
             let index = (first + offset) % count;
@@ -125,12 +126,17 @@ where
                     return Ok(());
                 }
                 Err(error) => {
-                    any_alive |= !matches!(error, SendError::NoProcess(_));
+                    any_alive |= !matches!(error, SendError::NoProcess { .. });
                     message = error.into_message();
                 }
             }
         }
-        Err(if any_alive { SendError::Full(message) } else { SendError::NoWorkers(message) })
+        let to = self.pid;
+        Err(if any_alive {
+            SendError::Full { message, to }
+        } else {
+            SendError::NoWorkers { message, to }
+        })
     }
 
     #[cold]
@@ -142,7 +148,7 @@ where
         message: M,
         sender: u64,
     ) -> Result<(), SendError<M>> {
-        match each.done() {
+        match each.done(self.pid) {
             Ok(each) => {
                 let times = self.times(&message);
                 self.fill_each(None, each, copy, message, sender, times);
@@ -184,7 +190,7 @@ where
         let Some(bucket) = &self.bucket else { return Ok(()) };
         bucket.take(self.host.now()).map_err(|retry_after| {
             self.rate_limited.fetch_add(1, Ordering::Relaxed);
-            SendError::RateLimited { message: (), retry_after }
+            SendError::RateLimited { message: (), to: self.pid, retry_after }
         })
     }
 
@@ -198,7 +204,7 @@ where
     #[cold]
     fn refuse(&self, error: SendError<M>, sender: u64) -> Result<(), SendError<M>> {
         self.unhandled.fetch_add(1, Ordering::Release);
-        let SendError::Full(message) = error else { return Err(error) };
+        let SendError::Full { message, to } = error else { return Err(error) };
         match self.elsewhere() {
             Some(TicketRoom::Elsewhere(permit, divert)) => {
                 self.diverted.fetch_add(1, Ordering::Relaxed);
@@ -211,7 +217,7 @@ where
                 self.dead_letter(message, sender, DeadLetterCause::Overflow);
                 Ok(())
             }
-            None => Err(SendError::Full(message)),
+            None => Err(SendError::Full { message, to }),
         }
     }
 
@@ -270,11 +276,11 @@ pub(super) struct Each<M> {
 }
 
 impl<M> Each<M> {
-    /// Returns all permits or an error. On an error the permits are returned here.
-    pub(super) fn done(self) -> Result<Vec<(u64, Permit<M>)>, SendError<()>> {
+    /// Returns all permits or the error of this pool. On an error the permits are returned here.
+    pub(super) fn done(self, pool: Pid) -> Result<Vec<(u64, Permit<M>)>, SendError<()>> {
         match self.permits {
-            _ if self.full => Err(SendError::Full(())),
-            permits if permits.is_empty() => Err(SendError::NoWorkers(())),
+            _ if self.full => Err(SendError::Full { message: (), to: pool }),
+            permits if permits.is_empty() => Err(SendError::NoWorkers { message: (), to: pool }),
             permits => Ok(permits),
         }
     }
@@ -292,7 +298,7 @@ where
     for worker in workers {
         match worker.address.reserve_quietly() {
             Ok(permit) => each.permits.push((worker.place, permit)),
-            Err(SendError::NoProcess(())) => {}
+            Err(SendError::NoProcess { .. }) => {}
             Err(_) => {
                 each.full = true;
                 break;

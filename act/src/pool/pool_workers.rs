@@ -161,7 +161,11 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
     pub(super) fn drain(&mut self, told: Option<Reply<()>>) {
         let shared = Arc::downgrade(&self.shared);
         let closed = move || shared.upgrade().is_none_or(|shared| shared.gate() == Gate::Closed);
-        let mark: Mark = Arc::new(Drained { told: Mutex::new(told), closed: Box::new(closed) });
+        let mark: Mark = Arc::new(Drained {
+            told: Mutex::new(told),
+            pool: self.shared.pid,
+            closed: Box::new(closed),
+        });
         self.shared.drain(&mark);
     }
 
@@ -173,13 +177,14 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
 /// The mark of a drain. It is dropped when everything before it is done.
 struct Drained {
     told: Mutex<Option<Reply<()>>>,
+    pool: Pid,
     closed: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
 impl Drop for Drained {
     fn drop(&mut self) {
         match self.told.get_mut().take() {
-            Some(told) if (self.closed)() => told.fail(CallError::NoProcess),
+            Some(told) if (self.closed)() => told.fail(CallError::NoProcess { to: self.pool }),
             Some(told) => told.send(()),
             None => {}
         }

@@ -205,7 +205,7 @@ where
         } else {
             match self.hand_out(hint, message, sender, times) {
                 Ok(()) => return self.mark_behind_all(epoch),
-                Err(SendError::NoProcess(message)) => {
+                Err(SendError::NoProcess { message, .. }) => {
                     return self.dead_letter(message, sender, DeadLetterCause::Unhandled);
                 }
                 Err(error) => error.into_message(),

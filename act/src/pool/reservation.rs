@@ -24,7 +24,7 @@ where
         let reserved = self.take_token().and_then(|()| {
             let kept = match self.keep(None) {
                 // The overflow rule of a full pool is applied when the message arrives.
-                Err(SendError::Full(())) => self.elsewhere().ok_or(SendError::Full(())),
+                Err(full @ SendError::Full { .. }) => self.elsewhere().ok_or(full),
                 kept => kept,
             };
             kept.inspect_err(|_| self.return_token())
@@ -54,7 +54,7 @@ where
         let workers = &*ring.workers;
         let count = workers.len();
         let Some(routing) = ring.routing.as_deref().filter(|_| count > 0) else {
-            return Err(ring.refusal(()));
+            return Err(ring.refusal((), self.pid));
         };
         let hint = match hint {
             Some(hint) => hint,
@@ -62,7 +62,7 @@ where
                 let each = reserve_each(workers);
                 drop(ring);
                 drop(held);
-                return each.done().map(TicketRoom::Each);
+                return each.done(self.pid).map(TicketRoom::Each);
             }
             None => 0,
         };
@@ -70,15 +70,15 @@ where
         let (first, tries) = match routing.choose(hint, &Workers::new(count, &view)) {
             Choice::After(first) => (first % count, count),
             Choice::Only(only) => (only % count, 1),
-            Choice::None => return Err(ring.refusal(())),
+            Choice::None => return Err(ring.refusal((), self.pid)),
             Choice::Every(_) => {
                 let each = reserve_each(workers);
                 drop(ring);
                 drop(held);
-                return each.done().map(TicketRoom::Each);
+                return each.done(self.pid).map(TicketRoom::Each);
             }
         };
-        let mut error = SendError::NoWorkers(());
+        let mut error = SendError::NoWorkers { message: (), to: self.pid };
         for step in 0..tries {
             let index = (first + step) % count;
             match workers[index].address.reserve_quietly() {
@@ -88,8 +88,8 @@ where
                     }
                     return Ok(TicketRoom::One(permit));
                 }
-                Err(SendError::NoProcess(())) => {}
-                Err(_) => error = SendError::Full(()),
+                Err(SendError::NoProcess { .. }) => {}
+                Err(_) => error = self.full(),
             }
         }
         Err(error)

@@ -1,7 +1,6 @@
 //! The results of adding and removing workers (rule P5).
 
-use crate::calls::pending::CannotWait;
-use krarup_gen::{CallError, Pid, SpawnError};
+use krarup_gen::{CallError, CannotWait, Pid, SpawnError};
 use std::fmt;
 
 /// The size of a pool after a change.
@@ -58,6 +57,7 @@ pub enum ResizeError {
         /// The size of the pool now.
         resized: Resized,
         /// The error of the worker that did not start.
+        #[source]
         error: SpawnError,
     },
     /// The pool would have more workers than the limit. Nothing has changed.
@@ -84,6 +84,7 @@ impl From<CannotWait> for ResizeError {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use std::error::Error;
 
     #[test]
     fn a_resize_error_names_the_pool_its_state_and_the_progress() {
@@ -101,11 +102,14 @@ mod tests {
         let resized = Resized { size: 5, changed: 2 };
         let error = SpawnError::Timeout(std::time::Duration::from_secs(1));
         let said = format!("2 of 4 workers added, and the next failed to start: {error}");
-        assert_eq!(ResizeError::NotStarted { asked: 4, resized, error }.to_string(), said);
+        let failed = ResizeError::NotStarted { asked: 4, resized, error };
+        assert_eq!(failed.to_string(), said);
+        let source = failed.source().and_then(|source| source.downcast_ref::<SpawnError>());
+        assert_eq!(source, Some(&SpawnError::Timeout(std::time::Duration::from_secs(1))));
         let error = ResizeError::TooMany { size: 6, asked: 9, most: 8 };
         assert_eq!(error.to_string(), "cannot add 9 workers to a pool of 6: the limit is 8");
         let error = ResizeError::from(CannotWait::InProcess);
-        assert_eq!(error, ResizeError::Call(CallError::WaitInProcess));
-        assert_eq!(error.to_string(), CallError::WaitInProcess.to_string());
+        assert_eq!(error, ResizeError::Call(CallError::CannotWait(CannotWait::InProcess)));
+        assert_eq!(error.to_string(), CannotWait::InProcess.to_string());
     }
 }

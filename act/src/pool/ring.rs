@@ -137,12 +137,12 @@ impl<M: Send + 'static, C: Send + 'static, R> Ring<M, C, R> {
         workers
     }
 
-    /// The error for a message that no worker can take.
-    pub(super) fn refusal<T>(&self, message: T) -> SendError<T> {
+    /// The error for a message that no worker of this pool can take.
+    pub(super) fn refusal<T>(&self, message: T, pool: Pid) -> SendError<T> {
         match self.gate {
-            Gate::Closed => SendError::NoProcess(message),
-            Gate::Draining => SendError::Draining(message),
-            Gate::Open => SendError::NoWorkers(message),
+            Gate::Closed => SendError::NoProcess { message, to: pool },
+            Gate::Draining => SendError::Draining { message, to: pool },
+            Gate::Open => SendError::NoWorkers { message, to: pool },
         }
     }
 

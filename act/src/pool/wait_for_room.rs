@@ -51,7 +51,7 @@ where
         if !self.line.is_waiting() {
             match self.keep(Some(hint)) {
                 Ok(kept) => return Ok(self.ticket(kept)),
-                Err(SendError::Full(())) => {}
+                Err(SendError::Full { .. }) => {}
                 Err(error) => return Err(error),
             }
             if let Some(kept) = self.elsewhere() {
@@ -59,9 +59,9 @@ where
             }
         }
         match self.where_to_wait(hint)? {
-            Some(worker) if !worker.admits_line() => Err(SendError::Full(())),
+            Some(worker) if !worker.admits_line() => Err(self.full()),
             Some(worker) => self.wait_at(&worker).await,
-            None if !self.admits_line() => Err(SendError::Full(())),
+            None if !self.admits_line() => Err(self.full()),
             None => {
                 let (sender, place) = slot();
                 let standing = PoolWait { shared: self, waiter: Arc::new(Waiter::new(sender)) };
@@ -87,8 +87,8 @@ where
         match routing.choose(hint, &Workers::new(workers.len(), &view)) {
             Choice::After(_) => Ok(None),
             Choice::Only(only) => Ok(Some(workers[only % workers.len()].address.clone())),
-            Choice::Every(_) => Err(SendError::Full(())),
-            Choice::None => Err(ring.refusal(())),
+            Choice::Every(_) => Err(self.full()),
+            Choice::None => Err(ring.refusal((), self.pid)),
         }
     }
 
@@ -123,12 +123,12 @@ where
             return Err(self.refusal());
         }
         let room = match worker.reserve_in_line(&standing.waiter) {
-            Err(SendError::Full(()) | SendError::RateLimited { .. }) => {
+            Err(SendError::Full { .. } | SendError::RateLimited { .. }) => {
                 if worker.is_routed() {
                     // Asking a route for room does not join its line.
                     worker.enlist(&standing.waiter);
                 }
-                place.await.ok_or(SendError::NoProcess(()))
+                place.await.ok_or(SendError::NoProcess { message: (), to: worker.pid() })
             }
             reserved => reserved,
         };
@@ -144,8 +144,12 @@ where
         ring.gate != Gate::Open || ring.workers.is_empty()
     }
 
+    pub(super) fn full(&self) -> SendError<()> {
+        SendError::Full { message: (), to: self.pid }
+    }
+
     fn refusal(&self) -> SendError<()> {
-        self.ring.read().refusal(())
+        self.ring.read().refusal((), self.pid)
     }
 }
 

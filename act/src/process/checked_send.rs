@@ -6,10 +6,9 @@ use super::current;
 use super::reservation::{ReservedRoom, Unfilled};
 use crate::addressing::dynamic::Dynamic;
 use crate::mailbox::entry::{Body, MailboxEntry, Notice};
-use crate::mailbox::permit::NoRoom;
 use crate::mailbox::push::Refused;
 use crate::sync::Ordering;
-use krarup_gen::{Alias, DeadLetterCause, SendError};
+use krarup_gen::{Alias, DeadLetterCause, MessageTypes, SendError};
 use std::any::type_name;
 use std::sync::Arc;
 
@@ -25,7 +24,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let relations = self.locked_relations();
         if !relations.has_alias(alias) {
             drop(relations);
-            return Err(self.is_revoked(message, sender));
+            return Err(self.is_revoked(alias, message, sender));
         }
         if self.is_routed() {
             drop(relations);
@@ -41,7 +40,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 self.schedule_if(ready);
                 Ok(())
             }
-            Err(Refused::Full(message)) => Err(SendError::Full(message)),
+            Err(Refused::Full(message)) => Err(SendError::Full { message, to: self.pid }),
             Err(Refused::Overflow(message) | Refused::Dead(message) | Refused::Routed(message)) => {
                 self.send_with_room_by_alias(alias, message, sender)
             }
@@ -67,20 +66,20 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                     current::count_sent();
                     Ok(())
                 }
-                Err(message) => Err(self.is_revoked(message, sender)),
+                Err(message) => Err(self.is_revoked(alias, message, sender)),
             },
-            Err(no_room) => {
-                if no_room == NoRoom::Dead {
+            Err(error) => {
+                if matches!(error, SendError::NoProcess { .. }) {
                     self.dead_letter::<M>(sender, DeadLetterCause::NoProcess);
                 }
-                Err(no_room.with(message))
+                Err(error.map(|()| message))
             }
         }
     }
 
-    fn is_revoked<T>(&self, message: T, sender: u64) -> SendError<T> {
+    fn is_revoked<T>(&self, alias: Alias, message: T, sender: u64) -> SendError<T> {
         self.dead_letter::<T>(sender, DeadLetterCause::Revoked);
-        SendError::NoProcess(message)
+        SendError::Revoked { message, alias }
     }
 
     /// Sends a value that is not of the process's message type, if the process takes such
@@ -91,16 +90,18 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         by: Option<Alias>,
     ) -> Result<(), SendError<Dynamic>> {
         let sender = current::sender(self.pid.creation());
-        let revoked = |message: Dynamic| {
+        let revoked = |alias, message: Dynamic| {
             self.dead_letter_named(message.type_name(), sender, DeadLetterCause::Revoked);
-            Err(SendError::NoProcess(message))
+            Err(SendError::Revoked { message, alias })
         };
-        if by.is_some_and(|alias| !self.has_alias(alias)) {
-            return revoked(message);
+        if let Some(alias) = by
+            && !self.has_alias(alias)
+        {
+            return revoked(alias, message);
         }
         if !self.inbox.lock().others {
-            let (expected, found) = (type_name::<M>(), message.type_name());
-            return Err(SendError::WrongType { message, expected, found });
+            let types = MessageTypes { expected: type_name::<M>(), found: message.type_name() };
+            return Err(SendError::WrongType { message, to: self.pid, types: Box::new(types) });
         }
         match self.reserve(None) {
             Ok(ReservedRoom::Here) => {
@@ -118,8 +119,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                     Err(Unfilled::Revoked(entry)) => {
                         if let Body::Notice(notice) = entry.body
                             && let Notice::Other(message) = *notice
+                            && let Some(alias) = by
                         {
-                            return revoked(message);
+                            return revoked(alias, message);
                         }
                     }
                     Err(Unfilled::Ended(entry)) => {
@@ -137,13 +139,13 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             }
             // A fallback takes only messages of the process's own type.
             Ok(ReservedRoom::Elsewhere(..) | ReservedRoom::OnRoute(_)) => {
-                Err(SendError::Full(message))
+                Err(SendError::Full { message, to: self.pid })
             }
-            Err(no_room) => {
-                if no_room == NoRoom::Dead {
+            Err(error) => {
+                if matches!(error, SendError::NoProcess { .. }) {
                     self.dead_letter_named(message.type_name(), sender, DeadLetterCause::NoProcess);
                 }
-                Err(no_room.with(message))
+                Err(error.map(|()| message))
             }
         }
     }

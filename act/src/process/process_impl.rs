@@ -199,7 +199,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         if let Err(ControlEntry::Inspect(request)) =
             self.push_control(Priority::Max, ControlEntry::Inspect(request))
         {
-            request.fail(CallError::NoProcess);
+            request.fail(CallError::NoProcess { to: self.pid });
         }
     }
 
@@ -232,7 +232,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         if let Err(ControlEntry::State(reply)) =
             self.push_control(Priority::Max, ControlEntry::State(reply))
         {
-            reply.fail(CallError::NoProcess);
+            reply.fail(CallError::NoProcess { to: self.pid });
         }
     }
 
@@ -240,7 +240,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         let mut inbox = self.inbox.lock();
         if inbox.phase == MailboxPhase::Terminated {
             drop(inbox);
-            return reply.fail(CallError::NoProcess);
+            return reply.fail(CallError::NoProcess { to: self.pid });
         }
         let suspended = &mut inbox.cold().suspended;
         *suspended = suspended.saturating_add(1);

@@ -16,7 +16,7 @@ use crate::mailbox::capacity::{MailboxRoom, NoCapacity};
 use crate::mailbox::entry::{Body, MailboxEntry, Notice};
 use crate::mailbox::inbox::MainPush;
 use crate::mailbox::overflow::{Divert, Diverted};
-use crate::mailbox::permit::{NoRoom, Permit, Reserved, Waiter};
+use crate::mailbox::permit::{Permit, Reserved, Waiter};
 use crate::observe::watched_job::Job;
 use crate::process::crash::{contain, log_contained};
 use crate::sync::Ordering;
@@ -46,7 +46,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(crate) fn reserve(
         &self,
         waiter: Option<&Arc<Waiter<M>>>,
-    ) -> Result<ReservedRoom<M>, NoRoom> {
+    ) -> Result<ReservedRoom<M>, SendError<()>> {
         if self.is_routed() {
             return self.reserve_on_route();
         }
@@ -72,15 +72,18 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                     Some(Err(_)) | None => self.reserve_here(waiter),
                 }
             }
-            Err(NoCapacity::Full) => Err(NoRoom::Full),
-            Err(NoCapacity::Dead) => Err(NoRoom::Dead),
+            Err(NoCapacity::Full) => Err(SendError::Full { message: (), to: self.pid }),
+            Err(NoCapacity::Dead) => Err(SendError::NoProcess { message: (), to: self.pid }),
             Err(NoCapacity::Routed) => self.reserve_on_route(),
         }
     }
 
     /// Tries this mailbox again after the fallback had no room. By now there may be room, or
     /// the process may have ended.
-    fn reserve_here(&self, waiter: Option<&Arc<Waiter<M>>>) -> Result<ReservedRoom<M>, NoRoom> {
+    fn reserve_here(
+        &self,
+        waiter: Option<&Arc<Waiter<M>>>,
+    ) -> Result<ReservedRoom<M>, SendError<()>> {
         let room = {
             let mut inbox = self.inbox.lock();
             let room = inbox.reserve_here(self.taken(), waiter);
@@ -91,18 +94,18 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         };
         match room {
             Ok(()) => Ok(ReservedRoom::Here),
-            Err(NoCapacity::Full) => Err(NoRoom::Full),
-            Err(NoCapacity::Dead) => Err(NoRoom::Dead),
+            Err(NoCapacity::Full) => Err(SendError::Full { message: (), to: self.pid }),
+            Err(NoCapacity::Dead) => Err(SendError::NoProcess { message: (), to: self.pid }),
             Err(NoCapacity::Routed) => self.reserve_on_route(),
         }
     }
 
-    fn reserve_on_route(&self) -> Result<ReservedRoom<M>, NoRoom> {
+    fn reserve_on_route(&self) -> Result<ReservedRoom<M>, SendError<()>> {
         match self.route.get().map(|route| route.reserve()) {
             Some(Ok(permit)) => Ok(ReservedRoom::OnRoute(permit)),
-            Some(Err(error)) => Err(NoRoom::of(&error)),
+            Some(Err(error)) => Err(error),
             // Unreachable: the route is set before the mailbox reports one.
-            None => Err(NoRoom::Dead),
+            None => Err(SendError::NoProcess { message: (), to: self.pid }),
         }
     }
 
@@ -114,7 +117,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 self.fill(held, message, sender);
                 Ok(())
             }
-            Err(no_room) => Err(no_room.with(message)),
+            Err(error) => Err(error.map(|()| message)),
         }
     }
 
@@ -129,7 +132,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 let body = Body::Notice(Box::new(Notice::Job(job)));
                 match self.try_fill_here(MailboxEntry { sender, body }) {
                     Err(MailboxEntry { body: Body::Notice(notice), .. }) => match *notice {
-                        Notice::Job(job) => Err(SendError::NoProcess(job.into_message())),
+                        Notice::Job(job) => {
+                            Err(SendError::NoProcess { message: job.into_message(), to: self.pid })
+                        }
                         _ => Ok(()),
                     },
                     _ => Ok(()),
@@ -139,7 +144,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 self.fill(held, job.into_message(), sender);
                 Ok(())
             }
-            Err(no_room) => Err(no_room.with(job.into_message())),
+            Err(error) => Err(error.map(|()| job.into_message())),
         }
     }
 

@@ -70,7 +70,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     fn note_sent(&self, sent: &Result<(), SendError<M>>, sender: u64) {
         match sent {
             Ok(()) => current::count_sent(),
-            Err(SendError::NoProcess(_)) => {
+            Err(SendError::NoProcess { .. }) => {
                 self.dead_letter::<M>(sender, DeadLetterCause::NoProcess);
             }
             Err(_) => {}
@@ -95,9 +95,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 self.host.schedule(ready);
                 Ok(())
             }
-            Err(Refused::Full(message)) => Err(SendError::Full(message)),
+            Err(Refused::Full(message)) => Err(SendError::Full { message, to: self.pid }),
             Err(Refused::Overflow(message)) => self.send_over(message, sender),
-            Err(Refused::Dead(message)) => Err(SendError::NoProcess(message)),
+            Err(Refused::Dead(message)) => Err(SendError::NoProcess { message, to: self.pid }),
             Err(Refused::Routed(message)) => match self.route.get() {
                 Some(route) => route.send(message, sender),
                 None => self.send_by_simulated_link(message, sender),
@@ -111,7 +111,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let entry = ControlEntry::Message { sender, message };
         if let Err(ControlEntry::Message { message, .. }) = self.push_control(priority, entry) {
             self.dead_letter::<C>(sender, DeadLetterCause::NoProcess);
-            return Err(SendError::NoProcess(message));
+            return Err(SendError::NoProcess { message, to: self.pid });
         }
         current::count_sent();
         Ok(())

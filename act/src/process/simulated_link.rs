@@ -31,7 +31,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let message = self.carried(message, sender, Priority::Normal);
         let mut inbox = self.inbox.lock();
         if inbox.phase == MailboxPhase::Terminated {
-            return Err(SendError::NoProcess(message));
+            return Err(SendError::NoProcess { message, to: self.pid });
         }
         let taken = || self.progress.taken.load(Ordering::Relaxed);
         let deep = |length| self.is_deep(length);
@@ -49,9 +49,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 drop(inbox);
                 match refused {
                     Refused::Overflow(message) => self.send_over(message, sender),
-                    Refused::Full(message) => Err(SendError::Full(message)),
+                    Refused::Full(message) => Err(SendError::Full { message, to: self.pid }),
                     Refused::Dead(message) | Refused::Routed(message) => {
-                        Err(SendError::NoProcess(message))
+                        Err(SendError::NoProcess { message, to: self.pid })
                     }
                 }
             }

@@ -101,7 +101,7 @@ pub enum CodecError {
     },
     /// An error of a user's codec.
     #[error("{0}")]
-    Other(Arc<dyn Error + Send + Sync>),
+    Other(#[source] Arc<dyn Error + Send + Sync>),
 }
 
 impl CodecError {

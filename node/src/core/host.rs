@@ -9,7 +9,7 @@ use krarup_act::{
 };
 use krarup_gen::{
     Alias, BlockError, Class, DeadLetter, Lifecycle, Name, Pid, Reason, Ref, Root, SpawnError,
-    Timestamp,
+    ThreadError, Timestamp,
 };
 use std::pin::Pin;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Host for DispatcherHost {
         let pid = process.pid();
         let told = Arc::clone(&process);
         let expected = self.dispatcher.expect(pid, self.class);
-        expected.map_err(|error| SpawnError::NoThread(error.to_string()))?;
+        expected.map_err(ThreadError::from)?;
         let recorded = self.dispatcher.recorder().map(|to| (to, Arc::clone(&process)));
         if recorded.is_some() {
             process.join_simulated_link();

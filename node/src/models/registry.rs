@@ -74,7 +74,7 @@ impl Process for TableEntry {
         message: Dynamic,
         _: Option<Alias>,
     ) -> Result<(), SendError<Dynamic>> {
-        Err(SendError::NoProcess(message))
+        Err(SendError::NoProcess { message, to: self.pid() })
     }
 
     fn state(self: Arc<Self>, _: Reply<Option<Dynamic>>) {}

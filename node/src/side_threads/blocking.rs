@@ -147,7 +147,7 @@ impl Blocking {
             (blocking.around)(&mut || blocking.run());
             drop(token);
         })
-        .map_err(|error| BlockError::NoThread(error.to_string()))?;
+        .map_err(|error| BlockError::NoThread(error.into()))?;
         state.threads += 1;
         state.started += 1;
         for ended in state.handles.extract_if(.., |handle| handle.is_finished()) {

@@ -5,10 +5,8 @@ use crate::core::DispatcherHost;
 use crate::dispatcher::any::Dispatcher;
 use crate::stop::shutdown::{contained, kill_all, stop_machine, stop_processes};
 use crate::threads::{self, ThreadName};
-use krarup_act::{
-    self as act, CannotWait, Contained, Host, Spawn, Stalled, behavior_fn, is_in_process,
-};
-use krarup_gen::Reason;
+use krarup_act::{self as act, Contained, Host, Spawn, Stalled, behavior_fn, is_in_process};
+use krarup_gen::{CannotWait, Reason};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -207,25 +205,23 @@ impl NodeStop {
         self.stopper.begin(&self.host, self.timeout);
     }
 
-    /// Begins the stop and waits for its end on a plain thread. Inside a process it only begins
-    /// the stop, because the process is among those that must end first.
+    /// Begins the stop and waits for its end on a plain thread.
     ///
     /// # Errors
-    /// Processes are left that block their workers and cannot be ended. In a simulation: its
-    /// processes wait for events that never happen. On a thread that drives a runtime, which
-    /// must `.await`: nothing has been done.
+    /// Processes are left that block their workers and cannot be ended. [`CannotWait::Stalled`]
+    /// in a simulation whose processes wait for events that never happen. Inside a process, and
+    /// on a thread that drives a runtime: the other values of [`CannotWait`], and nothing has
+    /// been done. A process uses [`NodeStop::start`].
     pub fn wait(self) -> krarup_gen::Result {
-        if !is_in_process() && self.host.is_driving_runtime() {
-            return Err(Reason::error(CannotWait::InRuntime));
+        if is_in_process() {
+            return Err(CannotWait::InProcess.into());
+        }
+        if self.host.is_driving_runtime() {
+            return Err(CannotWait::InRuntime.into());
         }
         self.stopper.begin(&self.host, self.timeout);
-        if is_in_process() {
-            return Ok(());
-        }
         let mut stopped = pin!(Stopped::new(&self.stopper));
-        self.host
-            .wait(stopped.as_mut())
-            .map_err(|Stalled| Reason::error("the simulation ran out of events"))?;
+        self.host.wait(stopped.as_mut()).map_err(|Stalled| CannotWait::Stalled)?;
         self.left_behind()
     }
 

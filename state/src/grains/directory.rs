@@ -136,7 +136,10 @@ where
                 entry.put(bound, &self.delegate, (message, sender), &mut after)
             });
             match put {
-                Err(message) => Err(SendError::NoProcess(ToGrain { key, message })),
+                Err(message) => {
+                    let to = self.delegate.process();
+                    Err(SendError::NoProcess { message: ToGrain { key, message }, to })
+                }
                 Ok((directory, Ok(false))) => {
                     drop(directory);
                     Ok(())

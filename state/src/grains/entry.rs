@@ -74,8 +74,8 @@ pub(crate) enum GrainLookup<M, C> {
     At(Address<M, C>),
     /// The sender waits.
     InLine,
-    /// The sender is the grain itself and would wait for itself.
-    Itself,
+    /// The sender is the grain itself, with this pid, and would wait for itself.
+    Itself(Pid),
 }
 
 pub(crate) struct GrainEntry<M, C> {
@@ -155,14 +155,15 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
                     return Ok(false);
                 }
                 // The grain has ended, and its `Down` has not reached the keeper.
-                Err(SendError::NoProcess(back)) => message = back,
+                Err(SendError::NoProcess { message: back, .. }) => message = back,
                 Err(error) => return Err(error),
             }
         }
         self.leave(bound, after);
         let queue = self.queue.get_or_insert_default();
         if queue.held.len() + queue.kept >= bound {
-            return Err(SendError::Full(message));
+            let to = delegate.process();
+            return Err(SendError::Full { message, to });
         }
         Ok(self.hold(delegate, (message, sender)))
     }
@@ -238,10 +239,12 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
             after.stale.push(waker);
             return GrainLookup::Place;
         }
-        let is_itself = pid.is_some_and(|pid| myself.is_some_and(|me| me.is_same_process(pid)));
-        if is_itself && !(first && grain.is_some()) {
+        if let Some(pid) = pid
+            && myself.is_some_and(|me| me.is_same_process(pid))
+            && !(first && grain.is_some())
+        {
             after.stale.push(waker);
-            return GrainLookup::Itself;
+            return GrainLookup::Itself(pid);
         }
         after.stale.extend(queue.line.stand(ticket, waker));
         match grain {
@@ -341,7 +344,7 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
             for (message, sender) in held.by_ref() {
                 match grain.forward(message, sender) {
                     Ok(()) => {}
-                    Err(SendError::Full(message)) => {
+                    Err(SendError::Full { message, .. }) => {
                         queue.held.push((message, sender));
                         fits = false;
                         break;

@@ -65,8 +65,13 @@ where
         loop {
             let grain = match self.look(cx) {
                 Ok(GrainLookup::Place) => return Poll::Ready(Ok(())),
-                Ok(GrainLookup::Itself) => return Poll::Ready(Err(SendError::WaitInProcess(()))),
-                Err(()) => return Poll::Ready(Err(SendError::NoProcess(()))),
+                Ok(GrainLookup::Itself(to)) => {
+                    return Poll::Ready(Err(SendError::OwnMailbox { message: (), to }));
+                }
+                Err(()) => {
+                    let to = self.shared.delegate.process();
+                    return Poll::Ready(Err(SendError::NoProcess { message: (), to }));
+                }
                 Ok(GrainLookup::InLine) => {
                     self.at = None;
                     return Poll::Pending;
@@ -86,7 +91,7 @@ where
                         return Poll::Ready(Ok(()));
                     }
                 }
-                Err(SendError::NoProcess(())) => self.shared.has_left(self.key, pid),
+                Err(SendError::NoProcess { .. }) => self.shared.has_left(self.key, pid),
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }

@@ -23,7 +23,7 @@ where
 
     /// Fails: room belongs to one grain, and the key of that grain is in the message.
     fn reserve(&self) -> Result<Permit<ToGrain<K, M>>, SendError<()>> {
-        Err(SendError::NotReservable(()))
+        Err(SendError::NotReservable { message: (), to: self.0.delegate.process() })
     }
 
     fn room(&self, letter: &ToGrain<K, M>) -> Option<krarup_act::RoomFuture<ToGrain<K, M>>> {

@@ -21,6 +21,7 @@ use crate::state_actor::handlers::RunningHandlers;
 use crate::state_actor::items::{ActorEvent, AskFailure, By, Posted, ReplyItem};
 use crate::state_actor::kinds::StateContext;
 use crate::state_actor::load::Load;
+use crate::state_actor::promise::PromiseLedger;
 use crate::state_actor::scope::{HandlerScope, StateOwner};
 use crate::state_actor::state_actor::StateActor;
 use crate::state_actor::state_message::StateMessage;
@@ -85,7 +86,7 @@ impl<A: StateActor> Engine<A> {
         let keeps_room = ctx.hold_room().is_ok();
         let shared = HandlerScope {
             owner: parking_lot::Mutex::new(Some(StateOwner { actor, ctx })),
-            ledger: Arc::default(),
+            ledger: PromiseLedger::new(pid),
             wakers: Arc::default(),
             pid,
         };

@@ -44,7 +44,7 @@ impl PromiseKind {
     pub(crate) fn of<T>(outcome: &Result<T, CallError>) -> Self {
         match outcome {
             Ok(_) => PromiseKind::Reply,
-            Err(CallError::Timeout(_)) => PromiseKind::Timeout,
+            Err(CallError::Timeout { .. }) => PromiseKind::Timeout,
             Err(_) => PromiseKind::Exception,
         }
     }
@@ -94,17 +94,17 @@ struct PromiseTable<R, E> {
 
 /// All promises and timers of a state actor.
 pub(crate) struct PromiseLedger<R, E> {
+    /// The state actor.
+    actor: Pid,
     book: Mutex<PromiseTable<R, E>>,
 }
 
-impl<R, E> Default for PromiseLedger<R, E> {
-    fn default() -> Self {
-        let book = PromiseTable { pledges: Table::default(), pending: 0, settled: Vec::new() };
-        PromiseLedger { book: Mutex::new(book) }
-    }
-}
-
 impl<R, E> PromiseLedger<R, E> {
+    pub(crate) fn new(actor: Pid) -> Arc<Self> {
+        let book = PromiseTable { pledges: Table::default(), pending: 0, settled: Vec::new() };
+        Arc::new(PromiseLedger { actor, book: Mutex::new(book) })
+    }
+
     /// Records a piece of work and polls it once.
     pub(crate) fn open(
         &self,
@@ -214,11 +214,18 @@ impl<R, E> PromiseLedger<R, E> {
 /// The ledger as seen by a promise.
 trait Withdraw: Send + Sync {
     fn withdraw(&self, key: TableKey);
+
+    /// The state actor that made the promise.
+    fn actor(&self) -> Pid;
 }
 
 impl<R: Send, E: Send> Withdraw for PromiseLedger<R, E> {
     fn withdraw(&self, key: TableKey) {
         PromiseLedger::withdraw(self, key);
+    }
+
+    fn actor(&self) -> Pid {
+        self.actor
     }
 }
 
@@ -313,7 +320,8 @@ impl<T> Future for Promise<T> {
             _before = outcome.waiter.replace(waiter);
             return Poll::Pending;
         }
-        Poll::Ready(outcome.value.take().unwrap_or(Err(CallError::NoReply)))
+        let gone = || Err(CallError::NoReply { to: self.ledger.actor() });
+        Poll::Ready(outcome.value.take().unwrap_or_else(gone))
     }
 }
 

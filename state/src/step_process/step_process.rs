@@ -3,6 +3,7 @@
 use krarup_act::Context;
 use krarup_gen::{Pid, Reason, Result};
 use std::collections::VecDeque;
+use std::error::Error;
 use std::fmt;
 
 /// A state machine that is driven by its events: an interpreter, a generator, a program in
@@ -99,18 +100,34 @@ impl fmt::Display for Tag {
 }
 
 /// Why a command has failed.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum CommandError {
     /// No command of this name is registered.
-    #[error("unknown command {0:?}")]
     Unknown(String),
     /// Its handler returned an error or panicked.
-    #[error("the command failed: {0}")]
     Failed(Reason),
     /// Its handler dropped the completion.
-    #[error("the command was dropped")]
     Dropped,
+}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CommandError::Unknown(name) => write!(f, "unknown command {name:?}"),
+            CommandError::Failed(reason) => write!(f, "the command failed: {reason}"),
+            CommandError::Dropped => f.write_str("the command was dropped"),
+        }
+    }
+}
+
+impl Error for CommandError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            CommandError::Failed(reason) => Some(reason.as_error()),
+            CommandError::Unknown(_) | CommandError::Dropped => None,
+        }
+    }
 }
 
 /// A process was to run from an entry point that it does not have.

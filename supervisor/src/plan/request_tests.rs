@@ -170,11 +170,13 @@ fn s8_a_member_of_a_group_that_fails_to_start_again_is_restarting_too() {
 fn s8_a_dynamic_child_is_terminated_by_pid_only() {
     let mut model = simple(RestartType::Transient, 2);
     let id = "d".into();
-    let answer = RequestOutcome::Terminate(Err(TerminateChildError::SimpleOneForOne));
+    let answer =
+        RequestOutcome::Terminate(Err(TerminateChildError::SimpleOneForOne { id: "d".into() }));
     assert_eq!(model.request(ChildRequest::Terminate(id)), answer);
-    let answer = RequestOutcome::Restart(Err(RestartChildError::SimpleOneForOne));
+    let answer =
+        RequestOutcome::Restart(Err(RestartChildError::SimpleOneForOne { id: "d".into() }));
     assert_eq!(model.request(ChildRequest::Restart("d".into())), answer);
-    let answer = RequestOutcome::Delete(Err(DeleteChildError::SimpleOneForOne));
+    let answer = RequestOutcome::Delete(Err(DeleteChildError::SimpleOneForOne { id: "d".into() }));
     assert_eq!(model.request(ChildRequest::Delete("d".into())), answer);
 
     let first = Pid::local(1, 0);

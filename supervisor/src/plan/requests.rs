@@ -13,7 +13,9 @@ impl<F> Plan<F> {
         match request {
             ChildRequest::Start(rules, start) => self.start_child(rules, start),
             ChildRequest::Terminate(id) => match self.children.by_id(&id) {
-                _ if self.is_simple() => terminated(Err(TerminateChildError::SimpleOneForOne)),
+                _ if self.is_simple() => {
+                    terminated(Err(TerminateChildError::SimpleOneForOne { id }))
+                }
                 Some(key) => self.terminate(key),
                 None => terminated(Err(TerminateChildError::NotFound { child: format!("{id:?}") })),
             },
@@ -65,7 +67,7 @@ impl<F> Plan<F> {
 
     fn restart_child(&mut self, id: ChildId) -> Option<Action> {
         let refused = if self.is_simple() {
-            RestartChildError::SimpleOneForOne
+            RestartChildError::SimpleOneForOne { id }
         } else {
             match self.process_of(&id) {
                 Some((key, ChildProcess::None)) => return self.start(key, StartPurpose::Revive),
@@ -79,7 +81,7 @@ impl<F> Plan<F> {
 
     fn delete_child(&mut self, id: ChildId) -> Result<(), DeleteChildError> {
         if self.is_simple() {
-            return Err(DeleteChildError::SimpleOneForOne);
+            return Err(DeleteChildError::SimpleOneForOne { id });
         }
         match self.process_of(&id) {
             Some((key, ChildProcess::None)) => {

@@ -16,7 +16,7 @@ use crate::process::cell::{Cell, NewProcess};
 use crate::process::process::Process;
 use crate::process::turn::Life;
 use crate::process::{bonds, current};
-use krarup_gen::{Class, NoBound, OrderError, SpawnError, Target};
+use krarup_gen::{CannotWait, Class, NoBound, OrderError, SpawnError, Target};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -36,10 +36,10 @@ where
     /// Spawns the process, and waits on a plain thread until `init` has returned.
     ///
     /// # Errors
-    /// Those of awaiting it, and [`SpawnError::WaitInProcess`] inside a process.
+    /// Those of awaiting it, and [`SpawnError::CannotWait`].
     pub fn wait(self) -> Result<AddressOf<B>, SpawnError> {
         if current::pid().is_some() {
-            return Err(SpawnError::WaitInProcess);
+            return Err(CannotWait::InProcess.into());
         }
         let host = Arc::clone(&self.host);
         wait(&*host, self.run())?

@@ -156,7 +156,8 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
                 Poll::Pending => self.poll_started(cx).map(Err),
             });
             match next.await {
-                Ok(answer) => return answer.unwrap_or(Err(CallError::NoReply))?,
+                Ok(Some(answer)) => return answer.map_err(|error| *error)?,
+                Ok(None) => return Err(CallError::NoReply { to: ctx.pid() }.into()),
                 Err(started) => {
                     // Only a first worker can cause an error, and those have started before any
                     // callback gets here.

@@ -6,13 +6,15 @@
 use super::local::{OuterTurn, leave, pid};
 use crate::process::crash::contain;
 use crate::sync::thread_local;
-use krarup_gen::{CallError, Reason};
+use krarup_gen::{CallError, Pid, Reason};
 use std::cell::{Cell, RefCell};
 
 /// A reply token that was dropped.
 struct OrphanedReply {
-    /// Fails the call.
-    fail: Box<dyn FnOnce(OrphanCause<'_>) + Send>,
+    /// The process in whose turn it was dropped.
+    pid: Pid,
+    /// Fails the call of that process.
+    fail: Box<dyn FnOnce(Pid, OrphanCause<'_>) + Send>,
     /// Whether the process may have begun to handle the request (see [`not_begun`]).
     begun: bool,
 }
@@ -20,12 +22,12 @@ struct OrphanedReply {
 impl OrphanedReply {
     /// Fails the call. A panic is contained, so that the remaining calls are failed too.
     fn settle(self, fate: OrphanCause<'_>) {
-        let OrphanedReply { fail, begun } = self;
+        let OrphanedReply { pid, fail, begun } = self;
         let fate = match fate {
             OrphanCause::Ended(reason) if !begun => OrphanCause::NotBegun(reason),
             fate => fate,
         };
-        let _ = contain(|| fail(fate));
+        let _ = contain(|| fail(pid, fate));
     }
 }
 
@@ -76,12 +78,10 @@ pub(crate) fn set_aside() -> impl Drop {
 /// Keeps an orphaned token until the end of the turn. Gives it back outside a turn.
 pub(crate) fn adopt<F>(fail: F) -> Result<(), F>
 where
-    F: FnOnce(OrphanCause<'_>) + Send + 'static,
+    F: FnOnce(Pid, OrphanCause<'_>) + Send + 'static,
 {
-    if pid().is_none() {
-        return Err(fail);
-    }
-    keep(OrphanedReply { fail: Box::new(fail), begun: !NOT_BEGUN.with(Cell::get) });
+    let Some(pid) = pid() else { return Err(fail) };
+    keep(OrphanedReply { pid, fail: Box::new(fail), begun: !NOT_BEGUN.with(Cell::get) });
     Ok(())
 }
 
@@ -155,8 +155,8 @@ impl OrphanedReplies {
 impl Drop for OrphanedReplies {
     fn drop(&mut self) {
         for orphan in self.0.drain(..) {
-            if pid().is_some() {
-                keep(orphan);
+            if let Some(pid) = pid() {
+                keep(OrphanedReply { pid, ..orphan });
             } else {
                 orphan.settle(OrphanCause::Dropped);
             }

@@ -303,6 +303,6 @@ fn k3_when_the_keeper_ends_waiters_are_notified_in_order_of_their_keys_first_mes
     assert!(take(&woken).into_iter().eq(0..100));
     for waiting in all.iter_mut().flat_map(|(_, waiting)| waiting) {
         let refused = waiting.as_mut().poll(&mut task::Context::from_waker(Waker::noop()));
-        assert!(matches!(refused, Poll::Ready(Err(SendError::NoProcess(())))));
+        assert!(matches!(refused, Poll::Ready(Err(SendError::NoProcess { .. }))));
     }
 }

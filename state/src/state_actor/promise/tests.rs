@@ -7,6 +7,8 @@ use std::time::Duration;
 
 type TestedTable = PromiseLedger<u32, ()>;
 
+const ACTOR: Pid = Pid::local(7, 1);
+
 /// An answer that the test gives at a time of its choice.
 #[derive(Clone, Default)]
 struct LateAnswer(Arc<Mutex<TestAnswer>>);
@@ -62,7 +64,7 @@ proptest! {
             1..120,
         ),
     ) {
-        let ledger: Arc<TestedTable> = Arc::default();
+        let ledger = TestedTable::new(ACTOR);
         let wakers: Arc<HandlerWakers> = Arc::default();
         let mut open: BTreeMap<u32, (Promise<u32>, LateAnswer, bool)> = BTreeMap::new();
         let mut queue: Vec<(TableKey, Settled<u32, ()>)> = Vec::new();
@@ -84,8 +86,8 @@ proptest! {
                     }
                     later.answer(match how {
                         0 => Ok(number),
-                        1 => Err(CallError::NoReply),
-                        _ => Err(CallError::Timeout(Duration::from_secs(1))),
+                        1 => Err(CallError::NoReply { to: ACTOR }),
+                        _ => Err(CallError::Timeout { to: ACTOR, limit: Duration::from_secs(1) }),
                     });
                     for of in wakers.take() {
                         if let WorkKey::Promise(key) = of {
@@ -131,7 +133,7 @@ proptest! {
 
 #[test]
 fn o5_an_answer_is_delivered_in_its_turn_to_its_own_promise() {
-    let (ledger, wakers): (Arc<TestedTable>, Arc<HandlerWakers>) = (Arc::default(), Arc::default());
+    let (ledger, wakers): (_, Arc<HandlerWakers>) = (TestedTable::new(ACTOR), Arc::default());
     let (first, second) = (LateAnswer::default(), LateAnswer::default());
     let mut one = Promise::open(&ledger, &wakers, first.clone());
     let mut two = Promise::open(&ledger, &wakers, second.clone());
@@ -153,12 +155,12 @@ fn o5_an_answer_is_delivered_in_its_turn_to_its_own_promise() {
 
 #[test]
 fn o5_holders_of_promises_are_notified_when_the_ledger_is_cleared() {
-    let (ledger, wakers): (Arc<TestedTable>, Arc<HandlerWakers>) = (Arc::default(), Arc::default());
+    let (ledger, wakers): (_, Arc<HandlerWakers>) = (TestedTable::new(ACTOR), Arc::default());
     let mut promise = Promise::open(&ledger, &wakers, LateAnswer::default());
     assert_eq!(ledger.pending(), 1);
     ledger.clear();
     assert_eq!(ledger.pending(), 0);
-    assert_eq!(outcome(&mut promise), Poll::Ready(Err(CallError::NoReply)));
+    assert_eq!(outcome(&mut promise), Poll::Ready(Err(CallError::NoReply { to: ACTOR })));
 }
 
 #[test]
@@ -169,7 +171,7 @@ fn o5_a_panicking_waker_does_not_stop_the_other_notifications_of_a_cleared_ledge
             panic!("a waker that panics");
         }
     }
-    let (ledger, wakers): (Arc<TestedTable>, Arc<HandlerWakers>) = (Arc::default(), Arc::default());
+    let (ledger, wakers): (_, Arc<HandlerWakers>) = (TestedTable::new(ACTOR), Arc::default());
     let mut promises = [0, 1, 2].map(|_| Promise::open(&ledger, &wakers, LateAnswer::default()));
     let waker = Waker::from(Arc::new(Sore));
     for promise in &mut promises[..2] {
@@ -177,7 +179,7 @@ fn o5_a_panicking_waker_does_not_stop_the_other_notifications_of_a_cleared_ledge
     }
     ledger.clear();
     for promise in &mut promises {
-        assert_eq!(outcome(promise), Poll::Ready(Err(CallError::NoReply)));
+        assert_eq!(outcome(promise), Poll::Ready(Err(CallError::NoReply { to: ACTOR })));
     }
 }
 
@@ -202,7 +204,7 @@ impl Drop for Sore {
 
 #[test]
 fn o5_work_that_drops_its_own_promise_may_panic_when_dropped() {
-    let ledger: Arc<TestedTable> = Arc::default();
+    let ledger = TestedTable::new(ACTOR);
     let wakers: Arc<HandlerWakers> = Arc::default();
     let own = Arc::default();
     let promise = Promise::open(&ledger, &wakers, Sore(Arc::clone(&own)));

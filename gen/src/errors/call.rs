@@ -1,0 +1,315 @@
+//! The error of a call.
+
+use crate::errors::wait::CannotWait;
+use crate::{Alias, Pid, Reason};
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+/// The error of a call that got no reply (rule C1).
+///
+/// `to` is the callee: the process that was called, or the worker or grain that the request was
+/// handed to.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum CallError {
+    /// No reply came in time. The request may still be handled; a late reply is dropped (rule
+    /// C3).
+    Timeout {
+        /// The callee.
+        to: Pid,
+        /// The time that the caller waited.
+        limit: Duration,
+    },
+    /// The callee ended before it replied (rule C2). It may have begun to handle the request.
+    Terminated {
+        /// The process that had the request when it ended.
+        to: Pid,
+        /// The reason with which it ended.
+        reason: Reason,
+    },
+    /// The callee ended while the request waited in its queue (rule C2).
+    ///
+    /// No handler has seen the request, so it can be made again without being handled twice.
+    NotBegun {
+        /// The process that had the request when it ended.
+        to: Pid,
+        /// The reason with which it ended.
+        reason: Reason,
+    },
+    /// The callee's mailbox is full, or all workers of the pool are.
+    Full {
+        /// The callee.
+        to: Pid,
+    },
+    /// The pool has no workers.
+    NoWorkers {
+        /// The pool.
+        to: Pid,
+    },
+    /// The rate limit of the pool is reached.
+    RateLimited {
+        /// The pool.
+        to: Pid,
+        /// When the next request will be accepted, if no other sender takes the token.
+        retry_after: Duration,
+    },
+    /// The pool is drained: it finishes its jobs and accepts no new ones.
+    Draining {
+        /// The pool.
+        to: Pid,
+    },
+    /// The callee has no room that can be reserved before the request is known (grains). Call
+    /// it by its address, not by a recipient.
+    NotReservable {
+        /// The process of the grains.
+        to: Pid,
+    },
+    /// The request waited at a worker of the pool longer than its time to live. It was not
+    /// handled.
+    Expired {
+        /// The worker.
+        to: Pid,
+        /// The time that the request waited.
+        waited: Duration,
+    },
+    /// The callee has ended or never existed.
+    NoProcess {
+        /// The callee.
+        to: Pid,
+    },
+    /// The callee was called by an alias that has been revoked (rule N5).
+    Revoked {
+        /// The alias.
+        alias: Alias,
+    },
+    /// The callee does not exist because its node has stopped, or is so far in its stop that no
+    /// process replaces the callee (rule X2). Until then calls continue to work.
+    NodeStopped {
+        /// The callee.
+        to: Pid,
+    },
+    /// The reply token was dropped without a reply by a process that is still alive.
+    NoReply {
+        /// The callee.
+        to: Pid,
+    },
+    /// A process called itself (rule C5).
+    CallsItself(Pid),
+    /// The call would close a cycle of processes that wait for each other (rule C5). It was not
+    /// made.
+    Deadlock(CallCycle),
+    /// This thread cannot wait for the reply.
+    CannotWait(CannotWait),
+}
+
+impl CallError {
+    /// Returns whether the callee may have begun to handle the request. If not, the call can be
+    /// made again, to the same or another process, without being handled twice.
+    ///
+    /// ```
+    /// # use krarup_gen::{CallError, Pid, Reason};
+    /// # let to = Pid::local(7, 1);
+    /// let reason = Reason::error("boom");
+    /// assert!(!CallError::Full { to }.was_begun());
+    /// assert!(!CallError::NotBegun { to, reason: reason.clone() }.was_begun());
+    /// assert!(CallError::Terminated { to, reason }.was_begun());
+    /// ```
+    #[must_use]
+    pub const fn was_begun(&self) -> bool {
+        match self {
+            CallError::NotBegun { .. }
+            | CallError::Full { .. }
+            | CallError::NoWorkers { .. }
+            | CallError::RateLimited { .. }
+            | CallError::Draining { .. }
+            | CallError::NotReservable { .. }
+            | CallError::Expired { .. }
+            | CallError::NoProcess { .. }
+            | CallError::Revoked { .. }
+            | CallError::CannotWait(CannotWait::InProcess | CannotWait::InRuntime) => false,
+            // A call into a cycle has been made if a route or a fallback closes the cycle.
+            CallError::Timeout { .. }
+            | CallError::Terminated { .. }
+            | CallError::NodeStopped { .. }
+            | CallError::NoReply { .. }
+            | CallError::CallsItself(_)
+            | CallError::Deadlock(_)
+            | CallError::CannotWait(CannotWait::Stalled) => true,
+        }
+    }
+
+    /// Returns the reason of the callee, for [`CallError::Terminated`] and
+    /// [`CallError::NotBegun`].
+    #[must_use]
+    pub const fn end(&self) -> Option<&Reason> {
+        match self {
+            CallError::Terminated { reason, .. } | CallError::NotBegun { reason, .. } => {
+                Some(reason)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl From<CannotWait> for CallError {
+    fn from(cause: CannotWait) -> Self {
+        CallError::CannotWait(cause)
+    }
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CallError::Timeout { to, limit } => {
+                write!(f, "call to {to} timed out after {limit:?}")
+            }
+            CallError::Terminated { to, reason } => write!(f, "{to} terminated: {reason}"),
+            CallError::NotBegun { to, reason } => {
+                write!(f, "{to} terminated before it handled the request: {reason}")
+            }
+            CallError::Full { to } => write!(f, "the mailbox of {to} is full"),
+            CallError::NoWorkers { to } => write!(f, "pool {to} has no workers"),
+            CallError::RateLimited { to, retry_after } => {
+                write!(
+                    f,
+                    "pool {to} is at its rate limit: it takes the next job in {retry_after:?}"
+                )
+            }
+            CallError::Draining { to } => write!(f, "pool {to} is drained"),
+            CallError::NotReservable { to } => {
+                write!(f, "no room can be reserved at {to} before the request is known")
+            }
+            CallError::Expired { to, waited } => {
+                write!(f, "the request waited {waited:?} at {to}, longer than its time to live")
+            }
+            CallError::NoProcess { to } => write!(f, "{to} has ended or never existed"),
+            CallError::Revoked { alias } => {
+                write!(f, "{alias} has been revoked or never existed")
+            }
+            CallError::NodeStopped { to } => write!(f, "the node of {to} has stopped"),
+            CallError::NoReply { to } => write!(f, "{to} dropped the request without a reply"),
+            CallError::CallsItself(pid) => write!(f, "process {pid} calls itself"),
+            CallError::Deadlock(cycle) => write!(f, "deadlock: {cycle}"),
+            CallError::CannotWait(cause) => fmt::Display::fmt(cause, f),
+        }
+    }
+}
+
+impl Error for CallError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.end().map(|reason| reason.as_error() as _)
+    }
+}
+
+/// A cycle of processes that each wait for the next, and the last for the first (rule C5).
+///
+/// The first is the caller, the second its callee, the third the callee of that one, and so on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallCycle(Box<[Pid]>);
+
+impl CallCycle {
+    /// Creates the cycle of these processes. For hosts.
+    #[must_use]
+    pub fn new(processes: Vec<Pid>) -> Self {
+        CallCycle(processes.into())
+    }
+
+    /// Returns the processes. The first is the caller whose call closed the cycle.
+    #[must_use]
+    pub fn pids(&self) -> &[Pid] {
+        &self.0
+    }
+}
+
+impl fmt::Display for CallCycle {
+    /// Prints `<0.1.0> waits for <0.2.0> waits for <0.1.0>`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for pid in &*self.0 {
+            write!(f, "{pid} waits for ")?;
+        }
+        self.0.first().map_or(Ok(()), |first| fmt::Display::fmt(first, f))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ref;
+
+    const TIME: Duration = Duration::from_secs(3);
+
+    /// One error of each kind, its text, and whether its request may have been begun.
+    fn call_errors() -> Vec<(CallError, &'static str, bool)> {
+        let (to, reason) = (Pid::local(7, 1), Reason::Killed);
+        let [one, two] = [Pid::local(1, 1), Pid::local(2, 1)];
+        let deadlock = "deadlock: <0.1.0> waits for <0.2.0> waits for <0.1.0>";
+        vec![
+            (CallError::Timeout { to, limit: TIME }, "call to <0.7.0> timed out after 3s", true),
+            (
+                CallError::Terminated { to, reason: reason.clone() },
+                "<0.7.0> terminated: killed",
+                true,
+            ),
+            (
+                CallError::NotBegun { to, reason },
+                "<0.7.0> terminated before it handled the request: killed",
+                false,
+            ),
+            (CallError::Full { to }, "the mailbox of <0.7.0> is full", false),
+            (CallError::NoWorkers { to }, "pool <0.7.0> has no workers", false),
+            (
+                CallError::RateLimited { to, retry_after: TIME },
+                "pool <0.7.0> is at its rate limit: it takes the next job in 3s",
+                false,
+            ),
+            (CallError::Draining { to }, "pool <0.7.0> is drained", false),
+            (
+                CallError::NotReservable { to },
+                "no room can be reserved at <0.7.0> before the request is known",
+                false,
+            ),
+            (
+                CallError::Expired { to, waited: TIME },
+                "the request waited 3s at <0.7.0>, longer than its time to live",
+                false,
+            ),
+            (CallError::NoProcess { to }, "<0.7.0> has ended or never existed", false),
+            (
+                CallError::Revoked { alias: Alias::new(Ref::new(3)) },
+                "#Alias<0.3> has been revoked or never existed",
+                false,
+            ),
+            (CallError::NodeStopped { to }, "the node of <0.7.0> has stopped", true),
+            (CallError::NoReply { to }, "<0.7.0> dropped the request without a reply", true),
+            (CallError::CallsItself(one), "process <0.1.0> calls itself", true),
+            (CallError::Deadlock(CallCycle::new(vec![one, two])), deadlock, true),
+            (
+                CannotWait::InProcess.into(),
+                "a process cannot use `.wait()`, which would block its worker: use `.await`",
+                false,
+            ),
+            (
+                CannotWait::InRuntime.into(),
+                "this thread drives an async runtime, which `.wait()` would block: use `.await`",
+                false,
+            ),
+            (CannotWait::Stalled.into(), "the simulation ran out of events", true),
+        ]
+    }
+
+    #[test]
+    fn c2_a_call_error_states_the_cause_and_whether_a_retry_is_safe() {
+        for (error, said, was_begun) in call_errors() {
+            assert_eq!(error.to_string(), said);
+            assert_eq!(error.was_begun(), was_begun, "{error}");
+            let ended = matches!(error, CallError::Terminated { .. } | CallError::NotBegun { .. });
+            assert_eq!(error.end(), ended.then_some(&Reason::Killed), "{error}");
+            let source = error.source().map(ToString::to_string);
+            assert_eq!(source.as_deref(), ended.then_some("killed"), "{error}");
+        }
+        let cycle = CallCycle::new(vec![Pid::local(3, 1), Pid::local(1, 1)]);
+        assert_eq!(cycle.pids(), [Pid::local(3, 1), Pid::local(1, 1)]);
+        assert_eq!(CallCycle::new(Vec::new()).to_string(), "");
+    }
+}
