@@ -1,7 +1,11 @@
 //! `.wait()` on threads of a tokio runtime: rule C8.
 
+use krarup::behavior::behavior_fn;
+use krarup::dispatcher::DispatcherOptions;
+use krarup::observe::DebugError;
 use krarup::prelude::*;
-use krarup::{CannotWait, DebugError, DispatcherOptions, Simulation, StopError, behavior_fn};
+use krarup::testing::Simulation;
+use krarup::{CannotWait, StopError};
 use std::sync::mpsc;
 use tokio::runtime::{Builder, Handle};
 
@@ -30,7 +34,7 @@ fn c8_a_wait_on_the_thread_of_a_runtime_is_an_error_that_says_await() {
         assert_eq!(node.spawn(|| Echo).wait().unwrap_err(), SpawnError::WaitInRuntime);
         assert_eq!(echo.call(|token| token).wait(), Err(CallError::WaitInRuntime));
         assert_eq!(echo.stop().wait(), Err(StopError::WaitInRuntime));
-        assert_eq!(echo.monitor().wait(), Err(CannotWait::InRuntime));
+        assert_eq!(echo.watch().wait(), Err(CannotWait::InRuntime));
         assert_eq!(echo.state::<()>().wait(), Err(DebugError::WaitInRuntime));
         assert_eq!(echo.recipient().call(|token| token).wait(), Err(CallError::WaitInRuntime));
         let full = behavior_fn(|_: Context<u32>| std::future::pending::<Result>());
@@ -38,7 +42,7 @@ fn c8_a_wait_on_the_thread_of_a_runtime_is_an_error_that_says_await() {
         full.send(1).unwrap();
         assert_eq!(full.send_or_wait(2).wait(), Err(SendError::WaitInRuntime(2)));
         node.kill(full.pid());
-        full.monitor().await;
+        full.watch().await;
         assert!(node.stop().wait().is_err());
         let error = CallError::WaitInRuntime.to_string();
         assert!(error.contains("`.await`"), "{error}");

@@ -5,11 +5,11 @@
 mod state_support;
 mod support;
 
+use krarup::grains::{GrainCalls, Grains, GrainsError};
+use krarup::pool::Pool;
 use krarup::prelude::*;
-use krarup::{
-    GrainCalls, Grains, GrainsError, InPlaceError, Pool, Scope, StateActor, StateCalls, Stateful,
-    StatefulError,
-};
+use krarup::state::{Scope, StateActor, StateCalls, Stateful, StatefulError};
+use krarup::supervisor::InPlaceError;
 use state_support::{Doer, SECOND, asks, job};
 use std::time::Duration;
 use support::{Act, Log, Puppet, boom};
@@ -149,10 +149,10 @@ fn b1_zero_and_endless_times_have_a_meaning_in_a_handler() {
     let doer = state_support::doer(&sim, &log);
     let silent = sim
         .spawn(|| {
-            krarup::behavior_fn(|mut ctx: Context<Reply<u32>>| async move {
+            krarup::behavior::behavior_fn(|mut ctx: Context<Reply<u32>>| async move {
                 let mut kept = Vec::new();
                 loop {
-                    if let krarup::Received::Message(reply) = ctx.receive().await {
+                    if let krarup::behavior::Received::Message(reply) = ctx.receive().await {
                         kept.push(reply);
                     }
                 }
@@ -163,16 +163,22 @@ fn b1_zero_and_endless_times_have_a_meaning_in_a_handler() {
     let (other, third) = (silent.clone(), silent.clone());
     let times = job("times").doing(move |scope| {
         Box::pin(async move {
-            let none = scope.call_within(&other, Duration::ZERO, |reply| reply).await;
+            let none = scope.call(&other, |reply| reply).timeout(Duration::ZERO).await;
             scope.with(|doer| doer.log.note(format!("none {}", none.is_err())));
-            scope.ask_then_within(&other, Duration::ZERO, |reply| reply, |n: u32| n.to_string());
-            scope.ask_then_within(&other, Duration::MAX, |reply| reply, |n: u32| n.to_string());
+            scope
+                .ask_then(&other, |reply| reply, |n: u32| n.to_string())
+                .timeout(Duration::ZERO)
+                .start();
+            scope
+                .ask_then(&other, |reply| reply, |n: u32| n.to_string())
+                .timeout(Duration::MAX)
+                .start();
             scope.after(Duration::ZERO, job("at once"));
             let never = scope.after(Duration::MAX, job("never"));
             scope.sleep(Duration::ZERO).await;
             scope.with(|doer| doer.log.note("slept"));
             assert!(scope.cancel(never));
-            let for_ever = scope.call_within(&third, Duration::MAX, |reply| reply);
+            let for_ever = scope.call(&third, |reply| reply).timeout(Duration::MAX).start();
             let _ = for_ever.await;
             Ok(())
         })

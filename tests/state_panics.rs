@@ -5,10 +5,11 @@ mod state_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{
-    CallError, Cleaner, Dynamic, Ended, Exception, Scope, StateActor, StateAddress, StateCalls,
-    StateContext, StateMessage, Stateful,
+use krarup::state::{
+    Cleaner, Exception, Scope, StateActor, StateAddress, StateCalls, StateContext, StateMessage,
+    Stateful,
 };
+use krarup::{CallError, Dynamic, Ended};
 use state_support::{HOUR, job, restarting};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -70,7 +71,7 @@ impl StateActor for Sore {
             Ask::Others { then, dead, reply } => {
                 touch(scope, "handle_ask");
                 if then {
-                    scope.ask_then(&dead, |reply| reply, |()| ());
+                    scope.ask_then(&dead, |reply| reply, |()| ()).start();
                 } else {
                     let _ = scope.call(&dead, |reply| reply).await;
                     touch(scope, "handle_ask, later");
@@ -168,7 +169,8 @@ impl StateActor for Sore {
 
 /// Asks everything there is to ask; how many answers came.
 fn exercise(sim: &Simulation, sore: &StateAddress<Sore>) -> usize {
-    let dead = sim.spawn(|| krarup::behavior_fn(|_: Context<Reply<()>>| async { Ok(()) }));
+    let dead =
+        sim.spawn(|| krarup::behavior::behavior_fn(|_: Context<Reply<()>>| async { Ok(()) }));
     let dead = dead.start().unwrap();
     sim.run_until_idle();
     let _ = (sore.notice(false), sore.notice(true), sore.event(()));
@@ -297,7 +299,7 @@ fn o4_a_panicking_filter_loses_only_the_ask_of_its_batch() {
         for number in 0..4 {
             let (picky, log) = (picky.clone(), log.clone());
             sim.spawn(move || {
-                krarup::behavior_fn(move |_: Context<()>| async move {
+                krarup::behavior::behavior_fn(move |_: Context<()>| async move {
                     let ask = |reply| Numbered(number, number == 0, reply);
                     log.note(match picky.ask(ask).await {
                         Ok(answer) => format!("{number}: {answer}"),
@@ -341,7 +343,7 @@ fn o5_values_left_by_a_handler_and_its_promises_may_panic_together() {
             doer.notice(holds).unwrap();
             sim.run_until_idle();
             assert_eq!(log.take(), ["notice holds"]);
-            let end = doer.monitor();
+            let end = doer.watch();
             if how == "kill" {
                 sim.kill(doer.pid());
             } else {
@@ -506,7 +508,7 @@ fn o7_a_state_that_panics_as_it_goes_is_a_failure_unless_there_was_one_before() 
         let edgy = Edgy { at: "goes on", _leaves: leaves(&log, "state", true) };
         let edgy = sim.spawn(move || Stateful::new(edgy)).wait().unwrap();
         edgy.process().request_stop(stop);
-        let reason = edgy.monitor().wait().unwrap().reason.to_string();
+        let reason = edgy.watch().wait().unwrap().reason.to_string();
         assert!(reason.contains(expected), "{reason}");
         assert_eq!(log.take(), ["state"]);
     }

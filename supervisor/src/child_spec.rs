@@ -4,7 +4,7 @@ use crate::back_off::BackOff;
 use crate::command::SupervisorContext;
 use crate::in_place::AskSupervisor;
 use crate::spec::{ChildId, ChildKind, ChildRules, RestartType, Shutdown};
-use krarup_act::{Actor, Address, Behavior, InPlace, Monitor, contain};
+use krarup_act::{Actor, Address, Behavior, InPlace, Watch, contain};
 use krarup_gen::{Class, SpawnError};
 use std::fmt;
 use std::pin::Pin;
@@ -209,7 +209,8 @@ macro_rules! settings {
         }
 
         /// Sets whether its end can end the supervisor (rule S1). Such a child must not be
-        /// permanent, and its supervisor must have an auto-shutdown.
+        /// permanent, and its supervisor must have an auto-shutdown. The argument is that of
+        /// OTP's `significant` in a child specification.
         #[must_use]
         pub fn significant(mut self, significant: bool) -> Self {
             self.rules.significant = significant;
@@ -379,7 +380,7 @@ where
     fn start(&self, ctx: &SupervisorContext<T>, birth: &Incarnation<'_>) -> StartingChild {
         let factory = Arc::clone(&self.0);
         let supervisor = AskSupervisor(ctx.address());
-        birth.begin(ctx, || InPlace::new(move || factory()).judged_by(supervisor))
+        birth.begin(ctx, || InPlace::new(move || factory()).policy(supervisor))
     }
 }
 
@@ -424,7 +425,7 @@ pub(crate) trait RunningChild: Send {
     fn is_alive(&self) -> bool;
 
     /// Waits for its end.
-    fn end(&self) -> Monitor;
+    fn end(&self) -> Watch;
 }
 
 impl<M: Send + 'static, C: Send + 'static> RunningChild for Address<M, C> {
@@ -436,7 +437,7 @@ impl<M: Send + 'static, C: Send + 'static> RunningChild for Address<M, C> {
         Address::is_alive(self)
     }
 
-    fn end(&self) -> Monitor {
-        self.monitor()
+    fn end(&self) -> Watch {
+        self.watch()
     }
 }

@@ -1,8 +1,9 @@
 //! The tree that is stormed: a root, four supervisors of all strategies, and their children.
 
 use crate::ledger::{Ledger, Letter, Life, Post};
+use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
-use krarup::{BackOff, ChildId, ChildTemplate, Ignore, Received, behavior_fn};
+use krarup::supervisor::{BackOff, ChildId, ChildTemplate, Ignore};
 use std::panic::resume_unwind;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -92,7 +93,10 @@ impl Actor for Worker {
     }
 }
 
-fn bare(ledger: Ledger, post: Post) -> impl krarup::Behavior<Message = Job, Command = Job> {
+fn bare(
+    ledger: Ledger,
+    post: Post,
+) -> impl krarup::behavior::Behavior<Message = Job, Command = Job> {
     behavior_fn(move |mut ctx: Context<Job>| async move {
         let _life = start(&mut ctx, &ledger, post)?;
         loop {

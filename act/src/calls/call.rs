@@ -4,6 +4,7 @@ use crate::addressing::address::Address;
 use crate::calls::pending::wait;
 use crate::calls::pending_reply::PendingReply;
 use crate::calls::reply::Reply;
+use crate::host::host::Host;
 use crate::process::{current, wait_graph};
 use krarup_gen::{CallError, SendError};
 use std::fmt;
@@ -120,14 +121,16 @@ pub struct OnMain<F>(F);
 #[doc(hidden)]
 pub struct OnControl<F>(F);
 
+/// Converts the error of a request that was not sent into that of its call.
 #[cold]
-fn refused<M>(error: &SendError<M>) -> CallError {
+pub(crate) fn refused<M>(host: &dyn Host, error: &SendError<M>) -> CallError {
     match error {
         SendError::Full(_) => CallError::Full,
         SendError::NoWorkers(_) => CallError::NoWorkers,
         SendError::RateLimited { retry_after, .. } => CallError::RateLimited(*retry_after),
         SendError::Draining(_) => CallError::Draining,
         SendError::NotReservable(_) => CallError::NotReservable,
+        _ if host.is_stopping() => CallError::NodeStopped,
         _ => CallError::NoProcess,
     }
 }
@@ -147,7 +150,7 @@ where
         let _ = current::take_receiver();
         match address.send(ManuallyDrop::into_inner(message)) {
             Ok(()) => Ok(()),
-            Err(error) => Err(refused(&error)),
+            Err(error) => Err(refused(&**address.host(), &error)),
         }
     }
 }
@@ -163,7 +166,7 @@ where
         let command = (self.0)(reply);
         let _ = current::take_receiver();
         let sent = if urgent { address.send_max(command) } else { address.send_high(command) };
-        sent.map_err(|error| refused(&error))
+        sent.map_err(|error| refused(&**address.host(), &error))
     }
 }
 
@@ -232,8 +235,7 @@ where
         // The slot has its waiter from the start, and a reply wakes it.
         let (token, receiver) = Reply::new(Some(cx.waker().clone()));
         if let Err(error) = request.post(address, self.urgent, token) {
-            let stopped = error == CallError::NoProcess && address.host().is_stopping();
-            return Poll::Ready(Err(if stopped { CallError::NodeStopped } else { error }));
+            return Poll::Ready(Err(error));
         }
         // A route, or a full mailbox with a fallback, hands the message on.
         let handed_to = current::take_receiver();

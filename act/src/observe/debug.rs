@@ -6,6 +6,7 @@
 
 use crate::addressing::address::Address;
 use crate::addressing::dynamic::Dynamic;
+use crate::calls::call::DEFAULT_CALL_TIMEOUT;
 use crate::calls::deadline::within;
 use crate::calls::pending::{CannotWait, Pending};
 use crate::calls::reply::Reply;
@@ -16,10 +17,6 @@ use crate::process::process::Process;
 use krarup_gen::{CallError, DebugError};
 use std::any::type_name;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// How long a process may take to answer.
-const TIMEOUT: Duration = Duration::from_secs(5);
 
 impl From<CannotWait> for DebugError {
     fn from(why: CannotWait) -> Self {
@@ -88,8 +85,8 @@ async fn ask<T: Send + 'static>(
     }
     let (reply, answer) = Reply::new(None);
     post(process, reply);
-    match within(host, TIMEOUT, answer).await {
-        None => Err(DebugError::Timeout(TIMEOUT)),
+    match within(host, DEFAULT_CALL_TIMEOUT, answer).await {
+        None => Err(DebugError::Timeout(DEFAULT_CALL_TIMEOUT)),
         Some(Some(Ok(value))) => Ok(value),
         Some(Some(Err(CallError::Terminated(reason)))) => Err(DebugError::Terminated(reason)),
         Some(Some(Err(CallError::NoReply))) => Err(DebugError::NotOffered(pid)),

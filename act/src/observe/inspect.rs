@@ -1,6 +1,7 @@
 //! Inspecting a process (rule X3).
 
 use crate::addressing::address::Address;
+use crate::calls::call::DEFAULT_CALL_TIMEOUT;
 use crate::calls::deadline::within;
 use crate::calls::pending::Pending;
 use crate::calls::reply::Reply;
@@ -10,10 +11,6 @@ use crate::process::current;
 use crate::process::process::Process;
 use krarup_gen::{CallError, Inspection};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// How long an inspection waits for its answer.
-const INSPECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Requests an inspection of a process (rule X3). It answers within one message, however many
 /// messages wait.
@@ -38,9 +35,9 @@ pub fn inspect_items(
         }
         let (reply, answer) = Reply::new(None);
         process.inspect(InspectRequest::new(asker, items, reply));
-        within(&host, INSPECT_TIMEOUT, answer)
+        within(&host, DEFAULT_CALL_TIMEOUT, answer)
             .await
-            .ok_or(CallError::Timeout(INSPECT_TIMEOUT))?
+            .ok_or(CallError::Timeout(DEFAULT_CALL_TIMEOUT))?
             .unwrap_or(Err(CallError::NoReply))
     })
 }

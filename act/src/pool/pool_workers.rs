@@ -31,7 +31,7 @@ use crate::calls::deadline::within;
 use crate::calls::reply::Reply;
 use crate::context::Context;
 use crate::mailbox::overflow::Overflow;
-use crate::observe::monitor::watch;
+use crate::observe::watch::watch;
 use crate::observe::watched_job::Mark;
 use krarup_gen::{
     CallError, Exit, Pid, Reason, RestartWindow, Result, SpawnError, Target, Timestamp,
