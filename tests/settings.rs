@@ -112,7 +112,7 @@ fn x7_every_key_is_accepted_and_has_its_effect() {
 fn x7_range_ends_are_accepted_and_values_beyond_are_refused() {
     let cases = [
         ("node", "blocking-threads", ["1", "16384"], ["0", "16385"]),
-        ("node", "stop-timeout", ["\"1ns\"", "\"24h\""], ["\"0ns\"", "\"86400001ms\""]),
+        ("node", "stop-timeout", ["\"0ns\"", "\"24h\""], ["\"-1ns\"", "\"86400001ms\""]),
         ("dispatcher.a", "workers", ["1", "1024"], ["0", "1025"]),
         ("dispatcher.a", "spare-workers", ["0", "1024"], ["-1", "1025"]),
         ("dispatcher.a", "throughput", ["1", "4294967295"], ["0", "4294967296"]),
@@ -304,6 +304,7 @@ fn x7_each_key_refuses_wrong_values_with_key_and_line() {
         "0" => takes.contains("number, 0 to"),
         "true" => takes == "true or false",
         "'off'" => takes.contains("or \"off\""),
+        "'0 s'" => takes.contains(", 0 ns to"),
         _ => false,
     };
     let some_take = ["0", "true", "'off'", "'0 s'", "'0'", "'25 h'", "'Shared'", "'1'", "'True'"];

@@ -11,11 +11,12 @@ use krarup::prelude::*;
 use krarup::state::{Scope, StateActor, StateCalls, Stateful, StatefulError};
 use krarup::supervisor::InPlaceError;
 use state_support::{Doer, SECOND, asks, job};
+use std::num::NonZeroUsize;
 use std::time::Duration;
 use support::{Act, Log, Puppet, boom};
 
 /// An actor whose batches are of this size.
-struct Batches(usize, Log);
+struct Batches(NonZeroUsize, Log);
 
 impl StateActor for Batches {
     type Notice = u32;
@@ -42,7 +43,7 @@ impl StateActor for Batches {
         true
     }
 
-    fn most_in_batch(&self) -> usize {
+    fn most_in_batch(&self) -> NonZeroUsize {
         self.0
     }
 }
@@ -131,10 +132,16 @@ fn b1_the_numbers_of_a_state_actor_are_typed_errors_or_have_a_meaning() {
     asks(&sim, &log, &often, job("still"));
     sim.run_until_idle();
     assert_eq!(log.count("still answered"), 1);
-    for (most, batches) in [(0, "1"), (1, "1"), (2, "2"), (usize::MAX, "4")] {
+    for (most, batches) in [(1, "1"), (2, "2"), (usize::MAX, "4")] {
         let log = Log::new();
         let noted = log.clone();
-        let actor = sim.spawn(move || Stateful::new(Batches(most, noted))).wait().unwrap();
+        let actor = sim
+            .spawn(move || {
+                let most = NonZeroUsize::new(most).unwrap();
+                Stateful::new(Batches(most, noted))
+            })
+            .wait()
+            .unwrap();
         (0..4).for_each(|n| actor.notice(n).unwrap());
         sim.run_until_idle();
         let lines = log.take();

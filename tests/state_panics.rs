@@ -11,6 +11,7 @@ use krarup::state::{
 };
 use krarup::{CallError, Dynamic, Ended};
 use state_support::{HOUR, job, restarting};
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use support::{Guard, Leaves, Log, boom, leaves, simulations};
@@ -107,9 +108,9 @@ impl StateActor for Sore {
         *batch
     }
 
-    fn most_in_batch(&self) -> usize {
+    fn most_in_batch(&self) -> NonZeroUsize {
         self.touch("most_in_batch");
-        0
+        NonZeroUsize::MIN
     }
 
     async fn handle_asks(scope: &mut Scope<Self>, asks: Vec<Ask>) -> Result {
@@ -451,9 +452,9 @@ impl StateActor for Edgy {
         true
     }
 
-    fn most_in_batch(&self) -> usize {
+    fn most_in_batch(&self) -> NonZeroUsize {
         self.touch("most_in_batch");
-        3
+        NonZeroUsize::new(3).unwrap()
     }
 
     fn cleaner(&self) -> Option<Cleaner> {

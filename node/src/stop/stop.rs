@@ -207,25 +207,23 @@ impl NodeStop {
         self.stopper.begin(&self.host, self.timeout);
     }
 
-    /// Begins the stop and waits for its end on a plain thread. Inside a process it only begins
-    /// the stop, because the process is among those that must end first.
+    /// Begins the stop and waits for its end on a plain thread.
     ///
     /// # Errors
-    /// Processes are left that block their workers and cannot be ended. In a simulation: its
-    /// processes wait for events that never happen. On a thread that drives a runtime, which
-    /// must `.await`: nothing has been done.
+    /// Processes are left that block their workers and cannot be ended; or [`CannotWait`]. Inside
+    /// a process, and on a thread that drives a runtime, nothing has been done: a process uses
+    /// [`NodeStop::start`], because it is among those that must end first, and a runtime
+    /// `.await`. In a simulation the processes may wait for events that never happen.
     pub fn wait(self) -> krarup_gen::Result {
-        if !is_in_process() && self.host.is_driving_runtime() {
+        if is_in_process() {
+            return Err(Reason::error(CannotWait::InProcess));
+        }
+        if self.host.is_driving_runtime() {
             return Err(Reason::error(CannotWait::InRuntime));
         }
         self.stopper.begin(&self.host, self.timeout);
-        if is_in_process() {
-            return Ok(());
-        }
         let mut stopped = pin!(Stopped::new(&self.stopper));
-        self.host
-            .wait(stopped.as_mut())
-            .map_err(|Stalled| Reason::error("the simulation ran out of events"))?;
+        self.host.wait(stopped.as_mut()).map_err(|Stalled| Reason::error(CannotWait::Stalled))?;
         self.left_behind()
     }
 
