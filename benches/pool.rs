@@ -3,7 +3,8 @@
 
 mod until_dropped;
 
-use krarup::{Actor, Address, Context, Node, Pool, PoolCommand, Result};
+use krarup::pool::{Pool, PoolCommand};
+use krarup::{Actor, Address, Context, Node, Result};
 use until_dropped::{Over, bench};
 
 /// How many messages a source sends before other actors get a turn.

@@ -10,7 +10,7 @@
 //! ```
 
 use krarup::prelude::*;
-use krarup::{ChildSpec, Supervisor};
+use krarup::supervisor::{ChildSpec, Supervisor};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -83,7 +83,7 @@ fn main() -> Result {
     }
     divide(&node, "bob", 30, 6)?;
 
-    let end = supervisor.monitor();
+    let end = supervisor.watch();
     divide(&node, "ada", 1, 0)?;
     let reason = end.wait()?.reason;
     println!("one failure too many: the supervisor ends its children and itself: {reason}");

@@ -10,8 +10,8 @@
 //! cargo run --release --example 03_links_and_monitors
 //! ```
 
+use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
-use krarup::{Received, behavior_fn};
 
 /// A process that ends when it is told to, with the reason it is given.
 struct Mortal;

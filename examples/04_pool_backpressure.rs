@@ -89,7 +89,7 @@ fn main() -> Result {
 
     database.send(Query::Resume)?;
     // Ends the pool when it has served every request that it accepted.
-    let end = pool.monitor();
+    let end = pool.watch();
     pool.finish();
     end.wait()?;
     println!("the pool has served what it accepted; database: {}", database.inspect().wait()?);

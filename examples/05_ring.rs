@@ -71,7 +71,7 @@ fn main() -> Result {
 
     // The first member fails. The exit signal ends the second through its link, and so on
     // up to the last.
-    let end = last.monitor();
+    let end = last.watch();
     let clock = Instant::now();
     node.exit(first.pid(), Reason::error("the first domino"));
     let down = end.wait()?;

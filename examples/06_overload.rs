@@ -8,8 +8,8 @@
 //! cargo run --release --example 06_overload
 //! ```
 
+use krarup::mailbox::{Diverted, Overflow, Permit};
 use krarup::prelude::*;
-use krarup::{Diverted, Overflow, Permit};
 use std::thread;
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ fn rush(printer: &Address<Job>) -> Result {
 
 /// Ends a printer when it has handled every job that it accepted.
 fn finish(printer: &Address<Job>) -> Result {
-    let end = printer.monitor();
+    let end = printer.watch();
     printer.finish();
     end.wait()?;
     Ok(())

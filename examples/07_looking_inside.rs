@@ -13,8 +13,9 @@
 //! cargo run --release --example 07_looking_inside
 //! ```
 
+use krarup::Dynamic;
+use krarup::observe::{DeadLetter, Lifecycle};
 use krarup::prelude::*;
-use krarup::{DeadLetter, Dynamic, Lifecycle};
 use std::io;
 use tracing::Level;
 
@@ -124,18 +125,18 @@ fn main() -> Result {
 
     println!("An observer subscribes to lifecycle events and dead letters. The shop starts:");
     let node = Simulation::new(1);
-    node.spans(true);
+    node.spans();
     node.spawn(|| Observer).name("observer").wait()?;
     node.spawn(shop).name("shop").wait()?;
     node.run_until_idle();
 
     println!("A trace shows what the till receives.");
     let till: Address<Sale> = node.lookup("till")?;
-    node.trace(till.pid(), true);
+    node.trace(till.pid());
     till.send(Sale::Bread(3))?;
     till.send(Sale::Bread(4))?;
     node.run_until_idle();
-    node.trace(till.pid(), false);
+    node.stop_trace(till.pid());
     node.run_until_idle();
 
     println!("The process tree, with the number of messages that each process has handled:");

@@ -12,7 +12,8 @@
 //! ```
 
 use krarup::prelude::*;
-use krarup::{Faults, Probe, Recipient, Timestamp};
+use krarup::testing::{Faults, Probe};
+use krarup::{Recipient, Timestamp};
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -41,7 +42,7 @@ impl Actor for Till {
     type Message = u32;
 
     async fn handle_message(&mut self, _: &mut Context<u32>, amount: u32) -> Result {
-        let asked = self.bank.call_within(3 * SECOND, move |reply| MayPay { amount, reply });
+        let asked = self.bank.call(move |reply| MayPay { amount, reply }).timeout(3 * SECOND);
         let receipt = match asked.await {
             Ok(true) => Receipt::Sold(amount),
             Ok(false) | Err(CallError::Timeout { .. }) => Receipt::Refused(amount),

@@ -13,8 +13,8 @@
 //! cargo run --release --example 09_pools_that_adapt
 //! ```
 
+use krarup::pool::{ByKey, Elastic};
 use krarup::prelude::*;
-use krarup::{ByKey, Elastic};
 use std::collections::BTreeMap;
 use std::time::Duration;
 

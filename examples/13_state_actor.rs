@@ -9,8 +9,9 @@
 //! cargo run --release --example 13_state_actor
 //! ```
 
+use krarup::behavior::behavior_fn;
 use krarup::prelude::*;
-use krarup::{Scope, StateActor, StateAddress, StateCalls, Stateful, behavior_fn};
+use krarup::state::{Scope, StateActor, StateAddress, StateCalls, Stateful};
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -99,8 +100,8 @@ impl StateActor for Agency {
 /// Asks both partners before either has answered, and returns the sum of their prices.
 async fn price(scope: &mut Scope<Agency>) -> Option<u32> {
     let (railway, hotel) = scope.with(|agency| (agency.railway.clone(), agency.hotel.clone()));
-    let way = scope.call_within(&railway, SECOND, |reply| reply);
-    let night = scope.call_within(&hotel, SECOND, |reply| reply);
+    let way = scope.call(&railway, |reply| reply).timeout(SECOND).start();
+    let night = scope.call(&hotel, |reply| reply).timeout(SECOND).start();
     Some(way.await.ok()? + night.await.ok()?)
 }
 
@@ -111,7 +112,7 @@ fn partner(node: &Node, price: u32, answers: u32) -> Result<Address<Price>> {
         behavior_fn(move |mut ctx: Context<Price>| async move {
             let mut kept = Vec::new();
             for asked in 0.. {
-                if let krarup::Received::Message(reply) = ctx.receive().await {
+                if let krarup::behavior::Received::Message(reply) = ctx.receive().await {
                     ctx.sleep(SECOND / 2).await;
                     if asked < answers {
                         reply.send(price);

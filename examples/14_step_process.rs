@@ -11,7 +11,7 @@
 //! ```
 
 use krarup::prelude::*;
-use krarup::{
+use krarup::step::{
     CommandError, Commands, StepEvent, StepOutput, StepProcess, Stepped, Tag, UnknownMethod,
 };
 use std::collections::{HashMap, VecDeque};

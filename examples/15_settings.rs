@@ -5,12 +5,13 @@
 //! cargo run --example 15_settings [path]
 //! ```
 
+use krarup::NodeBuilder;
+use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
-use krarup::{NodeBuilder, Received, behavior_fn};
 use std::path::PathBuf;
 
 /// Answers with the name of the thread that runs it.
-fn where_am_i() -> impl krarup::Behavior<Message = Reply<String>, Command = ()> {
+fn where_am_i() -> impl krarup::behavior::Behavior<Message = Reply<String>, Command = ()> {
     behavior_fn(|mut ctx: Context<Reply<String>, ()>| async move {
         while let Received::Message(reply) = ctx.receive().await {
             reply.send(std::thread::current().name().unwrap_or("unnamed").to_owned());

@@ -4,66 +4,177 @@
 //!
 //! The links to `docs` are those of the repository. These pages include the [`guide`],
 //! [`porting`] and [`settings`].
+//!
+//! # Where to find what
+//!
+//! The root has what every program uses: the node, actors and their contexts, addresses,
+//! calls, pids, reasons, and the errors of these. The [`prelude`] has the types that most
+//! programs import. Everything else is in the module of its topic:
+//!
+//! | topic | module |
+//! |---|---|
+//! | supervisors, their children, restarts in place | [`supervisor`] |
+//! | pools of workers, and how they choose one | [`pool`] |
+//! | actors that serve while their handlers wait | [`state`] |
+//! | state machines driven from outside | [`step`] |
+//! | processes by key, spawned on demand | [`grains`] |
+//! | bounds and order of mailboxes | [`mailbox`] |
+//! | bare processes, and behaviours of one's own | [`behavior`] |
+//! | threads: dispatchers, executors, classes | [`dispatcher`] |
+//! | inspections, statistics, traces, events | [`observe`] |
+//! | simulations, probes, faults | [`testing`] |
+//! | nodes that are set up by a file (feature `settings`) | [`settings`] |
+//! | sockets (feature `io`) | `io` |
 #![forbid(unsafe_code)]
 
+#[doc(inline)]
 pub use krarup_act::{
-    Actor, Address, AddressOf, Behavior, BehaviorFn, Block, Broadcast, ByKey, Call, Choice,
-    Context, DEFAULT_CALL_TIMEOUT, Discarded, Divert, Diverted, Dynamic, Elastic, Ended,
-    EventTopic, InPlace, InPlaceError, InspectRequest, Judge, KILL_GRACE, Latency, LeastLoaded,
-    Monitor, Order, Overflow, Pending, Permit, Plain, Pool, PoolBehavior, PoolCommand, PoolContext,
-    PoolError, PoolState, PoolStatistics, Rate, Received, Recipient, Reply, ResizeError, Resized,
-    RoomFuture, RoundRobin, Route, Routing, SendOrWait, Sleep, Spawn, StateFailure, Stop, Traced,
-    TwoChoices, Workers, behavior_fn, is_in_process,
+    Actor, Address, AddressOf, Block, Call, CallFuture, Context, DEFAULT_CALL_TIMEOUT, Dynamic,
+    Ended, Inside, KILL_GRACE, Outside, Pending, Recipient, RecipientCall, Reply, Sleep, Spawn,
+    Stop, Watch,
 };
+#[doc(inline)]
 pub use krarup_gen::{
-    Alias, BlockError, CallCycle, CallError, CannotWait, Class, DeadLetter, DeadLetterCause,
-    DebugError, Destination, DispatcherStats, Down, Exit, Histogram, Inspection, Label, Lifecycle,
-    LookupError, MessageTypes, Name, NameError, NoBound, NodeStats, OrderError, OverflowError,
-    Panic, ParsePidError, ParseRefError, Pid, Priority, ProcessInfo, ProcessState, ProcessTree,
-    Reason, ReasonError, Ref, RegisterError, RestartWindow, Result, Root, SendError, SpawnError,
-    StopError, Target, ThreadError, Timestamp, Value, WorkerStats,
+    Alias, BlockError, CallCycle, CallError, CannotWait, Destination, Down, Exit, LookupError,
+    MessageTypes, Name, NameError, Panic, ParsePidError, ParseRefError, Pid, Priority, Reason,
+    ReasonError, Ref, RegisterError, Result, SendError, SpawnError, StopError, Target, ThreadError,
+    Timestamp,
 };
-pub use krarup_node::{
-    Carried, CodecFailure, DispatcherOptions, Executor, ExecutorTask, FailingSeed, Fault, Faults,
-    Node, NodeBuilder, NodeError, NodeStop, Probe, Simulation, Trace, Victim,
-};
-#[cfg(feature = "settings")]
-pub use krarup_node::{Settings, SettingsError, SettingsFault};
-pub use krarup_state::{
-    AskId, Cleaner, CommandError, CommandResult, Commands, Completion, EventTimer, Exception,
-    GrainAddress, GrainCalls, GrainCommand, Grains, GrainsError, HIGH_EVENTS, HIGH_REPLIES, Kinds,
-    Load, Promise, Scope, StateActor, StateAddress, StateCalls, StateContext, StateMessage,
-    Stateful, StatefulError, StepEvent, StepOutput, StepProcess, Stepped, Tag, ToGrain,
-    UnknownMethod,
-};
-pub use krarup_supervisor::{
-    AutoShutdown, BackOff, BackOffError, ChildCounts, ChildId, ChildInfo, ChildKind, ChildRef,
-    ChildSpec, ChildSpecInfo, ChildState, ChildTemplate, DeleteChildError, FailedToStartChild,
-    GetChildSpecError, Ignore, RestartChildError, RestartType, Shutdown, SpecError,
-    StartChildError, Strategy, Supervisor, SupervisorAddress, SupervisorCall, SupervisorCalls,
-    SupervisorCommand, TerminateChildError,
-};
+#[doc(inline)]
+pub use krarup_node::{Node, NodeBuilder, NodeError, NodeStop};
+
+/// The types that most programs use. `Result` replaces the standard one, with defaults.
+pub mod prelude {
+    pub use crate::observe::Inspection;
+    pub use crate::pool::{Pool, PoolCommand};
+    pub use crate::supervisor::{ChildSpec, RestartType, Shutdown, Supervisor, SupervisorCalls};
+    pub use crate::testing::Simulation;
+    pub use crate::{
+        Actor, Address, CallError, Context, Down, Exit, Node, Pid, Priority, Reason, Reply, Result,
+        SendError, SpawnError,
+    };
+}
+
+/// Supervisors with the semantics of OTP's: their children, restart policies, back-off and
+/// requests. Also actors that are restarted in place, with or without a supervisor.
+pub mod supervisor {
+    #[doc(inline)]
+    pub use krarup_act::{DefaultIntensity, InPlace, InPlaceError, RestartPolicy, StateFailure};
+    #[doc(inline)]
+    pub use krarup_gen::RestartWindow;
+    #[doc(inline)]
+    pub use krarup_supervisor::*;
+}
+
+/// Pools of workers behind one address: their settings, commands and statistics, and a
+/// behaviour of the pool's own. A [`Routing`](pool::Routing) chooses the worker of each job.
+pub mod pool {
+    #[doc(inline)]
+    pub use krarup_act::{
+        Broadcast, ByKey, Choice, Discarded, Elastic, Latency, LeastLoaded, Plain, Pool,
+        PoolBehavior, PoolCommand, PoolContext, PoolError, PoolState, PoolStatistics, Rate,
+        ResizeError, Resized, RoundRobin, Routing, TwoChoices, Workers,
+    };
+}
+
+/// State actors: actors that serve other messages while their handlers wait. A
+/// [`StateActor`](state::StateActor) is spawned as [`Stateful`](state::Stateful), and its
+/// handlers work through a [`Scope`](state::Scope).
+pub mod state {
+    #[doc(inline)]
+    pub use krarup_state::{
+        AskId, AskThen, Cleaner, EventTimer, Exception, HIGH_EVENTS, HIGH_REPLIES, Kinds, Load,
+        Promise, Scope, ScopeCall, StateActor, StateAddress, StateCalls, StateContext,
+        StateMessage, Stateful, StatefulError,
+    };
+}
+
+/// Step processes: state machines driven from outside, such as interpreters. A
+/// [`StepProcess`](step::StepProcess) is spawned as [`Stepped`](step::Stepped), and yields
+/// [`Commands`](step::Commands) whose results it gets as events.
+pub mod step {
+    #[doc(inline)]
+    pub use krarup_state::{
+        CommandError, CommandResult, Commands, Completion, StepEvent, StepOutput, StepProcess,
+        Stepped, Tag, UnknownMethod,
+    };
+}
+
+/// Grains: processes with a key, spawned when a message is sent to the key and ended when they
+/// are idle. [`Grains`](grains::Grains) is the behaviour of their keeper, and
+/// [`GrainCalls`](grains::GrainCalls) sends through its address.
+pub mod grains {
+    #[doc(inline)]
+    pub use krarup_state::{GrainAddress, GrainCalls, GrainCommand, Grains, GrainsError, ToGrain};
+}
+
+/// The mailbox of a process: what happens to messages that exceed its bound, and in which order
+/// they are taken. Also reserved room, and sends that wait for room.
+pub mod mailbox {
+    #[doc(inline)]
+    pub use krarup_act::{Divert, Diverted, Order, Overflow, Permit, SendOrWait};
+    #[doc(inline)]
+    pub use krarup_gen::{NoBound, OrderError, OverflowError};
+}
+
+/// Bare processes, and what an author of a behaviour needs: receiving, routes, containing the
+/// panics of users' code. The supervisors, state actors, step processes, grains and sockets of
+/// Krarup use nothing else.
+pub mod behavior {
+    #[doc(inline)]
+    pub use krarup_act::{
+        Behavior, BehaviorFn, Contained, Delegate, Delivery, DroppedCalls, NextMessage, Receive,
+        Received, RoomFuture, Route, UnusedPid, behavior_fn, contain, current_pid, first_failure,
+        holding, is_in_process, note_receiver, yield_now,
+    };
+}
+
+/// Dispatchers: on which threads processes run, and for how long at a time. Also executors of
+/// other runtimes, and the priority classes of processes.
+pub mod dispatcher {
+    #[doc(inline)]
+    pub use krarup_gen::Class;
+    #[doc(inline)]
+    pub use krarup_node::{DispatcherOptions, Executor, ExecutorTask};
+}
+
+/// Looking at a running node: inspections, process infos and trees, statistics, traces,
+/// suspensions. Also the events to which a process can subscribe: dead letters and lifecycles.
+pub mod observe {
+    #[doc(inline)]
+    pub use krarup_act::{EventTopic, InspectRequest, Traced};
+    #[doc(inline)]
+    pub use krarup_gen::{
+        DeadLetter, DeadLetterCause, DebugError, DispatcherStats, Histogram, Inspection, Label,
+        Lifecycle, NodeStats, ProcessInfo, ProcessState, ProcessTree, Root, Value, WorkerStats,
+    };
+}
+
+/// Testing without threads and real time: a [`Simulation`](testing::Simulation) runs processes
+/// in an order that a seed chooses, in virtual time, with faults and codecs if the test asks for
+/// them. A [`Probe`](testing::Probe) is a process of the test that states what it expects.
+pub mod testing {
+    #[doc(inline)]
+    pub use krarup_node::{
+        Carried, CodecFailure, FailingSeed, Fault, Faults, Probe, Simulation, Trace, Victim,
+    };
+}
+
+#[cfg(any(feature = "settings", doc, doctest))]
+#[doc = include_str!("../docs/settings.md")]
+pub mod settings {
+    #[cfg(feature = "settings")]
+    #[doc(inline)]
+    pub use krarup_node::{Settings, SettingsError, SettingsFault};
+}
 
 #[cfg(feature = "io")]
 #[doc(inline)]
 pub use krarup_io as io;
 
-/// The types that most programs use. `Result` replaces the standard one, with defaults.
-pub mod prelude {
-    pub use crate::{
-        Actor, Address, CallError, ChildSpec, Context, Down, Exit, Inspection, Node, Pid, Pool,
-        PoolCommand, Priority, Reason, Reply, RestartType, Result, SendError, Shutdown, Simulation,
-        SpawnError, Supervisor, SupervisorCalls,
-    };
-}
-
 #[cfg(any(doc, doctest))]
 #[doc = include_str!("../docs/guide.md")]
 pub mod guide {}
-
-#[cfg(any(doc, doctest))]
-#[doc = include_str!("../docs/settings.md")]
-pub mod settings {}
 
 #[cfg(any(doc, doctest))]
 #[doc = include_str!("../docs/porting.md")]

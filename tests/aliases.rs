@@ -2,8 +2,10 @@
 
 mod support;
 
+use krarup::behavior::behavior_fn;
+use krarup::observe::DeadLetter;
 use krarup::prelude::*;
-use krarup::{Alias, DeadLetter, Dynamic, Recipient, Target, behavior_fn};
+use krarup::{Alias, Dynamic, Recipient, Target};
 use std::sync::mpsc;
 use support::{Does, Log, puppet, simulations};
 
@@ -27,7 +29,8 @@ impl Actor for Agent {
             Order::Alias(reply) => reply.send(ctx.alias()),
             Order::Recipient(alias, reply) => reply.send(ctx.recipient_by(alias)),
             Order::Revoke(alias, reply) => reply.send(ctx.revoke(alias)),
-            Order::TakeOthers(take) => ctx.take_others(take),
+            Order::TakeOthers(true) => ctx.take_others(),
+            Order::TakeOthers(false) => ctx.refuse_others(),
             Order::Note(text) => self.0.note(text),
             Order::End => ctx.stop(),
         }
@@ -75,7 +78,7 @@ fn n5_a_message_to_a_revoked_alias_does_not_arrive_and_is_counted() {
         let noted = log.clone();
         let undertaker = behavior_fn(move |mut ctx: Context<DeadLetter>| async move {
             ctx.subscribe_dead_letters();
-            while let krarup::Received::Message(letter) = ctx.receive().await {
+            while let krarup::behavior::Received::Message(letter) = ctx.receive().await {
                 noted.note(format!("{:?} {}", letter.cause, letter.to));
             }
             Ok(())
@@ -139,9 +142,9 @@ fn l6_a_monitor_by_alias_reports_the_end_of_its_holder() {
         let alias = delegate.call(Order::Alias).wait().unwrap();
         let watcher = puppet(&sim, "watcher", &log);
         watcher.tells(move |ctx| {
-            let _ = ctx.monitor_alias(alias);
+            let _ = ctx.monitor(alias);
         });
-        let outside = sim.monitor_alias(alias);
+        let outside = sim.watch(alias);
         sim.run_until_idle();
         delegate.send(Order::End).ok().unwrap();
         let down = outside.wait().unwrap();
@@ -151,9 +154,9 @@ fn l6_a_monitor_by_alias_reports_the_end_of_its_holder() {
         assert_eq!(log.take(), [format!("watcher down {alias} normal")]);
         // Now it is nobody's.
         watcher.tells(move |ctx| {
-            let _ = ctx.monitor_alias(alias);
+            let _ = ctx.monitor(alias);
         });
-        assert_eq!(sim.monitor_alias(alias).wait().unwrap().reason, Reason::NoProcess);
+        assert_eq!(sim.watch(alias).wait().unwrap().reason, Reason::NoProcess);
         sim.run_until_idle();
         assert_eq!(log.take(), [format!("watcher down {alias} no process")]);
     }

@@ -2,8 +2,11 @@
 
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
+use krarup::grains::{GrainCalls, Grains};
 use krarup::prelude::*;
-use krarup::{GrainCalls, Grains, InPlace, Received, Scope, StateActor, Stateful, behavior_fn};
+use krarup::state::{Scope, StateActor, Stateful};
+use krarup::supervisor::InPlace;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::Poll;
@@ -231,7 +234,7 @@ fn c2_asks_that_wait_at_a_state_actor_were_not_begun() {
     for sim in simulations(3) {
         let desk = sim.spawn(|| Stateful::new(Desk)).wait().unwrap();
         let (add, wait, fail): (Add, Add, Add) = (|r| Job::Add(1, r), Job::Wait, Job::Fail);
-        let ask = |job: Add| move |reply| krarup::StateMessage::Ask(job(reply));
+        let ask = |job: Add| move |reply| krarup::state::StateMessage::Ask(job(reply));
         let outcomes = calls!(sim, desk.call(ask(wait)), desk.call(ask(fail)), desk.call(ask(add)));
         assert_eq!(
             outcomes,

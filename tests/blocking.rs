@@ -2,8 +2,9 @@
 
 mod support;
 
+use krarup::behavior::behavior_fn;
 use krarup::prelude::*;
-use krarup::{Block, BlockError, NodeError, behavior_fn};
+use krarup::{Block, BlockError, NodeError};
 use std::cell::RefCell;
 use std::sync::{Arc, Barrier, mpsc};
 use std::task::Poll;
@@ -91,13 +92,13 @@ fn d4_a_panic_in_blocking_work_returns_with_its_place_and_ends_no_process() {
     for node in [&node, sim.node()] {
         for _ in 0..3 {
             let (address, result) = blocker(node, || panic!("disk on fire"));
-            address.monitor().wait().unwrap();
+            address.watch().wait().unwrap();
             let Err(Reason::Panic(panic)) = result.recv().unwrap() else { panic!("no panic") };
             assert_eq!(panic.message(), "disk on fire");
             assert!(panic.location().is_some_and(|place| place.contains("tests/blocking.rs")));
         }
         let (address, result) = blocker(node, || 7);
-        assert_eq!(address.monitor().wait().map(|down| down.reason), Ok(Reason::Normal));
+        assert_eq!(address.watch().wait().map(|down| down.reason), Ok(Reason::Normal));
         assert_eq!(result.recv().unwrap(), Ok(7));
     }
     node.stop().wait().unwrap();
@@ -127,7 +128,7 @@ fn c4_a_kill_ends_the_wait_for_blocking_work_and_its_value_is_dropped() {
         thread::yield_now();
     }
     for address in [&process, &queued] {
-        let end = address.monitor();
+        let end = address.watch();
         node.kill(address.pid());
         assert_eq!(end.wait().map(|down| down.reason), Ok(Reason::Killed));
     }
@@ -153,7 +154,7 @@ fn x2_a_stop_waits_for_blocking_work_and_for_its_threads() {
     let (begun, begins) = mpsc::channel();
     let noted = log.clone();
     let orderly = behavior_fn(move |mut ctx: Context<()>| async move {
-        ctx.stop_in_order(true);
+        ctx.stop_in_order();
         ctx.initialised();
         let work = noted.clone();
         let value = ctx.block(move || {
@@ -420,14 +421,14 @@ fn r4_in_a_simulation_blocking_work_runs_as_on_a_side_thread() {
         let log = Log::new();
         let noted = log.clone();
         let listener = behavior_fn(move |mut ctx: Context<&'static str>| async move {
-            while let krarup::Received::Message(text) = ctx.receive().await {
+            while let krarup::behavior::Received::Message(text) = ctx.receive().await {
                 noted.note(format!("{text} from {:?}", ctx.sender()));
             }
             Ok(())
         });
         let listener = sim.spawn(move || listener).start().unwrap();
         let keeper = behavior_fn(|mut ctx: Context<Reply<u32>>| async move {
-            while let krarup::Received::Message(token) = ctx.receive().await {
+            while let krarup::behavior::Received::Message(token) = ctx.receive().await {
                 ctx.sleep(std::time::Duration::from_secs(1)).await;
                 token.send(7);
             }
@@ -438,7 +439,7 @@ fn r4_in_a_simulation_blocking_work_runs_as_on_a_side_thread() {
         // with the end of the process.
         let (given, taken) = mpsc::channel::<Reply<u32>>();
         let holder = behavior_fn(move |mut ctx: Context<Reply<u32>>| async move {
-            if let krarup::Received::Message(token) = ctx.receive().await {
+            if let krarup::behavior::Received::Message(token) = ctx.receive().await {
                 let _ = given.send(token);
             }
             ctx.receive().await;
@@ -457,7 +458,7 @@ fn r4_in_a_simulation_blocking_work_runs_as_on_a_side_thread() {
             listener.send("hello").unwrap();
             drop(taken.recv().unwrap());
             let answer = keeper.call(|token| token).wait();
-            noted.note(krarup::is_in_process());
+            noted.note(krarup::behavior::is_in_process());
             answer
         });
         sim.advance(std::time::Duration::from_secs(2));
@@ -515,7 +516,7 @@ fn r4_a_simulation_runs_the_work_of_a_pool_of_side_threads_between_turns_too() {
         for n in 0..6 {
             let noted = log.clone();
             blocker_in(&sim, "disk", move || {
-                assert!(!krarup::is_in_process());
+                assert!(!krarup::behavior::is_in_process());
                 noted.note(n);
             });
         }

@@ -2,8 +2,8 @@
 
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
-use krarup::{Received, behavior_fn};
 use krarup_act::DroppedCalls;
 use std::pin::Pin;
 use std::sync::mpsc;
@@ -464,7 +464,7 @@ fn c8_a_wait_inside_a_process_is_an_error_and_does_nothing() {
         noted.note(format!("{:?}", ctx.spawn(Server::default).wait().map(|a| a.pid())));
         noted.note(format!("{:?}", node.spawn(Server::default).wait().map(|a| a.pid())));
         noted.note(format!("{:?}", server.stop().wait()));
-        noted.note(format!("{:?}", node.monitor(server.pid()).wait().is_err()));
+        noted.note(format!("{:?}", node.watch(server.pid()).wait().is_err()));
         noted.note(format!("{:?}", server.inspect().wait()));
         Ok(())
     });

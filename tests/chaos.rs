@@ -3,8 +3,9 @@
 
 mod support;
 
+use krarup::LookupError;
+use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
-use krarup::{LookupError, Received, behavior_fn};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -145,7 +146,7 @@ fn c2_no_call_waits_for_ever_for_any_fate_of_its_callee() {
                 if started % 3 == 0 {
                     node.kill(callee.pid());
                 }
-                callee.monitor().wait().unwrap();
+                callee.watch().wait().unwrap();
             }
             (started, SpawnError::NodeStopping)
         })
@@ -233,7 +234,7 @@ fn n3_a_process_notified_of_an_end_can_take_the_name_at_once() {
         Ok(())
     });
     let restarts = node.spawn(move || restarts).start().unwrap();
-    let reason = restarts.monitor().wait().unwrap().reason;
+    let reason = restarts.watch().wait().unwrap().reason;
     assert_eq!((finished.try_recv(), reason), (Ok(()), Reason::Normal));
     node.stop().wait().unwrap();
 }
@@ -285,7 +286,7 @@ fn t1_timers_that_fire_while_their_processes_end_do_no_harm() {
             Ok(())
         });
         let process = node.spawn(move || process).wait().unwrap();
-        let reason = process.monitor().wait().unwrap().reason;
+        let reason = process.watch().wait().unwrap().reason;
         assert!(matches!(reason, Reason::Normal | Reason::NoProcess), "{reason}");
     }
     node.stop().wait().unwrap();

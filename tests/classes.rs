@@ -3,10 +3,10 @@
 
 mod support;
 
+use krarup::behavior::behavior_fn;
+use krarup::dispatcher::{Class, DispatcherOptions, Executor, ExecutorTask};
 use krarup::prelude::*;
-use krarup::{
-    ChildSpec, Class, DispatcherOptions, Executor, ExecutorTask, Supervisor, behavior_fn,
-};
+use krarup::supervisor::{ChildSpec, Supervisor};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use support::{Act, Does, Log, Puppet, puppet, simulations};
@@ -73,7 +73,7 @@ fn r6_a_child_has_the_class_of_its_parent_by_default() {
             sent.send(all.each_ref().map(|child| child.info().class)).unwrap();
         });
         high.dies(Reason::Normal);
-        high.monitor().wait().unwrap();
+        high.watch().wait().unwrap();
         let all = [Class::High, Class::High, Class::Normal];
         assert_eq!(children.recv(), Ok(all));
         node.stop().wait().unwrap();
@@ -174,7 +174,7 @@ fn storm(node: &Node, dispatcher: &str, class: Class, busy: usize) {
     let says = |turn: usize| if turn.is_multiple_of(3) { Class::High } else { Class::Normal };
     let counter = behavior_fn(move |mut ctx: Context<Reply<usize>>| async move {
         for n in 0.. {
-            let krarup::Received::Message(reply) = ctx.receive().await else { break };
+            let krarup::behavior::Received::Message(reply) = ctx.receive().await else { break };
             assert_eq!(ctx.set_class(says(n)), class == Class::Varying);
             reply.send(n);
         }

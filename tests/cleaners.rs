@@ -2,8 +2,10 @@
 
 mod support;
 
+use krarup::behavior::behavior_fn;
 use krarup::prelude::*;
-use krarup::{InPlace, Probe, behavior_fn};
+use krarup::supervisor::InPlace;
+use krarup::testing::Probe;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::{Does, Guard, Log, boom, puppet, simulations};

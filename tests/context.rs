@@ -3,11 +3,12 @@
 
 mod support;
 
+use krarup::behavior::{Received, Route, behavior_fn};
+use krarup::mailbox::{NoBound, Order, Overflow, Permit};
+use krarup::observe::{DeadLetter, ProcessState};
 use krarup::prelude::*;
-use krarup::{
-    DeadLetter, Dynamic, InPlace, NoBound, Order, Overflow, Permit, ProcessState, Received, Route,
-    Stop, behavior_fn,
-};
+use krarup::supervisor::InPlace;
+use krarup::{Dynamic, Stop};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::{Act, Does, Log, asked, boom, poll_once, puppet, simulations, trapper};
@@ -313,7 +314,7 @@ fn m5_room_cannot_be_held_in_a_mailbox_without_a_bound() {
     let sim = Simulation::new(1);
     let process = puppet(&sim, "p", &Log::new());
     assert_eq!(asked(&sim, &process, Context::hold_room), Err(NoBound));
-    assert_eq!(asked(&sim, &process, |ctx| ctx.mailbox()), None);
+    assert_eq!(asked(&sim, &process, |ctx| ctx.mailbox_bound()), None);
 }
 
 #[test]
@@ -582,7 +583,7 @@ fn d9_of_several_stops_that_a_handler_receives_the_first_is_obeyed() {
         let patient = sim.spawn(move || Patient(noted)).wait().unwrap();
         patient.send(()).unwrap();
         sim.run_until_idle();
-        let end = patient.monitor();
+        let end = patient.watch();
         for reason in ["one", "two"] {
             ask_to_stop(patient.stop().reason(Reason::shutdown(reason)));
             sim.run_until_idle();
@@ -639,7 +640,7 @@ fn l1_a_child_that_fails_an_unawaited_start_is_reported_by_its_link() {
         parent.tells(|ctx| {
             let fails = || {
                 behavior_fn(|mut ctx: Context<()>| async move {
-                    ctx.stop_in_order(true);
+                    ctx.stop_in_order();
                     ctx.sleep(SECOND).await;
                     Err(boom())
                 })
@@ -763,7 +764,7 @@ fn d7_a_message_of_another_type_that_a_new_route_cannot_take_is_a_dead_letter() 
     let sim = Simulation::new(1);
     let letters = letters(&sim);
     let routes = behavior_fn(move |mut ctx: Context<u32>| async move {
-        ctx.take_others(true);
+        ctx.take_others();
         ctx.sleep(SECOND).await;
         ctx.route_main(Nowhere);
         ctx.receive().await;
@@ -843,9 +844,9 @@ fn m6_another_message_that_a_full_mailbox_drops_is_counted_by_its_own_type() {
     let sim = Simulation::new(1);
     let letters = letters(&sim);
     let process = behavior_fn(|mut ctx: Context<u32>| async move {
-        ctx.take_others(true);
+        ctx.take_others();
         ctx.receive().await;
-        ctx.take_others(false);
+        ctx.refuse_others();
         std::future::pending::<()>().await;
         Ok(())
     });

@@ -2,10 +2,11 @@
 
 mod support;
 
+use krarup::behavior::behavior_fn;
+use krarup::dispatcher::DispatcherOptions;
+use krarup::pool::PoolError;
 use krarup::prelude::*;
-use krarup::{
-    CannotWait, DispatcherOptions, NodeError, PoolError, StopError, Timestamp, behavior_fn,
-};
+use krarup::{CannotWait, NodeError, StopError, Timestamp};
 use std::fmt;
 use std::sync::mpsc;
 use std::task::Poll;
@@ -107,7 +108,7 @@ fn a_simulation_at_the_end_of_time_stalls_instead_of_spinning() {
         Ok(())
     });
     let never = sim.spawn(move || never).wait().unwrap();
-    assert!(never.monitor().wait().is_err());
+    assert!(never.watch().wait().is_err());
 }
 
 #[test]
@@ -147,7 +148,7 @@ fn a_bound_on_the_pool_itself_is_refused() {
 fn a_reason_that_cannot_be_printed_ends_its_process_and_nothing_else() {
     let node = Node::builder("rude").workers(1).start().unwrap();
     let rude = node.spawn(Echo::default).wait().unwrap();
-    let end = rude.monitor();
+    let end = rude.watch();
     rude.send(Say::Fail).unwrap();
     assert!(end.wait().unwrap().reason.downcast_ref::<Rude>().is_some());
     let other = node.spawn(Echo::default).wait().unwrap();

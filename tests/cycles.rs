@@ -2,10 +2,11 @@
 
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
+use krarup::mailbox::{Diverted, Overflow};
+use krarup::pool::PoolCommand;
 use krarup::prelude::*;
-use krarup::{
-    CallCycle, Diverted, Overflow, PoolCommand, Priority, Received, Recipient, behavior_fn,
-};
+use krarup::{CallCycle, Priority, Recipient};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 use support::{Guard, Log, boom, simulations};
@@ -156,7 +157,7 @@ fn c5_a_process_that_may_continue_without_the_answer_is_in_no_cycle() {
         assert_eq!(walk(a, &[b, a], How::AfterAnswering), Ok(pids(&walkers[..1])));
         sim.advance(Duration::from_secs(9));
         let infos = walkers.iter().map(|walker| walker.info().state);
-        assert!(infos.eq([krarup::ProcessState::Idle; 2]));
+        assert!(infos.eq([krarup::observe::ProcessState::Idle; 2]));
     }
 }
 
@@ -470,7 +471,7 @@ fn c6_work_in_flight_ends_with_its_process_and_a_panic_in_it_ends_the_process() 
         assert!(sim.processes().is_empty());
         let two = front(&sim, &log);
         two.send(Errand::Panic).ok().unwrap();
-        let down = two.monitor().wait().unwrap();
+        let down = two.watch().wait().unwrap();
         assert!(matches!(&down.reason, Reason::Panic(panic) if panic.message() == "in flight"));
         assert!(log.take()[0].starts_with("terminate panic"));
         assert!(sim.processes().is_empty());

@@ -2,11 +2,12 @@
 
 mod support;
 
-use krarup::prelude::*;
-use krarup::{
-    CannotWait, DeadLetter, DeadLetterCause, DebugError, Dynamic, EventTopic, Lifecycle,
-    ProcessState, Received, Target, behavior_fn,
+use krarup::behavior::{Received, behavior_fn};
+use krarup::observe::{
+    DeadLetter, DeadLetterCause, DebugError, EventTopic, Lifecycle, ProcessState,
 };
+use krarup::prelude::*;
+use krarup::{CannotWait, Dynamic, Target};
 use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
 use support::{Does, Log, boom, puppet, settles, simulations};
@@ -220,8 +221,8 @@ fn x5_a_tracer_that_panics_is_taken_away_and_does_no_harm() {
     assert_eq!(adder.call(Add::Sum).wait(), Ok(45));
     assert_eq!(looks.try_iter().count(), 1, "it looked once");
     assert_eq!(looks.try_recv(), Err(TryRecvError::Disconnected), "and is gone");
-    assert!(sim.trace(adder.pid(), true) && sim.trace(adder.pid(), false));
-    assert!(!sim.trace(krarup::Pid::local(99, 0), true));
+    assert!(sim.trace(adder.pid()) && sim.stop_trace(adder.pid()));
+    assert!(!sim.trace(krarup::Pid::local(99, 0)));
     assert_eq!(adder.call(Add::Sum).wait(), Ok(45));
 }
 
@@ -235,7 +236,7 @@ fn x5_a_tracer_that_panics_does_not_end_the_suspension_of_its_process() {
                 match ctx.receive().await {
                     Received::Inspect(request) => {
                         noted.note(format!("suspended: {}", ctx.is_suspended()));
-                        request.send(krarup::Inspection::new());
+                        request.send(krarup::observe::Inspection::new());
                     }
                     Received::Message(number) => noted.note(number),
                     _ => return Ok::<(), Reason>(()),

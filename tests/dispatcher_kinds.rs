@@ -2,8 +2,9 @@
 
 mod support;
 
+use krarup::behavior::behavior_fn;
+use krarup::dispatcher::DispatcherOptions;
 use krarup::prelude::*;
-use krarup::{DispatcherOptions, behavior_fn};
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::sync::{Arc, Barrier, mpsc};
@@ -134,7 +135,7 @@ fn r5_the_thread_of_a_pinned_process_ends_with_it() {
         let process = on(&node, "pin");
         let (there, ended) = mpsc::channel();
         process.tells(move |_| ON_THREAD.set(Some(there)));
-        let end = process.monitor();
+        let end = process.watch();
         match &reason {
             Reason::Killed => node.kill(process.pid()),
             Reason::Normal => drop(process.stop().reason(Reason::Normal).wait()),
@@ -157,7 +158,7 @@ fn r1_a_pinned_process_has_turns_like_any_and_loses_no_wake_up() {
     let node = pinned("r1pin");
     let echo = behavior_fn(|mut ctx: Context<Reply<u64>>| async move {
         for n in 0.. {
-            let krarup::Received::Message(reply) = ctx.receive().await else { break };
+            let krarup::behavior::Received::Message(reply) = ctx.receive().await else { break };
             reply.send(n);
         }
         Ok(())
@@ -251,7 +252,7 @@ fn r5_a_calling_thread_runs_the_receiver_before_send_returns() {
     assert_eq!(log.take(), ["other"]);
     // A call is answered when it returns, an exit is over, and its monitors have heard.
     assert!(process.inspect().wait().is_ok());
-    let mut down = process.monitor();
+    let mut down = process.watch();
     node.kill(process.pid());
     assert!(support::poll_once(&mut down).is_ready());
     node.stop().wait().unwrap();

@@ -3,8 +3,10 @@
 
 mod support;
 
+use krarup::behavior::behavior_fn;
+use krarup::dispatcher::{Class, DispatcherOptions};
+use krarup::observe::{DispatcherStats, ProcessState, WorkerStats};
 use krarup::prelude::*;
-use krarup::{Class, DispatcherOptions, DispatcherStats, ProcessState, WorkerStats, behavior_fn};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::Duration;

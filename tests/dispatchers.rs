@@ -2,8 +2,9 @@
 
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
+use krarup::dispatcher::DispatcherOptions;
 use krarup::prelude::*;
-use krarup::{DispatcherOptions, Received, behavior_fn};
 use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -264,7 +265,7 @@ fn r2_a_waker_of_a_plain_thread_wakes_a_process_in_the_midst_of_its_turns() {
         flag.raise();
         back.1.recv().unwrap();
     }
-    process.monitor().wait().unwrap();
+    process.watch().wait().unwrap();
     node.stop().wait().unwrap();
 }
 

@@ -3,8 +3,10 @@
 
 mod support;
 
+use krarup::behavior::behavior_fn;
+use krarup::dispatcher::{DispatcherOptions, Executor, ExecutorTask};
+use krarup::observe::ProcessState;
 use krarup::prelude::*;
-use krarup::{DispatcherOptions, Executor, ExecutorTask, ProcessState, behavior_fn};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -130,7 +132,7 @@ fn r5_processes_of_an_executor_call_link_and_stop_like_any() {
     let node = node("r5loop", Loop(tasks));
     let echo = behavior_fn(|mut ctx: Context<Reply<u64>>| async move {
         for n in 0.. {
-            let krarup::Received::Message(reply) = ctx.receive().await else { break };
+            let krarup::behavior::Received::Message(reply) = ctx.receive().await else { break };
             reply.send(n);
         }
         Ok(())
@@ -156,7 +158,7 @@ fn r5_processes_of_an_executor_call_link_and_stop_like_any() {
     });
     let (dispatcher, child) = born.recv().unwrap();
     assert_eq!(dispatcher, "list");
-    let end = child.monitor();
+    let end = child.watch();
     node.exit(parent.pid(), support::boom());
     assert_eq!(end.wait().unwrap().reason, support::boom());
     node.stop().wait().unwrap();
@@ -349,7 +351,7 @@ fn r7_a_spawn_that_is_refused_fails_and_a_kill_is_obeyed_here() {
     // Killed while it is refused: it ends, and whoever monitors it hears of that.
     let process = spawn(&node, &log);
     list.run();
-    let mut end = process.monitor();
+    let mut end = process.watch();
     list.will([Next::Refuse; 2]);
     node.kill(process.pid());
     assert!(support::poll_once(&mut end).is_ready());
@@ -424,7 +426,7 @@ fn r1_an_executor_that_runs_tasks_at_once_runs_none_within_another_turn() {
     assert_eq!(log.take(), ["a begins", "a ends", "b"]);
     // A hundred thousand turns do not go down the stack.
     let count = behavior_fn(|mut ctx: Context<u32>| async move {
-        while let krarup::Received::Message(left @ 1..) = ctx.receive().await {
+        while let krarup::behavior::Received::Message(left @ 1..) = ctx.receive().await {
             ctx.address().send(left - 1)?;
         }
         Ok(())
@@ -469,7 +471,7 @@ fn r1_an_executor_that_runs_tasks_at_once_does_not_recurse() {
     let other = spawn(&node, &Log::new());
     *nested.other.lock().unwrap() = Some(other.clone());
     let count = behavior_fn(|mut ctx: Context<u32>| async move {
-        while let krarup::Received::Message(left @ 1..) = ctx.receive().await {
+        while let krarup::behavior::Received::Message(left @ 1..) = ctx.receive().await {
             ctx.address().send(left - 1)?;
         }
         Ok(())
@@ -546,7 +548,7 @@ fn ask_all(node: &Node, pid: Pid) {
     }
     let _ = node.whereis("named");
     let _ = node.tree();
-    let _ = node.trace(pid, false);
+    let _ = node.stop_trace(pid);
 }
 
 /// What an executor does with a task when it has asked.
@@ -646,7 +648,7 @@ fn processes_come_and_go(node: &Node, log: &Log) {
         });
         let named = Puppet::new("named", log);
         let named = node.spawn(move || named).dispatcher("list").name("named").start();
-        let ended = third.monitor();
+        let ended = third.watch();
         node.kill(third.pid());
         // It ends here at the latest, if its task was refused.
         let _ = third.send(Act::nothing());

@@ -2,8 +2,10 @@
 
 mod support;
 
+use krarup::Recipient;
+use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
-use krarup::{Faults, Probe, Received, Recipient, Trace, behavior_fn};
+use krarup::testing::{Faults, Probe, Trace};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

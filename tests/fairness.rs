@@ -5,8 +5,9 @@
 
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
+use krarup::dispatcher::{Class, DispatcherOptions};
 use krarup::prelude::*;
-use krarup::{Class, DispatcherOptions, Received, behavior_fn};
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
@@ -248,7 +249,7 @@ fn r1_no_process_is_starved_by_floods_feuds_rings_or_endless_processes() {
         }
         // One of them after the other, while the rest goes on.
         for (number, member) in members.iter().enumerate() {
-            let monitor = member.monitor();
+            let monitor = member.watch();
             if number % 2 == 0 {
                 member.process().kill();
             } else {

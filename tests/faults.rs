@@ -1,7 +1,9 @@
 //! Faults in a simulation: at chosen steps, and from the seed.
 
+use krarup::behavior::behavior_fn;
 use krarup::prelude::*;
-use krarup::{CannotWait, Fault, Faults, Probe, Recipient, Timestamp, Victim, behavior_fn};
+use krarup::testing::{Fault, Faults, Probe, Victim};
+use krarup::{CannotWait, Recipient, Timestamp};
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -311,7 +313,7 @@ fn x2_a_simulation_with_a_delayed_process_stops_and_is_dropped() {
 fn idlers(sim: &Simulation, count: usize) -> Vec<Address<u32>> {
     let idler = || {
         behavior_fn(|mut ctx: Context<u32>| async move {
-            while let krarup::Received::Message(_) = ctx.receive().await {}
+            while let krarup::behavior::Received::Message(_) = ctx.receive().await {}
             Ok(())
         })
     };
@@ -533,7 +535,7 @@ fn t3_a_delayed_process_that_has_ended_holds_up_nothing() {
     probe.run(|ctx| ctx.exit(ctx.pid(), Reason::Kill));
     assert!(!sim.is_alive(probe.pid()));
     // Nothing is to come, so time does not move.
-    assert_eq!(sim.monitor(never[0].pid()).wait(), Err(CannotWait::Stalled));
+    assert_eq!(sim.watch(never[0].pid()).wait(), Err(CannotWait::Stalled));
     assert_eq!(sim.now(), Timestamp::ZERO);
 }
 
@@ -591,7 +593,7 @@ fn t3_delayed_processes_continue_at_their_times_across_large_time_steps() {
     let tells = |name: &'static str| {
         let to = listener.recipient();
         let tells = behavior_fn(move |mut ctx: Context<()>| async move {
-            while let krarup::Received::Message(()) = ctx.receive().await {
+            while let krarup::behavior::Received::Message(()) = ctx.receive().await {
                 let line = format!("{name} at {}", ctx.now());
                 to.send(line).map_err(SendError::without_message)?;
             }

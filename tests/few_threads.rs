@@ -3,8 +3,10 @@
 
 #![cfg(target_os = "linux")]
 
+use krarup::behavior::behavior_fn;
+use krarup::dispatcher::DispatcherOptions;
 use krarup::prelude::*;
-use krarup::{BlockError, DispatcherOptions, Node, NodeError, behavior_fn};
+use krarup::{BlockError, Node, NodeError};
 use std::fs;
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -175,7 +177,7 @@ fn x2_a_stop_that_cannot_have_a_thread_kills_all_and_halts() {
         let error = fails.recv().unwrap();
         assert!(matches!(error.downcast_ref(), Some(BlockError::NoThread(_))), "{error}");
         assert_eq!((node.stats().blocking_threads, node.stats().blocking_work), (0, 0));
-        let end = process.monitor();
+        let end = process.watch();
         // It waits for nobody.
         let _ = node.stop().wait();
         assert!(node.is_stopping() && ends.recv().is_err());

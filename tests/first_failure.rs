@@ -2,10 +2,10 @@
 
 mod support;
 
+use krarup::pool::{PoolBehavior, PoolContext};
 use krarup::prelude::*;
-use krarup::{
-    ChildSpec, InPlace, PoolBehavior, PoolContext, Scope, StateActor, StateContext, Stateful,
-};
+use krarup::state::{Scope, StateActor, StateContext, Stateful};
+use krarup::supervisor::{ChildSpec, InPlace};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use support::{Act, Does, Log, boom, puppet};
 
@@ -137,7 +137,7 @@ fn end_of<M: Send + 'static, C: Send + 'static>(
 ) -> Reason {
     match spawned {
         Ok(address) => {
-            let down = address.monitor();
+            let down = address.watch();
             tell(&address);
             down.wait().unwrap().reason
         }
@@ -177,7 +177,7 @@ fn d4_the_first_failure_of_a_pool_is_the_cause_of_its_end() {
         let worker = move || support::Puppet::new("worker", &log);
         let pool = move || Pool::new(1, worker).behavior(FailingActor::new(fails, twice));
         let ended = end_of(sim.spawn(pool).wait(), |pool| {
-            pool.send_high(krarup::PoolCommand::Own(())).unwrap();
+            pool.send_high(krarup::pool::PoolCommand::Own(())).unwrap();
         });
         check("pool", &ended, (fails, twice));
     }
@@ -197,7 +197,7 @@ fn d4_the_first_failure_of_a_state_actor_is_the_cause_of_its_end() {
         let sim = Simulation::new(1);
         let actor = move || Stateful::new(FailingActor::new(fails, twice));
         let ended = end_of(sim.spawn(actor).wait(), |actor| {
-            actor.send(krarup::StateMessage::Notice(())).unwrap();
+            actor.send(krarup::state::StateMessage::Notice(())).unwrap();
         });
         check("state actor", &ended, (fails, twice));
     }
@@ -240,7 +240,7 @@ impl Drop for Fuse {
 
 fn panic_of(sim: &Simulation, act: impl FnOnce() + Send + 'static) -> (String, Option<String>) {
     let process = puppet(sim, "p", &Log::new());
-    let down = process.monitor();
+    let down = process.watch();
     process.tells(move |_| act());
     let Reason::Panic(panic) = down.wait().unwrap().reason else { panic!("no panic") };
     (panic.message().to_owned(), panic.location().map(ToOwned::to_owned))

@@ -145,7 +145,7 @@ fn order(
         *tell.lock().unwrap_or_else(PoisonError::into_inner) = Some(ordered.and_then(|o| o));
         Ok(())
     };
-    sim.spawn(|| krarup::behavior_fn(run)).start().unwrap();
+    sim.spawn(|| krarup::behavior::behavior_fn(run)).start().unwrap();
     outcome
 }
 
@@ -291,7 +291,7 @@ fn c5_a_call_into_a_long_chain_is_made() {
             let _ = answered.send(first.call(Message::Ask).no_timeout().await);
             Ok(())
         };
-        node.spawn(|| krarup::behavior_fn(ask)).start().unwrap();
+        node.spawn(|| krarup::behavior::behavior_fn(ask)).start().unwrap();
     };
     ask();
     // All wait then: those before the last have parked, for there is one worker.

@@ -3,8 +3,10 @@
 
 mod support;
 
+use krarup::Recipient;
+use krarup::grains::{GrainAddress, GrainCalls, GrainCommand, Grains, ToGrain};
 use krarup::prelude::*;
-use krarup::{GrainAddress, GrainCalls, GrainCommand, Grains, InPlace, Recipient, ToGrain};
+use krarup::supervisor::InPlace;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -195,7 +197,7 @@ fn k2_a_waiter_gets_room_whether_its_grain_runs_starts_or_ends() {
         let sender = |first: u64| {
             let grains = grains.clone();
             sim.spawn(move || {
-                krarup::behavior_fn(move |_: Context<()>| async move {
+                krarup::behavior::behavior_fn(move |_: Context<()>| async move {
                     for n in first..first + 5 {
                         grains
                             .send_or_wait_to(1, Do::Note(n))
@@ -270,7 +272,7 @@ fn k2_a_wait_for_room_at_a_grain_ends_with_its_timeout_or_the_keeper() {
         let waiting = grains.clone();
         let (told, heard) = std::sync::mpsc::channel();
         sim.spawn(move || {
-            krarup::behavior_fn(move |_: Context<()>| async move {
+            krarup::behavior::behavior_fn(move |_: Context<()>| async move {
                 let sent = waiting.send_or_wait_to(1, Do::Note(8)).await;
                 told.send(matches!(
                     sent,
@@ -542,7 +544,7 @@ fn k1_one_grain_per_key_and_its_messages_in_order_whatever_ends_it() {
         for from in 0..4 {
             let (grains, sent) = (grains.clone(), Arc::clone(&sent));
             sim.spawn(move || {
-                krarup::behavior_fn(move |ctx: Context<()>| async move {
+                krarup::behavior::behavior_fn(move |ctx: Context<()>| async move {
                     for n in 0..12 {
                         let key = u32::try_from(ctx.random() % 3).unwrap_or(0);
                         let accepted = match ctx.random() % 3 {

@@ -3,8 +3,9 @@
 
 mod support;
 
+use krarup::behavior::behavior_fn;
+use krarup::grains::{GrainAddress, GrainCalls, Grains};
 use krarup::prelude::*;
-use krarup::{GrainAddress, GrainCalls, Grains, behavior_fn};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -3,11 +3,11 @@
 
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
+use krarup::dispatcher::{DispatcherOptions, Executor, ExecutorTask};
+use krarup::grains::{GrainAddress, GrainCalls, Grains};
+use krarup::observe::DeadLetter;
 use krarup::prelude::*;
-use krarup::{
-    DeadLetter, DispatcherOptions, Executor, ExecutorTask, GrainAddress, GrainCalls, Grains,
-    Received, behavior_fn,
-};
 use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -93,7 +93,7 @@ fn k3_a_call_that_its_keeper_drops_for_another_reason_does_not_fail_with_that_of
         })
     });
     let grains: Puppets = grains.wait().unwrap();
-    let probe = krarup::Probe::<Reply<()>>::spawn(&sim);
+    let probe = krarup::testing::Probe::<Reply<()>>::spawn(&sim);
     let other = probe.address();
     let mut call = Box::pin(other.call(|reply| reply).into_future());
     assert!(poll_once(&mut call).is_pending());
@@ -194,7 +194,7 @@ fn k3_a_keeper_ends_on_request_and_its_grains_are_shut_down() {
             let log = Log::new();
             let grains = puppets(&sim, &log);
             (0..3).for_each(|key| drop(asks(&grains, key)));
-            let end = grains.monitor();
+            let end = grains.watch();
             let reason = match how {
                 "finish" => {
                     grains.finish();

@@ -3,8 +3,9 @@
 
 mod support;
 
+use krarup::grains::{GrainAddress, GrainCalls, GrainCommand, Grains, ToGrain};
 use krarup::prelude::*;
-use krarup::{GrainAddress, GrainCalls, GrainCommand, Grains, Probe, ToGrain};
+use krarup::testing::Probe;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -167,7 +168,7 @@ fn k2_held_messages_arrive_in_order_and_with_their_sender() {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let noted = Arc::clone(&seen);
         sim.spawn(move || {
-            krarup::behavior_fn(move |ctx: Context<()>| async move {
+            krarup::behavior::behavior_fn(move |ctx: Context<()>| async move {
                 // Nobody is there, then it is, then it goes.
                 for _ in 0..3 {
                     let sender = asked.call_to(7, Say::Sender).timeout(60 * SECOND).await?;
@@ -306,7 +307,7 @@ fn k2_nothing_is_lost_however_sending_and_ending_meet() {
         for sender in 0..4_u32 {
             let (tills, sent) = (tills.clone(), Arc::clone(&sent));
             sim.spawn(move || {
-                krarup::behavior_fn(move |ctx: Context<()>| async move {
+                krarup::behavior::behavior_fn(move |ctx: Context<()>| async move {
                     for round in 0..25 {
                         let key = (sender + round) % 3;
                         if tills.send_to(key, Say::Add(1)).is_ok() {

@@ -3,11 +3,11 @@
 
 mod support;
 
+use krarup::behavior::{Received, Route, behavior_fn};
+use krarup::mailbox::{Diverted, Overflow, Permit};
+use krarup::observe::{DeadLetter, DebugError, EventTopic, Lifecycle};
 use krarup::prelude::*;
-use krarup::{
-    Alias, CannotWait, DeadLetter, DebugError, Diverted, Dynamic, EventTopic, Lifecycle,
-    LookupError, MessageTypes, Overflow, Permit, Received, Recipient, Route, behavior_fn,
-};
+use krarup::{Alias, CannotWait, Dynamic, LookupError, MessageTypes, Recipient};
 use std::sync::mpsc;
 use std::time::Duration;
 use support::{Act, Does, Log, asked, boom, poll_once, puppet, simulations, trapper};
@@ -390,7 +390,7 @@ fn c1_a_call_through_a_recipient_has_its_own_timeout_and_leaves_nothing() {
     let keeps = sim.spawn(move || keeps).start().unwrap();
     let recipient: Recipient<Reply<u32>> = keeps.recipient();
     let before = sim.now();
-    let asked = recipient.call_within(SECOND, |reply| reply).wait();
+    let asked = recipient.call(|reply| reply).timeout(SECOND).wait();
     assert_eq!(
         (asked, sim.now() - before),
         (Err(CallError::Timeout { to: keeps.pid(), limit: SECOND }), SECOND)
@@ -402,7 +402,7 @@ fn c1_a_call_through_a_recipient_has_its_own_timeout_and_leaves_nothing() {
         (Err(CallError::Timeout { to: keeps.pid(), limit: 5 * SECOND }), 5 * SECOND)
     );
     // One that is given up is late too when its answer comes.
-    let mut given_up = recipient.call(|reply| reply);
+    let mut given_up = recipient.call(|reply| reply).into_future();
     assert!(poll_once(&mut given_up).is_pending());
     let mut also = keeps.call(|reply| Job(Some(reply))).into_future();
     assert!(poll_once(&mut also).is_pending());
@@ -547,7 +547,7 @@ fn l3_the_default_handle_exit_ends_only_for_an_abnormal_exit() {
     }
     for sim in simulations(3) {
         let traps = sim.spawn(|| Traps).wait().unwrap();
-        let end = traps.monitor();
+        let end = traps.watch();
         for reason in [Reason::Normal, Reason::Shutdown, Reason::shutdown("why")] {
             sim.exit(traps.pid(), reason);
             sim.run_until_idle();
@@ -630,7 +630,7 @@ fn l4_removing_the_last_link_keeps_the_other_relations() {
         let watches = unlinked(|ctx, _, other| _ = ctx.monitor(other));
         let links = unlinked(|ctx, _, other| ctx.link(other));
         let watched = unlinked(|_, _, _| {});
-        let end = watched.monitor();
+        let end = watched.watch();
         let passing = puppet(&sim, "passing", &Log::new()).pid();
         watched.tells(move |ctx| {
             ctx.link(passing);
@@ -806,7 +806,7 @@ fn m6_a_full_diverting_mailbox_refuses_messages_of_another_type() {
     });
     let fallback = sim.spawn(move || fallback).start().unwrap();
     let full = behavior_fn(|mut ctx: Context<u32>| async move {
-        ctx.take_others(true);
+        ctx.take_others();
         ctx.receive().await;
         std::future::pending().await
     });
@@ -828,7 +828,7 @@ fn d7_an_unhandled_message_of_another_type_is_a_dead_letter_of_that_type() {
     let sim = Simulation::new(1);
     let letters = letters(&sim);
     let takes = behavior_fn(|mut ctx: Context<u32>| async move {
-        ctx.take_others(true);
+        ctx.take_others();
         ctx.receive().await;
         Ok(())
     });
@@ -942,7 +942,7 @@ fn d4_a_destructor_that_panics_does_not_hide_why_a_process_was_ended() {
             })
         };
         let [killed, exited] = [1, 2].map(|_| sim.spawn(waits).start().unwrap());
-        let ends = [killed.monitor(), exited.monitor()];
+        let ends = [killed.watch(), exited.watch()];
         sim.run_until_idle();
         sim.kill(killed.pid());
         sim.exit(exited.pid(), boom());

@@ -2,8 +2,9 @@
 
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
-use krarup::{InPlace, Received, behavior_fn};
+use krarup::supervisor::InPlace;
 use std::time::Duration;
 use support::{Log, simulations};
 

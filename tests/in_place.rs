@@ -2,8 +2,10 @@
 
 mod support;
 
+use krarup::Dynamic;
+use krarup::observe::DebugError;
 use krarup::prelude::*;
-use krarup::{DebugError, Dynamic, InPlace, InPlaceError, Judge, StateFailure};
+use krarup::supervisor::{InPlace, InPlaceError, RestartPolicy, RestartWindow, StateFailure};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
@@ -161,7 +163,7 @@ fn s10_the_state_is_replaced_and_the_process_stays() {
         let log = Log::new();
         let counter = counter(&sim, &log, Script::default(), 5);
         let pid = counter.pid();
-        let mut end = counter.monitor();
+        let mut end = counter.watch();
         counter.send(Say::Add(1)).unwrap();
         counter.send(Say::Fail(None, None)).unwrap();
         counter.send(Say::Add(2)).unwrap();
@@ -194,7 +196,7 @@ fn s10_links_and_monitors_of_either_side_stay() {
     let pid = counter.pid();
     let peer = sim
         .spawn(move || {
-            krarup::behavior_fn(move |mut ctx: Context<()>| async move {
+            krarup::behavior::behavior_fn(move |mut ctx: Context<()>| async move {
                 ctx.link(pid);
                 ctx.receive().await;
                 Ok(())
@@ -286,7 +288,7 @@ fn s10_the_failure_over_the_intensity_ends_it_with_its_reason() {
         fails(&sim, &counter);
         assert!(counter.is_alive(), "the first is older than an hour");
         log.take();
-        let end = counter.monitor();
+        let end = counter.watch();
         counter.send(Say::Fail(None, None)).unwrap();
         assert_eq!(end.wait().unwrap().reason, boom());
         assert_eq!(log.take(), ["terminate boom", "drop"]);
@@ -322,7 +324,7 @@ fn s10_a_failing_init_or_after_restart_is_another_failure() {
         assert_eq!(heads.join(" "), expected, "{lines:?}");
         assert!(counter.is_alive(), "three failures");
         *script.0.lock().unwrap() = VecDeque::from([("init", fate)]);
-        let end = counter.monitor();
+        let end = counter.watch();
         fails(&sim, &counter);
         assert_eq!(end.wait().unwrap().reason, boom(), "the fourth is one too many");
     }
@@ -335,7 +337,7 @@ fn s10_a_process_that_ends_in_a_failing_init_runs_no_terminate() {
     let script = Script::default();
     let counter = counter(&sim, &log, script.clone(), 1);
     *script.0.lock().unwrap() = VecDeque::from([("init", Fate::Error)]);
-    let end = counter.monitor();
+    let end = counter.watch();
     counter.send(Say::Fail(None, None)).unwrap();
     assert_eq!(end.wait().unwrap().reason, Reason::error("init"));
     assert_eq!(log.take(), ["before boom with 0", "drop", "new", "init", "drop"]);
@@ -370,7 +372,7 @@ fn s10_normal_ends_stops_and_kills_are_not_restarted_in_place() {
         let sim = Simulation::new(1);
         let log = Log::new();
         let counter = counter(&sim, &log, Script::default(), 5);
-        let end = counter.monitor();
+        let end = counter.watch();
         ends(&sim, &counter);
         assert_eq!(end.wait().unwrap().reason, reason);
         let lines = log.take();
@@ -399,7 +401,7 @@ fn s10_a_kill_in_the_midst_of_a_restart_ends_it() {
         *script.0.lock().unwrap() = VecDeque::from([(callback, Fate::Wait)]);
         counter.send(Say::Fail(None, None)).unwrap();
         sim.run_until_idle();
-        let end = counter.monitor();
+        let end = counter.watch();
         sim.kill(counter.pid());
         assert_eq!(end.wait().unwrap().reason, Reason::Killed);
         let lines = log.take();
@@ -414,7 +416,7 @@ fn s10_a_kill_in_the_midst_of_a_restart_ends_it() {
 /// Decides after an hour.
 struct Slow(bool);
 
-impl Judge for Slow {
+impl RestartPolicy for Slow {
     async fn may_restart(&mut self, failure: &StateFailure<'_>) -> bool {
         let mut polls = 0;
         assert_eq!(failure.reason, &boom());
@@ -433,7 +435,7 @@ fn s10_a_call_in_progress_fails_after_the_name_is_free() {
     for goes_on in [true, false] {
         let sim = Simulation::new(1);
         let factory = factory(&Log::new(), Script::default());
-        let judged = move || InPlace::new(factory).judged_by(Slow(goes_on));
+        let judged = move || InPlace::new(factory).policy(Slow(goes_on));
         let counter = sim.spawn(judged).name("counter").wait().unwrap();
         let node = sim.node().clone();
         let named = Arc::new(Mutex::new(None));
@@ -473,13 +475,13 @@ fn b1_a_period_of_zero_fails_the_spawn() {
     let spawned = sim.spawn(move || InPlace::new(factory).intensity(1, Duration::ZERO)).wait();
     let Err(SpawnError::Init(reason)) = spawned else { panic!("{spawned:?}") };
     assert_eq!(reason.downcast_ref::<InPlaceError>(), Some(&InPlaceError::ZeroPeriod));
-    // What was said last counts.
-    let factory = self::factory(&Log::new(), Script::default());
-    let mended = move || {
-        let second = Duration::from_secs(1);
-        InPlace::new(factory).intensity(1, Duration::ZERO).intensity(1, second)
-    };
-    assert!(sim.spawn(mended).wait().is_ok());
+    // The same window as a policy.
+    for (period, works) in [(Duration::ZERO, false), (Duration::from_nanos(1), true)] {
+        let factory = self::factory(&Log::new(), Script::default());
+        let window = RestartWindow::new(1, period);
+        let spawned = sim.spawn(move || InPlace::new(factory).policy(window)).wait();
+        assert_eq!(spawned.is_ok(), works, "{period:?}");
+    }
 }
 
 #[test]
@@ -502,7 +504,7 @@ impl Actor for Fragile {
     async fn init(&mut self, ctx: &mut Context<()>) -> Result {
         self.log.note("init");
         ctx.trap_exits(true);
-        ctx.take_others(true);
+        ctx.take_others();
         ctx.set_idle_timeout(Some(HOUR));
         if let Some(pid) = self.watches.take() {
             ctx.monitor(pid);
@@ -534,7 +536,7 @@ impl Actor for Fragile {
         panic!("state")
     }
 
-    fn inspect(&self) -> krarup::Inspection {
+    fn inspect(&self) -> krarup::observe::Inspection {
         panic!("inspect")
     }
 
@@ -606,7 +608,7 @@ fn s10_a_factory_that_panics_is_another_failure() {
         };
         let process = sim.spawn(move || InPlace::new(factory).intensity(3, HOUR)).wait().unwrap();
         *panics.lock().unwrap() = 2;
-        let end = process.monitor();
+        let end = process.watch();
         process.send(Say::Fail(None, None)).ok().unwrap();
         assert_eq!(process.call(Say::Sum).wait(), Ok(0));
         let lines = log.take();

@@ -3,8 +3,10 @@
 mod pool_support;
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
+use krarup::observe::InspectRequest;
+use krarup::pool::{PoolBehavior, PoolContext};
 use krarup::prelude::*;
-use krarup::{InspectRequest, PoolBehavior, PoolContext, Received, behavior_fn};
 use pool_support::{Job, seconds, workers};
 use support::{Log, simulations};
 

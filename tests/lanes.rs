@@ -2,8 +2,9 @@
 
 mod support;
 
+use krarup::Dynamic;
+use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
-use krarup::{Dynamic, Received, behavior_fn};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
@@ -313,7 +314,7 @@ fn m4_a_stop_is_obeyed_after_the_message_in_progress_on_a_busy_node() {
     let process = node
         .spawn(move || {
             behavior_fn(move |mut ctx: Context<()>| async move {
-                ctx.stop_in_order(true);
+                ctx.stop_in_order();
                 loop {
                     match ctx.receive().await {
                         Received::Message(()) => {

@@ -2,8 +2,8 @@
 
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
-use krarup::{Received, behavior_fn};
 use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
@@ -111,7 +111,9 @@ fn c1_the_time_of_a_call_runs_while_its_process_waits_for_something_else() {
             let log = Log::new();
             let caller = caller(&sim, &log, flipped);
             // Until the process has made its call, and no further.
-            while sim.process_info(caller.pid()).unwrap().state != krarup::ProcessState::Idle {
+            while sim.process_info(caller.pid()).unwrap().state
+                != krarup::observe::ProcessState::Idle
+            {
                 sim.step().unwrap();
             }
             caller.send(5).unwrap();

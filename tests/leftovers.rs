@@ -3,8 +3,10 @@
 
 mod support;
 
+use krarup::behavior::{Behavior, Received, Route, behavior_fn};
+use krarup::mailbox::{Overflow, Permit};
 use krarup::prelude::*;
-use krarup::{Behavior, Overflow, Permit, Received, Recipient, Route, SendError, behavior_fn};
+use krarup::{Recipient, SendError};
 use std::cell::Cell;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -132,7 +134,7 @@ impl Scene {
         let _ = self.process.send(Act::nothing());
         let mut in_line = self.process.send_or_wait(Act::nothing()).into_future();
         assert!(poll_once(&mut in_line).is_pending(), "{left}");
-        let mut down = self.process.monitor();
+        let mut down = self.process.watch();
         assert!(poll_once(&mut down).is_pending(), "{left}");
         end(&self);
         self.sim.run_until_idle();
@@ -188,7 +190,7 @@ fn d6_an_end_completes_despite_a_panicking_overflow() {
     let overflow = Overflow::divert(fallback, "tag");
     let process = sim.spawn(move || named).name("named").mailbox(1).overflow(overflow);
     let process = process.wait().unwrap();
-    let down = process.monitor();
+    let down = process.watch();
     sim.kill(process.pid());
     assert_eq!(down.wait().unwrap().reason, Reason::Killed);
     assert_eq!((sim.whereis("named"), bombs.is()), (None, 1));
@@ -261,7 +263,7 @@ fn d6_an_end_completes_despite_a_panicking_stash() {
 fn d6_an_end_completes_despite_panicking_wakers() {
     let scene = Scene::new(1);
     let panics = on_wake(|| panic!("waker"));
-    let mut down = scene.process.monitor();
+    let mut down = scene.process.watch();
     assert!(poll_with(&mut down, &panics).is_pending());
     let mut state = scene.process.state::<()>();
     assert!(poll_with(&mut state, &panics).is_pending());

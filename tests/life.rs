@@ -2,8 +2,9 @@
 
 mod support;
 
+use krarup::StopError;
+use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
-use krarup::{Received, StopError, behavior_fn};
 use std::sync::mpsc;
 use std::task::Poll;
 use std::time::Duration;
@@ -82,7 +83,7 @@ fn d1_the_factory_init_handlers_and_terminate_run_inside_the_process() {
     struct Looks(Log);
     impl Looks {
         fn look(&self, place: &str) {
-            self.0.note(format!("{place} {}", krarup::is_in_process()));
+            self.0.note(format!("{place} {}", krarup::behavior::is_in_process()));
         }
     }
     impl Actor for Looks {
@@ -110,7 +111,7 @@ fn d1_the_factory_init_handlers_and_terminate_run_inside_the_process() {
     let noted = log.clone();
     let process = sim
         .spawn(move || {
-            noted.note(format!("factory {}", krarup::is_in_process()));
+            noted.note(format!("factory {}", krarup::behavior::is_in_process()));
             Looks(noted)
         })
         .start()
@@ -220,13 +221,13 @@ fn d3_kill_takes_effect_while_waiting() {
         let process = behavior_fn(move |mut ctx: Context<()>| async move {
             let _guard = guard;
             ctx.trap_exits(true);
-            ctx.stop_in_order(true);
+            ctx.stop_in_order();
             ctx.initialised();
             std::future::pending::<()>().await;
             Ok(())
         });
         let process = sim.spawn(move || process).wait().unwrap();
-        let mut end = sim.monitor(process.pid());
+        let mut end = sim.watch(process.pid());
         sim.run_until_idle();
         sim.exit(process.pid(), Reason::Kill);
         sim.run_until_idle();
@@ -276,7 +277,7 @@ fn d3_kill_ends_terminate_itself() {
     sim.run_until_idle();
     assert!(process.is_alive());
     sim.kill(process.pid());
-    assert_eq!(sim.monitor(process.pid()).wait().unwrap().reason, Reason::Killed);
+    assert_eq!(sim.watch(process.pid()).wait().unwrap().reason, Reason::Killed);
     assert_eq!(log.take(), ["dropped"]);
 }
 
@@ -289,7 +290,7 @@ fn d4_a_panic_ends_its_process_and_nothing_else() {
             let process = sim.spawn(move || PanickingActor { at, log: noted }).wait().unwrap();
             let bystander = puppet(&sim, "bystander", &Log::new());
             let other = puppet(&sim, "other", &Log::new());
-            let mut end = sim.monitor(process.pid());
+            let mut end = sim.watch(process.pid());
             process.send(other.pid()).unwrap();
             sim.run_until_idle();
             other.dies(Reason::Normal);
@@ -317,7 +318,7 @@ fn d4_a_panicking_process_leaves_the_workers_running() {
         let _ = process.inspect().wait();
         let _ = process.send(process.pid());
         let _ = process.stop().wait();
-        assert_eq!(node.monitor(process.pid()).wait().unwrap().reason, Reason::NoProcess);
+        assert_eq!(node.watch(process.pid()).wait().unwrap().reason, Reason::NoProcess);
     }
     let (done, finished) = mpsc::channel();
     let process = behavior_fn(move |_: Context<()>| async move {
@@ -388,7 +389,7 @@ fn d6_an_end_drops_the_state_then_the_mailbox_then_the_name_then_notifies() {
         for line in ["message 0", "message 1", "message 2"] {
             last.send(Guard::new(&log, line)).unwrap();
         }
-        let mut end = sim.monitor(last.pid());
+        let mut end = sim.watch(last.pid());
         let (noted, node) = (log.clone(), sim.node().clone());
         let waker = on_wake(move || noted.note(format!("down, {:?}", node.whereis("last"))));
         assert!(poll_with(&mut end, &waker).is_pending());
@@ -426,7 +427,7 @@ fn d7_messages_accepted_and_never_handled_are_dropped_and_counted() {
             }
             // A notice is no message: it is not counted.
             ctx.monitor(pid);
-            ctx.monitor("<0.999.0>".parse().unwrap());
+            ctx.monitor("<0.999.0>".parse::<Pid>().unwrap());
             Err(boom())
         });
         sim.run_until_idle();
@@ -497,7 +498,7 @@ fn d9_a_bare_process_ends_when_its_function_returns() {
         });
         let process = sim.spawn(move || process).start().unwrap();
         process.send(()).unwrap();
-        assert_eq!(sim.monitor(process.pid()).wait().unwrap().reason, reason);
+        assert_eq!(sim.watch(process.pid()).wait().unwrap().reason, reason);
         assert_eq!(process.stop().wait(), Err(StopError::NoProcess(process.pid())));
     }
 }

@@ -2,8 +2,9 @@
 
 mod support;
 
+use krarup::Name;
+use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
-use krarup::{Received, behavior_fn};
 use std::sync::{Arc, Barrier, mpsc};
 use std::task::Poll;
 use std::thread;
@@ -28,11 +29,11 @@ fn l4_a_pid_of_another_node_is_answered_with_no_connection() {
     let heard = heard(&log);
     assert_eq!(heard.len(), 2, "{heard:?}");
     assert!(heard.iter().all(|line| line.contains("no connection")), "{heard:?}");
-    assert_eq!(here.monitor(living).wait().unwrap().reason, Reason::NoConnection);
+    assert_eq!(here.watch(living).wait().unwrap().reason, Reason::NoConnection);
     let sent = here.send(living, 1_u8);
     assert!(matches!(sent, Err(SendError::NoConnection { .. })), "{sent:?}");
     assert!(there.is_alive(living));
-    let found = here.address::<Act, Act>(living);
+    let found = here.address_of::<Act, Act>(living);
     assert!(matches!(found, Err(krarup::LookupError::NoConnection(pid)) if pid == living));
 }
 
@@ -59,7 +60,7 @@ fn l2_a_shutdown_ends_untrapping_peers_too_and_normal_does_not() {
             link(&a, &b);
             link(&b, &c);
             sim.run_until_idle();
-            let mut end = b.monitor();
+            let mut end = b.watch();
             a.dies(reason.clone());
             sim.run_until_idle();
             if reason.is_normal() {
@@ -225,10 +226,10 @@ fn l4_a_link_or_monitor_to_no_process_is_answered_at_once() {
             let info = sim.process_info(traps.pid()).unwrap();
             assert_eq!((info.links.len(), info.monitors), (0, 0));
             let plain = puppet(&sim, "plain", &log);
-            let end = sim.monitor(plain.pid());
+            let end = sim.watch(plain.pid());
             plain.tells(move |ctx| ctx.link(to));
             assert_eq!(end.wait().unwrap().reason, Reason::NoProcess);
-            assert_eq!(sim.monitor(to).wait().unwrap().reason, Reason::NoProcess);
+            assert_eq!(sim.watch(to).wait().unwrap().reason, Reason::NoProcess);
         }
     }
 }
@@ -354,7 +355,7 @@ fn l5_a_link_made_again_is_another_link() {
     let process = sim.spawn(move || process).start().unwrap();
     sim.advance(Duration::from_secs(1));
     target.dies(boom());
-    assert_eq!(sim.monitor(process.pid()).wait().unwrap().reason, Reason::NoProcess);
+    assert_eq!(sim.watch(process.pid()).wait().unwrap().reason, Reason::NoProcess);
 }
 
 #[test]
@@ -410,9 +411,8 @@ fn l6_monitors_have_their_own_refs_and_each_gives_a_notice() {
         let watcher = puppet(&sim, "watcher", &log);
         watcher.tells(move |ctx| {
             let by_pid = [ctx.monitor(pid), ctx.monitor(pid)];
-            let by_name = ctx.monitor_name("target").unwrap();
-            ctx.monitor_name("nobody").unwrap();
-            assert!(ctx.monitor_name("").is_err());
+            let by_name = ctx.monitor(Name::new("target").unwrap());
+            ctx.monitor(Name::new("nobody").unwrap());
             assert!(by_pid[0] != by_pid[1] && by_pid[0] != by_name);
             noted.note("monitoring");
         });
@@ -437,11 +437,11 @@ fn l6_a_monitor_on_oneself_never_gives_a_notice() {
     a.tells(|ctx| {
         let alias = ctx.alias();
         ctx.register("a").unwrap();
-        let by_name = ctx.monitor_name("a").unwrap();
-        for itself in [ctx.monitor(ctx.pid()), ctx.monitor_alias(alias), by_name] {
+        let by_name = ctx.monitor(Name::new("a").unwrap());
+        for itself in [ctx.monitor(ctx.pid()), ctx.monitor(alias), by_name] {
             assert!(!ctx.demonitor(itself));
         }
-        ctx.monitor_alias(alias);
+        ctx.monitor(alias);
     });
     sim.run_until_idle();
     a.dies(boom());
@@ -466,7 +466,7 @@ fn l7_normal_from_another_is_ignored_and_from_oneself_ends() {
         assert_eq!(heard(&log), told);
         for (process, reason) in [(&a, Reason::Normal), (&b, boom())] {
             let own = reason.clone();
-            let end = sim.monitor(process.pid());
+            let end = sim.watch(process.pid());
             process.tells(move |ctx| ctx.exit(ctx.pid(), own));
             assert_eq!(end.wait().unwrap().reason, reason);
         }
@@ -505,7 +505,7 @@ fn l8_a_waiter_that_gives_up_leaves_nothing_at_the_process() {
     let slow = sim.spawn(move || slow).start().unwrap();
     sim.run_until_idle();
     let monitored_by = || sim.process_info(slow.pid()).unwrap().monitored_by;
-    let mut waiters: Vec<_> = (0..3).map(|_| slow.monitor()).collect();
+    let mut waiters: Vec<_> = (0..3).map(|_| slow.watch()).collect();
     waiters.iter_mut().for_each(|waiter| assert!(poll_once(waiter).is_pending()));
     assert_eq!(monitored_by(), 3);
     drop(waiters);
@@ -527,7 +527,7 @@ fn l8_a_process_notified_of_an_end_finds_its_links_and_monitors_removed() {
         let waker = support::on_wake(move || {
             noted.note(format!("still {}", node.process_info(to).unwrap().monitored_by));
         });
-        let mut end = sim.monitor(dying.pid());
+        let mut end = sim.watch(dying.pid());
         assert!(support::poll_with(&mut end, &waker).is_pending());
         dying.dies(boom());
         sim.run_until_idle();
@@ -545,7 +545,7 @@ fn l9_signals_run_through_chains_and_rings_and_each_process_ends_once() {
             link(process, &ring[(index + 7) % ring.len()]);
         }
         sim.run_until_idle();
-        let ends: Vec<_> = ring.iter().map(|process| sim.monitor(process.pid())).collect();
+        let ends: Vec<_> = ring.iter().map(|process| sim.watch(process.pid())).collect();
         sim.exit(ring[3].pid(), boom());
         sim.run_until_idle();
         for end in ends {
@@ -560,7 +560,7 @@ fn l9_signals_run_through_chains_and_rings_and_each_process_ends_once() {
 fn l9_of_two_exit_signals_the_first_wins() {
     for sim in simulations(20) {
         let process = puppet(&sim, "p", &Log::new());
-        let end = sim.monitor(process.pid());
+        let end = sim.watch(process.pid());
         sim.exit(process.pid(), boom());
         sim.exit(process.pid(), Reason::Shutdown);
         sim.kill(process.pid());
@@ -594,7 +594,7 @@ fn l9_a_ring_killed_from_two_threads_ends_and_notifies_each_once() {
             thread::spawn(move || node.exit(pid, boom()))
         });
         killers.into_iter().for_each(|thread| thread.join().unwrap());
-        let reason = watcher.monitor().wait().unwrap().reason;
+        let reason = watcher.watch().wait().unwrap().reason;
         assert!(matches!(reason, Reason::Normal | Reason::NoProcess), "{reason}");
     }
     node.stop().wait().unwrap();

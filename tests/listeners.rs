@@ -3,8 +3,9 @@
 
 mod support;
 
+use krarup::behavior::behavior_fn;
+use krarup::observe::{DeadLetter, EventTopic, Lifecycle};
 use krarup::prelude::*;
-use krarup::{DeadLetter, EventTopic, Lifecycle, behavior_fn};
 use std::cell::RefCell;
 use support::{Act, Does, Log, boom, puppet, simulations};
 

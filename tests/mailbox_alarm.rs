@@ -2,8 +2,9 @@
 
 mod support;
 
+use krarup::NodeError;
+use krarup::behavior::behavior_fn;
 use krarup::prelude::*;
-use krarup::{NodeError, behavior_fn};
 use std::time::Duration;
 use support::Log;
 use support::journal::Journal;

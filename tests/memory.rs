@@ -2,8 +2,8 @@
 
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
-use krarup::{Received, behavior_fn};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -30,7 +30,7 @@ enum Life {
 fn parent(
     life: Life,
     done: mpsc::Sender<Pid>,
-) -> impl krarup::Behavior<Message = (), Command = ()> {
+) -> impl krarup::behavior::Behavior<Message = (), Command = ()> {
     behavior_fn(move |mut ctx: Context<()>| async move {
         ctx.trap_exits(true);
         ctx.initialised();
@@ -109,7 +109,7 @@ fn l8_a_million_short_processes_leave_nothing_behind() {
         let info = node.process_info(pid).unwrap();
         assert_eq!((info.links.len(), info.monitors), (0, 0));
         assert_eq!((info.main, info.system, info.urgent), (0, 0, 0));
-        let end = parent.monitor();
+        let end = parent.watch();
         parent.send(()).unwrap();
         assert_eq!(end.wait().unwrap().reason, Reason::Normal);
     }
@@ -140,7 +140,7 @@ fn l8_a_live_process_keeps_nothing_of_ended_processes_it_watched_or_called() {
             ctx.link(pid);
             ctx.unlink(pid);
         });
-        drop(sim.monitor(lives.pid()));
+        drop(sim.watch(lives.pid()));
         brief.dies(boom());
         sim.run_until_idle();
         let info = sim.process_info(lives.pid()).unwrap();
@@ -166,7 +166,7 @@ fn t1_timers_given_up_in_every_way_leave_nothing() {
         drop(call);
         assert_eq!(sim.stats().timers, armed);
         assert!(support::poll_once(&mut deaf.inspect()).is_pending());
-        assert!(support::poll_once(&mut sim.monitor(deaf.pid())).is_pending());
+        assert!(support::poll_once(&mut sim.watch(deaf.pid())).is_pending());
     }
     assert_eq!(sim.stats().timers, armed);
     assert_eq!(sim.process_info(deaf.pid()).unwrap().monitored_by, 0);

@@ -3,11 +3,12 @@
 
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
+use krarup::dispatcher::DispatcherOptions;
+use krarup::pool::PoolError;
 use krarup::prelude::*;
-use krarup::{
-    CannotWait, DispatcherOptions, Fault, Faults, NameError, NodeError, ParsePidError,
-    ParseRefError, PoolError, Received, Ref, StopError, behavior_fn,
-};
+use krarup::testing::{Fault, Faults};
+use krarup::{CannotWait, NameError, NodeError, ParsePidError, ParseRefError, Ref, StopError};
 use std::time::Duration;
 use support::{Act, Does, Log, Puppet, boom, puppet};
 
@@ -103,7 +104,7 @@ const TIMES: [Duration; 6] = [
     Duration::MAX,
 ];
 
-fn echo() -> impl krarup::Behavior<Message = Reply<u32>> {
+fn echo() -> impl krarup::behavior::Behavior<Message = Reply<u32>> {
     behavior_fn(|mut ctx: Context<Reply<u32>>| async move {
         ctx.initialised();
         while let Received::Message(reply) = ctx.receive().await {
@@ -269,7 +270,7 @@ fn b1_operations_on_no_process_are_harmless() {
         assert!(!sim.is_alive(pid));
         assert_eq!(sim.process_info(pid), None);
         assert_eq!(sim.inspect(pid).wait(), Err(CallError::NoProcess { to: pid }));
-        let down = sim.monitor(pid).wait().unwrap().reason;
+        let down = sim.watch(pid).wait().unwrap().reason;
         let sent = sim.send(pid, 1_u8).unwrap_err();
         if pid == remote {
             assert_eq!(down, Reason::NoConnection);
@@ -278,7 +279,7 @@ fn b1_operations_on_no_process_are_harmless() {
             assert_eq!(down, Reason::NoProcess);
             assert!(matches!(sent, SendError::NoProcess { .. }), "{sent}");
         }
-        assert!(sim.address::<u8, u8>(pid).is_err());
+        assert!(sim.address_of::<u8, u8>(pid).is_err());
     }
     let log = Log::new();
     let process = puppet(&sim, "p", &log);
@@ -302,7 +303,7 @@ fn b1_operations_on_no_process_are_harmless() {
 fn b1_invalid_stops_and_waits_are_typed_errors() {
     let sim = Simulation::new(1);
     let never = behavior_fn(|mut ctx: Context<()>| async move {
-        ctx.stop_in_order(true);
+        ctx.stop_in_order();
         ctx.initialised();
         std::future::pending::<()>().await;
         Ok(())
@@ -320,7 +321,7 @@ fn b1_invalid_stops_and_waits_are_typed_errors() {
     assert!(never.is_alive(), "a stop that is given up does not kill");
     // Nothing is left to do, so what is waited for can never come.
     assert_eq!(never.stop().wait(), Err(StopError::CannotWait(CannotWait::Stalled)));
-    assert_eq!(never.monitor().wait(), Err(CannotWait::Stalled));
+    assert_eq!(never.watch().wait(), Err(CannotWait::Stalled));
     assert_eq!(sim.process_info(never.pid()).unwrap().monitored_by, 0);
     sim.kill(never.pid());
     sim.run_until_idle();

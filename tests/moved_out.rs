@@ -3,11 +3,10 @@
 
 mod support;
 
+use krarup::behavior::{Received, Route, behavior_fn};
+use krarup::mailbox::{Diverted, Overflow, Permit};
 use krarup::prelude::*;
-use krarup::{
-    Alias, Diverted, LookupError, Overflow, Permit, Received, Recipient, RegisterError, Route,
-    SendError, behavior_fn,
-};
+use krarup::{Alias, LookupError, Recipient, RegisterError, SendError};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::task::Poll;
@@ -75,7 +74,7 @@ fn n2_a_process_that_ends_on_another_thread_leaves_no_name_and_no_alias() {
         let process =
             moved_out::<u32>(&node, move |ctx| out.send(ctx).unwrap(), None, Overflow::Refuse);
         let mut ctx: Context<u32> = moved.recv().unwrap();
-        let end = process.monitor();
+        let end = process.watch();
         let start = Arc::new(Barrier::new(2));
         let other = Arc::clone(&start);
         let registers = thread::spawn(move || {
@@ -177,7 +176,7 @@ impl Revoked {
         sim.run_until_idle();
         let mut ctx: Context<u32> = moved.recv().unwrap();
         let alias = ctx.alias();
-        ctx.take_others(true);
+        ctx.take_others();
         process.send(1).unwrap();
         let ctx = Arc::new(Mutex::new(ctx));
         *home.lock().unwrap() = Some((Arc::clone(&ctx), alias));
@@ -256,7 +255,7 @@ fn n5_room_that_an_older_message_made_is_free_again_when_its_destructor_revokes_
         sim.run_until_idle();
         let mut ctx: Context<Last> = moved.recv().unwrap();
         let alias = ctx.alias();
-        ctx.take_others(true);
+        ctx.take_others();
         let by = ctx.recipient_by(alias);
         process.send(Last(Some((Arc::new(Mutex::new(ctx)), alias)))).ok().unwrap();
         if other {

@@ -2,11 +2,11 @@
 
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
+use krarup::mailbox::{Diverted, Overflow};
+use krarup::observe::DeadLetter;
 use krarup::prelude::*;
-use krarup::{
-    DeadLetter, Diverted, LookupError, Name, NameError, Overflow, Received, Ref, RegisterError,
-    behavior_fn,
-};
+use krarup::{LookupError, Name, NameError, Ref, RegisterError};
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::sync::{Arc, Barrier};
@@ -240,7 +240,8 @@ fn n2_names_are_checked_in_every_operation_that_takes_one() {
         assert_eq!(spawned.unwrap_err(), SpawnError::InvalidName(error.clone()));
         let started = sim.spawn(|| Fails(|| Ok(()))).name(text).start();
         assert_eq!(started.unwrap_err(), SpawnError::InvalidName(error.clone()));
-        assert_eq!(sim.monitor_name(text).err(), Some(error.clone()));
+        // What a monitor and a watch take.
+        assert_eq!(Name::new(text).err(), Some(error.clone()));
         assert_eq!(sim.whereis(text), None);
     }
     assert_eq!(sim.stats().spawned, 0);
@@ -279,7 +280,7 @@ fn n2_a_living_process_takes_one_name_and_anyone_can_take_it_away() {
         })
     });
     let done = done.start().unwrap();
-    assert_eq!(done.monitor().wait().unwrap().reason, Reason::Normal);
+    assert_eq!(done.watch().wait().unwrap().reason, Reason::Normal);
     assert_eq!(sim.whereis("taken"), None, "free again with its process");
     assert_eq!(sim.process_info(holder).unwrap().name, None);
 }
@@ -289,11 +290,11 @@ fn n2_a_name_is_looked_up_typed() {
     let sim = Simulation::new(1);
     let address = sim.spawn(|| Fails(|| Ok(()))).name("unit").wait().unwrap();
     assert_eq!(sim.lookup::<(), ()>("unit").unwrap(), address);
-    assert_eq!(sim.address::<(), ()>(address.pid()).unwrap(), address);
+    assert_eq!(sim.address_of::<(), ()>(address.pid()).unwrap(), address);
     let missing = sim.lookup::<(), ()>("nobody").unwrap_err();
     assert!(matches!(&missing, LookupError::NoName(name) if name == "nobody"));
     let unknown = "<0.99.0>".parse().unwrap();
-    assert_eq!(sim.address::<(), ()>(unknown), Err(LookupError::NoProcess(unknown)));
+    assert_eq!(sim.address_of::<(), ()>(unknown), Err(LookupError::NoProcess(unknown)));
 }
 
 #[test]
@@ -316,7 +317,7 @@ fn n3_the_name_is_registered_before_init_runs() {
     let noted = log.clone();
     let started = sim
         .spawn(move || {
-            krarup::behavior_fn(move |mut ctx: Context<()>| async move {
+            krarup::behavior::behavior_fn(move |mut ctx: Context<()>| async move {
                 noted.note(ctx.whereis("early") == Some(ctx.pid()));
                 ctx.receive().await;
                 Ok(())
@@ -352,7 +353,7 @@ fn n3_an_init_that_took_too_long_has_freed_the_name_when_the_error_is_returned()
     for sim in simulations(20) {
         let limit = Duration::from_secs(1);
         let slow = || {
-            krarup::behavior_fn(|ctx: Context<()>| async move {
+            krarup::behavior::behavior_fn(|ctx: Context<()>| async move {
                 ctx.sleep(Duration::from_mins(1)).await;
                 Ok(())
             })
@@ -381,7 +382,7 @@ fn n3_the_name_is_free_when_a_link_or_monitor_reports_the_end() {
         sim.run_until_idle();
         // Whoever hears of it can take the name at once.
         let (node, noted) = (sim.node().clone(), log.clone());
-        let mut end = sim.monitor(pid);
+        let mut end = sim.watch(pid);
         let waker = on_wake(move || noted.note(format!("told {:?}", node.whereis("n"))));
         assert!(poll_with(&mut end, &waker).is_pending());
         named.dies(boom());
@@ -492,7 +493,7 @@ fn n4_concurrent_spawns_by_processes_have_one_winner_for_every_seed() {
         let log = Log::new();
         for _ in 0..5 {
             let noted = log.clone();
-            let spawner = krarup::behavior_fn(move |ctx: Context<()>| async move {
+            let spawner = krarup::behavior::behavior_fn(move |ctx: Context<()>| async move {
                 let child = ctx.spawn(|| Fails(|| Ok(()))).name("only").await;
                 noted.note(child.is_ok());
                 Ok(())

@@ -2,10 +2,10 @@
 
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
+use krarup::observe::{DebugError, EventTopic, Lifecycle, ProcessState};
 use krarup::prelude::*;
-use krarup::{
-    CannotWait, DebugError, EventTopic, Lifecycle, LookupError, ProcessState, Received, behavior_fn,
-};
+use krarup::{CannotWait, LookupError};
 use std::cell::RefCell;
 use std::sync::{Arc, Barrier, mpsc};
 use std::task::Poll;
@@ -18,7 +18,7 @@ use support::{
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Answers with its own number.
-fn answers(number: u32) -> impl krarup::Behavior<Message = Reply<u32>, Command = ()> {
+fn answers(number: u32) -> impl krarup::behavior::Behavior<Message = Reply<u32>, Command = ()> {
     behavior_fn(move |mut ctx: Context<Reply<u32>, ()>| async move {
         while let Received::Message(reply) = ctx.receive().await {
             reply.send(number);
@@ -43,7 +43,7 @@ fn x1_nodes_share_neither_names_nor_processes_nor_counters() {
     nodes[0].kill(foreign);
     nodes[0].exit(foreign, boom());
     assert!(matches!(nodes[0].send(foreign, Act::nothing()), Err(SendError::NoConnection { .. })));
-    assert_eq!(nodes[0].monitor(foreign).wait().unwrap().reason, Reason::NoConnection);
+    assert_eq!(nodes[0].watch(foreign).wait().unwrap().reason, Reason::NoConnection);
     assert!(processes.iter().all(Address::is_alive));
     nodes[0].stop().wait().unwrap();
     assert!(!processes[0].is_alive() && processes[1].is_alive());
@@ -114,12 +114,12 @@ fn x1_a_pid_of_another_node_is_unknown_to_every_operation() {
     assert!(!node.unsubscribe(EventTopic::Lifecycle, stranger.pid()));
     assert!(node.unsubscribe(EventTopic::Lifecycle, listener.pid()));
     own.suspend().wait().unwrap();
-    assert!(!node.resume(foreign) && !node.trace(foreign, true) && !node.is_alive(foreign));
+    assert!(!node.resume(foreign) && !node.trace(foreign) && !node.is_alive(foreign));
     assert!(node.resume(own.pid()));
     assert_eq!(node.process_info(foreign), None);
-    let found: Result<Address<Act>, _> = node.address(foreign);
+    let found: Result<Address<Act>, _> = node.address_of(foreign);
     assert!(matches!(found, Err(LookupError::NoConnection(pid)) if pid == foreign));
-    assert!(node.address::<Act, Act>(own.pid()).is_ok());
+    assert!(node.address_of::<Act, Act>(own.pid()).is_ok());
     assert_eq!(node.inspect(foreign).wait(), Err(CallError::NoProcess { to: foreign }));
     assert_eq!(
         node.inspect_items(foreign, ["a"]).wait(),
@@ -127,7 +127,7 @@ fn x1_a_pid_of_another_node_is_unknown_to_every_operation() {
     );
     assert_eq!(node.state::<u8>(foreign).wait(), Err(DebugError::NoProcess(foreign)));
     assert_eq!(node.suspend(foreign).wait(), Err(DebugError::NoProcess(foreign)));
-    assert_eq!(node.monitor(foreign).wait().unwrap().reason, Reason::NoConnection);
+    assert_eq!(node.watch(foreign).wait().unwrap().reason, Reason::NoConnection);
     assert!(matches!(node.send(foreign, Act::nothing()), Err(SendError::NoConnection { .. })));
     // It lives, where it is: no reason to stop, and nothing that waits for its end.
     let refused = node.stop_with(foreign).unwrap_err();
@@ -157,9 +157,9 @@ fn x1_an_alias_of_another_node_is_unknown_here() {
     let ours = asked(&sims[0], &own, Context::alias);
     // Of some number that has not been given here.
     let foreign = asked(&sims[1], &other, |ctx| (0..99).map(|_| ctx.alias()).last().unwrap());
-    assert_eq!(sims[0].monitor_alias(foreign).wait().unwrap().reason, Reason::NoProcess);
+    assert_eq!(sims[0].watch(foreign).wait().unwrap().reason, Reason::NoProcess);
     assert!(matches!(sims[0].send(foreign, Act::nothing()), Err(SendError::NoProcess { .. })));
-    let end = sims[0].monitor_alias(ours);
+    let end = sims[0].watch(ours);
     sims[0].kill(own.pid());
     assert_eq!(end.wait().unwrap().reason, Reason::Killed);
     assert!(other.is_alive() && !sims[0].is_stopping());
@@ -233,14 +233,14 @@ fn x2_a_process_that_does_not_stop_in_time_is_killed() {
         let guard = Guard::new(&log, "dropped");
         let never = behavior_fn(move |mut ctx: Context<()>| async move {
             let _guard = guard;
-            ctx.stop_in_order(true);
+            ctx.stop_in_order();
             ctx.initialised();
             std::future::pending::<()>().await;
             Ok(())
         });
         let below = puppet(&sim, "below", &log);
         let never = sim.spawn(move || never).wait().unwrap();
-        let mut ends = [sim.monitor(never.pid()), sim.monitor(below.pid())];
+        let mut ends = [sim.watch(never.pid()), sim.watch(below.pid())];
         sim.stop().timeout(3 * SECOND).wait().unwrap();
         assert_eq!(sim.now().as_nanos(), 3_000_000_000);
         // One took too long. The other was asked, and ended in order.
@@ -341,7 +341,7 @@ fn x2_top_level_spawns_during_a_stop_and_calls_after_it_fail() {
         );
         let asked = process.recipient().call(|reply: Reply<u32>| reply);
         assert_eq!(asked.wait(), Err(CallError::NodeStopped { to: process.pid() }));
-        assert_eq!(sim.monitor(process.pid()).wait().unwrap().reason, Reason::NoProcess);
+        assert_eq!(sim.watch(process.pid()).wait().unwrap().reason, Reason::NoProcess);
         assert!(sim.inspect(process.pid()).wait().is_err());
     }
 }

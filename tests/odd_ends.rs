@@ -3,8 +3,11 @@
 
 mod support;
 
+use krarup::Recipient;
+use krarup::behavior::{Received, behavior_fn};
+use krarup::observe::{DeadLetter, EventTopic, Lifecycle};
 use krarup::prelude::*;
-use krarup::{DeadLetter, EventTopic, InPlace, Lifecycle, Received, Recipient, behavior_fn};
+use krarup::supervisor::InPlace;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -38,7 +41,7 @@ fn d4_a_subscriber_whose_conversion_panics_affects_no_other() {
         let sender = puppet(&sim, "sender", &log);
         named.dies(boom());
         named.tells(|_| {});
-        let watched = named.monitor().wait().unwrap();
+        let watched = named.watch().wait().unwrap();
         assert_eq!(watched.reason, boom());
         assert_eq!((sim.whereis("named"), log.count("named dropped")), (None, 1));
         sender.tells(move |_| assert!(named.send(Act::nothing()).is_err()));
@@ -216,7 +219,7 @@ fn t1_timers_with_panicking_messages_all_end_with_their_process() {
             ctx.stop();
             Ok(())
         });
-        let down = setter.monitor().wait().unwrap();
+        let down = setter.watch().wait().unwrap();
         assert_eq!(down.reason, Reason::Normal);
         assert_eq!((bombs.load(Ordering::Relaxed), sim.stats().timers), (3, 0));
     }

@@ -2,11 +2,10 @@
 
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
+use krarup::mailbox::{Diverted, Order, OrderError, Overflow, OverflowError};
 use krarup::prelude::*;
-use krarup::{
-    Diverted, Order, OrderError, Overflow, OverflowError, Received, Recipient, SendError,
-    behavior_fn,
-};
+use krarup::{Recipient, SendError};
 use support::{Act, Does, Log, puppet};
 
 /// From this number on a job is to monitor the process of the rest.
@@ -327,7 +326,7 @@ fn m12_sorted_unhandled_messages_are_dead_letters_and_a_panic_ends_its_process()
         job.priority
     });
     let worker = worker(&sim, &log, order);
-    let end = worker.monitor();
+    let end = worker.watch();
     for (priority, number) in [(1, 1), (2, 2), (100, 3), (4, 4)] {
         worker.send(job(priority, number)).unwrap();
     }
@@ -425,7 +424,7 @@ fn d4_an_order_that_panics_when_it_is_dropped_loses_no_count_and_no_message() {
         Ok(())
     });
     let ends = sim.spawn(move || ends).order(panicking_order()).start().unwrap();
-    let down = ends.monitor();
+    let down = ends.watch();
     for number in 1..=3 {
         ends.send(PanickingItem { number, _bomb: (number < 3).then(|| Bomb) }).unwrap();
     }

@@ -2,8 +2,11 @@
 
 mod support;
 
+use krarup::mailbox::{Diverted, Overflow};
+use krarup::observe::{DeadLetter, DeadLetterCause};
+use krarup::pool::Elastic;
 use krarup::prelude::*;
-use krarup::{CannotWait, DeadLetter, DeadLetterCause, Diverted, Elastic, Overflow, Recipient};
+use krarup::{CannotWait, Recipient};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -106,7 +109,7 @@ fn m6_overflow_goes_to_the_fallback_with_origin_tag_and_sender() {
         let slow = busy(&sim, &log, Overflow::divert(spare.recipient(), "spare"));
         assert_eq!(send_four(&slow), [true; 4]);
         let to = slow.clone();
-        let sender = krarup::behavior_fn(move |_: Context<()>| async move {
+        let sender = krarup::behavior::behavior_fn(move |_: Context<()>| async move {
             to.send("5".into())?;
             Ok(())
         });
@@ -244,7 +247,7 @@ fn m6_a_message_dropped_by_a_full_mailbox_fails_its_call_and_is_a_dead_letter() 
         asked.suspend().wait().unwrap();
         let (reply, callers) = (asked.clone(), asked.clone());
         let caller = |to: Address<Reply<u32>>, log: Log| {
-            krarup::behavior_fn(move |_: Context<()>| async move {
+            krarup::behavior::behavior_fn(move |_: Context<()>| async move {
                 log.note(format!("{:?}", to.call(|reply| reply).await));
                 Ok(())
             })
@@ -266,7 +269,7 @@ fn m6_an_overflow_without_a_bound_is_an_error() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let spawned = sim.spawn(move || Slow(log)).overflow(Overflow::DropNewest).wait();
-    assert_eq!(spawned.unwrap_err(), SpawnError::NoBound(krarup::NoBound));
+    assert_eq!(spawned.unwrap_err(), SpawnError::NoBound(krarup::mailbox::NoBound));
     assert!(sim.processes().is_empty());
 }
 
@@ -278,7 +281,7 @@ fn m6_a_sender_that_waits_gets_room_in_its_turn() {
         assert_eq!(send_four(&slow), [true, true, false, false]);
         for n in 0..3 {
             let (to, log) = (slow.clone(), log.clone());
-            let waiting = krarup::behavior_fn(move |ctx: Context<()>| async move {
+            let waiting = krarup::behavior::behavior_fn(move |ctx: Context<()>| async move {
                 to.send_or_wait(format!("w{n}")).await.map_err(SendError::without_message)?;
                 log.note(format!("sent w{n} at {}", ctx.now().as_nanos() / 1_000_000_000));
                 Ok(())
@@ -317,7 +320,7 @@ fn m6_waiting_for_room_ends_with_the_time_and_with_the_receiver_and_gives_the_me
     assert!(matches!(&late, SendError::Timeout { limit, .. } if *limit == SECOND / 2), "{late}");
     assert_eq!(late.into_message(), "late");
     let to = slow.clone();
-    let waiting = krarup::behavior_fn(move |_: Context<()>| async move {
+    let waiting = krarup::behavior::behavior_fn(move |_: Context<()>| async move {
         let gone = to.send_or_wait("gone".into()).await.unwrap_err();
         assert!(
             matches!(&gone, SendError::NoProcess { message, .. } if message == "gone"),
@@ -328,7 +331,7 @@ fn m6_waiting_for_room_ends_with_the_time_and_with_the_receiver_and_gives_the_me
     let waiting = sim.spawn(move || waiting).start().unwrap();
     sim.run_until_idle();
     sim.kill(slow.pid());
-    let end = waiting.monitor();
+    let end = waiting.watch();
     assert_eq!(end.wait().unwrap().reason, Reason::Normal);
     // Nobody took the room of those that gave up.
     assert_eq!(log.take(), Vec::<String>::new());
@@ -424,13 +427,13 @@ fn m6_many_senders_that_wait_are_all_served_and_the_bound_holds() {
     let waiters: Vec<_> = (0..4)
         .map(|_| {
             let to = counting.clone();
-            let waiting = krarup::behavior_fn(move |_: Context<()>| async move {
+            let waiting = krarup::behavior::behavior_fn(move |_: Context<()>| async move {
                 for n in 0..2_000 {
                     to.send_or_wait(n).await.map_err(SendError::without_message)?;
                 }
                 Ok(())
             });
-            node.spawn(move || waiting).start().unwrap().monitor()
+            node.spawn(move || waiting).start().unwrap().watch()
         })
         .collect();
     for thread in threads {
@@ -441,7 +444,7 @@ fn m6_many_senders_that_wait_are_all_served_and_the_bound_holds() {
         assert!(matches!(down.reason, Reason::Normal | Reason::NoProcess), "{}", down.reason);
     }
     // Everything that was accepted is handled before the process finishes.
-    let end = counting.monitor();
+    let end = counting.watch();
     counting.finish();
     assert_eq!(end.wait().unwrap().reason, Reason::Normal);
     assert_eq!(handled.load(Ordering::Relaxed), 16_000);

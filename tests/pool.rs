@@ -2,8 +2,9 @@
 
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
+use krarup::pool::Resized;
 use krarup::prelude::*;
-use krarup::{Received, Resized, behavior_fn};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::task::Poll;

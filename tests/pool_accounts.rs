@@ -3,8 +3,9 @@
 mod pool_support;
 mod support;
 
+use krarup::behavior::Received;
+use krarup::pool::{ByKey, Discarded, Elastic};
 use krarup::prelude::*;
-use krarup::{ByKey, Discarded, Elastic, Received};
 use pool_support::{
     Job, PoolAddress, done, inspect, millis, numbers, occupy, seconds, who, workers,
 };
@@ -156,7 +157,7 @@ fn token(sim: &Simulation) -> (Reply<Pid>, impl Fn() -> Option<Pid> + use<>) {
     let (given, answer) = (Slot::default(), Slot::default());
     let (gives, told) = (Arc::clone(&given), Arc::clone(&answer));
     let giver = sim.spawn(move || Gives(gives)).wait().unwrap();
-    let asks = krarup::behavior_fn(move |_: Context<()>| async move {
+    let asks = krarup::behavior::behavior_fn(move |_: Context<()>| async move {
         let pid = giver.call(|reply| reply).await?;
         *told.lock().unwrap() = Some(pid);
         Ok(())
@@ -320,7 +321,7 @@ fn deaf(log: &Log) -> impl Fn() -> Deaf + Clone + Send + Sync + 'static {
 
 struct Deaf(Log);
 
-impl krarup::Behavior for Deaf {
+impl krarup::behavior::Behavior for Deaf {
     type Message = Job;
     type Command = Job;
 
@@ -354,7 +355,7 @@ fn p7_removed_workers_that_trap_exits_end_with_their_pool_and_in_its_time() {
         sim.advance(seconds(60));
         assert!(order.iter().all(|worker| sim.is_alive(*worker)), "they do not hear");
         let before = sim.now();
-        let end = pool.monitor();
+        let end = pool.watch();
         pool.stop().wait().unwrap();
         // All are asked at the same time, and all are killed when that is over.
         assert_eq!(sim.now() - before, seconds(5));
@@ -491,7 +492,7 @@ fn p13_workers_that_are_being_added_count_for_the_size_of_an_elastic_pool() {
         let factory = move || {
             started.note("start");
             let first = started.lines().len() == 1;
-            krarup::behavior_fn(move |mut ctx: Context<Job>| async move {
+            krarup::behavior::behavior_fn(move |mut ctx: Context<Job>| async move {
                 if !first {
                     ctx.sleep(seconds(1)).await;
                 }

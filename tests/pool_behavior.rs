@@ -4,11 +4,11 @@
 mod pool_support;
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
+use krarup::mailbox::Overflow;
+use krarup::observe::{DeadLetter, Lifecycle};
+use krarup::pool::{PoolBehavior, PoolContext, ResizeError, Resized};
 use krarup::prelude::*;
-use krarup::{
-    DeadLetter, Lifecycle, Overflow, PoolBehavior, PoolContext, Received, ResizeError, Resized,
-    behavior_fn,
-};
 use pool_support::{Job, PoolAddress, Worker, done, millis, seconds, workers};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -437,11 +437,11 @@ fn p7_a_pool_ends_with_the_reason_that_it_was_given() {
     for reason in reasons {
         for sim in simulations(3) {
             let pool = managed(&sim, &Log::new(), &Log::new());
-            let end = pool.monitor();
+            let end = pool.watch();
             pool.stop().reason(reason.clone()).wait().unwrap();
             assert_eq!(end.wait().unwrap().reason, reason);
             let pool = managed(&sim, &Log::new(), &Log::new());
-            let end = pool.monitor();
+            let end = pool.watch();
             pool.command(Order::Fail(reason.clone())).unwrap();
             assert_eq!(end.wait().unwrap().reason, reason);
             assert_eq!(sim.stats().processes, 0);
@@ -470,7 +470,7 @@ fn p7_a_pool_whose_callback_receives_a_stop_ends_with_its_reason() {
             let (log, factory) = (Log::new(), workers(&Log::new()));
             let receives = Receives(log.clone());
             let pool = sim.spawn(move || Pool::new(1, factory).behavior(receives)).wait().unwrap();
-            let end = pool.monitor();
+            let end = pool.watch();
             pool.command(()).unwrap();
             sim.run_until_idle();
             pool.stop().reason(reason.clone()).wait().unwrap();
@@ -669,7 +669,7 @@ fn p14_worker_operations_of_a_behaviour_depend_on_the_state_of_the_pool() {
         sim.exit(pool.pid(), Reason::Normal);
         sim.run_until_idle();
         assert!(pool.is_alive());
-        let end = pool.monitor();
+        let end = pool.watch();
         sim.exit(pool.pid(), boom());
         assert_eq!(end.wait().unwrap().reason, boom());
         assert_eq!(log.take(), [at("stopping", 0)]);
@@ -716,7 +716,7 @@ fn p14_a_pool_ends_with_the_first_failure_on_its_way_out() {
             let factory = workers(&Log::new());
             let pool = move || Pool::new(1, factory).behavior(Brittle { in_terminate, in_drop });
             let pool = sim.spawn(pool).wait().unwrap();
-            let end = pool.monitor();
+            let end = pool.watch();
             pool.command(reason).unwrap();
             let ended = end.wait().unwrap().reason.to_string();
             assert!(ended.contains(first), "{ended}, not {first}");
@@ -756,7 +756,7 @@ impl PoolBehavior for Listens {
         Ok(())
     }
 
-    fn handle_inspect(&self, _: &krarup::InspectRequest) -> Inspection {
+    fn handle_inspect(&self, _: &krarup::observe::InspectRequest) -> Inspection {
         Inspection::new().with("asked", 7_u64)
     }
 }

@@ -4,8 +4,9 @@
 mod pool_support;
 mod support;
 
+use krarup::behavior::behavior_fn;
+use krarup::pool::{Broadcast, ByKey, Resized};
 use krarup::prelude::*;
-use krarup::{Broadcast, ByKey, Resized, behavior_fn};
 use pool_support::{Job, PoolAddress, done, inspect, millis, numbers, occupy, seconds, workers};
 use std::task::Poll;
 use support::{Log, poll_once, simulations};
@@ -277,7 +278,7 @@ fn nested(sim: &Simulation, size: usize, mailbox: usize, log: &Log) -> [PoolAddr
     let factory = workers(log);
     let inner = move || Pool::new(size, factory.clone()).mailbox(mailbox);
     let outer: PoolAddress = sim.spawn(move || Pool::new(1, inner)).wait().unwrap();
-    let inner = sim.address(outer.workers().wait().unwrap()[0]).unwrap();
+    let inner = sim.address_of(outer.workers().wait().unwrap()[0]).unwrap();
     [outer, inner]
 }
 
@@ -476,7 +477,7 @@ fn p7_a_drained_pool_that_finishes_or_stops_ends_its_workers_like_any_other() {
         let mut drained = drain!(sim, pool);
         let workers = pool.workers().wait().unwrap();
         assert!(workers.iter().all(|worker| sim.is_alive(*worker)));
-        let mut end = pool.monitor().into_future();
+        let mut end = pool.watch().into_future();
         assert!(poll_once(&mut end).is_pending());
         if finishes {
             pool.finish();

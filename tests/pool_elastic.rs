@@ -3,8 +3,9 @@
 mod pool_support;
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
+use krarup::pool::{Broadcast, ByKey, Choice, Elastic, Routing, Workers};
 use krarup::prelude::*;
-use krarup::{Broadcast, ByKey, Choice, Elastic, Received, Routing, Workers, behavior_fn};
 use pool_support::{Job, PoolAddress, Worker, done, inspect, millis, numbers, seconds, workers};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -4,8 +4,9 @@
 mod pool_support;
 mod support;
 
+use krarup::behavior::behavior_fn;
+use krarup::pool::{Discarded, Elastic, PoolError, Rate};
 use krarup::prelude::*;
-use krarup::{Discarded, Elastic, PoolError, Rate, behavior_fn};
 use pool_support::{
     Job, PoolAddress, Worker, done, inspect, millis, numbers, occupy, seconds, who, workers,
 };
@@ -16,7 +17,7 @@ use support::{Log, boom, poll_once, simulations};
 
 fn spawn<R>(sim: &Simulation, pool: Pool<Worker, R>) -> PoolAddress
 where
-    R: krarup::Routing<Job>,
+    R: krarup::pool::Routing<Job>,
 {
     sim.spawn(move || pool).wait().unwrap()
 }
@@ -113,7 +114,7 @@ fn p9_watched_jobs_come_out_of_batches_stashes_and_bounds_like_any_other() {
                 let mut kept = false;
                 loop {
                     match ctx.receive().await {
-                        krarup::Received::Message(n) => {
+                        krarup::behavior::Received::Message(n) => {
                             if n == 0 && !kept {
                                 kept = true;
                                 ctx.stash(n)?;
@@ -123,7 +124,7 @@ fn p9_watched_jobs_come_out_of_batches_stashes_and_bounds_like_any_other() {
                             log.note(format!("{n} {batch:?}"));
                             ctx.unstash_all();
                         }
-                        krarup::Received::Finish => return Ok(()),
+                        krarup::behavior::Received::Finish => return Ok(()),
                         _ => {}
                     }
                 }
@@ -316,8 +317,8 @@ fn p12_a_worker_that_blocks_its_thread_is_replaced_all_the_same() {
         behavior_fn(move |mut ctx: Context<bool>| async move {
             loop {
                 match ctx.receive().await {
-                    krarup::Received::Message(true) => drop(free.lock().unwrap().recv()),
-                    krarup::Received::Finish => return Ok(()),
+                    krarup::behavior::Received::Message(true) => drop(free.lock().unwrap().recv()),
+                    krarup::behavior::Received::Finish => return Ok(()),
                     _ => {}
                 }
             }
@@ -439,14 +440,14 @@ fn c5_an_elastic_pool_worker_may_call_the_caller_of_a_moved_job() {
             let to = pool;
             if converted {
                 let convert = move |reply| Convert(myself, reply);
-                to.recipient::<Convert>().call_within(seconds(60), convert).await?;
+                to.recipient::<Convert>().call(convert).timeout(seconds(60)).await?;
             } else {
                 to.call(move |reply| Ask::Back(myself, reply)).no_timeout().await?;
             }
             Ok(())
         });
         let asking = sim.spawn(move || asks).start().unwrap();
-        let end = asking.monitor();
+        let end = asking.watch();
         sim.advance(seconds(9));
         assert_eq!(end.wait().unwrap().reason, Reason::Normal);
         assert_eq!(log.take(), ["false", "false"]);
@@ -471,7 +472,7 @@ fn p4_more_replacements_than_allowed_end_the_pool_with_an_abnormal_reason() {
     for sim in simulations(10) {
         let log = Log::new();
         let pool = spawn(&sim, Pool::new(2, workers(&log)).intensity(3, seconds(10)));
-        let end = pool.monitor();
+        let end = pool.watch();
         let crash = || {
             pool.send(Job::End(boom())).unwrap();
             sim.run_until_idle();
@@ -515,7 +516,7 @@ fn p4_failing_replacements_are_tried_with_the_back_off_that_was_set_and_each_try
         })
         .wait()
         .unwrap();
-    let end = pool.monitor();
+    let end = pool.watch();
     pool.send(Job::Note(0)).unwrap();
     assert!(end.wait().unwrap().reason.is_abnormal());
     assert_eq!(log.take(), ["0", "0", "1", "3", "7", "11", "15"]);

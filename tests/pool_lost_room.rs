@@ -4,8 +4,10 @@
 mod pool_support;
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
+use krarup::observe::DeadLetter;
+use krarup::pool::ByKey;
 use krarup::prelude::*;
-use krarup::{ByKey, DeadLetter, Received, behavior_fn};
 use pool_support::{Job, PoolAddress, Worker, numbers, seconds, workers};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -188,7 +190,7 @@ fn p8_a_sender_that_waits_at_a_pool_of_keyed_pools_sends_to_the_worker_of_its_ke
         let factory = workers(&log);
         let inner = move || Pool::new(2, factory.clone()).mailbox(1).routing(ByKey::new(key));
         let outer: PoolAddress = sim.spawn(move || Pool::new(1, inner)).wait().unwrap();
-        let inner: PoolAddress = sim.address(outer.workers().wait().unwrap()[0]).unwrap();
+        let inner: PoolAddress = sim.address_of(outer.workers().wait().unwrap()[0]).unwrap();
         let busy = owner(&sim, &inner, &log, 5);
         let other = (0..5).find(|key| owner(&sim, &inner, &log, *key) != busy).unwrap();
         for (key, time) in [(5, 9), (other, 1)] {

@@ -4,8 +4,10 @@
 mod pool_support;
 mod support;
 
+use krarup::behavior::behavior_fn;
+use krarup::observe::Inspection;
+use krarup::pool::{PoolState, ResizeError};
 use krarup::prelude::*;
-use krarup::{Inspection, PoolState, ResizeError, behavior_fn};
 use pool_support::{Job, PoolAddress, done, numbers, seconds, workers};
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -436,7 +438,7 @@ proptest! {
                         if sent { Ok(()) } else { Err(boom()) }
                     });
                     let process = sim.spawn(move || sent).start().unwrap();
-                    waits.push(process.monitor());
+                    waits.push(process.watch());
                 }
                 Step::Kill(index) => {
                     if let Some(worker) = pool.workers().wait().unwrap().get(index) {
@@ -548,7 +550,7 @@ proptest! {
             pool.mailbox(Turns::BOUND).stuck_limit(seconds(3)).back_off(seconds(1), seconds(1))
         };
         let pool: PoolAddress = if least {
-            sim.spawn(move || pool().routing(krarup::LeastLoaded::new())).wait().unwrap()
+            sim.spawn(move || pool().routing(krarup::pool::LeastLoaded::new())).wait().unwrap()
         } else {
             sim.spawn(pool).wait().unwrap()
         };
@@ -629,8 +631,8 @@ proptest! {
         };
         let pool: PoolAddress = match routing {
             0 => sim.spawn(pool).wait().unwrap(),
-            1 => sim.spawn(move || pool().routing(krarup::LeastLoaded::new())).wait().unwrap(),
-            _ => sim.spawn(move || pool().routing(krarup::TwoChoices)).wait().unwrap(),
+            1 => sim.spawn(move || pool().routing(krarup::pool::LeastLoaded::new())).wait().unwrap(),
+            _ => sim.spawn(move || pool().routing(krarup::pool::TwoChoices)).wait().unwrap(),
         };
         // One at a time, so that each worker has one in hand before any has one that waits.
         let mut accepted = 0;

@@ -4,8 +4,8 @@
 mod pool_support;
 mod support;
 
+use krarup::pool::{ByKey, Rate};
 use krarup::prelude::*;
-use krarup::{ByKey, Rate};
 use pool_support::{Job, PoolAddress, done, millis, numbers, seconds, workers};
 use std::task::Poll;
 use support::{Log, poll_once, simulations};
@@ -210,7 +210,7 @@ fn p10_a_waiter_for_an_inner_token_waits_while_the_inner_pool_is_drained() {
         };
         let pool: PoolAddress = sim.spawn(move || Pool::new(1, inner)).wait().unwrap();
         let within: PoolAddress =
-            sim.address(pool.workers().wait().unwrap()[0]).expect("it is a pool of jobs");
+            sim.address_of(pool.workers().wait().unwrap()[0]).expect("it is a pool of jobs");
         pool.send(Job::Note(0)).unwrap();
         let mut wait = pool.send_or_wait(Job::Note(1)).into_future();
         assert!(poll_once(&mut wait).is_pending());

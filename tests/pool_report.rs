@@ -3,8 +3,11 @@
 mod pool_support;
 mod support;
 
+use krarup::behavior::behavior_fn;
+use krarup::mailbox::Overflow;
+use krarup::observe::Inspection;
+use krarup::pool::{Elastic, PoolBehavior, PoolContext, Rate};
 use krarup::prelude::*;
-use krarup::{Elastic, Inspection, Overflow, PoolBehavior, PoolContext, Rate, behavior_fn};
 use pool_support::{Job, PoolAddress, millis, numbers, seconds, workers};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -97,7 +100,7 @@ fn p6_each_number_is_its_own_in_the_statistics_the_inspection_and_the_report() {
         let failing = Arc::clone(&fails);
         let other = sim
             .spawn(|| {
-                behavior_fn(|mut ctx: Context<krarup::Diverted<Job>>| async move {
+                behavior_fn(|mut ctx: Context<krarup::mailbox::Diverted<Job>>| async move {
                     loop {
                         ctx.receive().await;
                     }

@@ -4,8 +4,10 @@
 mod pool_support;
 mod support;
 
+use krarup::mailbox::{Diverted, Overflow};
+use krarup::observe::DeadLetter;
+use krarup::pool::PoolError;
 use krarup::prelude::*;
-use krarup::{DeadLetter, Diverted, Overflow, PoolError};
 use pool_support::{
     Job, PoolAddress, Worker, done, inspect, millis, numbers, occupy, seconds, workers,
 };
@@ -198,8 +200,8 @@ fn m6_a_new_waiter_at_a_pool_does_not_take_room_of_an_earlier_waiter() {
     let held = Arc::new(Mutex::new(held));
     let factory = move || {
         let (entered, held) = (entered.clone(), Arc::clone(&held));
-        krarup::behavior_fn(move |mut ctx: Context<u32>| async move {
-            while let krarup::Received::Message(number) = ctx.receive().await {
+        krarup::behavior::behavior_fn(move |mut ctx: Context<u32>| async move {
+            while let krarup::behavior::Received::Message(number) = ctx.receive().await {
                 entered.send(number)?;
                 held.lock().unwrap().recv()?;
             }
@@ -370,12 +372,13 @@ fn p2_a_call_dropped_by_a_full_pool_is_not_affected_by_the_end_of_its_sender() {
         let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
         occupy(&sim, &pool, seconds(1));
         pool.send(Job::Note(1)).unwrap();
-        let passes_on = krarup::behavior_fn(move |mut ctx: Context<Reply<Pid>>| async move {
-            if let krarup::Received::Message(reply) = ctx.receive().await {
-                pool.send(Job::Who(reply)).map_err(|_| Reason::error("not taken"))?;
-            }
-            Err(boom())
-        });
+        let passes_on =
+            krarup::behavior::behavior_fn(move |mut ctx: Context<Reply<Pid>>| async move {
+                if let krarup::behavior::Received::Message(reply) = ctx.receive().await {
+                    pool.send(Job::Who(reply)).map_err(|_| Reason::error("not taken"))?;
+                }
+                Err(boom())
+            });
         let passes_on = sim.spawn(move || passes_on).start().unwrap();
         assert_eq!(
             passes_on.call(|reply| reply).wait(),
@@ -619,8 +622,8 @@ fn p2_messages_lost_by_a_full_pool_are_dead_letters_with_sender_and_cause() {
     for sim in simulations(5) {
         let (log, letters) = (Log::new(), Log::new());
         let noted = letters.clone();
-        let hears = krarup::behavior_fn(move |mut ctx: Context<DeadLetter>| async move {
-            while let krarup::Received::Message(letter) = ctx.receive().await {
+        let hears = krarup::behavior::behavior_fn(move |mut ctx: Context<DeadLetter>| async move {
+            while let krarup::behavior::Received::Message(letter) = ctx.receive().await {
                 noted.note(format!("{:?} {:?} {}", letter.cause, letter.from, letter.to));
             }
             Ok(())
@@ -640,7 +643,7 @@ fn p2_messages_lost_by_a_full_pool_are_dead_letters_with_sender_and_cause() {
             pool.send(Job::Note(1)).unwrap();
             letters.take();
             let (sends, other) = (pool.clone(), pool.clone());
-            let sender = krarup::behavior_fn(move |ctx: Context<()>| async move {
+            let sender = krarup::behavior::behavior_fn(move |ctx: Context<()>| async move {
                 sends.send(Job::Note(2)).map_err(|_| boom())?;
                 sends.reserve()?.send(Job::Note(3));
                 unused.send(Job::Note(4));

@@ -3,11 +3,10 @@
 mod pool_support;
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
+use krarup::mailbox::SendOrWait;
+use krarup::pool::{Broadcast, ByKey, Choice, LeastLoaded, Routing, TwoChoices, Workers};
 use krarup::prelude::*;
-use krarup::{
-    Broadcast, ByKey, Choice, LeastLoaded, Received, Routing, SendOrWait, TwoChoices, Workers,
-    behavior_fn,
-};
 use pool_support::{Job, PoolAddress, millis, numbers, seconds, who, workers};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -622,7 +621,7 @@ fn p8_a_key_that_panics_harms_only_its_sender() {
         Ok(())
     });
     let sender = sim.spawn(move || sender).wait().unwrap();
-    let end = sender.monitor();
+    let end = sender.watch();
     sender.send(()).unwrap();
     *reason.lock().unwrap() = Some(end.wait().unwrap().reason);
     assert!(matches!(*reason.lock().unwrap(), Some(Reason::Panic(_))));
@@ -774,7 +773,7 @@ fn c5_a_cycle_through_a_pool_is_found_at_whichever_worker_has_the_call() {
             pool.call(move |reply| Some(Ask(myself, reply))).await?;
             Ok(())
         });
-        let end = sim.spawn(move || asks).start().unwrap().monitor();
+        let end = sim.spawn(move || asks).start().unwrap().watch();
         assert_eq!((end.wait().unwrap().reason, log.take()), (Reason::Normal, vec!["true".into()]));
     }
 }

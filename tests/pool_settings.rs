@@ -4,11 +4,12 @@
 mod pool_support;
 mod support;
 
-use krarup::prelude::*;
-use krarup::{
-    ByKey, Choice, Elastic, LeastLoaded, Overflow, PoolBehavior, PoolContext, PoolError, Rate,
-    Routing, Workers,
+use krarup::mailbox::Overflow;
+use krarup::pool::{
+    ByKey, Choice, Elastic, LeastLoaded, PoolBehavior, PoolContext, PoolError, Rate, Routing,
+    Workers,
 };
+use krarup::prelude::*;
 use pool_support::{Job, PoolAddress, Worker, millis, numbers, seconds, workers};
 use std::time::Duration;
 use support::{Log, boom};
@@ -224,7 +225,7 @@ fn b1_settings_made_before_routing_and_behaviour_are_kept() {
         assert_eq!(inspection.number(item), Some(number), "{item}");
     }
     assert!(inspection.value("wait").is_some() && inspection.value("messages_diverted").is_none());
-    let end = pool.monitor();
+    let end = pool.watch();
     sim.advance(seconds(4));
     let error = PoolError::TooManyReplacements { replacements: 0, period: seconds(1) };
     assert_eq!(end.wait().unwrap().reason.downcast_ref(), Some(&error));

@@ -4,10 +4,10 @@
 mod pool_support;
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
+use krarup::observe::Lifecycle;
+use krarup::pool::{PoolBehavior, PoolContext, PoolState, ResizeError, Resized};
 use krarup::prelude::*;
-use krarup::{
-    Lifecycle, PoolBehavior, PoolContext, PoolState, Received, ResizeError, Resized, behavior_fn,
-};
 use pool_support::{Job, PoolAddress, done, millis, numbers, seconds, workers};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -247,7 +247,7 @@ fn p5_a_stop_in_a_callback_cuts_nothing_off_when_the_pool_finishes() {
         let log = Log::new();
         let factory = workers(&log);
         let pool = sim.spawn(move || Pool::new(1, factory).behavior(Stops)).wait().unwrap();
-        let mut end = pool.monitor().into_future();
+        let mut end = pool.watch().into_future();
         (1..3).for_each(|n| pool.send(Job::Slow(n, seconds(2))).unwrap());
         sim.run_until_idle();
         if finishes {
@@ -274,7 +274,7 @@ fn p7_a_pool_that_finishes_ends_at_once_when_it_is_stopped_or_a_callback_fails()
         let log = Log::new();
         let factory = workers(&log);
         let pool = sim.spawn(move || Pool::new(1, factory).behavior(Stops)).wait().unwrap();
-        let mut ended = pool.monitor().into_future();
+        let mut ended = pool.watch().into_future();
         assert!(poll_once(&mut ended).is_pending());
         (1..9).for_each(|n| pool.send(Job::Slow(n, seconds(2))).unwrap());
         sim.run_until_idle();
@@ -482,7 +482,7 @@ fn p7_a_pool_that_ends_does_not_wait_again_for_a_worker_that_was_left_behind() {
     later.store(true, Ordering::Relaxed);
     let late = pool.add_workers(1).wait();
     assert!(matches!(late, Err(ResizeError::NotStarted { .. })), "{late:?}");
-    let end = pool.monitor();
+    let end = pool.watch();
     pool.stop().wait().unwrap();
     assert_eq!(end.wait().unwrap().reason, Reason::Normal);
     drop(blocks);

@@ -3,8 +3,9 @@
 mod pool_support;
 mod support;
 
+use krarup::behavior::behavior_fn;
+use krarup::pool::{ByKey, PoolStatistics};
 use krarup::prelude::*;
-use krarup::{ByKey, PoolStatistics, behavior_fn};
 use pool_support::{Job, PoolAddress, millis, numbers, seconds, workers};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};

@@ -4,10 +4,10 @@
 mod pool_support;
 mod support;
 
+use krarup::behavior::behavior_fn;
+use krarup::mailbox::Overflow;
+use krarup::pool::{Discarded, PoolBehavior, PoolContext, PoolState, ResizeError, Resized};
 use krarup::prelude::*;
-use krarup::{
-    Discarded, Overflow, PoolBehavior, PoolContext, PoolState, ResizeError, Resized, behavior_fn,
-};
 use pool_support::{Job, PoolAddress, inspect, numbers, seconds, workers};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -63,7 +63,7 @@ fn p5_exit_signals_of_a_removed_worker_that_still_works_change_nothing() {
         let slow = move || {
             let log = noted.clone();
             behavior_fn(move |mut ctx: Context<Pid>| async move {
-                while let krarup::Received::Message(pool) = ctx.receive().await {
+                while let krarup::behavior::Received::Message(pool) = ctx.receive().await {
                     ctx.sleep(seconds(1)).await;
                     ctx.exit(pool, boom());
                     log.note("done");
@@ -90,7 +90,9 @@ fn p5_exit_signals_of_a_removed_worker_that_has_ended_are_stale() {
     for sim in simulations(50) {
         let slow = || {
             behavior_fn(|mut ctx: Context<Pid>| async move {
-                let krarup::Received::Message(pool) = ctx.receive().await else { return Ok(()) };
+                let krarup::behavior::Received::Message(pool) = ctx.receive().await else {
+                    return Ok(());
+                };
                 ctx.sleep(seconds(1)).await;
                 (0..3).for_each(|_| ctx.exit(pool, boom()));
                 Err(boom())
@@ -287,7 +289,7 @@ fn p13_a_job_that_is_moved_keeps_the_time_at_which_it_was_accepted() {
                 if fails {
                     return Err(boom());
                 }
-                while let krarup::Received::Message(job) = ctx.receive().await {
+                while let krarup::behavior::Received::Message(job) = ctx.receive().await {
                     match job {
                         Job::Slow(n, time) => {
                             ctx.sleep(time).await;
@@ -300,7 +302,7 @@ fn p13_a_job_that_is_moved_keeps_the_time_at_which_it_was_accepted() {
                 Ok(())
             })
         };
-        let elastic = krarup::Elastic::between(2, 2).every(pool_support::millis(100));
+        let elastic = krarup::pool::Elastic::between(2, 2).every(pool_support::millis(100));
         let pool = move || {
             Pool::new(2, factory).mailbox(9).elastic(elastic).time_to_live(seconds(3)).on_discard(
                 move |job, why| {
@@ -336,7 +338,7 @@ fn p7_a_pool_that_has_ended_keeps_nothing_of_its_users() {
         let (factory, made) = (guard("factory"), workers(&jobs));
         let other = sim
             .spawn(|| {
-                behavior_fn(|mut ctx: Context<krarup::Diverted<Job>>| async move {
+                behavior_fn(|mut ctx: Context<krarup::mailbox::Diverted<Job>>| async move {
                     loop {
                         ctx.receive().await;
                     }
@@ -363,7 +365,7 @@ fn p7_a_pool_that_has_ended_keeps_nothing_of_its_users() {
             Pool::new(2, factory)
                 .mailbox(1)
                 .overflow(Overflow::divert(other.recipient(), "full"))
-                .routing(krarup::ByKey::new(key))
+                .routing(krarup::pool::ByKey::new(key))
                 .time_to_live_of(limit)
                 .on_discard(tell)
         };
@@ -524,7 +526,9 @@ fn p4_a_worker_that_ends_as_soon_as_it_has_started_is_replaced() {
                     return Err(boom());
                 }
                 loop {
-                    if let krarup::Received::Message(Job::End(reason)) = ctx.receive().await {
+                    if let krarup::behavior::Received::Message(Job::End(reason)) =
+                        ctx.receive().await
+                    {
                         return Err(reason);
                     }
                 }
@@ -599,7 +603,7 @@ fn m6_a_hundred_thousand_senders_in_line_are_served_in_their_order() {
     let factory = move || {
         let log = noted.clone();
         behavior_fn(move |mut ctx: Context<u32>| async move {
-            while let krarup::Received::Message(n) = ctx.receive().await {
+            while let krarup::behavior::Received::Message(n) = ctx.receive().await {
                 ctx.sleep(seconds(1)).await;
                 log.note(n);
             }
@@ -700,7 +704,7 @@ fn p4_a_worker_that_has_sent_signals_before_it_ended_has_ended_once() {
                     ctx.sleep(seconds(1)).await;
                 }
                 ctx.initialised();
-                if let krarup::Received::Message(pool) = ctx.receive().await {
+                if let krarup::behavior::Received::Message(pool) = ctx.receive().await {
                     (0..3).for_each(|_| ctx.exit(pool, boom()));
                     return Err(Reason::error("its end"));
                 }

@@ -1,8 +1,9 @@
 //! A mailbox against what one would write down on paper: lanes, bound, overflow, permits,
 //! suspensions, batches and turns, in random order (rules M1, M2, M5, M6, M10, D7, X5, R1).
 
+use krarup::behavior::{Received, behavior_fn};
+use krarup::mailbox::{Overflow, Permit};
 use krarup::prelude::*;
-use krarup::{Overflow, Permit, Received, behavior_fn};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;

@@ -113,7 +113,7 @@ proptest! {
                         puppet.dies(boom());
                     }
                     holders.retain(|_, holder| *holder != puppet.pid());
-                    puppet.monitor().wait().unwrap();
+                    puppet.watch().wait().unwrap();
                 }
                 Step::Register(..) | Step::Unregister(..) | Step::Kill(_) | Step::Fail(_) => {}
             }

@@ -2,8 +2,8 @@
 
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
-use krarup::{Received, behavior_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

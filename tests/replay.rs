@@ -5,10 +5,12 @@
 mod state_support;
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
+use krarup::grains::{GrainCalls, Grains};
+use krarup::observe::{DeadLetter, Lifecycle};
 use krarup::prelude::*;
-use krarup::{
-    DeadLetter, Faults, GrainCalls, Grains, Lifecycle, Received, StateCalls, Trace, behavior_fn,
-};
+use krarup::state::StateCalls;
+use krarup::testing::{Faults, Trace};
 use state_support::{doer, job};
 use std::sync::Arc;
 use std::time::Duration;
@@ -227,7 +229,7 @@ fn t2_the_trace_names_processes_as_they_are_called_by_then() {
     is_last("0ns sent       replay::support::Act to <0.2.0> from outside, on System");
     sim.step();
     is_last("0ns turn 6     <0.2.0> Puppet: 3 messages");
-    let sleeps = krarup::behavior_fn(idle);
+    let sleeps = krarup::behavior::behavior_fn(idle);
     let child = sim.spawn(move || sleeps).name("child").start().unwrap();
     is_last("0ns spawned    <0.3.0> \"child\" idle");
     let all = sim.last_steps();

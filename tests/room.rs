@@ -2,8 +2,11 @@
 
 mod support;
 
+use krarup::Dynamic;
+use krarup::behavior::{Received, behavior_fn};
+use krarup::mailbox::{Diverted, Overflow, Permit};
+use krarup::observe::DeadLetter;
 use krarup::prelude::*;
-use krarup::{DeadLetter, Diverted, Dynamic, Overflow, Permit, Received, behavior_fn};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::task::Poll;
@@ -22,7 +25,7 @@ fn m6_the_oldest_is_dropped_regardless_of_its_type() {
     impl Actor for Any {
         type Message = u8;
         async fn init(&mut self, ctx: &mut Context<u8>) -> Result {
-            ctx.take_others(true);
+            ctx.take_others();
             Ok(())
         }
         async fn handle_message(&mut self, _: &mut Context<u8>, number: u8) -> Result {
@@ -534,12 +537,12 @@ fn m6_a_taken_message_can_be_dropped_as_the_oldest() {
     for sim in simulations(3) {
         let log = Log::new();
         let noted = log.clone();
-        let slow = krarup::behavior_fn(move |mut ctx: Context<u32>| async move {
+        let slow = krarup::behavior::behavior_fn(move |mut ctx: Context<u32>| async move {
             ctx.sleep(Duration::from_secs(1)).await;
             ctx.receive().await;
             ctx.set_overflow(Overflow::DropOldest)?;
             ctx.sleep(Duration::from_secs(1)).await;
-            while let krarup::Received::Message(number) = ctx.receive().await {
+            while let krarup::behavior::Received::Message(number) = ctx.receive().await {
                 noted.note(number);
             }
             Ok(())
@@ -585,7 +588,7 @@ fn x3_sends_by_an_alias_are_counted_on_threads_too() {
         tell.send(ctx.recipient_by(alias)).unwrap();
     });
     let by = told.recv().unwrap();
-    let end = from.monitor();
+    let end = from.watch();
     from.does(move |_| {
         by.send(Act::nothing()).ok().unwrap();
         Err(boom())

@@ -2,8 +2,10 @@
 
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
+use krarup::dispatcher::{Class, DispatcherOptions};
+use krarup::observe::{DeadLetter, Lifecycle, Root};
 use krarup::prelude::*;
-use krarup::{Class, DeadLetter, DispatcherOptions, Lifecycle, Received, Root, behavior_fn};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -35,7 +37,7 @@ fn service(node: &Node, name: &'static str, log: &Log) -> Address<Act> {
 fn never(node: &Node, root: Root) {
     let never = || {
         behavior_fn(|mut ctx: Context<()>| async move {
-            ctx.stop_in_order(true);
+            ctx.stop_in_order();
             ctx.initialised();
             std::future::pending::<()>().await;
             Ok(())
@@ -182,7 +184,7 @@ fn x6_a_service_is_notified_of_all_user_ends_and_their_dead_letters() {
         let log = Log::new();
         let noted = log.clone();
         let writer = behavior_fn(move |mut ctx: Context<Told>| async move {
-            ctx.stop_in_order(true);
+            ctx.stop_in_order();
             loop {
                 match ctx.receive().await {
                     Received::Message(Told::Event(Lifecycle::Ended { pid, .. })) => {
@@ -476,9 +478,9 @@ fn n3_a_failed_or_killed_spawn_leaves_no_name() {
             })
             .start()?;
         }
-        sim.faults(krarup::Faults::new().kill_one_in(12));
+        sim.faults(krarup::testing::Faults::new().kill_one_in(12));
         sim.advance(120 * SECOND);
-        sim.faults(krarup::Faults::new());
+        sim.faults(krarup::testing::Faults::new());
         // Who started well lives on if its parent was hit before it could end it.
         if let Some(holder) = sim.whereis("one") {
             assert!(sim.is_alive(holder), "{:?}", tries.lines());

@@ -1,7 +1,11 @@
 //! `.wait()` on threads of a tokio runtime: rule C8.
 
+use krarup::behavior::behavior_fn;
+use krarup::dispatcher::DispatcherOptions;
+use krarup::observe::DebugError;
 use krarup::prelude::*;
-use krarup::{CannotWait, DebugError, DispatcherOptions, Simulation, StopError, behavior_fn};
+use krarup::testing::Simulation;
+use krarup::{CannotWait, StopError};
 use std::sync::mpsc;
 use tokio::runtime::{Builder, Handle};
 
@@ -36,7 +40,7 @@ fn c8_a_wait_on_the_thread_of_a_runtime_is_an_error_that_recommends_await() {
             Err(CallError::CannotWait(CannotWait::InRuntime))
         );
         assert_eq!(echo.stop().wait(), Err(StopError::CannotWait(CannotWait::InRuntime)));
-        assert_eq!(echo.monitor().wait(), Err(CannotWait::InRuntime));
+        assert_eq!(echo.watch().wait(), Err(CannotWait::InRuntime));
         assert_eq!(echo.state::<()>().wait(), Err(DebugError::CannotWait(CannotWait::InRuntime)));
         assert_eq!(
             echo.recipient().call(|token| token).wait(),
@@ -50,7 +54,7 @@ fn c8_a_wait_on_the_thread_of_a_runtime_is_an_error_that_recommends_await() {
             Err(SendError::CannotWait { message: 2, cause: CannotWait::InRuntime })
         );
         node.kill(full.pid());
-        full.monitor().await;
+        full.watch().await;
         assert!(node.stop().wait().is_err());
         let error = CallError::CannotWait(CannotWait::InRuntime).to_string();
         assert!(error.contains("`.await`"), "{error}");

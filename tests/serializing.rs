@@ -1,7 +1,9 @@
 //! Messages that go through a codec on their way, in a simulation.
 
+use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
-use krarup::{CodecFailure, Dynamic, Probe, Received, Recipient, behavior_fn};
+use krarup::testing::{CodecFailure, Probe};
+use krarup::{Dynamic, Recipient};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -142,7 +144,7 @@ fn t5_types_without_a_codec_go_as_they_were_and_are_listed() {
     });
     assert_eq!(tokens.address().call(|reply| reply).wait(), Ok(7));
     // Nothing is asked for.
-    assert_eq!(sim.carried(), krarup::Carried::default());
+    assert_eq!(sim.carried(), krarup::testing::Carried::default());
     sim.serializing::<Parcel>();
     assert_eq!(tokens.address().call(|reply| reply).wait(), Ok(7));
     let untouched: Vec<_> = sim.carried().untouched.into_iter().collect();
@@ -200,7 +202,7 @@ fn t5_a_wrapped_message_passes_the_codec_of_its_own_type() {
         let probe = Probe::<String>::spawn(sim);
         let others = |log: Address<String, String>| {
             behavior_fn(move |mut ctx: Context<u8>| async move {
-                ctx.take_others(true);
+                ctx.take_others();
                 loop {
                     if let Received::Other(other) = ctx.receive().await {
                         log.send(other.downcast::<String>().unwrap())?;

@@ -2,8 +2,9 @@
 
 mod support;
 
+use krarup::dispatcher::{Class, DispatcherOptions};
 use krarup::prelude::*;
-use krarup::{Class, DispatcherOptions, NodeBuilder, NodeError};
+use krarup::{NodeBuilder, NodeError};
 use krarup_node::{Settings, SettingsFault};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -89,7 +90,7 @@ fn x7_every_key_is_accepted_and_has_its_effect() {
         .throughput_deadline(ms)
         .no_long_turn()
         .stack_size(131_072)
-        .classes(false);
+        .no_classes();
     assert!(has(&builder, &default), "{builder:?}");
     // What they do not say is as of the default one, if it means something to them.
     let own = DispatcherOptions::pinned()
@@ -111,7 +112,7 @@ fn x7_every_key_is_accepted_and_has_its_effect() {
 fn x7_range_ends_are_accepted_and_values_beyond_are_refused() {
     let cases = [
         ("node", "blocking-threads", ["1", "16384"], ["0", "16385"]),
-        ("node", "stop-timeout", ["\"1ns\"", "\"24h\""], ["\"0ns\"", "\"86400001ms\""]),
+        ("node", "stop-timeout", ["\"0ns\"", "\"24h\""], ["\"-1ns\"", "\"86400001ms\""]),
         ("dispatcher.a", "workers", ["1", "1024"], ["0", "1025"]),
         ("dispatcher.a", "spare-workers", ["0", "1024"], ["-1", "1025"]),
         ("dispatcher.a", "throughput", ["1", "4294967295"], ["0", "4294967296"]),
@@ -303,6 +304,7 @@ fn x7_each_key_refuses_wrong_values_with_key_and_line() {
         "0" => takes.contains("number, 0 to"),
         "true" => takes == "true or false",
         "'off'" => takes.contains("or \"off\""),
+        "'0 s'" => takes.contains(", 0 ns to"),
         _ => false,
     };
     let some_take = ["0", "true", "'off'", "'0 s'", "'0'", "'25 h'", "'Shared'", "'1'", "'True'"];
@@ -436,9 +438,9 @@ fn x7_the_stop_timeout_counts_for_every_stop() {
         let (told, ended) = std::sync::mpsc::channel::<()>();
         let endless = node
             .spawn(move || {
-                krarup::behavior_fn(move |mut ctx: Context<()>| async move {
+                krarup::behavior::behavior_fn(move |mut ctx: Context<()>| async move {
                     // It is asked to stop in order, and never does: only a kill ends it.
-                    ctx.stop_in_order(true);
+                    ctx.stop_in_order();
                     ctx.initialised();
                     let _told = told;
                     std::future::pending::<()>().await;
@@ -670,7 +672,7 @@ fn x7_the_program_overrides_the_file() {
     // Of the default dispatcher one option alone.
     let default = DispatcherOptions::new().spare_workers(1).throughput(32).no_long_turn();
     let default = default.throughput_deadline(Duration::from_millis(2)).stack_size(131_072);
-    assert!(has(&builder().workers(1), &default.classes(false).workers(1)));
+    assert!(has(&builder().workers(1), &default.no_classes().workers(1)));
     let node = builder()
         .name("mine")
         .workers(1)

@@ -2,8 +2,9 @@
 
 mod support;
 
+use krarup::behavior::{Behavior, Received, behavior_fn};
+use krarup::dispatcher::DispatcherOptions;
 use krarup::prelude::*;
-use krarup::{Behavior, DispatcherOptions, Received, behavior_fn};
 use std::fmt::{Debug, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -140,7 +141,11 @@ fn logged(panics_at: &'static str, run: impl FnOnce()) -> (Vec<String>, u64) {
 fn lives(panics_at: &'static str, on: bool) -> (Vec<String>, u64) {
     logged(panics_at, || {
         let sim = Simulation::new(1);
-        sim.spans(on);
+        if on {
+            sim.spans();
+        } else {
+            sim.no_spans();
+        }
         let named = sim.spawn(|| Talker).name("talker").start().unwrap();
         sim.run_until_idle();
         named.send(1).unwrap();
@@ -154,8 +159,8 @@ fn lives(panics_at: &'static str, on: bool) -> (Vec<String>, u64) {
         sim.run_until_idle();
         if panics_at == "nowhere" {
             // Whatever it was, it is what was said last.
-            sim.spans(true);
-            sim.spans(false);
+            sim.spans();
+            sim.no_spans();
             let third = sim.spawn(|| Talker).start().unwrap();
             sim.run_until_idle();
             assert!(third.is_alive());
@@ -217,11 +222,15 @@ fn d4_a_label_that_panics_has_no_further_effect() {
         // to a span, which is then wanted by nobody.
         logged("nowhere", || {
             let sim = Simulation::new(1);
-            sim.spans(on);
+            if on {
+                sim.spans();
+            } else {
+                sim.no_spans();
+            }
             let nameless = sim.spawn(|| Nameless).name("nameless").start().unwrap();
             sim.run_until_idle();
             assert!(sim.process_info(nameless.pid()).is_some());
-            let down = nameless.monitor();
+            let down = nameless.watch();
             nameless.send(()).unwrap();
             assert_eq!(down.wait().unwrap().reason, Reason::Normal, "{on}");
             assert_eq!(sim.whereis("nameless"), None);
@@ -231,8 +240,8 @@ fn d4_a_label_that_panics_has_no_further_effect() {
 
 /// Takes whatever comes.
 async fn takes_all(mut ctx: Context<u8, u16>) -> Result {
-    ctx.take_others(true);
-    ctx.stop_in_order(true);
+    ctx.take_others();
+    ctx.stop_in_order();
     ctx.trap_exits(true);
     ctx.monitor(Pid::local(777, 0));
     ctx.set_idle_timeout(Some(Duration::from_secs(1)));
@@ -252,7 +261,7 @@ fn x5_a_logged_trace_has_item_type_and_sender() {
     let (logged, _) = logged("nowhere", || {
         let sim = Simulation::new(1);
         let traced = sim.spawn(|| behavior_fn(takes_all)).start().unwrap();
-        assert!(sim.trace(traced.pid(), true));
+        assert!(sim.trace(traced.pid()));
         sim.run_until_idle();
         traced.send(1).unwrap();
         sim.run_until_idle();
@@ -268,11 +277,11 @@ fn x5_a_logged_trace_has_item_type_and_sender() {
         assert!(traced.state::<()>().wait().is_err());
         traced.finish();
         sim.run_until_idle();
-        assert!(sim.trace(traced.pid(), false));
+        assert!(sim.stop_trace(traced.pid()));
         sim.run_until_idle();
         traced.send(1).unwrap();
         sim.run_until_idle();
-        assert!(sim.trace(traced.pid(), true));
+        assert!(sim.trace(traced.pid()));
         traced.stop().wait().unwrap();
     });
     let items = [
@@ -300,13 +309,8 @@ fn x8_the_builder_of_a_node_sets_whether_its_turns_run_in_spans() {
         let (logged, open) = logged("nowhere", || {
             // Turns run on this thread, which is listened to.
             let here = DispatcherOptions::calling_thread();
-            let node = Node::builder("spans")
-                .options(here.clone())
-                .dispatcher("other", here)
-                .spans(!on)
-                .spans(on)
-                .start()
-                .unwrap();
+            let builder = Node::builder("spans").options(here.clone()).dispatcher("other", here);
+            let node = if on { builder.spans() } else { builder }.start().unwrap();
             for dispatcher in ["default", "other"] {
                 let spawn = node.spawn(|| Talker).name("talker").dispatcher(dispatcher);
                 spawn.start().unwrap().send(1).unwrap();

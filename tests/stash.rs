@@ -2,8 +2,8 @@
 
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
-use krarup::{Received, behavior_fn};
 use std::time::Duration;
 use support::{Log, boom, simulations};
 

@@ -3,8 +3,10 @@
 mod state_support;
 mod support;
 
+use krarup::behavior::behavior_fn;
 use krarup::prelude::*;
-use krarup::{Probe, Scope, StateCalls, StateMessage, Stateful, behavior_fn};
+use krarup::state::{Scope, StateCalls, StateMessage, Stateful};
+use krarup::testing::Probe;
 use state_support::{Doer, DoerAddress, HOUR, Job, Kept, SECOND, asks, doer, job};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -132,8 +134,8 @@ fn o2_the_five_classes_are_handled_in_strict_order() {
         let other = probe.address();
         doer.notice(job("asks").doing(move |scope| {
             Box::pin(async move {
-                scope.ask_then(&other, |reply| reply, |value: u32| value.to_string());
-                scope.ask_then(&other, |reply| reply, |value: u32| value.to_string());
+                scope.ask_then(&other, |reply| reply, |value: u32| value.to_string()).start();
+                scope.ask_then(&other, |reply| reply, |value: u32| value.to_string()).start();
                 Ok(())
             })
         }))
@@ -260,7 +262,7 @@ fn o3_a_barrier_holds_asks_and_notices_back_and_nothing_else() {
         let barrier = job("barrier").barrier().doing(move |scope| {
             Box::pin(async move {
                 scope.after(SECOND, job("timer"));
-                let value = scope.call_within(&other, HOUR, |reply| reply).await?;
+                let value = scope.call(&other, |reply| reply).timeout(HOUR).await?;
                 scope.with(|doer| doer.log.note(format!("barrier has {value}")));
                 Ok(())
             })
@@ -303,7 +305,7 @@ fn o3_a_barrier_is_lifted_with_its_ask_for_every_outcome() {
             let other = probe.address();
             let barrier = job("barrier").barrier().doing(move |scope| {
                 Box::pin(async move {
-                    let failed = scope.call_within(&other, 3 * SECOND, |reply| reply).await;
+                    let failed = scope.call(&other, |reply| reply).timeout(3 * SECOND).await;
                     scope.with(|doer| doer.log.note(format!("failed {}", failed.is_err())));
                     Ok(())
                 })

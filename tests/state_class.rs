@@ -3,8 +3,11 @@
 mod state_support;
 mod support;
 
+use krarup::behavior::behavior_fn;
+use krarup::dispatcher::Class;
 use krarup::prelude::*;
-use krarup::{Class, Probe, StateCalls, Stateful, behavior_fn};
+use krarup::state::{StateCalls, Stateful};
+use krarup::testing::Probe;
 use state_support::{Doer, DoerAddress, HOUR, Kept, SECOND, doer, job};
 use support::{Log, simulations};
 
@@ -46,7 +49,7 @@ fn asking(sim: &Simulation, doer: &DoerAddress, asks: usize) -> Vec<Kept> {
     doer.notice(job("asks").doing(move |scope| {
         Box::pin(async move {
             for _ in 0..asks {
-                scope.ask_then_within(&other, HOUR, |reply| reply, |n: u32| n.to_string());
+                scope.ask_then(&other, |reply| reply, |n: u32| n.to_string()).timeout(HOUR).start();
             }
             Ok(())
         })
@@ -108,7 +111,7 @@ fn o8_replies_that_the_last_handler_of_a_turn_has_brought_are_of_its_load() {
         let other = probe.address();
         doer.notice(job("answers").doing(move |scope| {
             Box::pin(async move {
-                let _ = scope.call_within(&other, HOUR, |reply| reply).await;
+                let _ = scope.call(&other, |reply| reply).timeout(HOUR).await;
                 last.into_iter().for_each(|token| token.send(1));
                 Ok(())
             })

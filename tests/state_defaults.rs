@@ -3,11 +3,13 @@
 
 mod support;
 
+use krarup::behavior::behavior_fn;
+use krarup::observe::DebugError;
 use krarup::prelude::*;
-use krarup::{
-    AskId, DebugError, Exception, Probe, Scope, StateActor, StateAddress, StateCalls, StateMessage,
-    Stateful, behavior_fn,
+use krarup::state::{
+    AskId, Exception, Scope, StateActor, StateAddress, StateCalls, StateMessage, Stateful,
 };
+use krarup::testing::Probe;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::journal::Journal;
@@ -82,11 +84,11 @@ fn o5_an_ask_that_fails_ends_an_actor_that_does_not_handle_exceptions() {
         let (probe, other) = keeps(&sim);
         let plain = plain(&sim);
         let asks = order(move |scope| {
-            scope.ask_then(&other, |reply| reply, |()| ());
+            scope.ask_then(&other, |reply| reply, |()| ()).start();
             Ok(())
         });
         tells(&sim, &plain, asks);
-        let end = plain.monitor();
+        let end = plain.watch();
         // An answer is dropped, and so are an event and silence.
         probe.expect(SECOND).send(());
         plain.event(()).unwrap();
@@ -108,7 +110,7 @@ fn o5_an_ask_that_fails_ends_an_actor_that_does_not_handle_exceptions() {
             &sim,
             &plain,
             order(move |scope| {
-                scope.ask_then(&gone, |reply| reply, |()| ());
+                scope.ask_then(&gone, |reply| reply, |()| ()).start();
                 Ok(())
             }),
         );
@@ -134,7 +136,7 @@ fn o5_an_exit_signal_that_is_trapped_and_not_looked_after_ends_the_actor_if_it_i
                 Ok(())
             })
         };
-        let end = plain.monitor();
+        let end = plain.watch();
         for normal in [|| Reason::Normal, || Reason::Shutdown] {
             tells(&sim, &plain, links(normal));
             assert!(plain.is_alive());
@@ -159,7 +161,7 @@ fn o5_a_message_of_another_type_that_is_not_looked_after_is_dropped_and_logged()
             &sim,
             &plain,
             order(|scope| {
-                scope.with_context(|_, ctx| ctx.take_others(true));
+                scope.with_context(|_, ctx| ctx.take_others());
                 Ok(())
             }),
         );
@@ -210,7 +212,7 @@ fn o4_asks_of_a_batch_are_handled_one_by_one_unless_the_actor_does_otherwise() {
 fn o4_a_notice_of_a_batch_that_fails_is_the_end_and_the_rest_of_the_batch_is_lost() {
     for sim in simulations(3) {
         let plain = plain(&sim);
-        let (log, end) = (Log::new(), plain.monitor());
+        let (log, end) = (Log::new(), plain.watch());
         plain.suspend().wait().unwrap();
         for number in 0..4 {
             let log = log.clone();
@@ -232,7 +234,7 @@ fn o4_a_notice_of_a_batch_that_fails_is_the_end_and_the_rest_of_the_batch_is_los
 fn o6_an_actor_that_does_not_know_how_to_restart_ends_at_its_first_failure() {
     for sim in simulations(3) {
         let plain = sim.spawn(|| Stateful::new(Plain).restarts(5, SECOND)).wait().unwrap();
-        let end = plain.monitor();
+        let end = plain.watch();
         tells(&sim, &plain, order(|_| Err(boom())));
         assert_eq!(end.wait().unwrap().reason, boom());
     }
@@ -266,7 +268,7 @@ impl StateActor for Heeds {
 
     async fn handle_notice(scope: &mut Scope<Self>, asked: Self::Notice) -> Result {
         for (number, other) in (0..).zip(asked) {
-            let ask = scope.ask_then(&other, |reply| reply, |()| ());
+            let ask = scope.ask_then(&other, |reply| reply, |()| ()).start();
             scope.with(|heeds| heeds.0.lock().unwrap().push((ask, Ok(number), None)));
         }
         Ok(())
@@ -338,12 +340,12 @@ fn o5_calls_and_asks_time_out_after_five_seconds_or_as_configured() {
             for limit in limits {
                 let (called, asked) = match limit {
                     None => (
-                        scope.call(&other, |reply| reply),
-                        scope.ask(&deaf, |reply| Echo(1, reply)),
+                        scope.call(&other, |reply| reply).start(),
+                        scope.ask(&deaf, |reply| Echo(1, reply)).start(),
                     ),
                     Some(limit) => (
-                        scope.call_within(&other, limit, |reply| reply),
-                        scope.ask_within(&deaf, limit, |reply| Echo(1, reply)),
+                        scope.call(&other, |reply| reply).timeout(limit).start(),
+                        scope.ask(&deaf, |reply| Echo(1, reply)).timeout(limit).start(),
                     ),
                 };
                 let log = noted.clone();
@@ -471,7 +473,7 @@ fn o5_items_without_a_handler_are_dropped_and_the_actor_continues() {
         let fails = sim.spawn(move || fails).start().unwrap();
         let failing = fails.pid();
         let look = order(move |scope| {
-            scope.ask_then(&other, |reply| reply, |()| ());
+            scope.ask_then(&other, |reply| reply, |()| ()).start();
             scope.after(SECOND, ());
             scope.with_context(|_, ctx| {
                 ctx.monitor(failing);
@@ -549,8 +551,8 @@ fn the_debug_texts_of_a_state_actor_and_its_asks_differ() {
     let (plain, noted) = (plain(&sim), log.clone());
     let (_tokens, other) = keeps(&sim);
     let look = order(move |scope| {
-        let promises = [0, 1].map(|_| scope.call(&other, |reply| reply));
-        let asks = [0, 1].map(|_| scope.ask_then(&other, |reply| reply, |()| ()));
+        let promises = [0, 1].map(|_| scope.call(&other, |reply| reply).start());
+        let asks = [0, 1].map(|_| scope.ask_then(&other, |reply| reply, |()| ()).start());
         noted.note(format!("{scope:?}"));
         noted.note(format!("{promises:?}"));
         noted.note(format!("{}, {}", asks[0], asks[1]));

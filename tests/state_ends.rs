@@ -3,11 +3,10 @@
 mod state_support;
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
-use krarup::{
-    Probe, Received, Scope, StateActor, StateCalls, StateContext, StateMessage, Stateful,
-    behavior_fn,
-};
+use krarup::state::{Scope, StateActor, StateCalls, StateContext, StateMessage, Stateful};
+use krarup::testing::Probe;
 use state_support::{Doer, HOUR, Kept, SECOND, asks, doer, job, restarting};
 use std::task::Poll;
 use std::time::Duration;
@@ -186,7 +185,7 @@ fn o7_nothing_is_lost_when_kills_and_timeouts_race_with_answers() {
             .spawn(|| {
                 behavior_fn(|mut ctx: Context<Kept>| async move {
                     loop {
-                        if let krarup::Received::Message(token) = ctx.receive().await {
+                        if let krarup::behavior::Received::Message(token) = ctx.receive().await {
                             let wait = ctx.random() % 4;
                             ctx.sleep(Duration::from_millis(wait)).await;
                             if wait != 3 {
@@ -202,8 +201,8 @@ fn o7_nothing_is_lost_when_kills_and_timeouts_race_with_answers() {
             let act = job(format!("{number}")).doing(move |scope| {
                 Box::pin(async move {
                     let time = Duration::from_millis(u64::from(number % 5));
-                    let one = scope.call_within(&echo, time, |reply| reply);
-                    let two = scope.call_within(&echo, 2 * time, |reply| reply);
+                    let one = scope.call(&echo, |reply| reply).timeout(time).start();
+                    let two = scope.call(&echo, |reply| reply).timeout(2 * time).start();
                     let _ = one.await;
                     if number % 7 == 0 {
                         return Err(boom());
@@ -305,7 +304,7 @@ fn x5_a_suspended_state_actor_handles_nothing_and_can_be_stopped() {
         doer.notice(job("waits").doing(move |scope| {
             Box::pin(async move {
                 scope.after(SECOND, job("timer"));
-                scope.call_within(&other, HOUR, |reply| reply).await?;
+                scope.call(&other, |reply| reply).timeout(HOUR).await?;
                 Ok(())
             })
         }))
@@ -406,7 +405,7 @@ fn o7_a_finishing_actor_gets_its_answers_and_serves_earlier_messages() {
         // Nobody in flight waits for the answer; and a timer is nothing to wait for.
         doer.notice(job("asks").doing(move |scope| {
             Box::pin(async move {
-                scope.ask_then_within(&other, HOUR, |reply| reply, |n: u32| n.to_string());
+                scope.ask_then(&other, |reply| reply, |n: u32| n.to_string()).timeout(HOUR).start();
                 scope.after(HOUR, job("timer"));
                 Ok(())
             })
@@ -584,7 +583,7 @@ fn d9_a_state_actor_that_stops_itself_as_it_is_mounted_starts_and_begins_nothing
             if finishes {
                 actor.finish();
             }
-            assert_eq!(actor.monitor().wait().unwrap().reason, Reason::Normal);
+            assert_eq!(actor.watch().wait().unwrap().reason, Reason::Normal);
             assert_eq!((log.lines().len(), sim.stats().dead_letters), (0, 2));
         }
     }
@@ -628,7 +627,7 @@ fn o7_messages_not_begun_are_dead_letters_with_their_sender() {
         let doer = doer(&sim, &log);
         doer.notice(job("takes").doing(|scope| {
             Box::pin(async move {
-                scope.with_context(|_, ctx| ctx.take_others(true));
+                scope.with_context(|_, ctx| ctx.take_others());
                 Ok(())
             })
         }))
@@ -636,7 +635,7 @@ fn o7_messages_not_begun_are_dead_letters_with_their_sender() {
         let letters = Log::new();
         let noted = letters.clone();
         sim.spawn(move || {
-            behavior_fn(move |mut ctx: Context<krarup::DeadLetter>| async move {
+            behavior_fn(move |mut ctx: Context<krarup::observe::DeadLetter>| async move {
                 ctx.subscribe_dead_letters();
                 loop {
                     if let Received::Message(letter) = ctx.receive().await {
@@ -692,7 +691,7 @@ fn o7_waiting_events_of_a_killed_actor_are_dead_letters() {
         let doer = doer(&sim, &log);
         doer.notice(job("takes").doing(|scope| {
             Box::pin(async move {
-                scope.with_context(|_, ctx| ctx.take_others(true));
+                scope.with_context(|_, ctx| ctx.take_others());
                 scope.after(SECOND, job("timer"));
                 Ok(())
             })

@@ -4,11 +4,12 @@
 mod state_support;
 mod support;
 
+use krarup::Reply;
+use krarup::behavior::behavior_fn;
+use krarup::mailbox::Overflow;
 use krarup::prelude::*;
-use krarup::{
-    Commands, Overflow, Reply, StateCalls, StateMessage, Stateful, StatefulError, StepEvent,
-    StepOutput, StepProcess, Stepped, behavior_fn,
-};
+use krarup::state::{StateCalls, StateMessage, Stateful, StatefulError};
+use krarup::step::{Commands, StepEvent, StepOutput, StepProcess, Stepped};
 use state_support::{COUNTS, Doer, HOUR, SECOND, asks, job, limited, numbers, restarting};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -59,7 +60,7 @@ fn o1_a_handler_frees_its_place_however_it_ends_and_replies_resume_handlers_in_f
         let echo = sim
             .spawn(|| {
                 behavior_fn(|mut ctx: Context<Reply<u32>>| async move {
-                    while let krarup::Received::Message(reply) = ctx.receive().await {
+                    while let krarup::behavior::Received::Message(reply) = ctx.receive().await {
                         ctx.sleep(SECOND).await;
                         reply.send(1);
                     }
@@ -71,7 +72,7 @@ fn o1_a_handler_frees_its_place_however_it_ends_and_replies_resume_handlers_in_f
         // It waits for a reply, and so for nothing that is held back.
         let calls = job("calls").doing(move |scope| {
             Box::pin(async move {
-                let one = scope.call(&echo, |reply| reply);
+                let one = scope.call(&echo, |reply| reply).start();
                 scope.with(|doer| doer.log.note("waits"));
                 one.await?;
                 Ok(())
@@ -205,7 +206,7 @@ fn m5_a_bound_of_a_state_actor_is_exact_under_concurrent_senders() {
     doer.notice(job("holds").doing(move |scope| {
         Box::pin(async move {
             begun.send(()).unwrap();
-            scope.call_within(&released, HOUR, |reply| reply).await?;
+            scope.call(&released, |reply| reply).timeout(HOUR).await?;
             Ok(())
         })
     }))
@@ -235,7 +236,7 @@ fn krarup_oneshot(
     let keeps = node
         .spawn(move || {
             behavior_fn(move |mut ctx: Context<Reply<u32>>| async move {
-                while let krarup::Received::Message(reply) = ctx.receive().await {
+                while let krarup::behavior::Received::Message(reply) = ctx.receive().await {
                     told.send(reply).ok();
                 }
                 Ok(())

@@ -5,17 +5,18 @@
 mod state_support;
 mod support;
 
+use krarup::grains::{GrainCalls, Grains, GrainsError};
+use krarup::pool::Pool;
 use krarup::prelude::*;
-use krarup::{
-    GrainCalls, Grains, GrainsError, InPlaceError, Pool, Scope, StateActor, StateCalls, Stateful,
-    StatefulError,
-};
+use krarup::state::{Scope, StateActor, StateCalls, Stateful, StatefulError};
+use krarup::supervisor::InPlaceError;
 use state_support::{Doer, SECOND, asks, job};
+use std::num::NonZeroUsize;
 use std::time::Duration;
 use support::{Act, Log, Puppet, boom};
 
 /// An actor whose batches are of this size.
-struct Batches(usize, Log);
+struct Batches(NonZeroUsize, Log);
 
 impl StateActor for Batches {
     type Notice = u32;
@@ -42,7 +43,7 @@ impl StateActor for Batches {
         true
     }
 
-    fn most_in_batch(&self) -> usize {
+    fn most_in_batch(&self) -> NonZeroUsize {
         self.0
     }
 }
@@ -131,10 +132,16 @@ fn b1_the_numbers_of_a_state_actor_are_typed_errors_or_have_a_meaning() {
     asks(&sim, &log, &often, job("still"));
     sim.run_until_idle();
     assert_eq!(log.count("still answered"), 1);
-    for (most, batches) in [(0, "1"), (1, "1"), (2, "2"), (usize::MAX, "4")] {
+    for (most, batches) in [(1, "1"), (2, "2"), (usize::MAX, "4")] {
         let log = Log::new();
         let noted = log.clone();
-        let actor = sim.spawn(move || Stateful::new(Batches(most, noted))).wait().unwrap();
+        let actor = sim
+            .spawn(move || {
+                let most = NonZeroUsize::new(most).unwrap();
+                Stateful::new(Batches(most, noted))
+            })
+            .wait()
+            .unwrap();
         (0..4).for_each(|n| actor.notice(n).unwrap());
         sim.run_until_idle();
         let lines = log.take();
@@ -149,10 +156,10 @@ fn b1_zero_and_endless_times_have_a_meaning_in_a_handler() {
     let doer = state_support::doer(&sim, &log);
     let silent = sim
         .spawn(|| {
-            krarup::behavior_fn(|mut ctx: Context<Reply<u32>>| async move {
+            krarup::behavior::behavior_fn(|mut ctx: Context<Reply<u32>>| async move {
                 let mut kept = Vec::new();
                 loop {
-                    if let krarup::Received::Message(reply) = ctx.receive().await {
+                    if let krarup::behavior::Received::Message(reply) = ctx.receive().await {
                         kept.push(reply);
                     }
                 }
@@ -163,16 +170,22 @@ fn b1_zero_and_endless_times_have_a_meaning_in_a_handler() {
     let (other, third) = (silent.clone(), silent.clone());
     let times = job("times").doing(move |scope| {
         Box::pin(async move {
-            let none = scope.call_within(&other, Duration::ZERO, |reply| reply).await;
+            let none = scope.call(&other, |reply| reply).timeout(Duration::ZERO).await;
             scope.with(|doer| doer.log.note(format!("none {}", none.is_err())));
-            scope.ask_then_within(&other, Duration::ZERO, |reply| reply, |n: u32| n.to_string());
-            scope.ask_then_within(&other, Duration::MAX, |reply| reply, |n: u32| n.to_string());
+            scope
+                .ask_then(&other, |reply| reply, |n: u32| n.to_string())
+                .timeout(Duration::ZERO)
+                .start();
+            scope
+                .ask_then(&other, |reply| reply, |n: u32| n.to_string())
+                .timeout(Duration::MAX)
+                .start();
             scope.after(Duration::ZERO, job("at once"));
             let never = scope.after(Duration::MAX, job("never"));
             scope.sleep(Duration::ZERO).await;
             scope.with(|doer| doer.log.note("slept"));
             assert!(scope.cancel(never));
-            let for_ever = scope.call_within(&third, Duration::MAX, |reply| reply);
+            let for_ever = scope.call(&third, |reply| reply).timeout(Duration::MAX).start();
             let _ = for_ever.await;
             Ok(())
         })

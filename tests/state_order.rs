@@ -4,8 +4,11 @@
 mod state_support;
 mod support;
 
+use krarup::behavior::behavior_fn;
+use krarup::mailbox::Overflow;
 use krarup::prelude::*;
-use krarup::{Overflow, Probe, StateCalls, StateMessage, Stateful, behavior_fn};
+use krarup::state::{StateCalls, StateMessage, Stateful};
+use krarup::testing::Probe;
 use state_support::{
     COUNTS, Doer, DoerAddress, HOUR, Kept, Others, SECOND, asks, doer, job, limited, numbers,
 };
@@ -20,9 +23,9 @@ fn asking(sim: &Simulation, doer: &DoerAddress, asks: usize) -> (Pid, Vec<Kept>)
     doer.notice(job("asks").doing(move |scope| {
         Box::pin(async move {
             for _ in 0..asks {
-                scope.ask_then_within(&other, HOUR, |reply| reply, |n: u32| n.to_string());
+                scope.ask_then(&other, |reply| reply, |n: u32| n.to_string()).timeout(HOUR).start();
             }
-            scope.ask_then_within(&other, SECOND, |reply| reply, |n: u32| n.to_string());
+            scope.ask_then(&other, |reply| reply, |n: u32| n.to_string()).timeout(SECOND).start();
             Ok(())
         })
     }))
@@ -49,7 +52,7 @@ fn o2_outcomes_are_handled_in_their_classes_and_in_the_order_in_which_they_came(
         let other = probe.address();
         doer.notice(job("both").doing(move |scope| {
             Box::pin(async move {
-                let fails = scope.call_within(&other, HOUR, |reply| reply);
+                let fails = scope.call(&other, |reply| reply).timeout(HOUR).start();
                 let log = scope.with(|doer| doer.log.clone());
                 log.note(format!("awaited {}", fails.await.is_err()));
                 Ok(())
@@ -110,7 +113,10 @@ fn o2_events_of_all_kinds_are_handled_in_the_order_in_which_they_came() {
                 for rings in 1..3 {
                     let timeout = 2 * rings * SECOND;
                     scope.after((2 * rings - 1) * SECOND, job(format!("timer {rings}")));
-                    scope.ask_then_within(&asked, timeout, |reply| reply, |n| n.to_string());
+                    scope
+                        .ask_then(&asked, |reply| reply, |n| n.to_string())
+                        .timeout(timeout)
+                        .start();
                 }
                 Ok(())
             })
@@ -231,7 +237,7 @@ fn o5_a_message_of_another_type_is_an_event_of_its_sender_in_the_order_of_events
         let doer = doer(&sim, &log);
         doer.notice(job("takes").doing(|scope| {
             Box::pin(async move {
-                scope.with_context(|_, ctx| ctx.take_others(true));
+                scope.with_context(|_, ctx| ctx.take_others());
                 Ok(())
             })
         }))

@@ -5,11 +5,13 @@ mod state_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{
-    CallError, Cleaner, Dynamic, Ended, Exception, Scope, StateActor, StateAddress, StateCalls,
-    StateContext, StateMessage, Stateful,
+use krarup::state::{
+    Cleaner, Exception, Scope, StateActor, StateAddress, StateCalls, StateContext, StateMessage,
+    Stateful,
 };
+use krarup::{CallError, Dynamic, Ended};
 use state_support::{HOUR, job, restarting};
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use support::{Guard, Leaves, Log, boom, leaves, simulations};
@@ -70,7 +72,7 @@ impl StateActor for PanickingState {
             Ask::Others { then, dead, reply } => {
                 touch(scope, "handle_ask");
                 if then {
-                    scope.ask_then(&dead, |reply| reply, |()| ());
+                    scope.ask_then(&dead, |reply| reply, |()| ()).start();
                 } else {
                     let _ = scope.call(&dead, |reply| reply).await;
                     touch(scope, "handle_ask, later");
@@ -107,9 +109,9 @@ impl StateActor for PanickingState {
         *batch
     }
 
-    fn most_in_batch(&self) -> usize {
+    fn most_in_batch(&self) -> NonZeroUsize {
         self.touch("most_in_batch");
-        0
+        NonZeroUsize::MIN
     }
 
     async fn handle_asks(scope: &mut Scope<Self>, asks: Vec<Ask>) -> Result {
@@ -169,7 +171,8 @@ impl StateActor for PanickingState {
 
 /// Asks everything there is to ask; how many answers came.
 fn exercise(sim: &Simulation, state: &StateAddress<PanickingState>) -> usize {
-    let dead = sim.spawn(|| krarup::behavior_fn(|_: Context<Reply<()>>| async { Ok(()) }));
+    let dead =
+        sim.spawn(|| krarup::behavior::behavior_fn(|_: Context<Reply<()>>| async { Ok(()) }));
     let dead = dead.start().unwrap();
     sim.run_until_idle();
     let _ = (state.notice(false), state.notice(true), state.event(()));
@@ -299,7 +302,7 @@ fn o4_a_panicking_filter_loses_only_the_ask_of_its_batch() {
         for number in 0..4 {
             let (picky, log) = (picky.clone(), log.clone());
             sim.spawn(move || {
-                krarup::behavior_fn(move |_: Context<()>| async move {
+                krarup::behavior::behavior_fn(move |_: Context<()>| async move {
                     let ask = |reply| Numbered(number, number == 0, reply);
                     log.note(match picky.ask(ask).await {
                         Ok(answer) => format!("{number}: {answer}"),
@@ -343,7 +346,7 @@ fn o5_values_left_by_a_handler_and_its_promises_may_panic_together() {
             doer.notice(holds).unwrap();
             sim.run_until_idle();
             assert_eq!(log.take(), ["notice holds"]);
-            let end = doer.monitor();
+            let end = doer.watch();
             if how == "kill" {
                 sim.kill(doer.pid());
             } else {
@@ -451,9 +454,9 @@ impl StateActor for Edgy {
         true
     }
 
-    fn most_in_batch(&self) -> usize {
+    fn most_in_batch(&self) -> NonZeroUsize {
         self.touch("most_in_batch");
-        3
+        NonZeroUsize::new(3).unwrap()
     }
 
     fn cleaner(&self) -> Option<Cleaner> {
@@ -508,7 +511,7 @@ fn o7_a_state_that_panics_as_it_goes_is_a_failure_unless_there_was_one_before() 
         let edgy = Edgy { at: "goes on", _leaves: leaves(&log, "state", true) };
         let edgy = sim.spawn(move || Stateful::new(edgy)).wait().unwrap();
         edgy.process().request_stop(stop);
-        let reason = edgy.monitor().wait().unwrap().reason.to_string();
+        let reason = edgy.watch().wait().unwrap().reason.to_string();
         assert!(reason.contains(expected), "{reason}");
         assert_eq!(log.take(), ["state"]);
     }

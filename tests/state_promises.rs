@@ -3,8 +3,10 @@
 mod state_support;
 mod support;
 
+use krarup::behavior::behavior_fn;
 use krarup::prelude::*;
-use krarup::{Probe, Promise, StateCalls, StateMessage, Stateful, behavior_fn};
+use krarup::state::{Promise, StateCalls, StateMessage, Stateful};
+use krarup::testing::Probe;
 use state_support::{Doer, HOUR, Kept, SECOND, asks, doer, job};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -20,7 +22,7 @@ fn o5_two_are_called_at_the_same_time() {
             .spawn(|| {
                 behavior_fn(|mut ctx: Context<Kept>| async move {
                     loop {
-                        if let krarup::Received::Message(token) = ctx.receive().await {
+                        if let krarup::behavior::Received::Message(token) = ctx.receive().await {
                             ctx.sleep(SECOND).await;
                             token.send(1);
                         }
@@ -35,7 +37,7 @@ fn o5_two_are_called_at_the_same_time() {
                 behavior_fn(move |mut ctx: Context<Kept>| async move {
                     let _ = slow;
                     loop {
-                        if let krarup::Received::Message(token) = ctx.receive().await {
+                        if let krarup::behavior::Received::Message(token) = ctx.receive().await {
                             ctx.sleep(SECOND).await;
                             token.send(2);
                         }
@@ -52,8 +54,10 @@ fn o5_two_are_called_at_the_same_time() {
             &doer,
             job("both").doing(move |scope| {
                 Box::pin(async move {
-                    let (one, two) =
-                        (scope.call(&slow, |reply| reply), scope.call(&fast, |reply| reply));
+                    let (one, two) = (
+                        scope.call(&slow, |reply| reply).start(),
+                        scope.call(&fast, |reply| reply).start(),
+                    );
                     assert_eq!(scope.pending(), 2);
                     assert_eq!((one.await?, two.await?), (1, 2));
                     assert_eq!(scope.pending(), 0);
@@ -77,8 +81,11 @@ fn o5_a_timeout_is_an_event_and_a_late_answer_is_dropped() {
         let other = probe.address();
         doer.notice(job("asks").doing(move |scope| {
             Box::pin(async move {
-                scope.ask_then_within(&other, SECOND, |reply| reply, |n: u32| n.to_string());
-                let failed = scope.call_within(&other, 2 * SECOND, |reply| reply).await;
+                scope
+                    .ask_then(&other, |reply| reply, |n: u32| n.to_string())
+                    .timeout(SECOND)
+                    .start();
+                let failed = scope.call(&other, |reply| reply).timeout(2 * SECOND).await;
                 scope.with(|doer| doer.log.note(format!("{}", failed.unwrap_err())));
                 Ok(())
             })
@@ -117,7 +124,7 @@ fn o5_a_timeout_comes_behind_asks_and_notices_and_another_failure_before_them() 
         let me = doer.clone();
         doer.notice(job("go").doing(move |scope| {
             Box::pin(async move {
-                let promise = scope.call_within(&other, Duration::ZERO, |reply| reply);
+                let promise = scope.call(&other, |reply| reply).timeout(Duration::ZERO).start();
                 me.notice(job("n")).unwrap();
                 me.send(StateMessage::Ask(job("a"))).unwrap();
                 promise.await.unwrap_err();
@@ -220,11 +227,11 @@ fn o5_a_promise_that_is_given_up_counts_no_more_and_may_lie_in_the_state() {
     let place = Arc::clone(&kept);
     doer.notice(job("asks").doing(move |scope| {
         Box::pin(async move {
-            drop(scope.call(&other, |reply| reply));
-            let promise = scope.call(&other, |reply| reply);
+            drop(scope.call(&other, |reply| reply).start());
+            let promise = scope.call(&other, |reply| reply).start();
             assert_eq!(scope.pending(), 1);
             // Within a loan of the state, as one that lies in it would be.
-            let dropped = scope.call(&other, |reply| reply);
+            let dropped = scope.call(&other, |reply| reply).start();
             scope.with(|_| drop(dropped));
             *place.lock().unwrap() = Some(promise);
             Ok(())
@@ -278,7 +285,7 @@ fn o5_ends_signals_idle_times_and_other_types_are_events() {
         Box::pin(async move {
             scope.with_context(|_, ctx| {
                 ctx.trap_exits(true);
-                ctx.take_others(true);
+                ctx.take_others();
                 ctx.set_idle_timeout(Some(SECOND));
                 let child = ctx
                     .spawn(|| behavior_fn(|_: Context<()>| async { Err(boom()) }))
@@ -326,7 +333,7 @@ fn o5_a_promise_that_one_handler_has_looked_at_and_another_awaits_wakes_that_oth
         let (looked_at, awaited) = (Arc::clone(&shared), shared);
         doer.notice(job("looks").doing(move |scope| {
             Box::pin(async move {
-                let mut promise = scope.call_within(&other, HOUR, |reply| reply);
+                let mut promise = scope.call(&other, |reply| reply).timeout(HOUR).start();
                 let looks = |cx: &mut std::task::Context<'_>| {
                     std::task::Poll::Ready(Pin::new(&mut promise).poll(cx).is_pending())
                 };
@@ -451,7 +458,9 @@ fn o5_an_ask_to_oneself_or_to_an_ended_process_fails_at_once() {
                 let own = scope.ask(&me, |reply| job("own").answering(reply)).await;
                 assert_eq!(own, Err(CallError::CallsItself(scope.pid())));
                 let answer = |name: String| name;
-                scope.ask_then(&me, |reply| StateMessage::Ask(job("own").answering(reply)), answer);
+                scope
+                    .ask_then(&me, |reply| StateMessage::Ask(job("own").answering(reply)), answer)
+                    .start();
                 let nobody = scope.call(&gone, |reply| reply).await;
                 assert_eq!(nobody, Err(CallError::NoProcess { to: gone.pid() }));
                 Ok(())
@@ -475,8 +484,10 @@ fn o5_two_that_ask_each_other_serve_each_other_but_not_through_a_barrier() {
             let (first, second) = (one.clone(), two);
             let back = job("there").doing(move |scope| {
                 Box::pin(async move {
-                    let back =
-                        scope.ask_within(&first, SECOND, |reply| job("back").answering(reply));
+                    let back = scope
+                        .ask(&first, |reply| job("back").answering(reply))
+                        .timeout(SECOND)
+                        .start();
                     let outcome = match back.await {
                         Ok(name) => name,
                         Err(error) => error.to_string(),

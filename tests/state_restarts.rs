@@ -3,11 +3,11 @@
 mod state_support;
 mod support;
 
+use krarup::Dynamic;
 use krarup::prelude::*;
-use krarup::{
-    Dynamic, InPlaceError, Probe, Promise, Scope, StateActor, StateCalls, StateContext,
-    StateMessage, Stateful,
-};
+use krarup::state::{Promise, Scope, StateActor, StateCalls, StateContext, StateMessage, Stateful};
+use krarup::supervisor::InPlaceError;
+use krarup::testing::Probe;
 use state_support::{Doer, HOUR, Job, Kept, Others, SECOND, asks, doer, job, numbers, restarting};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -257,20 +257,26 @@ fn o6_promises_of_the_old_state_are_dropped_and_sent_messages_stay() {
         doer.notice(job("asks").doing(move |scope| {
             Box::pin(async move {
                 *made.lock().unwrap() = Some(scope.promise(std::future::pending()));
-                let first = scope.call_within(&other, HOUR, |reply| reply);
-                let later = scope.call_within(&other, HOUR, |reply| reply);
+                let first = scope.call(&other, |reply| reply).timeout(HOUR).start();
+                let later = scope.call(&other, |reply| reply).timeout(HOUR).start();
                 for _ in 0..2 {
-                    scope.ask_then_within(&other, HOUR, |reply| reply, |n: u32| n.to_string());
+                    scope
+                        .ask_then(&other, |reply| reply, |n: u32| n.to_string())
+                        .timeout(HOUR)
+                        .start();
                 }
                 for _ in 0..2 {
-                    scope.ask_then_within(&other, SECOND, |reply| reply, |n: u32| n.to_string());
+                    scope
+                        .ask_then(&other, |reply| reply, |n: u32| n.to_string())
+                        .timeout(SECOND)
+                        .start();
                 }
                 scope.after(SECOND, job("timer"));
                 first.await?;
                 drop(later);
                 // It has come to something, and the actor has not looked yet.
                 let asks = |reply| StateMessage::Ask(job("itself").answering(reply));
-                scope.ask_then(&itself, asks, |answer| answer);
+                scope.ask_then(&itself, asks, |answer| answer).start();
                 Err(boom())
             })
         }))
@@ -350,7 +356,7 @@ fn o6_destructors_that_panic_keep_nothing_of_the_old_state_and_are_no_failure() 
                         promises.lock().unwrap().push(waits);
                         scope.after(HOUR, holding(set));
                         scope.after(SECOND, holding(rung));
-                        scope.ask_then(&other, |reply| reply, |n: u32| n.to_string());
+                        scope.ask_then(&other, |reply| reply, |n: u32| n.to_string()).start();
                         let _handler = handler;
                         std::future::pending().await
                     })
@@ -361,7 +367,7 @@ fn o6_destructors_that_panic_keep_nothing_of_the_old_state_and_are_no_failure() 
             doer.suspend().wait().unwrap();
             sim.advance(2 * SECOND);
             assert_eq!(log.count("gone"), 0);
-            let end = doer.monitor();
+            let end = doer.watch();
             if how == "kill" {
                 sim.kill(doer.pid());
             } else {
@@ -406,7 +412,7 @@ fn o6_a_state_actor_that_restarts_repeatedly_shares_its_worker_and_can_be_killed
         doer.notice(job("fails").failing(boom())).unwrap();
         let noted = log.clone();
         sim.spawn(move || {
-            krarup::behavior_fn(move |_: Context<()>| async move {
+            krarup::behavior::behavior_fn(move |_: Context<()>| async move {
                 noted.note("another");
                 Ok(())
             })
@@ -528,7 +534,7 @@ fn o6_a_finishing_actor_that_restarts_serves_waiting_messages_and_finishes() {
         doer.notice(job("fails").failing(boom())).unwrap();
         doer.notice(job("behind")).unwrap();
         sim.run_until_idle();
-        let end = doer.monitor();
+        let end = doer.watch();
         doer.finish();
         sim.advance(2 * SECOND);
         assert_eq!(end.wait().unwrap().reason, Reason::Normal);

@@ -3,11 +3,11 @@
 
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
+use krarup::mailbox::Overflow;
+use krarup::observe::DeadLetter;
 use krarup::prelude::*;
-use krarup::{
-    Commands, Completion, DeadLetter, Overflow, Received, StepEvent, StepOutput, StepProcess,
-    Stepped, Tag, behavior_fn,
-};
+use krarup::step::{Commands, Completion, StepEvent, StepOutput, StepProcess, Stepped, Tag};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
@@ -335,7 +335,7 @@ fn w4_all_is_given_up_at_the_end_though_all_of_it_panics() {
                 out.idle();
                 Ok(())
             });
-            let end = stepped.monitor();
+            let end = stepped.watch();
             stepped.suspend().wait().unwrap();
             // Two that no step will have, a message behind them, and one that comes too late.
             for line in ["value 1", "value 2"] {
@@ -396,7 +396,7 @@ fn w4_an_end_has_the_first_failure_and_a_panicking_close_is_logged() {
             let stepped = sim.spawn(move || stepped).wait().unwrap();
             let known_as = stepped.info().behavior.to_string();
             assert!(known_as.contains("Machine") && !known_as.contains("Stepped"), "{known_as}");
-            let end = stepped.monitor();
+            let end = stepped.watch();
             stepped.send(1).unwrap();
             sim.run_until_idle();
             let reason = end.wait().unwrap().reason;
@@ -510,7 +510,7 @@ fn w4_all_that_an_end_leaves_behind_may_panic_together() {
             fixture.log.take();
             let then = leaves(&fixture.log, "then", true);
             let stepped = fixture.stepped(machine).then(move |_| drop(then));
-            let end = sim.spawn(move || stepped).start().unwrap().monitor();
+            let end = sim.spawn(move || stepped).start().unwrap().watch();
             sim.run_until_idle();
             let reason = end.wait().unwrap().reason;
             let mut lines = fixture.log.take();

@@ -2,11 +2,13 @@
 
 mod support;
 
+use krarup::behavior::behavior_fn;
 use krarup::prelude::*;
-use krarup::{
-    CommandError, Commands, Completion, Probe, StepEvent, StepOutput, StepProcess, Stepped, Tag,
-    UnknownMethod, behavior_fn,
+use krarup::step::{
+    CommandError, Commands, Completion, StepEvent, StepOutput, StepProcess, Stepped, Tag,
+    UnknownMethod,
 };
+use krarup::testing::Probe;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -552,7 +554,7 @@ fn w4_however_it_ends_it_is_closed_once_and_its_commands_are_given_up_first() {
             });
             sim.run_until_idle();
             log.take();
-            let end = running.monitor();
+            let end = running.watch();
             match how {
                 "kill" => sim.kill(running.pid()),
                 "exit" => sim.exit(running.pid(), boom()),
@@ -670,7 +672,7 @@ fn w5_of_two_stops_the_first_gives_the_reason_and_causes_one_cancel_event() {
         assert_eq!((running.is_alive(), log.count("cancel")), (true, 1));
         let completion = kept.lock().unwrap().pop().unwrap();
         completion.complete(Ok(3));
-        assert_eq!(running.monitor().wait().unwrap().reason, boom());
+        assert_eq!(running.watch().wait().unwrap().reason, boom());
     }
 }
 
@@ -736,7 +738,7 @@ fn w5_a_suspended_finishing_step_process_finishes_when_it_is_resumed() {
             Ok(())
         });
         sim.run_until_idle();
-        let end = running.monitor();
+        let end = running.watch();
         running.suspend().wait().unwrap();
         running.send(token(&sim)).unwrap();
         running.finish();
@@ -914,7 +916,7 @@ fn w4_a_step_process_that_panics_in_init_or_is_killed_in_a_step_is_closed_once()
         Ok(())
     });
     *own.lock().unwrap() = Some(running.pid());
-    let end = running.monitor();
+    let end = running.watch();
     sim.run_until_idle();
     assert_eq!(end.wait().unwrap().reason, Reason::Killed);
     let lines = log.take();

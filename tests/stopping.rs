@@ -3,8 +3,11 @@
 
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
+use krarup::dispatcher::DispatcherOptions;
+use krarup::grains::{GrainCalls, Grains};
 use krarup::prelude::*;
-use krarup::{DispatcherOptions, Fault, Faults, GrainCalls, Grains, Received, behavior_fn};
+use krarup::testing::{Fault, Faults};
 use std::panic;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -18,10 +21,10 @@ use tracing::span;
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Never ends unless it is killed; notes that it was asked.
-fn never(log: &Log) -> impl krarup::Behavior<Message = (), Command = ()> {
+fn never(log: &Log) -> impl krarup::behavior::Behavior<Message = (), Command = ()> {
     let log = log.clone();
     behavior_fn(move |mut ctx: Context<()>| async move {
-        ctx.stop_in_order(true);
+        ctx.stop_in_order();
         ctx.initialised();
         ctx.receive().await;
         log.note(format!("never asked at {}", ctx.now()));
@@ -60,7 +63,7 @@ fn x2_every_process_is_asked_before_any_is_killed() {
         sim.run_until_idle();
         let stuck = never(&log);
         let stuck = sim.spawn(move || stuck).wait().unwrap();
-        let mut ends = [sim.monitor(below.pid()), sim.monitor(stuck.pid())];
+        let mut ends = [sim.watch(below.pid()), sim.watch(stuck.pid())];
         let before = sim.now();
         sim.stop().timeout(5 * SECOND).wait().unwrap();
         let ends = ends.each_mut().map(|end| match poll_once(end) {
@@ -141,7 +144,7 @@ fn x2_a_stop_without_a_limit_waits_as_long_as_it_takes() {
     }
     let sim = Simulation::new(1);
     let slow = sim.spawn(|| Slow).wait().unwrap();
-    let mut end = slow.monitor();
+    let mut end = slow.watch();
     sim.stop().timeout(Duration::MAX).wait().unwrap();
     assert!(matches!(poll_once(&mut end), Poll::Ready(down) if down.reason == Reason::Shutdown));
 }
@@ -160,7 +163,7 @@ fn x2_running_processes_can_do_everything_until_they_are_asked() {
         let (noted, node) = (log.clone(), sim.node().clone());
         // The front: started last, so it is the first to be asked, and drains then.
         let front = behavior_fn(move |mut ctx: Context<u32>| async move {
-            ctx.stop_in_order(true);
+            ctx.stop_in_order();
             ctx.initialised();
             while !matches!(ctx.receive().await, Received::Stop(_)) {}
             // Pool workers are replaced.
@@ -289,7 +292,7 @@ struct Respawns(Arc<AtomicUsize>);
 
 const MOST: usize = 20_000;
 
-impl krarup::Behavior for Respawns {
+impl krarup::behavior::Behavior for Respawns {
     type Message = ();
     type Command = ();
 
@@ -391,7 +394,7 @@ fn x2_a_stop_that_is_awaited_inside_a_process_only_begins_it() {
         let log = Log::new();
         let (node, noted) = (sim.node().clone(), log.clone());
         let process = behavior_fn(move |mut ctx: Context<()>| async move {
-            ctx.stop_in_order(true);
+            ctx.stop_in_order();
             ctx.initialised();
             let begun = node.stop().await;
             noted.note(format!("{begun:?} at {}, {}", ctx.now(), node.is_stopping()));
@@ -442,7 +445,7 @@ fn x2_a_stop_says_that_processes_block_their_workers() {
         "{awaited:?}"
     );
     assert_eq!(node.stats().processes, 1);
-    let end = process.monitor();
+    let end = process.watch();
     drop(release);
     assert_eq!(end.wait().map(|down| down.reason), Ok(Reason::Killed));
     // When they have ended after all, nobody is left.
@@ -499,7 +502,7 @@ fn x2_a_process_that_does_not_end_is_asked_twice_to_stop() {
         let all = ["slow", "below"].map(|name| {
             let noted = log.clone();
             let slow = behavior_fn(move |mut ctx: Context<()>| async move {
-                ctx.stop_in_order(true);
+                ctx.stop_in_order();
                 ctx.initialised();
                 while let Received::Stop(_) = ctx.receive().await {
                     noted.note(name);

@@ -2,10 +2,12 @@
 
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
+use krarup::grains::{GrainCalls, Grains};
+use krarup::mailbox::Overflow;
+use krarup::observe::DebugError;
 use krarup::prelude::*;
-use krarup::{
-    ChildSpec, DebugError, GrainCalls, Grains, Overflow, Received, Supervisor, behavior_fn,
-};
+use krarup::supervisor::{ChildSpec, Supervisor};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::{Act, Does, Guard, Log, Puppet, boom, puppet, simulations};
@@ -57,7 +59,7 @@ fn x5_a_suspended_process_keeps_its_bound_and_all_that_it_has_accepted_in_order(
         assert!(matches!(late, Err(SendError::Timeout { message: 5, .. })));
         let sender = process.clone();
         let waits = sim.spawn(move || {
-            krarup::behavior_fn(move |_: Context<()>| async move {
+            krarup::behavior::behavior_fn(move |_: Context<()>| async move {
                 sender.send_or_wait(6).await?;
                 Ok(())
             })
@@ -119,15 +121,16 @@ fn x5_a_suspension_is_of_one_process_and_not_of_its_children() {
     for sim in simulations(5) {
         let log = Log::new();
         let noted = log.clone();
-        let parent = krarup::behavior_fn(move |mut ctx: Context<&'static str>| async move {
-            while let krarup::Received::Message(name) = ctx.receive().await {
-                ctx.sleep(SECOND).await;
-                let child = ctx.spawn(|| Puppet::new("child", &Log::new())).start()?;
-                let noted = noted.clone();
-                child.tells(move |_| noted.note(name));
-            }
-            Ok(())
-        });
+        let parent =
+            krarup::behavior::behavior_fn(move |mut ctx: Context<&'static str>| async move {
+                while let krarup::behavior::Received::Message(name) = ctx.receive().await {
+                    ctx.sleep(SECOND).await;
+                    let child = ctx.spawn(|| Puppet::new("child", &Log::new())).start()?;
+                    let noted = noted.clone();
+                    child.tells(move |_| noted.note(name));
+                }
+                Ok(())
+            });
         let parent = sim.spawn(move || parent).start().unwrap();
         parent.send("early").unwrap();
         parent.send("late").unwrap();
@@ -136,11 +139,11 @@ fn x5_a_suspension_is_of_one_process_and_not_of_its_children() {
         // It is asked for while the second is in hand, and stands when that has been handled.
         parent.suspend().wait().unwrap();
         sim.advance(60 * SECOND);
-        assert_eq!(parent.info().state, krarup::ProcessState::Suspended);
+        assert_eq!(parent.info().state, krarup::observe::ProcessState::Suspended);
         assert_eq!(log.take(), ["early", "late"]);
         assert!(sim.processes().iter().all(|pid| {
             *pid == parent.pid()
-                || sim.process_info(*pid).unwrap().state == krarup::ProcessState::Idle
+                || sim.process_info(*pid).unwrap().state == krarup::observe::ProcessState::Idle
         }));
     }
 }
@@ -185,7 +188,7 @@ fn x5_a_suspended_process_ends_as_any_other() {
             let asked = one.clone();
             let noted = log.clone();
             sim.spawn(move || {
-                krarup::behavior_fn(move |_: Context<()>| async move {
+                krarup::behavior::behavior_fn(move |_: Context<()>| async move {
                     let asked = asked.call(|reply: Reply<()>| {
                         Act::new(move |_| {
                             reply.send(());

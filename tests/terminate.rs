@@ -2,8 +2,9 @@
 
 mod support;
 
+use krarup::StopError;
+use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
-use krarup::{Received, StopError, behavior_fn};
 use std::time::Duration;
 use support::{Act, Does, Log, Puppet, boom, poll_once, simulations};
 
@@ -39,7 +40,7 @@ type Way = (&'static str, fn(&Family), Reason);
 /// it ended.
 fn ends(sim: Simulation, traps: bool, linked: bool, how: fn(&Family)) -> (Vec<String>, Reason) {
     let family = family(sim, traps, linked);
-    let mut end = family.sim.monitor(family.child.pid());
+    let mut end = family.sim.watch(family.child.pid());
     how(&family);
     family.sim.advance(Duration::from_mins(1));
     let std::task::Poll::Ready(down) = poll_once(&mut end) else {
@@ -191,7 +192,7 @@ fn c4_a_kill_or_an_untrapped_signal_ends_the_wait_at_once() {
             let before = sim.now();
             sim.run_until_idle();
             sim.exit(process.pid(), reason);
-            sim.monitor(process.pid()).wait().unwrap();
+            sim.watch(process.pid()).wait().unwrap();
             assert_eq!((log.take(), sim.now()), (vec![], before));
             assert_eq!(sim.stats().timers, 0);
         }

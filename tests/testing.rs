@@ -1,7 +1,10 @@
 //! The test kit: probes that stand where other processes would.
 
+use krarup::behavior::behavior_fn;
+use krarup::observe::DeadLetterCause;
 use krarup::prelude::*;
-use krarup::{DeadLetterCause, Dynamic, Probe, Recipient, behavior_fn};
+use krarup::testing::Probe;
+use krarup::{Dynamic, Name, Recipient};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -140,7 +143,7 @@ fn t4_a_probe_acts_at_once_and_in_its_own_name() {
     assert_eq!(probe.run(|ctx| ctx.pid()), probe.pid());
     probe.link(bystander.pid());
     // Nobody else has had a turn.
-    assert_eq!(bystander.info().state, krarup::ProcessState::Init);
+    assert_eq!(bystander.info().state, krarup::observe::ProcessState::Init);
     assert_eq!(sim.whereis("till"), Some(probe.pid()));
     let text = panic_of(|| probe.run(|_| panic!("not so")));
     assert!(text.starts_with("probe <0.1.0> \"till\" has failed: panic"), "{text}");
@@ -413,7 +416,7 @@ fn t4_a_probe_is_suspended_finishes_and_stops_like_any_process() {
     probe.address().finish();
     assert_eq!(watcher.expect_down(SECOND, probe.pid()), Reason::Normal);
     // It is asked to stop and does, without waiting for a kill.
-    let end = sim.monitor(watcher.pid());
+    let end = sim.watch(watcher.pid());
     sim.stop().wait().unwrap();
     assert_eq!(end.wait().map(|down| down.reason), Ok(Reason::Shutdown));
     assert_eq!(sim.now(), krarup::Timestamp::ZERO);
@@ -468,7 +471,9 @@ fn t4_the_end_and_the_signal_of_another_are_not_those_that_are_expected() {
     assert!(came[0].contains("there came an exit signal of <0.3.0> at"), "{came:?}");
     assert!(came[1].contains("there came the end of <0.3.0>, monitored, at"), "{came:?}");
     // By a name there may be nobody.
-    probe.run(|ctx| drop(ctx.monitor_name("nobody")));
+    probe.run(|ctx| {
+        ctx.monitor(Name::new("nobody").unwrap());
+    });
     let text = panic_of(|| probe.expect(SECOND));
     assert!(text.contains("there came the end of ") && text.contains("nobody"), "{text}");
 }

@@ -1,7 +1,9 @@
 //! The test kit as its users use it: three small services and their tests.
 
+use krarup::Recipient;
+use krarup::observe::Lifecycle;
 use krarup::prelude::*;
-use krarup::{Faults, Lifecycle, Probe, Recipient};
+use krarup::testing::{Faults, Probe};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -40,7 +42,7 @@ impl Actor for Shop {
     async fn handle_message(&mut self, _: &mut Context<Order>, order: Order) -> Result {
         for _ in 0..2 {
             let amount = order.number * 10;
-            let asked = self.bank.call_within(SECOND, move |reply| Charge { amount, reply }).await;
+            let asked = self.bank.call(move |reply| Charge { amount, reply }).timeout(SECOND).await;
             match asked {
                 Ok(true) => {
                     self.depot.send(Ship(order.number)).map_err(SendError::without_message)?;
@@ -193,7 +195,7 @@ impl Actor for Weather {
         let mut told = None;
         for source in &self.sources {
             if told.is_none() {
-                told = source.call_within(SECOND, |reply| reply).await.ok();
+                told = source.call(|reply| reply).timeout(SECOND).await.ok();
             }
         }
         reply.send(told);

@@ -3,8 +3,9 @@
 
 #![cfg(target_os = "linux")]
 
+use krarup::behavior::behavior_fn;
+use krarup::dispatcher::DispatcherOptions;
 use krarup::prelude::*;
-use krarup::{DispatcherOptions, behavior_fn};
 use std::fs;
 use std::sync::mpsc;
 use std::thread;

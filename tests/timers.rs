@@ -2,8 +2,8 @@
 
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
-use krarup::{Received, behavior_fn};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use support::{Act, Does, Log, boom, puppet, simulations, trapper};
@@ -466,7 +466,7 @@ fn t1_a_timer_for_others_that_was_due_during_the_handler_cannot_be_called_back_i
         noted.note(format!("{:?} {:?} {:?}", ctx.cancel(one), ctx.cancel(two), ctx.cancel(late)));
         Ok(())
     };
-    sim.spawn(move || krarup::behavior_fn(run)).start().unwrap();
+    sim.spawn(move || krarup::behavior::behavior_fn(run)).start().unwrap();
     sim.advance(Duration::from_secs(9));
     assert_eq!(log.take(), ["None Some(0ns) Some(1s)"]);
 }
@@ -484,7 +484,7 @@ fn t1_an_interval_keeps_its_times_though_one_was_received_late() {
             noted.note(format!("{:?}", ctx.now()));
         }
     };
-    sim.spawn(move || krarup::behavior_fn(run)).start().unwrap();
+    sim.spawn(move || krarup::behavior::behavior_fn(run)).start().unwrap();
     sim.advance(Duration::from_secs(10));
     assert_eq!(log.take(), ["4s", "6s", "9s"]);
 }
@@ -493,7 +493,7 @@ fn t1_an_interval_keeps_its_times_though_one_was_received_late() {
 fn t1_a_sleep_ends_with_its_node() {
     let sim = Simulation::new(1);
     let (out, moved) = std::sync::mpsc::channel();
-    let sleepy = krarup::behavior_fn(move |mut ctx: Context<()>| async move {
+    let sleepy = krarup::behavior::behavior_fn(move |mut ctx: Context<()>| async move {
         out.send(ctx.sleep(Duration::from_mins(1))).unwrap();
         ctx.receive().await;
         Ok(())

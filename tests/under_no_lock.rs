@@ -3,11 +3,11 @@
 
 mod support;
 
+use krarup::Recipient;
+use krarup::behavior::behavior_fn;
+use krarup::dispatcher::{DispatcherOptions, Executor, ExecutorTask};
+use krarup::grains::{GrainAddress, GrainCalls, Grains};
 use krarup::prelude::*;
-use krarup::{
-    DispatcherOptions, Executor, ExecutorTask, GrainAddress, GrainCalls, Grains, Recipient,
-    behavior_fn,
-};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,7 +41,7 @@ impl ReentrantCalls {
         for pid in self.node.processes() {
             let _ = self.node.process_info(pid);
             let _ = self.node.is_alive(pid);
-            drop(poll_once(&mut self.node.monitor(pid)));
+            drop(poll_once(&mut self.node.watch(pid)));
             let mut moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
             moved.link(pid);
             moved.unlink(pid);

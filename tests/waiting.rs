@@ -2,8 +2,11 @@
 
 mod support;
 
+use krarup::behavior::{Received, behavior_fn};
+use krarup::mailbox::{Diverted, Overflow};
+use krarup::pool::PoolCommand;
 use krarup::prelude::*;
-use krarup::{Diverted, Overflow, PoolCommand, Received, Recipient, SendError, behavior_fn};
+use krarup::{Recipient, SendError};
 use std::pin::Pin;
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Barrier};

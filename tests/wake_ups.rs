@@ -1,8 +1,9 @@
 //! A node that is fast asleep wakes for whatever comes from outside, and one that is busy
 //! with itself attends to it too (rules R1, R2).
 
+use krarup::behavior::behavior_fn;
+use krarup::dispatcher::DispatcherOptions;
 use krarup::prelude::*;
-use krarup::{DispatcherOptions, behavior_fn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -94,7 +95,7 @@ fn r1_work_from_outside_is_not_starved_by_local_work() {
     }
     over.store(true, Ordering::Relaxed);
     for process in busy {
-        process.monitor().wait().unwrap();
+        process.watch().wait().unwrap();
     }
     node.stop().wait().unwrap();
 }

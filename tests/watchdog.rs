@@ -5,7 +5,7 @@
 
 mod support;
 
-use krarup::DispatcherOptions;
+use krarup::dispatcher::DispatcherOptions;
 use krarup::prelude::*;
 use std::cell::RefCell;
 use std::sync::{Mutex, Once, mpsc};

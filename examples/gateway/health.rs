@@ -5,8 +5,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use krarup::observe::ProcessTree;
 use krarup::prelude::*;
-use krarup::{LookupError, Pending, ProcessTree};
+use krarup::{LookupError, Pending};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,10 +36,12 @@ pub(crate) async fn health(State(gateway): State<Arc<Gateway>>) -> Response {
     let pool = gateway.pool.address().map(|pool| pool.inspect());
     let pool = note("workers", answer(pool).await);
     let latency = |item: &str| match pool.value(item) {
-        Some(krarup::Value::Record(record)) => record
+        Some(krarup::observe::Value::Record(record)) => record
             .iter()
             .map(|(name, value)| match value {
-                krarup::Value::Duration(time) => (format!("{name}_ms"), json!(millis(*time))),
+                krarup::observe::Value::Duration(time) => {
+                    (format!("{name}_ms"), json!(millis(*time)))
+                }
                 other => (name.to_owned(), json!(other.to_string().parse::<u64>().ok())),
             })
             .collect(),

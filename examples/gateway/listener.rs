@@ -13,8 +13,8 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use krarup::behavior::{Behavior, Received};
 use krarup::prelude::*;
-use krarup::{Behavior, Received};
 use std::convert::Infallible;
 use std::future::ready;
 use std::io;
@@ -71,7 +71,7 @@ impl Behavior for Listener {
     type Command = Infallible;
 
     async fn run(self, mut ctx: Context<Infallible>) -> Result {
-        ctx.stop_in_order(true);
+        ctx.stop_in_order();
         let socket = self.bind().await?;
         ctx.initialised();
         let mut server = Server::new(self.routes);
@@ -237,7 +237,7 @@ mod tests {
 
         send(&client, "/waits");
         begins.await.expect("it is handled");
-        let end = first.monitor();
+        let end = first.watch();
         first.process().request_stop(Reason::shutdown("enough"));
         // The listener accepts no more connections, but still serves this one.
         blocking(move || while Client::connect(address).is_ok() {}).await;

@@ -109,7 +109,7 @@ async fn serve(node: &Node, options: Options) -> Result<ExitCode> {
     eprintln!("gateway: serving on http://{address}");
     let outcome = tokio::select! {
         well = work(&options, address, &mut signals) => Ok(well),
-        end = supervisor.monitor() => {
+        end = supervisor.watch() => {
             Err(Reason::error(format!("the supervisor gave up: {}", end.reason)))
         }
     };

@@ -47,7 +47,7 @@ pub(crate) fn report(report: Report) {
     let otherwise = take_hook();
     let second = Mutex::new(Second { began: Instant::now(), panics: 0 });
     set_hook(Box::new(move |info| {
-        if !krarup::is_in_process() {
+        if !krarup::behavior::is_in_process() {
             otherwise(info);
         } else if report == Report::Lines {
             one_line(info, &second);

@@ -7,9 +7,9 @@
 
 use crate::scenario::Scenario;
 use crate::terms;
-use krarup::{
-    Address, Behavior, Context, Down, Monitor, Pid, Reason, Received, Ref, Result, Simulation,
-};
+use krarup::behavior::{Behavior, Received};
+use krarup::testing::Simulation;
+use krarup::{Address, Context, Down, Name, Pid, Reason, Ref, Result, Watch};
 use std::collections::{BTreeMap, HashMap};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -41,7 +41,7 @@ enum Item {
 /// The state of a process of a scenario.
 struct Known {
     address: Address<Item>,
-    end: Monitor,
+    end: Watch,
     is_dead: bool,
 }
 
@@ -73,13 +73,13 @@ impl Record {
     }
 
     fn born(&self, name: &str, address: Address<Item>) {
-        let end = address.monitor();
+        let end = address.watch();
         let known = Known { address, end, is_dead: false };
         self.state().processes.insert(name.to_owned(), known);
     }
 }
 
-fn poll_once(end: &mut Monitor) -> Option<Reason> {
+fn poll_once(end: &mut Watch) -> Option<Reason> {
     let mut cx = std::task::Context::from_waker(Waker::noop());
     match Pin::new(end).poll(&mut cx) {
         Poll::Ready(down) => Some(down.reason),
@@ -268,7 +268,7 @@ impl Puppet {
                 self.monitors.insert(argument(2).to_owned(), monitor);
             }
             "monitor_name" => {
-                let monitor = ctx.monitor_name(argument(1))?;
+                let monitor = ctx.monitor(Name::new(argument(1))?);
                 self.monitors.insert(argument(2).to_owned(), monitor);
             }
             "demonitor" | "demonitor_flush" => {

@@ -6,10 +6,9 @@
 
 use crate::scenario::Outcome;
 use crate::terms;
-use krarup::{
-    Address, AddressOf, Behavior, ChildSpec, Context, FailedToStartChild, Monitor, Pid, Reason,
-    Result, Supervisor, SupervisorAddress,
-};
+use krarup::behavior::Behavior;
+use krarup::supervisor::{ChildSpec, FailedToStartChild, Supervisor, SupervisorAddress};
+use krarup::{Address, AddressOf, Context, Pid, Reason, Result, Watch};
 use std::collections::{HashMap, VecDeque};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -30,7 +29,7 @@ pub(crate) struct Instance {
     /// Whether its init has succeeded. If not, its end is a failed start and not an event.
     pub(crate) starts_well: bool,
     pub(crate) terminating: bool,
-    end: Option<Monitor>,
+    end: Option<Watch>,
 }
 
 /// How the driver reaches an instance.
@@ -199,7 +198,7 @@ impl<B: Recordable> Behavior for Recorded<B> {
             instance.pid = Some(ctx.pid());
             instance.parent = ctx.parent();
             instance.handle = Some(B::handle(ctx.address()));
-            instance.end = Some(ctx.address().monitor());
+            instance.end = Some(ctx.address().watch());
         }
         let is_supervisor =
             !matches!(record.state().instances[key.0].handle, Some(Handle::Worker(_)));

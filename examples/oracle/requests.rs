@@ -3,10 +3,11 @@
 use crate::record::{Handle, RecordedTree};
 use crate::terms::{self, word};
 use crate::workers::Tree;
-use krarup::{
-    CallError, ChildInfo, ChildState, DeleteChildError, Pid, Reason, RestartChildError,
-    StartChildError, SupervisorAddress, SupervisorCalls, TerminateChildError,
+use krarup::supervisor::{
+    ChildInfo, ChildState, DeleteChildError, RestartChildError, StartChildError, SupervisorAddress,
+    SupervisorCalls, TerminateChildError,
 };
+use krarup::{CallError, Pid, Reason};
 
 /// Makes the call that these words describe, and returns its result as text.
 pub(crate) async fn ask(tree: Tree, words: Vec<String>, supervisor: Handle) -> String {

@@ -6,10 +6,10 @@ use crate::requests::{self, ask, children_text, counts, failed};
 use crate::scenario::{Declaration, Outcome, Scenario};
 use crate::terms;
 use crate::workers::Tree;
-use krarup::{
-    Address, AddressOf, Behavior, Context, Pid, Reason, Received, Simulation, SpawnError,
-    SupervisorAddress, SupervisorCalls, behavior_fn,
-};
+use krarup::behavior::{Behavior, Received, behavior_fn};
+use krarup::supervisor::{SupervisorAddress, SupervisorCalls};
+use krarup::testing::Simulation;
+use krarup::{Address, AddressOf, Context, Pid, Reason, SpawnError};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,6 +1,7 @@
 //! Exit reasons as the words of a scenario file, and back.
 
-use krarup::{FailedToStartChild, Reason};
+use krarup::Reason;
+use krarup::supervisor::FailedToStartChild;
 use std::fmt;
 
 /// An Erlang term as text: the exit reason of a process of a scenario.

@@ -1,6 +1,8 @@
 //! Replays the restart windows: kills at given seconds of virtual time.
 
-use krarup::{Actor, ChildSpec, Context, Result, Simulation, Supervisor, Timestamp};
+use krarup::supervisor::{ChildSpec, Supervisor};
+use krarup::testing::Simulation;
+use krarup::{Actor, Context, Result, Timestamp};
 use std::time::Duration;
 
 struct Idle;

@@ -3,10 +3,10 @@
 use crate::record::{Handle, InstanceKey, Order, Record, Recordable, Recorded, What};
 use crate::scenario::Declaration;
 use crate::terms;
-use krarup::{
-    Actor, AddressOf, AutoShutdown, ChildSpec, ChildTemplate, Context, Exit, Ignore, Reason,
-    RestartType, Result, Shutdown, Supervisor,
+use krarup::supervisor::{
+    AutoShutdown, ChildSpec, ChildTemplate, Ignore, RestartType, Shutdown, Supervisor,
 };
+use krarup::{Actor, AddressOf, Context, Exit, Reason, Result};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -84,7 +84,7 @@ impl Recordable for Worker {
 /// A worker whose terminate callback ends it with its own reason.
 pub(crate) struct BadTerm(Worker);
 
-impl krarup::Behavior for BadTerm {
+impl krarup::behavior::Behavior for BadTerm {
     type Message = Order;
     type Command = Order;
 

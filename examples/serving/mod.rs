@@ -21,7 +21,7 @@ pub(crate) fn told_address() -> Result<Option<SocketAddr>> {
 /// Serves until the server ends, a signal arrives, or a line is entered.
 pub(crate) fn serve<M: Send + 'static>(server: &Address<M>) -> Result {
     println!("Enter, Ctrl-C or SIGTERM ends it in order");
-    let end = server.monitor();
+    let end = server.watch();
     let stop = || server.stop().reason(Reason::Shutdown);
     let on_line = stop();
     thread::spawn(move || {

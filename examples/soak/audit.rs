@@ -6,8 +6,8 @@ use crate::dead_letters::DeadLetterCounts;
 use crate::message::{Brief, CountedMessage, Crowd, Job, KINDS, Kind, Named, Pooled};
 use crate::tree::{self, WATCHERS};
 use crate::watcher::Watch;
+use krarup::observe::{ProcessInfo, ProcessState};
 use krarup::prelude::*;
-use krarup::{ProcessInfo, ProcessState};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread;
@@ -72,7 +72,7 @@ impl Audit<'_> {
 
     /// Calls a process. Returns false if it is not of this kind.
     fn asks<K: Kind>(&self, pid: Pid) -> bool {
-        let Ok(worker) = self.node.address::<Job<K>, Job<K>>(pid) else { return false };
+        let Ok(worker) = self.node.address_of::<Job<K>, Job<K>>(pid) else { return false };
         let asked = worker.call(|reply| Job::Ask(CountedMessage::new(self.counters), reply));
         let answer = asked.timeout(STUCK).wait();
         self.record_loss_if(answer != Ok(pid), || {
@@ -173,7 +173,7 @@ impl Audit<'_> {
     /// are left, and that they stop.
     pub(crate) fn nothing_is_left(&self, but: Pid) {
         for pid in self.node.processes().into_iter().filter(|pid| *pid != but) {
-            match self.node.address::<Job<Brief>, Job<Brief>>(pid) {
+            match self.node.address_of::<Job<Brief>, Job<Brief>>(pid) {
                 Ok(brief) => {
                     let stopped = brief.stop().timeout(STUCK).wait();
                     self.record_loss_if(

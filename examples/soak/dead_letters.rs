@@ -1,8 +1,8 @@
 //! Counts the node's dead letters, by the kind of message.
 
 use crate::message::{Brief, Crowd, Job, KINDS, Named, Pooled};
+use krarup::observe::{DeadLetter, DeadLetterCause};
 use krarup::prelude::*;
-use krarup::{DeadLetter, DeadLetterCause};
 use std::any::type_name;
 
 /// Dead letters that were accepted and not handled, of each kind. Messages that were not

@@ -7,8 +7,10 @@ use crate::message::{Brief, CountedMessage, Crowd, Job, Kind, Named, Pooled, sen
 use crate::tree::{self, AREAS, STEADY, WATCHERS};
 use crate::watcher::Watch;
 use crate::worker::{Worker, failed};
+use krarup::LookupError;
+use krarup::pool::ResizeError;
 use krarup::prelude::*;
-use krarup::{LookupError, ResizeError, SupervisorAddress};
+use krarup::supervisor::SupervisorAddress;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -108,7 +110,7 @@ impl LoadThread {
     fn send_to_crowd(&mut self) {
         for _ in 0..8 {
             let Some(pid) = self.dice.pick(&self.seen) else { return };
-            if let Ok(member) = self.node.address::<Job<Crowd>, Job<Crowd>>(pid) {
+            if let Ok(member) = self.node.address_of::<Job<Crowd>, Job<Crowd>>(pid) {
                 let job = self.job();
                 sent(member.send(job));
             }
@@ -167,7 +169,7 @@ impl LoadThread {
         let Some(watcher) = self.found::<Watch, Watch>(name) else { return };
         let Some(pid) = self.dice.pick(&self.seen) else { return };
         // A link has two ends: a watcher would get an exit from a link that it did not make.
-        let watches = self.node.address::<Watch, Watch>(pid).is_ok();
+        let watches = self.node.address_of::<Watch, Watch>(pid).is_ok();
         let watch = match self.dice.throw(5) {
             0 => Watch::Forget,
             1 if !watches => Watch::Link(pid),

@@ -15,7 +15,7 @@ use crate::message::{Crowd, Named, Pooled};
 use crate::watcher::Watcher;
 use crate::worker::Worker;
 use krarup::prelude::*;
-use krarup::{ChildTemplate, SupervisorAddress};
+use krarup::supervisor::{ChildTemplate, SupervisorAddress};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -55,6 +55,27 @@ impl From<Pid> for Target {
     }
 }
 
+/// The process that has the name when the monitor is made.
+impl From<Name> for Target {
+    fn from(name: Name) -> Self {
+        Target::Name(name, None)
+    }
+}
+
+/// The process that has the name when the monitor is made.
+impl From<&Name> for Target {
+    fn from(name: &Name) -> Self {
+        Target::from(name.clone())
+    }
+}
+
+/// The process that has the alias when the monitor is made.
+impl From<Alias> for Target {
+    fn from(alias: Alias) -> Self {
+        Target::Alias(alias, None)
+    }
+}
+
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

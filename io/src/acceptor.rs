@@ -215,7 +215,7 @@ where
     async fn run(self, mut ctx: Context<Self::Message>) -> Result {
         self.check()?;
         ctx.trap_exits(true);
-        ctx.stop_in_order(true);
+        ctx.stop_in_order();
         let bound = self.bind()?;
         let tally = ConnectionTally::new();
         let worker = {

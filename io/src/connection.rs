@@ -61,7 +61,7 @@ enum ConnectionEvent<P: Protocol> {
 
 impl<P: Protocol> Connection<P> {
     pub(crate) fn new(protocol: P, mut channel: Channel<P>, is_client: bool) -> Self {
-        channel.ctx.stop_in_order(true);
+        channel.ctx.stop_in_order();
         let now = channel.ctx.now();
         channel.wire.outgoing().moved = true;
         Connection {

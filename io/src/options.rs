@@ -180,7 +180,8 @@ impl ConnectionOptions {
         self
     }
 
-    /// Sets whether written bytes are sent at once (`TCP_NODELAY`), which is the default.
+    /// Sets whether written bytes are sent at once, which is the default. The argument is that
+    /// of the socket option `TCP_NODELAY`.
     /// The frames of one turn are written together in any case.
     #[must_use]
     pub fn nodelay(mut self, nodelay: bool) -> Self {

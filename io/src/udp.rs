@@ -92,7 +92,7 @@ impl<P: DatagramProtocol> Behavior for Udp<P> {
         if queue == 0 {
             return Err(OptionsError::Zero("queue").into());
         }
-        ctx.stop_in_order(true);
+        ctx.stop_in_order();
         let bound = UdpSocket::bind(address).and_then(DatagramWire::new).and_then(|wire| {
             let local = wire.local()?;
             Ok((Arc::new(wire), local))

@@ -87,7 +87,7 @@ fn i7_a_client_that_is_still_connecting_can_be_stopped() {
         node.spawn(move || Client::new(address, Hello).options(options)).start().unwrap()
     };
     let (killed, stopped) = (connecting(), connecting());
-    let (end, stops) = (killed.monitor(), stopped.monitor());
+    let (end, stops) = (killed.watch(), stopped.watch());
     node.kill(killed.pid());
     assert_eq!(end.wait().unwrap().reason, Reason::Killed);
     // The node does not wait for the connect timeout.
@@ -102,7 +102,7 @@ fn i1_a_server_that_resets_at_once_gives_a_typed_reason() {
     let address = listener.local_addr().unwrap();
     for round in 0..100 {
         let client = node.spawn(move || Client::new(address, Hello)).start().unwrap();
-        let end = client.monitor();
+        let end = client.watch();
         let (stream, _) = listener.accept().unwrap();
         if round % 2 == 0 {
             SockRef::from(&stream).set_linger(Some(Duration::ZERO)).unwrap();
@@ -192,7 +192,7 @@ fn i7_the_socket_of_a_client_is_closed_however_the_client_ended() {
         let mut hello = [0; 6];
         stream.read_exact(&mut hello).unwrap();
         assert_eq!(&hello, b"hello\n");
-        let end = client.monitor();
+        let end = client.watch();
         let closes = std::thread::spawn(move || {
             let ended = match stream.read(&mut [0]) {
                 Ok(count) => count == 0,
@@ -266,7 +266,7 @@ fn i1_a_failure_during_the_connected_callback_is_the_reason_of_the_close() {
     let listener = TcpListener::bind(any_port()).unwrap();
     let address = listener.local_addr().unwrap();
     let client = node.spawn(move || Client::new(address, Pouring)).start().unwrap();
-    let end = client.monitor();
+    let end = client.watch();
     let (mut stream, _) = listener.accept().unwrap();
     stream.read_exact(&mut [0; 10_001]).unwrap();
     SockRef::from(&stream).set_linger(Some(Duration::ZERO)).unwrap();
@@ -283,7 +283,7 @@ fn i5_a_client_uses_the_limits_in_its_options() {
     let address = listener.local_addr().unwrap();
     let options = ConnectionOptions::new().idle_timeout(SOON).linger(Duration::ZERO);
     let client = node.spawn(move || Client::new(address, Hello).options(options)).start().unwrap();
-    let end = client.monitor();
+    let end = client.watch();
     let _silent = listener.accept().unwrap();
     let reason = end.wait().unwrap().reason;
     assert_eq!(reason.downcast_ref(), Some(&Closed::Idle(SOON)));

@@ -27,7 +27,7 @@ fn act(
 fn i4_the_peer_closes_first() {
     let served = Served::new();
     let (mut peer, connection) = served.connect();
-    let end = connection.monitor();
+    let end = connection.watch();
     peer.say("say last words");
     peer.stream().shutdown(Shutdown::Write).unwrap();
     assert_eq!(peer.rest(), b"last words\n");
@@ -40,7 +40,7 @@ fn i4_the_peer_closes_first() {
 fn i4_everything_sent_before_a_local_close_arrives() {
     let served = Served::new();
     let (mut peer, connection) = served.connect();
-    let end = connection.monitor();
+    let end = connection.watch();
     act(&connection, |channel| {
         for number in 0..10_000 {
             channel.send(&number.to_string())?;
@@ -108,7 +108,7 @@ fn i4_a_half_closed_peer_is_served_to_the_end() {
 fn i4_a_reset_is_not_a_crash() {
     let served = Served::new();
     let (peer, connection) = served.connect();
-    let end = connection.monitor();
+    let end = connection.watch();
     SockRef::from(peer.stream()).set_linger(Some(Duration::ZERO)).unwrap();
     drop(peer);
     let Closed::Failed { kind, .. } = served.closed() else { panic!("not failed") };
@@ -123,7 +123,7 @@ fn i4_a_reset_is_not_a_crash() {
 fn i4_an_aborted_connection_is_reset() {
     let served = Served::new();
     let (mut peer, connection) = served.connect();
-    let end = connection.monitor();
+    let end = connection.watch();
     peer.say("abort");
     assert!(peer.is_reset());
     assert_eq!(served.closed(), Closed::Aborted);
@@ -242,7 +242,7 @@ fn i4_flushing_to_a_peer_that_does_not_read_is_limited_by_the_close_timeout() {
     let options = ConnectionOptions::new().write_limit(64 << 20).stall_timeout(None);
     let served = Served::with(options.close_timeout(SOON), |acceptor| acceptor);
     let (mut peer, connection) = served.connect();
-    let end = connection.monitor();
+    let end = connection.watch();
     act(&connection, |channel| {
         for _ in 0..24 {
             channel.send(&"x".repeat(1 << 20))?;
@@ -325,7 +325,7 @@ fn i4_each_of_many_connections_reports_its_end_exactly_once() {
 fn i4_a_protocol_that_stops_its_process_closes_in_order() {
     let served = Served::new();
     let (mut peer, connection) = served.connect();
-    let end = connection.monitor();
+    let end = connection.watch();
     act(&connection, |channel| {
         channel.send("the last")?;
         channel.context().stop();
@@ -343,7 +343,7 @@ fn i4_a_protocol_that_stops_its_process_closes_in_order() {
 fn i4_a_finish_handles_earlier_messages_and_then_asks_the_protocol_to_close() {
     let served = Served::new();
     let (mut peer, connection) = served.connect();
-    let end = connection.monitor();
+    let end = connection.watch();
     for word in ["one", "two"] {
         act(&connection, move |channel| Ok(channel.send(word)?));
     }
@@ -361,7 +361,7 @@ fn i4_a_failure_while_sending_is_the_reason_of_the_close() {
     let served = Served::new();
     for why in ["", "something else"] {
         let (mut peer, connection) = served.connect();
-        let end = connection.monitor();
+        let end = connection.watch();
         peer.say(&format!("pour {why}"));
         assert_eq!(peer.hear(), Some("x".repeat(100_000)));
         SockRef::from(peer.stream()).set_linger(Some(Duration::ZERO)).unwrap();
@@ -452,7 +452,7 @@ fn i4_a_protocol_that_fails_at_the_end_is_closed_and_ends_with_that_reason() {
                 break open.connection;
             }
         };
-        let end = open.monitor();
+        let end = open.watch();
         peer.say(line);
         assert!(peer.is_over());
         drop(peer);

@@ -94,7 +94,7 @@ fn i6_one_connection_more_than_the_limit_is_refused() {
     let shown = served.acceptor.inspect().wait().unwrap();
     assert_eq!(shown.number("refused"), Some(10));
     assert_eq!(shown.number("accepted"), Some(2));
-    let end = connection.monitor();
+    let end = connection.watch();
     drop(first);
     end.wait().unwrap();
     while served.next() != ConnectionEvent::Dropped {}

@@ -447,7 +447,7 @@ fn i2_a_flooding_client_does_not_delay_others() {
         };
         peer.say("say between");
         assert_eq!(peer.hear().as_deref(), Some("between"));
-        (peer, served.node.address::<Act, Act>(pid).unwrap())
+        (peer, served.node.address_of::<Act, Act>(pid).unwrap())
     };
     // The flooded connection too answers an inspection within one frame.
     let all = served.acceptor.call(AcceptorRequest::Connections).wait().unwrap();

@@ -118,7 +118,7 @@ fn i7_a_stopping_connection_may_complete_its_work_before_it_closes() {
 fn i7_a_killed_acceptor_ends_its_workers_and_connections() {
     let served = Served::new();
     let mut peers: Vec<_> = (0..10).map(|_| served.connect()).collect();
-    let ends: Vec<_> = peers.iter().map(|(_, connection)| connection.monitor()).collect();
+    let ends: Vec<_> = peers.iter().map(|(_, connection)| connection.watch()).collect();
     served.node.kill(served.acceptor.pid());
     for end in ends {
         end.wait().unwrap();
@@ -172,7 +172,7 @@ fn linked(served: &Served, reason: Reason) {
         }
     });
     let process = served.node.spawn(move || process).wait().unwrap();
-    let end = process.monitor();
+    let end = process.watch();
     process.send(()).unwrap();
     end.wait().unwrap();
 }
@@ -181,7 +181,7 @@ fn linked(served: &Served, reason: Reason) {
 fn i7_an_acceptor_stops_in_order_when_a_process_that_it_is_linked_to_fails() {
     let served = Served::new();
     let (mut peer, _) = served.connect();
-    let end = served.acceptor.monitor();
+    let end = served.acceptor.watch();
     // A normal exit signal is not a failure.
     linked(&served, Reason::Normal);
     peer.say("say still here");
@@ -201,7 +201,7 @@ fn i7_an_acceptor_ends_with_the_reason_of_its_pool() {
     let (mut peer, connection) = served.connect();
     let worker = connection.info().parent.unwrap();
     let pool = served.node.process_info(worker).unwrap().parent.unwrap();
-    let end = served.acceptor.monitor();
+    let end = served.acceptor.watch();
     served.node.kill(pool);
     assert!(peer.is_over());
     assert_eq!(end.wait().unwrap().reason, Reason::Killed);
@@ -224,7 +224,7 @@ fn i7_an_acceptor_stops_in_order_when_its_parent_ends() {
     });
     let parent = node.spawn(move || parent).wait().unwrap();
     let (acceptor, address) = tells.recv().unwrap();
-    let end = acceptor.monitor();
+    let end = acceptor.watch();
     let mut peer = Peer::connect(address);
     assert!(matches!(sees.recv().unwrap(), ConnectionEvent::Connected(_)));
     // The parent ends normally. From any other process, that would be no reason to stop.
@@ -241,7 +241,7 @@ fn i7_a_finished_acceptor_stops_in_order_and_a_stopped_one_reports_the_reason() 
     for finishes in [true, false] {
         let served = Served::new();
         let (mut peer, _) = served.connect();
-        let end = served.acceptor.monitor();
+        let end = served.acceptor.watch();
         if finishes {
             served.acceptor.finish();
         } else {

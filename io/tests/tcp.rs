@@ -26,7 +26,7 @@ use support::{Act, ConnectionEvent, Peer, Served, any_port};
 fn i1_the_callbacks_of_a_connection_are_called_in_order() {
     let served = Served::new();
     let (mut peer, connection) = served.connect();
-    let end = connection.monitor();
+    let end = connection.watch();
     peer.say("say hello");
     peer.say("nothing");
     assert_eq!(peer.hear().as_deref(), Some("hello"));
@@ -77,7 +77,7 @@ fn i1_a_failed_worker_is_replaced_and_ends_only_its_own_connections() {
     let (mut second, lives) = served.connect();
     let worker = dies.info().parent.unwrap();
     assert_ne!(Some(worker), lives.info().parent);
-    let end = dies.monitor();
+    let end = dies.watch();
     served.node.kill(worker);
     assert!(end.wait().unwrap().reason.is_abnormal());
     assert!(first.is_over());
@@ -114,7 +114,7 @@ fn i1_a_crashing_connection_affects_no_other() {
     let (mut good, lives) = served.connect();
     for how in ["panic", "fail"] {
         let (mut bad, dies) = served.connect();
-        let end = dies.monitor();
+        let end = dies.watch();
         bad.say(&format!("{how} on purpose"));
         let Closed::Crashed(reason) = served.closed() else { panic!("not crashed") };
         assert!(reason.to_string().starts_with(if how == "panic" { "panic: " } else { "on" }));
@@ -244,7 +244,7 @@ fn i1_by_default_a_protocol_that_traps_exits_ends_with_an_abnormal_exit() {
     let (sender, told) = mpsc::channel();
     let client = node.spawn(move || Client::new(address, Trapping(sender))).wait().unwrap();
     let (_peer, _) = listener.accept().unwrap();
-    let end = client.monitor();
+    let end = client.watch();
     for reason in [Reason::Normal, Reason::Shutdown, Reason::error("on purpose")] {
         let given = reason.clone();
         let process = behavior_fn(|mut ctx: Context<()>| async move {
@@ -260,7 +260,7 @@ fn i1_by_default_a_protocol_that_traps_exits_ends_with_an_abnormal_exit() {
             break;
         }
         // A signal that arrives first is handled first.
-        process.monitor().wait().unwrap();
+        process.watch().wait().unwrap();
         assert!(client.inspect().wait().is_ok());
     }
     node.stop().wait().unwrap();
@@ -321,7 +321,7 @@ fn i1_a_worker_counts_its_connections_and_those_that_crash() {
     // A crash, an orderly end, and one by the peer. Only the crash is counted.
     for ends in ["fail on purpose", "close", "\u{ff}"] {
         let (mut peer, connection) = served.connect_next();
-        let end = connection.monitor();
+        let end = connection.watch();
         if ends == "\u{ff}" {
             SockRef::from(peer.stream()).set_linger(Some(Duration::ZERO)).unwrap();
         } else {
@@ -473,7 +473,7 @@ fn i3_a_malformed_line_is_answered_and_ends_the_connection() {
     for (bytes, error) in cases {
         let served = Served::new();
         let (mut peer, connection) = served.connect();
-        let end = connection.monitor();
+        let end = connection.watch();
         peer.stream().try_clone().unwrap().write_all(bytes).unwrap();
         assert_eq!(peer.hear().as_deref(), Some("what?"));
         assert_eq!(peer.hear(), None);

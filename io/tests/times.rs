@@ -511,7 +511,7 @@ fn i4_a_peer_that_keeps_sending_is_read_no_longer_than_the_linger_time() {
 fn i7_connections_get_the_closing_time_of_their_acceptor() {
     for (drain, time) in [(Some(LIMIT), LIMIT), (None, Duration::from_secs(3))] {
         let timed = Timed::with(no_limits(), true, drain);
-        let end = timed.acceptor.monitor();
+        let end = timed.acceptor.watch();
         timed.acceptor.process().request_stop(Reason::Shutdown);
         timed.open_for(time.saturating_sub(TICK));
         assert!(timed.connection.is_alive());

@@ -93,7 +93,7 @@ fn i8_a_crash_closes_the_socket_and_calls_closed() {
     let (closed, ended) = channel();
     let echo = node.spawn(move || Udp::new(any_port(), Echo { bound, closed })).wait().unwrap();
     let address = address.recv().unwrap();
-    let end = echo.monitor();
+    let end = echo.watch();
     peer().send_to(b"panic", address).unwrap();
     assert!(matches!(ended.recv().unwrap(), Reason::Panic(_)));
     let reason = end.wait().unwrap().reason;
@@ -374,7 +374,7 @@ fn i8_a_socket_receives_exits_and_downs_like_any_process() {
     // It does not offer its state, and says so.
     let state = listened.node.state::<u32>(listened.socket.pid()).wait();
     assert_eq!(state, Err(DebugError::NotOffered(listened.socket.pid())));
-    let end = listened.socket.monitor();
+    let end = listened.socket.watch();
     for reason in [Reason::Normal, Reason::Shutdown, broken()] {
         let linked = fails(reason.clone());
         let pid = linked.pid();
@@ -383,7 +383,7 @@ fn i8_a_socket_receives_exits_and_downs_like_any_process() {
             Ok(())
         });
         listened.expect(&Heard::Done);
-        let gone = linked.monitor();
+        let gone = linked.watch();
         linked.send(()).unwrap();
         gone.wait().unwrap();
         // By default only an abnormal exit signal ends it.
@@ -407,7 +407,7 @@ fn i8_a_socket_reports_the_reason_it_ends_with() {
         ("fails", Reason::error("on purpose")),
     ] {
         let listened = Listened::new();
-        let end = listened.socket.monitor();
+        let end = listened.socket.watch();
         // Earlier messages are handled first, unless it is stopped from outside.
         match how {
             "stops itself" => listened.act(|channel| {
@@ -430,7 +430,7 @@ fn i8_a_socket_reports_the_reason_it_ends_with() {
     }
     // A panic in `closed` becomes the reason.
     let listened = Listened::new();
-    let end = listened.socket.monitor();
+    let end = listened.socket.watch();
     listened.socket.process().request_stop(Reason::shutdown("panic"));
     assert!(matches!(end.wait().unwrap().reason, Reason::Panic(_)));
     listened.node.stop().wait().unwrap();

@@ -199,8 +199,8 @@ impl NodeBuilder {
     /// Runs each turn in a span of `tracing` named `process`, with the fields `pid`, `name` and
     /// `behavior`, target `krarup`, level `INFO`, so that log events of a handler carry its
     /// process. Off by default, because each turn then costs a span.
-    pub fn spans(mut self, on: bool) -> Self {
-        self.spans = on;
+    pub fn spans(mut self) -> Self {
+        self.spans = true;
         self
     }
 

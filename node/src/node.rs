@@ -4,14 +4,13 @@ use crate::core::DispatcherHost;
 use crate::stop::guard;
 use crate::stop::stop::{NodeStop, Stopper};
 use krarup_act::{
-    Address, Behavior, Dynamic, EventTopic, Host, Monitor, Outside, Pending, Process, Recipient,
-    Spawn, Subscription, Via, address_of, inspect, inspect_items, lookup, send_dynamic, state,
+    Address, Behavior, Dynamic, EventTopic, Host, Outside, Pending, Process, Recipient, Spawn,
+    Subscription, Via, Watch, address_of, inspect, inspect_items, lookup, send_dynamic, state,
     suspend, watch,
 };
 use krarup_gen::{
-    Alias, CallError, DeadLetter, DebugError, Destination, Exit, Inspection, Lifecycle,
-    LookupError, Name, NameError, NodeStats, Pid, ProcessInfo, ProcessTree, Reason, SendError,
-    SpawnError, Target, Timestamp,
+    CallError, DeadLetter, DebugError, Destination, Exit, Inspection, Lifecycle, LookupError,
+    NodeStats, Pid, ProcessInfo, ProcessTree, Reason, SendError, SpawnError, Target, Timestamp,
 };
 use std::collections::BTreeMap;
 use std::fmt;
@@ -158,7 +157,7 @@ impl Node {
     ///
     /// # Errors
     /// As [`Node::lookup`].
-    pub fn address<M, C>(&self, pid: Pid) -> Result<Address<M, C>, LookupError>
+    pub fn address_of<M, C>(&self, pid: Pid) -> Result<Address<M, C>, LookupError>
     where
         M: Send + 'static,
         C: Send + 'static,
@@ -207,28 +206,15 @@ impl Node {
         }
     }
 
-    /// Monitors a process from now on. The returned monitor waits for its end; without such a
-    /// process it is ready at once, with `NoProcess` (rule L4).
-    pub fn monitor(&self, pid: Pid) -> Monitor {
-        watch(self.host(), Target::Pid(pid))
-    }
-
-    /// Monitors the process that now has this name.
+    /// Watches a process from now on. The returned future completes with the notice of its end;
+    /// without such a process it is ready at once, with `NoProcess` (rule L4).
     ///
-    /// # Errors
-    /// The text is not a valid name.
-    pub fn monitor_name(&self, name: impl AsRef<str>) -> Result<Monitor, NameError> {
-        let name = Name::new(name)?;
-        let pid = self.whereis(name.as_str());
-        Ok(watch(self.host(), Target::Name(name, pid)))
-    }
-
-    /// Monitors the process that now has this alias. An alias does not name its node: here, an
-    /// alias of another node belongs to no process, or to the process whose alias has the same
-    /// number.
-    pub fn monitor_alias(&self, alias: Alias) -> Monitor {
-        let pid = self.dispatcher_host().by_alias(alias).map(|process| process.pid());
-        watch(self.host(), Target::Alias(alias, pid))
+    /// The target is a pid, a [`Name`](krarup_gen::Name) or an [`Alias`](krarup_gen::Alias); the
+    /// process that has the name or the alias now is watched. An alias does not name its node:
+    /// here, an alias of another node belongs to no process, or to the process whose alias has
+    /// the same number.
+    pub fn watch(&self, target: impl Into<Target>) -> Watch {
+        watch(self.host(), target.into())
     }
 
     /// Requests a description of a process (rule X3), and waits up to 5 s for the answer.
@@ -269,12 +255,18 @@ impl Node {
         self.process(pid).is_some_and(Process::resume)
     }
 
-    /// Starts or stops logging what a process receives, as `tracing` events of the target
+    /// Logs what a process receives from now on, as `tracing` events of the target
     /// `krarup::trace`. Returns whether there is such a process. [`Address::trace`] also shows
     /// the messages (rule X5).
-    pub fn trace(&self, pid: Pid, on: bool) -> bool {
+    pub fn trace(&self, pid: Pid) -> bool {
         let process = self.process(pid);
-        process.map(|process| process.trace(on)).is_some()
+        process.map(|process| process.trace(true)).is_some()
+    }
+
+    /// Ends a trace of a process. Returns whether there is such a process.
+    pub fn stop_trace(&self, pid: Pid) -> bool {
+        let process = self.process(pid);
+        process.map(|process| process.trace(false)).is_some()
     }
 
     /// Subscribes a process to all dead letters for other processes, from now on and for its

@@ -190,11 +190,12 @@ impl DispatcherOptions {
         self
     }
 
-    /// Sets whether processes of high class go before the others on this dispatcher (rule R6).
-    /// On by default. It has no effect on dispatchers without a queue.
+    /// Runs processes of all classes in the order in which they became ready. By default those
+    /// of high class go before the others (rule R6). It has no effect on dispatchers without a
+    /// queue.
     #[must_use]
-    pub fn classes(mut self, on: bool) -> Self {
-        self.classes = on;
+    pub fn no_classes(mut self) -> Self {
+        self.classes = false;
         self
     }
 

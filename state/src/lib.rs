@@ -25,6 +25,7 @@ pub use state_actor::kinds::{Kinds, StateAddress, StateContext};
 pub use state_actor::load::{HIGH_EVENTS, HIGH_REPLIES, Load};
 pub use state_actor::promise::{AskId, Exception, Promise};
 pub use state_actor::scope::{EventTimer, Scope};
+pub use state_actor::scope_call::{AskThen, ScopeCall};
 pub use state_actor::state_actor::{Cleaner, StateActor};
 pub use state_actor::state_message::{StateCalls, StateMessage};
 pub use state_actor::stateful::Stateful;

@@ -207,7 +207,8 @@ macro_rules! settings {
         }
 
         /// Sets whether its end can end the supervisor (rule S1). Such a child must not be
-        /// permanent, and its supervisor must have an auto-shutdown.
+        /// permanent, and its supervisor must have an auto-shutdown. The argument is that of
+        /// OTP's `significant` in a child specification.
         #[must_use]
         pub fn significant(mut self, significant: bool) -> Self {
             self.rules.significant = significant;

@@ -3,7 +3,7 @@
 use crate::command::SupervisorContext;
 use crate::in_place::AskSupervisor;
 use crate::spec::ChildRules;
-use krarup_act::{Actor, Address, Behavior, InPlace, Monitor, contain};
+use krarup_act::{Actor, Address, Behavior, InPlace, Watch, contain};
 use krarup_gen::{Class, SpawnError};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -107,7 +107,7 @@ where
     fn start(&self, ctx: &SupervisorContext<T>, birth: &Incarnation<'_>) -> StartingChild {
         let factory = Arc::clone(&self.0);
         let supervisor = AskSupervisor(ctx.address());
-        birth.begin(ctx, || InPlace::new(move || factory()).judged_by(supervisor))
+        birth.begin(ctx, || InPlace::new(move || factory()).policy(supervisor))
     }
 }
 
@@ -152,7 +152,7 @@ pub(crate) trait RunningChild: Send {
     fn is_alive(&self) -> bool;
 
     /// Waits for its end.
-    fn end(&self) -> Monitor;
+    fn end(&self) -> Watch;
 }
 
 impl<M: Send + 'static, C: Send + 'static> RunningChild for Address<M, C> {
@@ -164,7 +164,7 @@ impl<M: Send + 'static, C: Send + 'static> RunningChild for Address<M, C> {
         Address::is_alive(self)
     }
 
-    fn end(&self) -> Monitor {
-        self.monitor()
+    fn end(&self) -> Watch {
+        self.watch()
     }
 }

@@ -139,7 +139,7 @@ impl<T: Send + 'static> Behavior for Supervisor<T> {
 
     async fn run(self, mut ctx: SupervisorContext<T>) -> Result {
         ctx.trap_exits(true);
-        ctx.stop_in_order(true);
+        ctx.stop_in_order();
         self.check()?;
         let mut plan = Plan::new(self.flags);
         for (rules, start) in self.children {

@@ -31,7 +31,7 @@ fn start(supervisor: &SupervisorAddress<String>, id: &str) -> Pid {
 }
 
 fn tell(stage: &Stage, pid: Pid, what: Do) {
-    stage.sim.address::<Do, Do>(pid).unwrap().send(what).unwrap();
+    stage.sim.address_of::<Do, Do>(pid).unwrap().send(what).unwrap();
     stage.sim.run_until_idle();
 }
 
@@ -297,7 +297,7 @@ fn s6_a_restart_loop_is_cancelled_by_the_last_pid() {
     let supervisor = pool(&stage, RestartType::Permanent);
     let a = start(&supervisor, "a");
     stage.plan("a", &[Start::Fail; 50]);
-    stage.sim.address::<Do, Do>(a).unwrap().send(Do::Fail).unwrap();
+    stage.sim.address_of::<Do, Do>(a).unwrap().send(Do::Fail).unwrap();
     while !stage.log().contains("fail a") {
         stage.sim.step();
     }

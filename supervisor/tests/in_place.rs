@@ -45,7 +45,7 @@ fn s10_a_restart_in_place_counts_and_can_exceed_the_intensity() {
     stage.crash("a");
     stage.crash("b");
     stage.log();
-    let end = supervisor.monitor();
+    let end = supervisor.watch();
     stage.crash("a");
     assert_eq!(stage.log(), "(boom) a, stop b");
     assert_eq!(end.wait().unwrap().reason, Reason::Shutdown);
@@ -384,7 +384,7 @@ fn s10_a_child_whose_supervisor_has_ended_is_not_restarted_in_place() {
     a.send(()).unwrap();
     stage.sim.run_until_idle();
     stage.sim.kill(supervisor.pid());
-    assert_eq!(a.monitor().wait().unwrap().reason, Reason::error("boom"));
+    assert_eq!(a.watch().wait().unwrap().reason, Reason::error("boom"));
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn s8_processes_and_plain_threads_make_requests_alike() {
         })
     });
     let client = client.start().unwrap();
-    assert_eq!(client.monitor().wait().unwrap().reason, Reason::Normal);
+    assert_eq!(client.watch().wait().unwrap().reason, Reason::Normal);
     assert_eq!(kids(&supervisor), "a:undefined b c");
 }
 
@@ -217,7 +217,7 @@ fn s8_an_awaited_request_waits_for_its_timeout_or_without_a_limit() {
         Ok(())
     });
     let client = stage.sim.spawn(|| client).start().unwrap();
-    assert_eq!(client.monitor().wait().unwrap().reason, Reason::Normal);
+    assert_eq!(client.watch().wait().unwrap().reason, Reason::Normal);
     supervisor.terminate_child("c").wait().unwrap();
     assert_eq!(kids(&supervisor), "a:undefined b:undefined c:undefined");
 }

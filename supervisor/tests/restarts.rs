@@ -92,7 +92,7 @@ fn s5_the_restart_over_intensity_ends_the_supervisor_with_shutdown() {
     stage.crash("b");
     stage.log();
     stage.worker("b").send(Do::Fail).unwrap();
-    assert_eq!(supervisor.monitor().wait().unwrap().reason, Reason::Shutdown);
+    assert_eq!(supervisor.watch().wait().unwrap().reason, Reason::Shutdown);
     assert_eq!(stage.log(), "(boom) b, stop c, stop a");
     assert_eq!(stage.sim.processes(), []);
 }

@@ -298,7 +298,7 @@ fn s11_a_stop_that_is_held_when_a_start_begins_limits_it_too() {
         let tree = || Supervisor::one_for_one().child(a).child(b);
         let supervisor = stage.sim.spawn(tree).start().unwrap();
         stage.pass(SECOND);
-        let end = supervisor.monitor();
+        let end = supervisor.watch();
         let _stop = ask_to_stop(&supervisor);
         stage.sim.run_until_idle();
         assert_eq!(stage.log(), "", "a has the time it needs");
@@ -329,7 +329,7 @@ fn s11_neither_a_second_stop_nor_anything_else_gives_a_start_more_time_or_less()
     asked.start().unwrap();
     stage.pass(10 * SECOND);
     assert_eq!(stage.log(), "hang a");
-    let end = supervisor.monitor();
+    let end = supervisor.watch();
     let stops = [0, 2].map(|later| {
         stage.pass(later * SECOND);
         ask_to_stop(&supervisor)
@@ -345,7 +345,7 @@ fn s3_a_supervisor_that_is_to_finish_ends_its_children_in_order() {
     let (a, b) = (stage.child("a"), stage.child("b"));
     let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(a).child(b));
     supervisor.finish();
-    assert_eq!(supervisor.monitor().wait().unwrap().reason, Reason::Normal);
+    assert_eq!(supervisor.watch().wait().unwrap().reason, Reason::Normal);
     assert_eq!(stage.log(), "stop b, stop a");
     assert_eq!(stage.sim.processes(), []);
 }

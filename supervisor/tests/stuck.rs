@@ -111,7 +111,7 @@ fn s11_a_failed_start_continues_without_a_child_that_cannot_be_ended() {
     let supervisor = stage.sim.spawn(tree).start().unwrap();
     stage.sim.run_until_idle();
     freeze(&stage, &[stage.pid("b")]);
-    let end = supervisor.monitor();
+    let end = supervisor.watch();
     let reason = end.wait().unwrap().reason;
     assert_eq!(reason.downcast_ref::<FailedToStartChild>().unwrap().id, "c");
     assert_eq!(stage.log(), "start a, start b, fail c, stop a");
@@ -128,7 +128,7 @@ fn s11_an_init_timeout_ends_though_the_child_does_not() {
     stage.sim.run_until_idle();
     let stuck = stage.pid("a");
     freeze(&stage, &[stuck]);
-    let reason = supervisor.monitor().wait().unwrap().reason;
+    let reason = supervisor.watch().wait().unwrap().reason;
     let failed = reason.downcast_ref::<FailedToStartChild>().unwrap();
     let timeout = SpawnError::Timeout(SECOND);
     assert_eq!(failed.reason.downcast_ref::<SpawnError>(), Some(&timeout));
@@ -289,7 +289,7 @@ fn s11_a_thread_that_is_blocked_for_good_freezes_no_supervisor() {
     let second = supervisor.restart_child("blocks").wait().unwrap().unwrap();
     assert!(node.is_alive(first) && node.whereis("blocks") == Some(second));
     supervisor.stop().reason(Reason::Shutdown).wait().unwrap();
-    let end = node.monitor(first);
+    let end = node.watch(first);
     release.send(()).unwrap();
     assert_eq!(end.wait().unwrap().reason, Reason::Killed);
     node.stop().wait().unwrap();
@@ -358,7 +358,7 @@ fn s9_a_signal_of_a_child_that_is_ending_and_still_has_its_name_is_not_its_end()
     // This request is served after the signal.
     assert_eq!(supervisor.count_children().wait().unwrap().specs, 2);
     assert_eq!(node.whereis("signals"), Some(first));
-    let end = node.monitor(first);
+    let end = node.watch(first);
     release.send(()).unwrap();
     end.wait().unwrap();
     // After the end.

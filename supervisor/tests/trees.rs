@@ -136,7 +136,7 @@ fn l3_a_supervisor_ends_with_its_linked_parent_for_every_reason() {
         let parent = parent.wait().unwrap();
         let supervisor: SupervisorAddress = stage.sim.lookup("supervisor").unwrap();
         parent.send(()).unwrap();
-        assert_eq!(supervisor.monitor().wait().unwrap().reason, reason);
+        assert_eq!(supervisor.watch().wait().unwrap().reason, reason);
         assert_eq!(stage.log(), "start a, stop a");
     }
 }
@@ -158,7 +158,7 @@ fn l3_a_supervisor_obeys_its_parents_signal() {
         }
     });
     let parent = stage.sim.spawn(|| parent).start().unwrap();
-    assert_eq!(parent.monitor().wait().unwrap().reason, Reason::Normal);
+    assert_eq!(parent.watch().wait().unwrap().reason, Reason::Normal);
     assert_eq!(stage.log(), "start a, stop a");
 }
 

@@ -3,8 +3,9 @@
 #![allow(dead_code, reason = "each test binary uses its own part of this")]
 
 use crate::support::Log;
+use krarup::observe::Inspection;
+use krarup::pool::PoolStatistics;
 use krarup::prelude::*;
-use krarup::{Inspection, PoolStatistics};
 use std::time::Duration;
 
 /// What a [`Worker`] is told to do.

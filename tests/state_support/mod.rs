@@ -3,11 +3,12 @@
 #![allow(dead_code, reason = "each test binary uses its own part of this")]
 
 use crate::support::{Guard, Log, boom};
+use krarup::behavior::behavior_fn;
 use krarup::prelude::*;
-use krarup::{
-    Dynamic, Ended, Exception, Scope, StateActor, StateAddress, StateCalls, StateContext, Stateful,
-    behavior_fn,
+use krarup::state::{
+    Exception, Scope, StateActor, StateAddress, StateCalls, StateContext, Stateful,
 };
+use krarup::{Dynamic, Ended};
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -233,7 +234,7 @@ impl StateActor for Doer {
         Ok(())
     }
 
-    fn cleaner(&self) -> Option<krarup::Cleaner> {
+    fn cleaner(&self) -> Option<krarup::state::Cleaner> {
         let log = self.log.clone();
         Some(Box::new(move |ended: &Ended<'_>| log.note(format!("cleaned {}", ended.reason))))
     }
@@ -319,7 +320,7 @@ impl Others {
             Box::pin(async move {
                 scope.with_context(|_, ctx| {
                     ctx.trap_exits(true);
-                    ctx.take_others(true);
+                    ctx.take_others();
                     ctx.monitor(monitored);
                     ctx.link(linked);
                 });

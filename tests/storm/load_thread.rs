@@ -3,10 +3,11 @@
 use crate::record::{CountedMessage, StormRecord};
 use crate::tree::{GROUPS, IDS, Job, SIMPLE, SPARE, spare};
 use krarup::prelude::*;
-use krarup::{
-    ChildInfo, DeleteChildError, GetChildSpecError, LookupError, RestartChildError,
-    StartChildError, StopError, SupervisorAddress, TerminateChildError,
+use krarup::supervisor::{
+    ChildInfo, DeleteChildError, GetChildSpecError, RestartChildError, StartChildError,
+    SupervisorAddress, TerminateChildError,
 };
+use krarup::{LookupError, StopError};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 

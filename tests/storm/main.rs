@@ -8,7 +8,7 @@ mod record;
 mod tree;
 
 use krarup::prelude::*;
-use krarup::{ChildState, SupervisorAddress};
+use krarup::supervisor::{ChildState, SupervisorAddress};
 use load_thread::{Dice, HANGS, LoadThread};
 use record::StormRecord;
 use std::sync::Arc;
@@ -135,7 +135,7 @@ impl After {
                 let pid = child.state.pid()?;
                 pids.push(pid);
                 if child.id == "pool" {
-                    let pool = self.thread.node.address::<Job, PoolCommand>(pid).ok()?;
+                    let pool = self.thread.node.address_of::<Job, PoolCommand>(pid).ok()?;
                     let workers = pool.workers().wait().ok()?;
                     let rests = |pid: &Pid| self.has_come_to_rest(*pid).is_some();
                     if workers.len() != POOL_SIZE || !workers.iter().all(rests) {
@@ -159,7 +159,7 @@ impl After {
     }
 
     fn has_come_to_rest(&self, pid: Pid) -> Option<Pid> {
-        let worker = self.thread.node.address::<Job, Job>(pid).ok()?;
+        let worker = self.thread.node.address_of::<Job, Job>(pid).ok()?;
         worker.call(Job::Ask).timeout(HANGS).wait().ok()
     }
 

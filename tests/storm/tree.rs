@@ -1,8 +1,9 @@
 //! The tree under load: a root, four supervisors of all strategies, and their children.
 
 use crate::record::{ChildPosition, CountedMessage, Incarnation, StormRecord};
+use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
-use krarup::{BackOff, ChildId, ChildTemplate, Ignore, Received, behavior_fn};
+use krarup::supervisor::{BackOff, ChildId, ChildTemplate, Ignore};
 use std::panic::resume_unwind;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -99,7 +100,7 @@ impl Actor for Worker {
 fn bare(
     record: StormRecord,
     position: ChildPosition,
-) -> impl krarup::Behavior<Message = Job, Command = Job> {
+) -> impl krarup::behavior::Behavior<Message = Job, Command = Job> {
     behavior_fn(move |mut ctx: Context<Job>| async move {
         let _life = start(&mut ctx, &record, position)?;
         loop {

@@ -4,8 +4,8 @@
 
 pub(crate) mod journal;
 
+use krarup::observe::{DeadLetter, Lifecycle};
 use krarup::prelude::*;
-use krarup::{DeadLetter, Lifecycle};
 use std::fmt::Display;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -15,6 +15,7 @@ use crate::sync::Ordering;
 use krarup_gen::{Alias, DeadLetterCause, LookupError, Pid, Priority, ProcessInfo, SendError};
 use std::any::{Any, type_name};
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// A typed handle on a process, to send to it and to call it.
@@ -379,3 +380,10 @@ impl<M, C> PartialEq for Address<M, C> {
 }
 
 impl<M, C> Eq for Address<M, C> {}
+
+/// The hash is that of the pid, so addresses can be keys. Equal addresses have equal pids.
+impl<M, C> Hash for Address<M, C> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.cell.pid.hash(state);
+    }
+}

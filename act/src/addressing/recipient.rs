@@ -1,21 +1,13 @@
 //! Recipients: handles that send messages of one type only.
 
-use crate::calls::deadline::DEFAULT_CALL_TIMEOUT;
-use crate::calls::pending::Pending;
-use crate::calls::pending_reply::PendingReply;
-use crate::calls::refusal::refused;
-use crate::calls::reply::Reply;
 use crate::host::host::Host;
 use crate::mailbox::permit::Permit;
+use crate::process::current;
 use crate::process::process::Process;
-use crate::process::{current, wait_graph};
-use krarup_gen::{CallError, Pid, SendError};
+use krarup_gen::{Pid, SendError};
 use std::fmt;
-use std::future::poll_fn;
-use std::pin::Pin;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::Duration;
 
 /// A handle on a process for messages of type `T` only (actix's `Recipient`).
 /// [`crate::Address::recipient`] makes it if the process's own message type is made from a `T`
@@ -75,6 +67,10 @@ impl<T: Send + 'static> Recipient<T> {
         Recipient { deliver: Arc::new(deliver) }
     }
 
+    pub(crate) fn host(&self) -> &Arc<dyn Host> {
+        self.deliver.host()
+    }
+
     /// Sends a message on the Main lane.
     ///
     /// # Errors
@@ -82,51 +78,6 @@ impl<T: Send + 'static> Recipient<T> {
     pub fn send(&self, message: T) -> Result<(), SendError<T>> {
         let sender = current::sender(self.pid().creation());
         self.deliver.deliver(message, sender)
-    }
-
-    /// Calls the process. `request` makes the message from the reply token. As
-    /// [`crate::Address::call`], with the default timeout of 5 s.
-    pub fn call<R, F>(&self, request: F) -> Pending<R, CallError>
-    where
-        R: Send + 'static,
-        F: FnOnce(Reply<R>) -> T + Send + 'static,
-    {
-        self.call_within(DEFAULT_CALL_TIMEOUT, request)
-    }
-
-    /// As [`Recipient::call`], with this timeout.
-    pub fn call_within<R, F>(&self, timeout: Duration, request: F) -> Pending<R, CallError>
-    where
-        R: Send + 'static,
-        F: FnOnce(Reply<R>) -> T + Send + 'static,
-    {
-        let recipient = self.clone();
-        Pending::new(Arc::clone(self.deliver.host()), async move {
-            let host = Arc::clone(recipient.deliver.host());
-            let pid = recipient.pid();
-            let mut asked = false;
-            let futile = poll_fn(|cx| wait_graph::poll_futile(&*host, pid, cx, &mut asked)).await;
-            if let Some(error) = futile {
-                return Err(error);
-            }
-            let (token, reply) = Reply::new(None);
-            let message = request(token);
-            // Forget the receiver of an earlier message.
-            let _ = current::take_receiver();
-            recipient.send(message).map_err(|error| refused(&*host, pid, &error))?;
-            let callee = current::take_receiver().unwrap_or(pid);
-            let answer = PendingReply::new(reply, callee, Some(timeout));
-            let asked = RecipientCall { host: Arc::clone(&host), answer };
-            if callee != pid {
-                if let Some(error) = wait_graph::calls_itself(callee) {
-                    return Err(error);
-                }
-                if wait_graph::seems_futile(&*host, callee) {
-                    current::suspect();
-                }
-            }
-            asked.await
-        })
     }
 
     /// Reserves room for a message.
@@ -155,29 +106,6 @@ impl<T: Send + 'static> Recipient<T> {
     }
 }
 
-/// A call whose request was sent through a recipient.
-struct RecipientCall<R: Send + 'static> {
-    host: Arc<dyn Host>,
-    answer: PendingReply<R>,
-}
-
-impl<R: Send + 'static> Future for RecipientCall<R> {
-    type Output = Result<R, CallError>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let RecipientCall { host, answer } = self.get_mut();
-        answer.poll(host, cx, |callee| {
-            host.process(callee).is_some_and(|process| process.waits_for().is_some())
-        })
-    }
-}
-
-impl<R: Send + 'static> Drop for RecipientCall<R> {
-    fn drop(&mut self) {
-        self.answer.abandon(&self.host);
-    }
-}
-
 impl<T> Clone for Recipient<T> {
     fn clone(&self) -> Self {
         Recipient { deliver: Arc::clone(&self.deliver) }
@@ -198,3 +126,10 @@ impl<T: Send + 'static> PartialEq for Recipient<T> {
 }
 
 impl<T: Send + 'static> Eq for Recipient<T> {}
+
+/// The hash is that of the pid, as for [`crate::Address`].
+impl<T: Send + 'static> Hash for Recipient<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.pid().hash(state);
+    }
+}

@@ -84,9 +84,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.cell.host.node_name()
     }
 
-    /// Returns the bound of this process's Main lane.
+    /// Returns the bound of this process's Main lane; `None` if it has none.
     #[must_use]
-    pub fn mailbox(&self) -> Option<usize> {
+    pub fn mailbox_bound(&self) -> Option<usize> {
         self.cell.inbox.lock().bound()
     }
 
@@ -203,7 +203,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         // The overflow that was refused or replaced is dropped here: its destructor is a
         // user's.
         match set {
-            Err(_) if self.mailbox().is_none() => return Err(NoBound.into()),
+            Err(_) if self.mailbox_bound().is_none() => return Err(NoBound.into()),
             Err(_) => return Ok(()),
             Ok(_) => {}
         }

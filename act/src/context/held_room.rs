@@ -21,7 +21,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// # Errors
     /// The mailbox has no bound, so there is no room to keep.
     pub fn hold_room(&mut self) -> Result<(), NoBound> {
-        self.mailbox().ok_or(NoBound)?;
+        self.mailbox_bound().ok_or(NoBound)?;
         self.cold().holding = Holding::Sometimes;
         self.update_slow_path();
         Ok(())

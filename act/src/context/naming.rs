@@ -109,12 +109,18 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         send_dynamic(&**self.host(), to.into(), message)
     }
 
-    /// Sets whether messages of other types than this process's own are accepted when they are
-    /// sent by pid, name or alias. They arrive as [`crate::Received::Other`]; an actor gets
+    /// Accepts messages of other types than this process's own from now on, when they are sent
+    /// by pid, name or alias. They arrive as [`crate::Received::Other`]; an actor gets
     /// [`crate::Actor::handle_other`]. They count towards the bound. A full mailbox that
-    /// diverts refuses them, because its fallback takes this process's own type. If they are
-    /// not accepted such a send returns [`SendError::WrongType`].
-    pub fn take_others(&mut self, take: bool) {
-        self.cell.inbox.lock().others = take;
+    /// diverts refuses them, because its fallback takes this process's own type. By default
+    /// such a send returns [`SendError::WrongType`].
+    pub fn take_others(&mut self) {
+        self.cell.inbox.lock().others = true;
+    }
+
+    /// Refuses messages of other types from now on, as by default: see
+    /// [`Context::take_others`].
+    pub fn refuse_others(&mut self) {
+        self.cell.inbox.lock().others = false;
     }
 }

@@ -1,23 +1,30 @@
 //! Exit signals, links and monitors of a process.
 
 use super::context::Context;
-use crate::observe::monitor::{Monitor, watch};
+use crate::observe::watch::{Watch, resolved, watch};
 use crate::process::bonds;
 use crate::process::process::Via;
-use krarup_gen::{Alias, Exit, Name, NameError, Pid, Reason, Ref, Target};
+use krarup_gen::{Exit, Pid, Reason, Ref, Target};
 use std::sync::Arc;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Sets whether exit signals arrive as items instead of ending this process (rule L3).
+    /// The argument is that of OTP's `process_flag(trap_exit, Flag)`.
     pub fn trap_exits(&mut self, trap: bool) {
         self.cell.inbox.lock().trapping = trap;
     }
 
-    /// Sets whether a stop requested by the parent or the node arrives as
+    /// From now on a stop requested by the parent or the node arrives as
     /// [`crate::Received::Stop`] instead of as an exit signal (rules M3, D5). Actors, pools
-    /// and supervisors set this.
-    pub fn stop_in_order(&mut self, orderly: bool) {
-        self.cell.inbox.lock().orderly = orderly;
+    /// and supervisors do this.
+    pub fn stop_in_order(&mut self) {
+        self.cell.inbox.lock().orderly = true;
+    }
+
+    /// From now on a requested stop arrives as an exit signal again, as it does at the start
+    /// of a bare process (rule D5).
+    pub fn stop_by_signal(&mut self) {
+        self.cell.inbox.lock().orderly = false;
     }
 
     /// Links this process to another; two-way and idempotent (rules L1, L4).
@@ -37,42 +44,32 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         bonds::unlink(&**self.host(), &self.process(), pid);
     }
 
-    /// Monitors a process; one [`krarup_gen::Down`] will arrive (rules L4 to L6).
-    pub fn monitor(&mut self, pid: Pid) -> Ref {
-        self.monitor_target(Target::Pid(pid), false)
-    }
-
-    /// Monitors a process, with the notice on the Urgent lane (rule M3).
-    pub fn monitor_urgent(&mut self, pid: Pid) -> Ref {
-        self.monitor_target(Target::Pid(pid), true)
-    }
-
-    /// Monitors the process that has the name now.
+    /// Monitors a process: one [`krarup_gen::Down`] will arrive in the mailbox (rules L4 to L6).
     ///
-    /// # Errors
-    /// The text is not a valid name.
-    pub fn monitor_name(&mut self, name: impl AsRef<str>) -> Result<Ref, NameError> {
-        let name = Name::new(name)?;
-        let pid = self.host().whereis(name.as_str()).map(|process| process.pid());
-        Ok(self.monitor_target(Target::Name(name, pid), false))
+    /// The target is a pid, a [`Name`](krarup_gen::Name) or an [`Alias`](krarup_gen::Alias);
+    /// the process that has the name or the alias now is monitored. To await the end instead,
+    /// without the mailbox, use [`Context::watch`].
+    pub fn monitor(&mut self, target: impl Into<Target>) -> Ref {
+        self.monitor_target(target.into(), false)
     }
 
-    /// Monitors the process that has the alias now.
-    pub fn monitor_alias(&mut self, alias: Alias) -> Ref {
-        let pid = self.host().by_alias(alias).map(|process| process.pid());
-        self.monitor_target(Target::Alias(alias, pid), false)
+    /// Monitors as [`Context::monitor`] does, with the notice on the Urgent lane (rule M3).
+    pub fn monitor_urgent(&mut self, target: impl Into<Target>) -> Ref {
+        self.monitor_target(target.into(), true)
     }
 
     fn monitor_target(&mut self, target: Target, urgent: bool) -> Ref {
+        let target = resolved(&**self.host(), target);
         let monitor = self.make_ref();
         bonds::monitor(&**self.host(), &self.process(), monitor, target, urgent);
         monitor
     }
 
-    /// Monitors a process without the mailbox: the returned future completes with the notice,
-    /// at once if there is no such process.
-    pub fn watch(&self, pid: Pid) -> Monitor {
-        watch(Arc::clone(self.host()), Target::Pid(pid))
+    /// Watches a process from now on: the returned future completes with the notice of its
+    /// end, at once if there is no such process. Nothing arrives in the mailbox. The target is
+    /// as for [`Context::monitor`].
+    pub fn watch(&self, target: impl Into<Target>) -> Watch {
+        watch(Arc::clone(self.host()), target.into())
     }
 
     /// Removes a monitor. Its notice is not received any more (rule L5). Returns whether the

@@ -45,7 +45,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// [`SendError::Full`], with the message, if the stash has reached the bound of the
     /// mailbox.
     pub fn stash(&mut self, message: M) -> Result<(), SendError<M>> {
-        let bound = self.mailbox();
+        let bound = self.mailbox_bound();
         let sender = self.sender;
         let stash = &mut self.cold().stash;
         if bound.is_some_and(|bound| stash.len() >= bound) {

@@ -52,7 +52,7 @@ impl Delegate {
 
 impl fmt::Debug for Delegate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Agent({})", self.process)
+        write!(f, "Delegate({})", self.process)
     }
 }
 

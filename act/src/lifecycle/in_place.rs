@@ -4,7 +4,7 @@
 //!                      a handler returns an abnormal error, or panics
 //!   serving ───────────────────────────────────────────────────────────► failed
 //!      ▲                                                                 │    │
-//!      │ after_restart                               judge: may restart  │    │ may not
+//!      │ after_restart                               policy: may restart │    │ may not
 //!      │                                                                 ▼    ▼
 //!      └── init ◄── factory ◄── timers cancelled ◄── before_restart, drop   terminate, end
 //!            └─────────────┴──── an error or a panic: failed again ──►
@@ -45,9 +45,10 @@ use std::time::Duration;
 /// this process, with `terminate`: a normal reason, a stop, [`Context::stop`]. A kill or an
 /// exit signal ends it as it ends any process.
 ///
-/// By default the process restarts after at most 1 failure in 5 s ([`InPlace::intensity`]).
-/// One more failure ends it, with the reason of that failure. The first `init` does not count:
-/// if it fails, the spawn fails.
+/// By default the process restarts after at most 1 failure in 5 s. [`InPlace::intensity`] sets
+/// other numbers, or [`InPlace::policy`] another rule; only one of them can be set. A failure
+/// that is not allowed ends the process, with the reason of that failure. The first `init` does
+/// not count: if it fails, the spawn fails.
 ///
 /// ```
 /// # use krarup_act::{Actor, Context, InPlace};
@@ -71,10 +72,9 @@ use std::time::Duration;
 /// let parser = || InPlace::new(Parser::default).intensity(10, Duration::from_secs(1));
 /// # let _ = parser;
 /// ```
-pub struct InPlace<F, J = RestartWindow> {
+pub struct InPlace<F, P = DefaultIntensity> {
     factory: F,
-    judge: J,
-    error: Option<InPlaceError>,
+    policy: P,
     restarts: u64,
 }
 
@@ -90,7 +90,16 @@ pub enum InPlaceError {
 /// Decides whether a process continues with a fresh state after a failure.
 ///
 /// While the process waits for the decision it handles nothing (rule C4).
-pub trait Judge: Send + 'static {
+pub trait RestartPolicy: Send + 'static {
+    /// Checks the settings of the policy when the process starts; the spawn fails with the
+    /// error. The default accepts.
+    ///
+    /// # Errors
+    /// The settings have no meaning (rule B1).
+    fn check(&self) -> Result {
+        Ok(())
+    }
+
     /// Returns whether the process continues; otherwise it ends with the reason of the
     /// failure.
     fn may_restart(&mut self, failure: &StateFailure<'_>) -> impl Future<Output = bool> + Send;
@@ -108,10 +117,24 @@ pub struct StateFailure<'a> {
     pub now: Timestamp,
 }
 
-/// Allows at most a number of failures within a time.
-impl Judge for RestartWindow {
+/// Allows at most a number of failures within a time; the time must not be zero.
+impl RestartPolicy for RestartWindow {
+    fn check(&self) -> Result {
+        if self.period().is_zero() { Err(InPlaceError::ZeroPeriod.into()) } else { Ok(()) }
+    }
+
     fn may_restart(&mut self, failure: &StateFailure<'_>) -> impl Future<Output = bool> + Send {
         ready(self.record(failure.now))
+    }
+}
+
+/// The restart policy of an [`InPlace`] for which none was chosen: at most 1 restart in 5 s.
+#[derive(Clone, Debug)]
+pub struct DefaultIntensity(RestartWindow);
+
+impl RestartPolicy for DefaultIntensity {
+    fn may_restart(&mut self, failure: &StateFailure<'_>) -> impl Future<Output = bool> + Send {
+        self.0.may_restart(failure)
     }
 }
 
@@ -123,47 +146,56 @@ where
     /// Makes an actor that is restarted in place. `factory` makes every state, in the
     /// process's own turns.
     pub fn new(factory: F) -> Self {
-        let judge = RestartWindow::new(1, Duration::from_secs(5));
-        InPlace { factory, judge, error: None, restarts: 0 }
+        let policy = DefaultIntensity(RestartWindow::new(1, Duration::from_secs(5)));
+        InPlace { factory, policy, restarts: 0 }
     }
 
     /// Sets the most restarts within this time, over a sliding window (as rule S5). One more
     /// failure ends the process. A period of zero fails the spawn with
     /// [`InPlaceError::ZeroPeriod`].
     #[must_use]
-    pub fn intensity(mut self, restarts: u32, period: Duration) -> Self {
-        self.error = period.is_zero().then_some(InPlaceError::ZeroPeriod);
-        self.judge = RestartWindow::new(restarts, period);
-        self
+    pub fn intensity(self, restarts: u32, period: Duration) -> InPlace<F, RestartWindow> {
+        self.policy(RestartWindow::new(restarts, period))
     }
 
-    /// Has `judge` decide instead of the intensity. A supervisor uses it for its children.
+    /// Sets the rule that decides after each failure. A supervisor sets one for its children.
+    /// It takes the place of the intensity, so a value that has one of the two has no method
+    /// for the other:
+    ///
+    /// ```compile_fail,E0599
+    /// # use krarup_act::{Actor, InPlace};
+    /// # use krarup_gen::RestartWindow;
+    /// # use std::time::Duration;
+    /// fn both<A: Actor + Default>(second: Duration) {
+    ///     let _ = InPlace::new(A::default)
+    ///         .intensity(3, second)
+    ///         .policy(RestartWindow::new(1, second)); // error: no method named `policy`
+    /// }
+    /// ```
     #[must_use]
-    pub fn judged_by<J: Judge>(self, judge: J) -> InPlace<F, J> {
-        InPlace { factory: self.factory, judge, error: None, restarts: self.restarts }
+    pub fn policy<P: RestartPolicy>(self, policy: P) -> InPlace<F, P> {
+        InPlace { factory: self.factory, policy, restarts: self.restarts }
     }
 }
 
-impl<F, J> fmt::Debug for InPlace<F, J> {
+impl<F, P> fmt::Debug for InPlace<F, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("InPlace").field("restarts", &self.restarts).finish_non_exhaustive()
     }
 }
 
-impl<A, F, J> Behavior for InPlace<F, J>
+impl<A, F, P> Behavior for InPlace<F, P>
 where
     A: Actor,
     F: Fn() -> A + Send + 'static,
-    J: Judge,
+    P: RestartPolicy,
 {
     type Message = A::Message;
     type Command = A::Message;
 
     async fn run(mut self, mut ctx: Context<A::Message>) -> Result {
-        if let Some(error) = self.error {
-            return Err(error.into());
-        }
-        ctx.stop_in_order(true);
+        self.policy.check()?;
+        ctx.stop_in_order();
         let mut state = (self.factory)();
         if let Err(reason) = Contained::new(state.init(&mut ctx)).await.flatten() {
             return Err(first_failure(reason, contain(|| drop(state))));
@@ -187,11 +219,11 @@ where
     }
 }
 
-impl<A, F, J> InPlace<F, J>
+impl<A, F, P> InPlace<F, P>
 where
     A: Actor,
     F: Fn() -> A + Send + 'static,
-    J: Judge,
+    P: RestartPolicy,
 {
     /// Makes a state that replaces one that has failed. If there is none, runs `terminate` and
     /// returns the reason with which the process ends.
@@ -233,7 +265,7 @@ where
 
     async fn may_go_on(&mut self, failure: StateFailure<'_>) -> bool {
         let StateFailure { pid, reason, .. } = failure;
-        if !reason.is_abnormal() || !self.judge.may_restart(&failure).await {
+        if !reason.is_abnormal() || !self.policy.may_restart(&failure).await {
             return false;
         }
         self.restarts += 1;

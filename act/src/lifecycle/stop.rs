@@ -4,7 +4,7 @@ use crate::addressing::address::Address;
 use crate::calls::deadline::within;
 use crate::calls::pending::Pending;
 use crate::host::host::Host;
-use crate::observe::monitor::watch;
+use crate::observe::watch::watch;
 use crate::process::current;
 use crate::process::process::Process;
 use krarup_gen::{Reason, StopError, Target};

@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::host::host::Host;
 use crate::host::ready::Ready;
 use crate::mailbox::inbox::UNBOUNDED;
-use crate::observe::monitor::watch;
+use crate::observe::watch::watch;
 use crate::process::awaited::AwaitedProcess;
 use crate::process::current;
 use crate::process::process::Process;

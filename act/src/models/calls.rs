@@ -9,7 +9,7 @@ use crate::behavior::behavior_fn;
 use crate::calls::reply::Reply;
 use crate::context::Context;
 use crate::lifecycle::spawn::Spawn;
-use crate::observe::monitor::watch;
+use crate::observe::watch::watch;
 use crate::received::Received;
 use krarup_gen::{CallError, Reason, Target};
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use crate::calls::reply::Reply;
 use crate::context::Context;
 use crate::lifecycle::spawn::Spawn;
 use crate::mailbox::inbox::UNBOUNDED;
-use crate::observe::monitor::watch;
+use crate::observe::watch::watch;
 use crate::process::process::{Process, Via};
 use crate::received::Received;
 use krarup_gen::{CallError, Exit, Pid, Reason, Result, Target};

@@ -6,7 +6,7 @@ use super::model_host::{LIMITS, ModelActor, ModelHost};
 use super::wake_flag::block_on;
 use crate::host::ready::Ready;
 use crate::mailbox::inbox::UNBOUNDED;
-use crate::observe::monitor::watch;
+use crate::observe::watch::watch;
 use crate::process::process::Process;
 use crate::received::Received;
 use krarup_gen::{Reason, Target};

@@ -4,7 +4,7 @@ pub(crate) mod debug;
 pub(crate) mod events;
 pub(crate) mod inspect;
 pub(crate) mod inspect_request;
-pub(crate) mod monitor;
 pub(crate) mod subscription;
 pub(crate) mod trace;
+pub(crate) mod watch;
 pub(crate) mod watched_job;

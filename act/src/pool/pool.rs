@@ -269,11 +269,11 @@ where
     async fn run(self, mut ctx: Context<B::Message, Self::Command>) -> Result {
         let Pool { factory, routing, mut behavior, settings } = self;
         settings.check()?;
-        if let Some(messages) = ctx.mailbox() {
+        if let Some(messages) = ctx.mailbox_bound() {
             return Err(PoolError::MailboxOfPool(messages).into());
         }
         ctx.trap_exits(true);
-        ctx.stop_in_order(true);
+        ctx.stop_in_order();
         let mut pool_workers = PoolWorkers::new(&ctx, factory, routing, settings.rounded());
         let mut pool = PoolContext::new(&mut ctx, &mut pool_workers);
         if let Err(reason) = Contained::new(behavior.init(&mut pool)).await.flatten() {

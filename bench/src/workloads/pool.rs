@@ -8,7 +8,8 @@ use crate::latch::Latch;
 use crate::measurement::Measurement;
 use crate::message::BenchMessage;
 use crate::peers::{spawn_many, start};
-use krarup::{Actor, Address, ByKey, Context, LeastLoaded, Node, Pool, Result, TwoChoices};
+use krarup::pool::{ByKey, LeastLoaded, Pool, TwoChoices};
+use krarup::{Actor, Address, Context, Node, Result};
 use std::sync::Arc;
 
 /// A pool written by hand: an actor that forwards each message to the next worker.

@@ -65,7 +65,8 @@ pub(super) fn run(node: &Node, size: u64, count: usize) -> WorkloadResult {
     let holder = node.spawn(move || holder).start()?;
     let took = latch.time(|| holder.send(()).map_err(|_| WorkloadFailure::Ended))?;
     let dispatchers = node.stats().dispatchers;
-    let sum = |of: fn(&krarup::DispatcherStats) -> u64| dispatchers.iter().map(of).sum::<u64>();
+    let sum =
+        |of: fn(&krarup::observe::DispatcherStats) -> u64| dispatchers.iter().map(of).sum::<u64>();
     let (steals, stolen) = (sum(|stats| stats.steals), sum(|stats| stats.stolen));
     eprintln!(
         "{stolen} stolen in {steals} thefts, {:.1} at a time",

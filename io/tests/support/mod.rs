@@ -232,7 +232,7 @@ impl Served {
     pub(crate) fn connect(&self) -> (Peer, Address<Act>) {
         let peer = Peer::connect(self.address);
         let ConnectionEvent::Connected(pid) = self.next() else { panic!("not connected") };
-        (peer, self.node.address(pid).unwrap())
+        (peer, self.node.address_of(pid).unwrap())
     }
 
     /// Connects another client, when events of an earlier one may still arrive.
@@ -240,7 +240,7 @@ impl Served {
         let peer = Peer::connect(self.address);
         loop {
             if let ConnectionEvent::Connected(pid) = self.next() {
-                return (peer, self.node.address(pid).unwrap());
+                return (peer, self.node.address_of(pid).unwrap());
             }
         }
     }

@@ -39,7 +39,7 @@ pub(crate) const CLASSES: &str = "classes";
 pub(crate) const NODE: &[SettingKey] = &[
     SettingKey { name: NAME, takes: ValueType::Name, kinds: ALL },
     SettingKey { name: BLOCKING, takes: whole(1, MOST_BLOCKING_THREADS), kinds: ALL },
-    SettingKey { name: STOP_TIMEOUT, takes: ValueType::Limit, kinds: ALL },
+    SettingKey { name: STOP_TIMEOUT, takes: ValueType::Wait, kinds: ALL },
 ];
 
 /// The keys in `[dispatcher.<id>]`.

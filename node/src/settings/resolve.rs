@@ -178,8 +178,8 @@ impl<'a> Layers<'a> {
         if let Some(bytes) = size(STACK_SIZE) {
             options = options.stack_size(bytes);
         }
-        if let Some(Setting::Switch(on)) = self.setting(CLASSES).filter(|_| means(CLASSES)) {
-            options = options.classes(*on);
+        if let Some(Setting::Switch(false)) = self.setting(CLASSES).filter(|_| means(CLASSES)) {
+            options = options.no_classes();
         }
         if let Some(Setting::Time(deadline)) = self.setting(DEADLINE) {
             options = options.throughput_deadline(*deadline);

@@ -37,8 +37,8 @@ pub(crate) enum ValueType {
     },
     /// A time with a unit, or `"off"`.
     Time,
-    /// A time with a unit.
-    Limit,
+    /// A time to wait, with a unit.
+    Wait,
     /// True or false.
     Switch,
     Name,
@@ -78,9 +78,11 @@ pub(crate) fn read(takes: ValueType, given: &Given) -> Result<Setting, InvalidVa
         }
         (ValueType::Time, Given::Text(text)) if text == OFF => Ok(Setting::Off),
         (ValueType::Switch, Given::Switch(on)) => Ok(Setting::Switch(*on)),
-        (ValueType::Time | ValueType::Limit, Given::Text(text)) => {
+        (ValueType::Time | ValueType::Wait, Given::Text(text)) => {
+            // A wait of zero is over at once; a limit or a period of zero has no meaning.
+            let least = if matches!(takes, ValueType::Wait) { 0 } else { 1 };
             let longest = u64::try_from(LONGEST.as_nanos()).unwrap_or(u64::MAX);
-            let nanos = within(measure(text, TIMES), 1, longest)?;
+            let nanos = within(measure(text, TIMES), least, longest)?;
             Ok(Setting::Time(Duration::from_nanos(nanos)))
         }
         (ValueType::Name, Given::Text(text)) => {
@@ -120,8 +122,8 @@ pub(crate) fn takes(takes: ValueType) -> String {
             "text: a whole number with a unit ({}), 1 ns to 24 h, or \"{OFF}\"",
             units(TIMES)
         ),
-        ValueType::Limit => {
-            format!("text: a whole number with a unit ({}), 1 ns to 24 h", units(TIMES))
+        ValueType::Wait => {
+            format!("text: a whole number with a unit ({}), 0 ns to 24 h", units(TIMES))
         }
         ValueType::Switch => "true or false".to_owned(),
         ValueType::Name => format!("text of 1 to {} bytes", Name::MAX_BYTES),
@@ -150,6 +152,11 @@ mod tests {
         assert_eq!(time("1ns"), is(1));
         assert_eq!(time("24h"), Ok(Setting::Time(LONGEST)));
         assert_eq!(time("off"), Ok(Setting::Off));
+        // A wait may be over at once, and is never off.
+        let wait = |text: &str| read(ValueType::Wait, &Given::Text(text.to_owned()));
+        assert_eq!((wait("0s"), wait("24h")), (is(0), Ok(Setting::Time(LONGEST))));
+        assert_eq!(wait("25h"), Err(InvalidValue::Value));
+        assert!(wait("off").is_err());
         for bad in [
             "",
             " ",

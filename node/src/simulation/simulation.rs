@@ -98,10 +98,15 @@ impl Simulation {
         self.host.core.plan(name.as_ref(), Box::new(move || Ok(dispatcher.clone())));
     }
 
-    /// Sets whether turns run in spans of `tracing` from now on: see
+    /// Runs turns in spans of `tracing` from now on: see
     /// [`NodeBuilder::spans`](crate::NodeBuilder::spans).
-    pub fn spans(&self, on: bool) {
-        simulated(&self.host).spans.store(on, Ordering::Relaxed);
+    pub fn spans(&self) {
+        simulated(&self.host).spans.store(true, Ordering::Relaxed);
+    }
+
+    /// Runs turns without spans from now on, as by default.
+    pub fn no_spans(&self) {
+        simulated(&self.host).spans.store(false, Ordering::Relaxed);
     }
 
     /// Sets the length at which a mailbox is reported: see

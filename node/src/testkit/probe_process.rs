@@ -62,8 +62,8 @@ impl<M: Send + 'static> Behavior for ProbeProcess<M> {
 
     async fn run(self, mut ctx: Context<M>) -> Result {
         ctx.trap_exits(true);
-        ctx.stop_in_order(true);
-        ctx.take_others(true);
+        ctx.stop_in_order();
+        ctx.take_others();
         loop {
             let item = match ctx.receive().await {
                 Received::Message(message) | Received::Command(message) => {

@@ -35,7 +35,7 @@ where
         if B::routes_main() {
             return Err(Reason::error(GrainsError::Routes(B::label())));
         }
-        ctx.stop_in_order(true);
+        ctx.stop_in_order();
         ctx.trap_exits(true);
         let shared = SharedDirectory::new(self.mailbox, ctx.delegate());
         ctx.route_main(ToGrains(Arc::clone(&shared)));

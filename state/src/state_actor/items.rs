@@ -89,6 +89,6 @@ impl<A: StateActor> Sorting<Posted<A::Ask>, Posted<A::Notice>> for By<'_, A> {
     }
 
     fn most(&self) -> usize {
-        self.0.most_in_batch()
+        self.0.most_in_batch().get()
     }
 }

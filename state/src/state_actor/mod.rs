@@ -11,6 +11,7 @@ pub(crate) mod kinds;
 pub(crate) mod load;
 pub(crate) mod promise;
 pub(crate) mod scope;
+pub(crate) mod scope_call;
 #[allow(clippy::module_inception, reason = "the trait `StateActor` is what the module is about")]
 pub(crate) mod state_actor;
 pub(crate) mod state_message;

@@ -1,12 +1,10 @@
 //! The scope of a handler: its access to the state, the process and promises.
 
-use crate::contained_drop::ContainedDrop;
 use crate::state_actor::handler_wakers::HandlerWakers;
 use crate::state_actor::kinds::{Kinds, StateContext};
-use crate::state_actor::promise::{AskId, Exception, Promise, PromiseLedger, Settled};
-use crate::state_actor::state_message::{StateCalls, StateMessage};
+use crate::state_actor::promise::{Promise, PromiseLedger, Settled};
 use crate::table::TableKey;
-use krarup_act::{Address, DEFAULT_CALL_TIMEOUT, Reply, Sleep};
+use krarup_act::Sleep;
 use krarup_gen::{CallError, Pid};
 use parking_lot::Mutex;
 use std::fmt;
@@ -72,6 +70,10 @@ impl<A: Kinds> Scope<A> {
         f(actor, ctx)
     }
 
+    pub(crate) fn shared(&self) -> &HandlerScope<A> {
+        &self.shared
+    }
+
     /// The pid of this process.
     #[must_use]
     pub fn pid(&self) -> Pid {
@@ -91,85 +93,6 @@ impl<A: Kinds> Scope<A> {
         self.shared.ledger.pending()
     }
 
-    /// Calls another process. The request is sent now, and the promise is awaited when the
-    /// answer is needed. The timeout is 5 s. A call to this actor itself fails with
-    /// [`CallError::CallsItself`] (rule C5).
-    ///
-    /// ```
-    /// # use krarup_act::{Address, Reply};
-    /// # use krarup_gen::Result;
-    /// # use krarup_state::{Scope, StateActor};
-    /// # enum Shop { Price(Reply<u32>) }
-    /// async fn cheaper<A: StateActor>(
-    ///     scope: &mut Scope<A>,
-    ///     shops: [Address<Shop>; 2],
-    /// ) -> Result<u32> {
-    ///     let one = scope.call(&shops[0], Shop::Price);
-    ///     let two = scope.call(&shops[1], Shop::Price); // Both requests have been sent.
-    ///     Ok(one.await?.min(two.await?))
-    /// }
-    /// ```
-    pub fn call<M, C, T, F>(&mut self, callee: &Address<M, C>, request: F) -> Promise<T>
-    where
-        M: Send + 'static,
-        C: Send + 'static,
-        T: Send + 'static,
-        F: FnOnce(Reply<T>) -> M + Send + 'static,
-    {
-        self.call_within(callee, DEFAULT_CALL_TIMEOUT, request)
-    }
-
-    /// Calls as [`Scope::call`] does, with this timeout.
-    pub fn call_within<M, C, T, F>(
-        &mut self,
-        callee: &Address<M, C>,
-        timeout: Duration,
-        request: F,
-    ) -> Promise<T>
-    where
-        M: Send + 'static,
-        C: Send + 'static,
-        T: Send + 'static,
-        F: FnOnce(Reply<T>) -> M + Send + 'static,
-    {
-        let callee = callee.clone();
-        self.promise(async move { callee.call(request).timeout(timeout).await })
-    }
-
-    /// Asks another state actor, as [`Scope::call`] does.
-    pub fn ask<N, Q, E, T, F>(
-        &mut self,
-        callee: &Address<StateMessage<N, Q>, E>,
-        request: F,
-    ) -> Promise<T>
-    where
-        N: Send + 'static,
-        Q: Send + 'static,
-        E: Send + 'static,
-        T: Send + 'static,
-        F: FnOnce(Reply<T>) -> Q + Send + 'static,
-    {
-        self.ask_within(callee, DEFAULT_CALL_TIMEOUT, request)
-    }
-
-    /// Asks as [`Scope::ask`] does, with this timeout.
-    pub fn ask_within<N, Q, E, T, F>(
-        &mut self,
-        callee: &Address<StateMessage<N, Q>, E>,
-        timeout: Duration,
-        request: F,
-    ) -> Promise<T>
-    where
-        N: Send + 'static,
-        Q: Send + 'static,
-        E: Send + 'static,
-        T: Send + 'static,
-        F: FnOnce(Reply<T>) -> Q + Send + 'static,
-    {
-        let callee = callee.clone();
-        self.promise(async move { callee.ask(request).timeout(timeout).await })
-    }
-
     /// Makes a promise of any future. The future starts now, is polled in the turns of
     /// this process, and counts as pending until its outcome is delivered.
     pub fn promise<T: Send + 'static>(
@@ -177,54 +100,6 @@ impl<A: Kinds> Scope<A> {
         work: impl Future<Output = Result<T, CallError>> + Send + 'static,
     ) -> Promise<T> {
         Promise::open(&self.shared.ledger, &self.shared.wakers, work)
-    }
-
-    /// Calls another process without waiting. `answer` converts the answer to a reply,
-    /// which goes to [`crate::StateActor::handle_reply`]. An error goes to
-    /// [`crate::StateActor::handle_exception`].
-    pub fn ask_then<M, C, T, F, G>(
-        &mut self,
-        callee: &Address<M, C>,
-        request: F,
-        answer: G,
-    ) -> AskId
-    where
-        M: Send + 'static,
-        C: Send + 'static,
-        T: Send + 'static,
-        F: FnOnce(Reply<T>) -> M + Send + 'static,
-        G: FnOnce(T) -> A::Reply + Send + 'static,
-    {
-        self.ask_then_within(callee, DEFAULT_CALL_TIMEOUT, request, answer)
-    }
-
-    /// Calls as [`Scope::ask_then`] does, with this timeout.
-    pub fn ask_then_within<M, C, T, F, G>(
-        &mut self,
-        callee: &Address<M, C>,
-        timeout: Duration,
-        request: F,
-        answer: G,
-    ) -> AskId
-    where
-        M: Send + 'static,
-        C: Send + 'static,
-        T: Send + 'static,
-        F: FnOnce(Reply<T>) -> M + Send + 'static,
-        G: FnOnce(T) -> A::Reply + Send + 'static,
-    {
-        let (callee, from, answer) = (callee.clone(), callee.pid(), ContainedDrop::new(answer));
-        let key = self.shared.ledger.open(&self.shared.wakers, None, true, |key| {
-            Box::pin(async move {
-                match callee.call(request).timeout(timeout).await {
-                    Ok(value) => Settled::Reply(answer.into_inner()(value)),
-                    Err(error) => {
-                        Settled::Exception(Exception { ask: AskId(key.number()), from, error })
-                    }
-                }
-            })
-        });
-        AskId(key.number())
     }
 
     /// Delivers an event after a delay. The timer ends with the state. No barrier holds

@@ -7,6 +7,7 @@ use crate::state_actor::scope::Scope;
 use krarup_act::{Dynamic, Ended};
 use krarup_gen::{Down, Exit, Inspection, Reason, Result};
 use std::future::ready;
+use std::num::NonZeroUsize;
 
 /// A function that runs after a state actor has ended: see [`StateActor::cleaner`].
 pub type Cleaner = Box<dyn FnOnce(&Ended<'_>) + Send>;
@@ -93,9 +94,9 @@ pub trait StateActor: Sized + Send + 'static {
         false
     }
 
-    /// The largest size of a batch; 0 counts as 1.
-    fn most_in_batch(&self) -> usize {
-        1024
+    /// The largest size of a batch.
+    fn most_in_batch(&self) -> NonZeroUsize {
+        const { NonZeroUsize::new(1024).expect("1024 is not 0") }
     }
 
     /// Handles consecutive asks that [may be batched](Self::batches_ask); there is at

@@ -133,7 +133,7 @@ impl<A: StateActor> Behavior for Stateful<A> {
         if most_in_flight == 0 {
             return Err(Reason::error(StatefulError::ZeroInFlight));
         }
-        ctx.stop_in_order(true);
+        ctx.stop_in_order();
         if let Some(cleaner) = actor.cleaner() {
             ctx.on_end(cleaner);
         }

@@ -117,7 +117,7 @@ impl<P: StepProcess> Behavior for Stepped<P> {
     async fn run(self, mut ctx: Context<P::Message>) -> Result {
         let Stepped { process, commands, method, inputs, then } = self;
         let then = then.map(ContainedDrop::new);
-        ctx.stop_in_order(true);
+        ctx.stop_in_order();
         let mut machine = Machine::new(process, commands, ctx);
         machine.closing.process.init(&machine.ctx, &method, inputs)?;
         machine.ctx.initialised();

@@ -76,6 +76,6 @@ fn s4_nothing_is_kept_of_a_process_that_has_ended() {
         }
     });
     let supervisor = sim.spawn(move || supervisor).start().unwrap();
-    assert_eq!(supervisor.monitor().wait().unwrap().reason, Reason::Shutdown);
+    assert_eq!(supervisor.watch().wait().unwrap().reason, Reason::Shutdown);
     assert_eq!(told.try_iter().collect::<Vec<_>>(), [1, 1, 1, 0]);
 }

@@ -70,7 +70,7 @@ where
                     Some(outcome) => outcome,
                     None => {
                         // The name is free again before the error is returned (rule N3).
-                        let end = spawned.monitor();
+                        let end = spawned.watch();
                         spawned.process().kill();
                         if within(&host, grace, end).await.is_none()
                             && let Some(name) = name

@@ -4,7 +4,7 @@ use super::PoolWorkers;
 use crate::behavior::Behavior;
 use crate::calls::deadline::within;
 use crate::context::Context;
-use crate::observe::monitor::watch;
+use crate::observe::watch::watch;
 use crate::pool::command::PoolCommand;
 use crate::pool::routing::Routing;
 use krarup_gen::{Reason, Target};

@@ -91,7 +91,8 @@ fn r1_flooded_processes_of_class_varying_take_turns_like_others() {
         (Class::High, 2, 5),
         (Class::High, 61, 3),
     ] {
-        let options = options(1).throughput(budget).classes(says == Class::Normal);
+        let options = options(1).throughput(budget);
+        let options = if says == Class::High { options.no_classes() } else { options };
         as_worker(options, move |stepped| {
             let budget = budget as usize;
             stepped.outside(|from| {

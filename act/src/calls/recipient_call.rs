@@ -1,0 +1,143 @@
+//! Calls through a recipient.
+
+use crate::addressing::recipient::Recipient;
+use crate::calls::deadline::DEFAULT_CALL_TIMEOUT;
+use crate::calls::pending::Pending;
+use crate::calls::pending_reply::PendingReply;
+use crate::calls::refusal::refused;
+use crate::calls::reply::Reply;
+use crate::host::host::Host;
+use crate::process::{current, wait_graph};
+use krarup_gen::CallError;
+use std::fmt;
+use std::future::poll_fn;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+impl<T: Send + 'static> Recipient<T> {
+    /// Calls the process, as [`crate::Address::call`] does. `request` makes the message from the
+    /// reply token. Nothing is sent until the call is awaited, or waited for on a plain thread.
+    /// The default timeout is 5 s.
+    pub fn call<R, F>(&self, request: F) -> RecipientCall<T, R, F>
+    where
+        R: Send + 'static,
+        F: FnOnce(Reply<R>) -> T + Send + 'static,
+    {
+        let (recipient, timeout) = (self.clone(), Some(DEFAULT_CALL_TIMEOUT));
+        RecipientCall { recipient, request, timeout, reply: PhantomData }
+    }
+}
+
+/// A call through a recipient that has not been made yet; made by [`Recipient::call`]. Use
+/// `.await`, or `.wait()` on a plain thread.
+#[must_use = "a call does nothing until it is awaited or waited for"]
+pub struct RecipientCall<T, R, F> {
+    recipient: Recipient<T>,
+    request: F,
+    timeout: Option<Duration>,
+    reply: PhantomData<fn() -> R>,
+}
+
+impl<T, R, F> RecipientCall<T, R, F> {
+    /// Sets how long to wait for the reply. Zero fails at once unless the reply has arrived.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Waits as long as the callee lives (OTP's `infinity`).
+    pub fn no_timeout(mut self) -> Self {
+        self.timeout = None;
+        self
+    }
+}
+
+impl<T, R, F> RecipientCall<T, R, F>
+where
+    T: Send + 'static,
+    R: Send + 'static,
+    F: FnOnce(Reply<R>) -> T + Send + 'static,
+{
+    /// Makes the call and waits for the reply on a plain thread.
+    ///
+    /// # Errors
+    /// Those of awaiting it, and [`CallError::CannotWait`].
+    pub fn wait(self) -> Result<R, CallError> {
+        self.into_future().wait()
+    }
+}
+
+impl<T, R, F> IntoFuture for RecipientCall<T, R, F>
+where
+    T: Send + 'static,
+    R: Send + 'static,
+    F: FnOnce(Reply<R>) -> T + Send + 'static,
+{
+    type Output = Result<R, CallError>;
+    type IntoFuture = Pending<R, CallError>;
+
+    fn into_future(self) -> Pending<R, CallError> {
+        let RecipientCall { recipient, request, timeout, .. } = self;
+        Pending::new(Arc::clone(recipient.host()), async move {
+            let host = Arc::clone(recipient.host());
+            let pid = recipient.pid();
+            let mut asked = false;
+            let futile = poll_fn(|cx| wait_graph::poll_futile(&*host, pid, cx, &mut asked)).await;
+            if let Some(error) = futile {
+                return Err(error);
+            }
+            let (token, reply) = Reply::new(None);
+            let message = request(token);
+            // Forget the receiver of an earlier message.
+            let _ = current::take_receiver();
+            recipient.send(message).map_err(|error| refused(&*host, pid, &error))?;
+            let callee = current::take_receiver().unwrap_or(pid);
+            let answer = PendingReply::new(reply, callee, timeout);
+            let asked = SentCall { host: Arc::clone(&host), answer };
+            if callee != pid {
+                if let Some(error) = wait_graph::calls_itself(callee) {
+                    return Err(error);
+                }
+                if wait_graph::seems_futile(&*host, callee) {
+                    current::suspect();
+                }
+            }
+            asked.await
+        })
+    }
+}
+
+impl<T: Send + 'static, R, F> fmt::Debug for RecipientCall<T, R, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RecipientCall")
+            .field("recipient", &self.recipient)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A call whose request was sent.
+struct SentCall<R: Send + 'static> {
+    host: Arc<dyn Host>,
+    answer: PendingReply<R>,
+}
+
+impl<R: Send + 'static> Future for SentCall<R> {
+    type Output = Result<R, CallError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let SentCall { host, answer } = self.get_mut();
+        answer.poll(host, cx, |callee| {
+            host.process(callee).is_some_and(|process| process.waits_for().is_some())
+        })
+    }
+}
+
+impl<R: Send + 'static> Drop for SentCall<R> {
+    fn drop(&mut self) {
+        self.answer.abandon(&self.host);
+    }
+}
