@@ -3,7 +3,7 @@
 use crate::contained_drop::ContainedDrop;
 use crate::state_actor::handler_wakers::HandlerWakers;
 use crate::state_actor::kinds::{Kinds, StateContext};
-use crate::state_actor::promise::{AskId, Exception, Promise, PromiseLedger, Settled};
+use crate::state_actor::promise::{AskId, Exception, Promise, PromiseTable, Settled};
 use crate::state_actor::state_message::{StateCalls, StateMessage};
 use crate::table::TableKey;
 use krarup_act::{Address, DEFAULT_CALL_TIMEOUT, Reply, Sleep};
@@ -20,7 +20,7 @@ pub(crate) struct HandlerScope<A: Kinds> {
     /// while the state is lent to a user's code. That code cannot lock it again: it would need
     /// a [`Scope`], each scope is lent to one handler, and this handler is the one that lends.
     pub(crate) owner: Mutex<Option<StateOwner<A>>>,
-    pub(crate) ledger: Arc<PromiseLedger<A::Reply, A::Event>>,
+    pub(crate) table: Arc<PromiseTable<A::Reply, A::Event>>,
     pub(crate) wakers: Arc<HandlerWakers>,
     pub(crate) pid: Pid,
 }
@@ -88,7 +88,7 @@ impl<A: Kinds> Scope<A> {
     /// The number of this actor's asks that are not answered yet, in all its handlers.
     #[must_use]
     pub fn pending(&self) -> usize {
-        self.shared.ledger.pending()
+        self.shared.table.pending()
     }
 
     /// Calls another process. The request is sent now, and the promise is awaited when the
@@ -176,7 +176,7 @@ impl<A: Kinds> Scope<A> {
         &mut self,
         work: impl Future<Output = Result<T, CallError>> + Send + 'static,
     ) -> Promise<T> {
-        Promise::open(&self.shared.ledger, &self.shared.wakers, work)
+        Promise::open(&self.shared.table, &self.shared.wakers, work)
     }
 
     /// Calls another process without waiting. `answer` converts the answer to a reply,
@@ -214,7 +214,7 @@ impl<A: Kinds> Scope<A> {
         G: FnOnce(T) -> A::Reply + Send + 'static,
     {
         let (callee, from, answer) = (callee.clone(), callee.pid(), ContainedDrop::new(answer));
-        let key = self.shared.ledger.open(&self.shared.wakers, None, true, |key| {
+        let key = self.shared.table.open(&self.shared.wakers, None, true, |key| {
             Box::pin(async move {
                 match callee.call(request).timeout(timeout).await {
                     Ok(value) => Settled::Reply(answer.into_inner()(value)),
@@ -231,7 +231,7 @@ impl<A: Kinds> Scope<A> {
     /// the event back.
     pub fn after(&mut self, delay: Duration, event: A::Event) -> EventTimer {
         let sleep = self.sleep(delay);
-        EventTimer(self.shared.ledger.open(&self.shared.wakers, None, false, |_| {
+        EventTimer(self.shared.table.open(&self.shared.wakers, None, false, |_| {
             Box::pin(async move {
                 sleep.await;
                 Settled::Event(event)
@@ -241,7 +241,7 @@ impl<A: Kinds> Scope<A> {
 
     /// Cancels a timer. Returns whether its event had not been handled.
     pub fn cancel(&mut self, timer: EventTimer) -> bool {
-        self.shared.ledger.withdraw(timer.0)
+        self.shared.table.withdraw(timer.0)
     }
 
     /// Suspends this handler, and no other one, for this long.
