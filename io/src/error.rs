@@ -26,7 +26,7 @@ pub enum Closed {
     #[error("closed")]
     Local,
     /// The protocol aborted it: the peer gets a reset.
-    #[error("broken off")]
+    #[error("aborted")]
     Aborted,
     /// The peer closed its sending side, and all sent frames were written.
     #[error("closed by the peer")]
@@ -217,7 +217,7 @@ mod tests {
         assert!(matches!(&lost()[0].0, Closed::Failed { kind: same, .. } if *same == kind));
         for (closed, says) in [
             (Closed::Local, "closed"),
-            (Closed::Aborted, "broken off"),
+            (Closed::Aborted, "aborted"),
             (Closed::Peer, "closed by the peer"),
             (Closed::Stopped(Reason::error("why")), "stopped: why"),
             (Closed::Crashed(Reason::error("why")), "crashed: why"),
