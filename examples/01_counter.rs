@@ -47,14 +47,14 @@ fn main() -> Result {
     // An address is typed: `counter` takes a `Counter` and nothing else. A program that
     // has only the name looks the address up and states which message type it expects.
     let found: Address<Counter> = node.lookup("counter")?;
-    println!("the name \"counter\" leads to {}", found.pid());
+    println!("the name \"counter\" belongs to {}", found.pid());
 
     // A send to a process that has ended is an error, and gives the message back.
     counter.stop().wait()?;
     if let Err(SendError::NoProcess { message: Counter::Add(n), .. }) =
         counter.send(Counter::Add(7))
     {
-        println!("the counter has stopped; Add({n}) came back");
+        println!("the counter has stopped: Add({n}) was returned to its sender");
     }
 
     node.stop().wait()

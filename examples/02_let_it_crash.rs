@@ -73,12 +73,12 @@ fn main() -> Result {
                 .child(ChildSpec::worker("second", calculator).name("bob"))
         })
         .wait()?;
-    println!("{} and {} are born", born.recv()?, born.recv()?);
+    println!("{} and {} were started", born.recv()?, born.recv()?);
     divide(&node, "ada", 12, 4)?;
 
     for _ in 0..2 {
         divide(&node, "ada", 1, 0)?;
-        println!("{} is born, with an empty stack, under the same name", born.recv()?);
+        println!("{} was started with an empty stack under the same name", born.recv()?);
         divide(&node, "ada", 100, 5)?;
     }
     divide(&node, "bob", 30, 6)?;
@@ -86,6 +86,8 @@ fn main() -> Result {
     let end = supervisor.watch();
     divide(&node, "ada", 1, 0)?;
     let reason = end.wait()?.reason;
-    println!("one failure too many: the supervisor ends its children and itself: {reason}");
+    println!(
+        "the restart limit is exceeded: the supervisor ends its children and itself: {reason}"
+    );
     node.stop().wait()
 }

@@ -30,17 +30,17 @@ struct Tell(Reply<()>);
 async fn story(mut ctx: Context<Tell>) -> Result {
     let Received::Message(Tell(done)) = ctx.receive().await else { return Ok(()) };
 
-    println!("A monitor looks on.");
+    println!("A monitor reports an end and has no other effect.");
     let ada = ctx.spawn(|| Mortal).await?;
     ctx.monitor(ada.pid());
     ada.send(Reason::error("ran out of disk"))?;
     println!("  ada ended: {}", next_down(&mut ctx).await);
 
-    println!("A monitor on somebody who is not there fires at once.");
+    println!("A monitor of a process that does not exist reports at once.");
     ctx.monitor(ada.pid());
     println!("  ada ended: {}", next_down(&mut ctx).await);
 
-    println!("A link is a common fate: bob ends, and carol with him.");
+    println!("A link ends both processes: bob ends, and so does carol.");
     let carol = ctx.spawn(|| Mortal).await?;
     let peer = carol.pid();
     let bob = ctx.spawn(move || behavior_fn(move |ctx| linked_to(peer, ctx))).await?;
@@ -48,15 +48,15 @@ async fn story(mut ctx: Context<Tell>) -> Result {
     bob.send(Reason::error("division by zero"))?;
     println!("  carol ended: {}", next_down(&mut ctx).await);
 
-    println!("Whoever traps exits hears of the end instead.");
+    println!("A process that traps exits gets a notice instead.");
     ctx.trap_exits(true);
     let dan = ctx.spawn(|| Mortal).link().await?;
     dan.send(Reason::error("lost the connection"))?;
     if let Received::Exit(exit) = ctx.receive().await {
-        println!("  dan ended: {}; I live on", exit.reason);
+        println!("  dan ended: {}; this process continues", exit.reason);
     }
 
-    println!("A kill cannot be trapped; others see it as \"killed\".");
+    println!("A kill cannot be trapped. Other processes see the reason \"killed\".");
     let eve = ctx.spawn(|| Mortal).link().await?;
     ctx.exit(eve.pid(), Reason::Kill);
     if let Received::Exit(exit) = ctx.receive().await {

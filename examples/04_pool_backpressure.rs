@@ -83,7 +83,7 @@ fn main() -> Result {
     // .. and more requests are sent until one is refused.
     let refused = (3..).find_map(|n| pool.send(Request(n)).err());
     if let Some(SendError::Full { message: Request(n), .. }) = refused {
-        println!("2 in work, 2 x 3 waiting: request {n} is refused at once");
+        println!("2 requests in progress, 2 x 3 waiting: request {n} is refused at once");
     }
     println!("pool: {}", pool.inspect().wait()?);
 
@@ -92,7 +92,7 @@ fn main() -> Result {
     let end = pool.watch();
     pool.finish();
     end.wait()?;
-    println!("the pool has served what it accepted; database: {}", database.inspect().wait()?);
+    println!("the pool has served all accepted requests; database: {}", database.inspect().wait()?);
 
     node.stop().wait()
 }

@@ -76,7 +76,7 @@ fn main() -> Result {
     node.exit(first.pid(), Reason::error("the first domino"));
     let down = end.wait()?;
     report("processes ended, each by its link", processes, clock.elapsed());
-    println!("          the last one's reason: {}", down.reason);
+    println!("          reason of the last process: {}", down.reason);
 
     node.stop().wait()
 }

@@ -60,7 +60,7 @@ fn rush(printer: &Address<Job>) -> Result {
     printer.suspend().wait()?;
     for n in 1..=5 {
         if let Err(SendError::Full { message: job, .. }) = printer.send(Job(n)) {
-            println!("  job {} is refused, and its sender has it back", job.0);
+            println!("  job {} is refused and returned to its sender", job.0);
         }
     }
     printer.resume();
@@ -79,23 +79,23 @@ fn main() -> Result {
     let node = Node::start("tour@localhost")?;
     let printer = |name| node.spawn(move || Printer::new(name, 1)).mailbox(3);
 
-    println!("Refuse, which is the default: the sender knows at once.");
+    println!("Refuse (the default): the sender gets an error at once.");
     let refuses = printer("the printer").wait()?;
     rush(&refuses)?;
     finish(&refuses)?;
 
-    println!("Drop the oldest: the newest are worth most.");
+    println!("Drop the oldest message: for data of which the newest matters most.");
     let drops_oldest = printer("the printer").overflow(Overflow::DropOldest).wait()?;
     rush(&drops_oldest)?;
     finish(&drops_oldest)?;
 
-    println!("Drop the newest: the first are worth most.");
+    println!("Drop the newest message: for data of which the first matters most.");
     let drops_newest = printer("the printer").overflow(Overflow::DropNewest).wait()?;
     rush(&drops_newest)?;
     finish(&drops_newest)?;
-    println!("  dropped so far, and counted as dead letters: {}", node.stats().dead_letters);
+    println!("  dropped messages so far, counted as dead letters: {}", node.stats().dead_letters);
 
-    println!("Divert: a spare printer helps out.");
+    println!("Divert: messages that find no room go to a second printer.");
     let spare = printer("the spare printer").wait()?;
     let to_spare = Overflow::divert(spare.recipient(), "printer 1");
     let diverts = printer("the printer").overflow(to_spare).wait()?;
@@ -103,7 +103,7 @@ fn main() -> Result {
     finish(&diverts)?;
     finish(&spare)?;
 
-    println!("Wait: senders get room in the order in which they came.");
+    println!("Wait: senders get room in the order of their arrival.");
     let patient = printer("the printer").wait()?;
     patient.suspend().wait()?;
     (1..=3).try_for_each(|n| patient.send(Job(n)).map_err(SendError::without_message))?;
@@ -119,14 +119,18 @@ fn main() -> Result {
     }
     finish(&patient)?;
 
-    println!("Reserve: a job is made only if it is sure to be taken.");
+    println!("Reserve: a job is made only when its room is reserved.");
     let reserved = printer("the printer").wait()?;
     let permits: Vec<Permit<Job>> = std::iter::from_fn(|| reserved.reserve().ok()).collect();
-    println!("  room for {} jobs is kept; one more: {:?}", permits.len(), reserved.send(Job(0)));
+    println!(
+        "  room for {} jobs is reserved; one more: {:?}",
+        permits.len(),
+        reserved.send(Job(0))
+    );
     permits.into_iter().zip(1..).for_each(|(permit, n)| permit.send(Job(n)));
     finish(&reserved)?;
 
-    println!("Batch: what lies at hand is handled at once, and the rush is over sooner.");
+    println!("Batch: all available messages are handled together, which takes less time.");
     let batches = node.spawn(|| Printer::new("the printer", 2)).mailbox(3).wait()?;
     rush(&batches)?;
     finish(&batches)?;

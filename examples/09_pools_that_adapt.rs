@@ -92,7 +92,7 @@ impl Actor for Clerk {
 }
 
 fn keyed(node: &Simulation) -> Result {
-    println!("customers keep their clerks:");
+    println!("each customer keeps the same clerk:");
     let pool = || {
         Pool::new(3, Clerk::default).mailbox(10).routing(ByKey::new(|order: &Order| order.customer))
     };
@@ -112,7 +112,7 @@ fn keyed(node: &Simulation) -> Result {
         }
     };
     show(&clerks);
-    println!("a clerk more, and the second order of each:");
+    println!("one more clerk, and the second order of each customer:");
     pool.add_workers(1).wait()?;
     let mut moved = Vec::new();
     for customer in 1..=9 {
@@ -120,7 +120,7 @@ fn keyed(node: &Simulation) -> Result {
         if clerks.insert(customer, clerk) != Some(clerk) {
             moved.push(customer);
         } else if seen != 2 {
-            println!("  customer {customer} was forgotten");
+            println!("  the state of customer {customer} was lost");
         }
     }
     show(&clerks);

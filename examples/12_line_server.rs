@@ -246,7 +246,7 @@ fn show(address: SocketAddr) -> Result {
         println!("watcher: {}", watcher.hear()?);
     }
     client.say(&"x".repeat(2 * LINE))?;
-    println!("and then: {:?}", client.hear()?);
+    println!("end of the connection: {:?}", client.hear()?);
     watcher.say("quit")
 }
 

@@ -56,7 +56,7 @@ impl StateActor for Agency {
     }
 
     async fn handle_notices(scope: &mut Scope<Self>, stars: Vec<u32>) -> Result {
-        println!("  {} ratings at once", stars.len());
+        println!("  {} ratings in one batch", stars.len());
         scope.with(|agency| {
             agency.ratings += u32::try_from(stars.len()).unwrap_or(u32::MAX);
             agency.stars += stars.iter().sum::<u32>();
@@ -168,12 +168,14 @@ fn main() -> Result {
         .name("agency")
         .wait()?;
 
-    println!("an offer takes half a second, not a whole one, and holds nobody up:");
+    println!(
+        "an offer takes half a second, because its two requests run at the same time, and it delays no other:"
+    );
     customer(&sim, "offer ", agency.clone(), CustomerAsk::Offer)?;
     customer(&sim, "rating", agency.clone(), CustomerAsk::Rating)?;
     sim.advance(2 * SECOND);
 
-    println!("two bookings, one after the other, and a crowd of ratings behind them:");
+    println!("two bookings, one after the other, and many ratings behind them:");
     for name in ["first ", "second"] {
         customer(&sim, name, agency.clone(), CustomerAsk::Book(150))?;
         sim.run_until_idle();
@@ -187,7 +189,7 @@ fn main() -> Result {
     customer(&sim, "rating", agency.clone(), CustomerAsk::Rating)?;
     sim.run_until_idle();
 
-    println!("the hotel falls silent: a second, and then the customer knows:");
+    println!("the hotel does not answer: the customer gets an error after a second:");
     customer(&sim, "third ", agency.clone(), CustomerAsk::Offer)?;
     customer(&sim, "fourth", agency.clone(), CustomerAsk::Offer)?;
     sim.advance(3 * SECOND);

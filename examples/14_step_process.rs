@@ -298,7 +298,7 @@ fn main() -> Result {
         println!("         {} runs {method}({input})", process.pid());
         Ok(process)
     };
-    println!("three programs, beside each other; one is sent numbers, one asks for prices:");
+    println!("three concurrent programs; one receives numbers, one asks for prices:");
     run("countdown", 3)?;
     run("shopping", 0)?;
     let summing = run("summing", 0)?;
@@ -306,10 +306,10 @@ fn main() -> Result {
         summing.send(number)?;
     }
     sim.advance(Duration::from_secs(1));
-    println!("the last one waits for ever, and is told to end:");
+    println!("the last program waits for ever, and is asked to stop:");
     println!("         inspection: {}", summing.inspect().wait()?);
     summing.stop().wait()?;
-    println!("an entry point that is not there:");
+    println!("an unknown entry point:");
     let error = run("nowhere", 0).expect_err("the machine knows its program");
     println!("         {error}");
     Ok(())

@@ -34,7 +34,7 @@ fn main() -> Result {
     }
     node.stop().wait()?;
 
-    println!("what is said of mistakes:");
+    println!("the errors for mistakes in a file:");
     for mistake in [
         "[dispatcher.reports]\nwrokers = 2",
         "[dispatcher.reports]\nworkers = 0",

@@ -168,7 +168,7 @@ fn c2_a_callee_that_dies_fails_its_calls_with_its_reason_wherever_the_request_is
                 }));
                 assert_eq!(poll_once(call), failed, "{way}");
             }
-            assert_eq!(sim.now(), now, "nobody waits for a timeout");
+            assert_eq!(sim.now(), now, "no call waits for its timeout");
         }
     }
 }

@@ -153,7 +153,7 @@ fn t2_a_dropped_simulation_warns_about_no_process() {
         let killed = sim.spawn(Clerk::default).wait().unwrap();
         sim.kill(killed.pid());
         sim.run_until_idle();
-        assert_eq!(journal.take().len(), 1, "one that is killed is warned of");
+        assert_eq!(journal.take().len(), 1, "a killed process is logged as a warning");
     });
 }
 

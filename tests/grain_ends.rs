@@ -398,7 +398,7 @@ fn k1_one_grain_at_a_time_for_real_and_apparent_ends() {
             .start()?;
         }
         sim.advance(20 * SECOND);
-        assert_eq!(ended.load(Ordering::SeqCst), 4, "nobody waits in vain");
+        assert_eq!(ended.load(Ordering::SeqCst), 4, "no sender waits for ever");
         fixture.fails.store(false, Ordering::SeqCst);
         assert_eq!(sim.stats().processes, 1 + alive(&fixture));
         assert_eq!(most(&fixture), 1);

@@ -23,8 +23,8 @@ enum Noted {
 }
 
 impl From<DeadLetter> for Noted {
-    fn from(letter: DeadLetter) -> Self {
-        Noted::Letter(letter)
+    fn from(dead_letter: DeadLetter) -> Self {
+        Noted::Letter(dead_letter)
     }
 }
 
@@ -45,7 +45,7 @@ impl Actor for Noter {
 
     async fn handle_message(&mut self, _: &mut Context<Noted>, noted: Noted) -> Result {
         match noted {
-            Noted::Letter(letter) => self.0.note(format!("{letter}")),
+            Noted::Letter(dead_letter) => self.0.note(format!("{dead_letter}")),
             Noted::Life(life) => self.0.note(format!("life of {}", life.pid())),
         }
         Ok(())
@@ -53,12 +53,12 @@ impl Actor for Noter {
 }
 
 /// Where dead letters are noted from now on.
-fn letters(sim: &Simulation) -> Log {
+fn dead_letters(sim: &Simulation) -> Log {
     let log = Log::new();
     let noted = log.clone();
     let noter = sim.spawn(move || Noter(noted)).wait().unwrap();
     sim.run_until_idle();
-    assert!(log.take().is_empty(), "it hears of others alone");
+    assert!(log.take().is_empty(), "it is notified only of other processes");
     sim.unsubscribe(EventTopic::Lifecycle, noter.pid());
     log
 }
@@ -138,7 +138,7 @@ fn m7_the_reason_of_a_refusing_route_reaches_sends_reservations_and_calls() {
 #[test]
 fn m7_every_send_or_notice_to_an_ended_process_is_a_dead_letter() {
     for sim in simulations(3) {
-        let letters = letters(&sim);
+        let dead_letters = dead_letters(&sim);
         let dead = taker(&sim, &Log::new());
         let sender = puppet(&sim, "sender", &Log::new());
         sim.kill(dead.pid());
@@ -150,8 +150,8 @@ fn m7_every_send_or_notice_to_an_ended_process_is_a_dead_letter() {
             assert!(to.send_high(1).is_err());
         });
         sim.run_until_idle();
-        let letter = format!("u32 to {from} from {}: no such process", sender.pid());
-        assert_eq!(letters.take(), vec![letter; 3]);
+        let dead_letter = format!("u32 to {from} from {}: no such process", sender.pid());
+        assert_eq!(dead_letters.take(), vec![dead_letter; 3]);
         // Where another may be found it is none yet.
         assert!(
             matches!(dead.reserve_quietly(), Err(SendError::NoProcess { to, .. }) if to == dead.pid())
@@ -160,14 +160,14 @@ fn m7_every_send_or_notice_to_an_ended_process_is_a_dead_letter() {
             matches!(dead.forward(1, 0), Err(SendError::NoProcess { message: 1, to, .. }) if to == dead.pid())
         );
         sim.run_until_idle();
-        assert!(letters.take().is_empty());
+        assert!(dead_letters.take().is_empty());
     }
 }
 
 #[test]
 fn d7_messages_on_every_lane_at_an_end_are_dead_letters_with_their_sender() {
     for sim in simulations(3) {
-        let letters = letters(&sim);
+        let dead_letters = dead_letters(&sim);
         let doomed = taker(&sim, &Log::new());
         let sender = puppet(&sim, "sender", &Log::new());
         doomed.suspend().wait().unwrap();
@@ -185,7 +185,7 @@ fn d7_messages_on_every_lane_at_an_end_are_dead_letters_with_their_sender() {
             format!("u32 to {}{from}: receiver ended before it handled the message", doomed.pid())
         };
         let sent = lost(&format!(" from {}", sender.pid()));
-        assert_eq!(letters.take_sorted(), [sent.clone(), sent.clone(), sent, lost("")]);
+        assert_eq!(dead_letters.take_sorted(), [sent.clone(), sent.clone(), sent, lost("")]);
     }
 }
 
@@ -202,7 +202,7 @@ fn by_alias(sim: &Simulation, log: &Log) -> (Address<Act>, Alias, Recipient<Act>
 #[test]
 fn n5_every_send_to_a_revoked_alias_is_a_dead_letter_and_an_error() {
     for sim in simulations(3) {
-        let letters = letters(&sim);
+        let dead_letters = dead_letters(&sim);
         let log = Log::new();
         let (process, alias, by) = by_alias(&sim, &log);
         let note = |text: &'static str| {
@@ -235,11 +235,14 @@ fn n5_every_send_to_a_revoked_alias_is_a_dead_letter_and_an_error() {
         assert!(matches!(sent, Err(SendError::Revoked { alias: of, .. }) if of == alias));
         sim.run_until_idle();
         assert!(log.take().is_empty());
-        let letter = format!("support::Act to {}: alias was revoked", process.pid());
-        let mut lost = letters.take();
+        let dead_letter = format!("support::Act to {}: alias was revoked", process.pid());
+        let mut lost = dead_letters.take();
         lost.iter_mut().for_each(|line| *line = line.replace("handles::", ""));
         let unknown = format!("u8 to {alias}: alias was revoked");
-        assert_eq!(lost, [letter.clone(), letter.clone(), letter.clone(), letter, unknown]);
+        assert_eq!(
+            lost,
+            [dead_letter.clone(), dead_letter.clone(), dead_letter.clone(), dead_letter, unknown]
+        );
     }
 }
 
@@ -254,8 +257,8 @@ fn x4_a_subscription_by_alias_ends_when_the_alias_is_revoked() {
         let alias = ctx.alias();
         to.send(ctx.recipient_by(alias)).ok();
         for _ in 0..2 {
-            if let Received::Message(letter) = ctx.receive().await {
-                log.note(letter.message);
+            if let Received::Message(dead_letter) = ctx.receive().await {
+                log.note(dead_letter.message);
             }
             ctx.revoke(alias);
         }
@@ -486,7 +489,7 @@ fn m6_a_thread_gets_its_message_back_when_room_can_never_come() {
 #[test]
 fn c6_the_result_of_work_that_completes_after_the_end_is_a_dead_letter() {
     let sim = Simulation::new(1);
-    let letters = letters(&sim);
+    let dead_letters = dead_letters(&sim);
     let owner = puppet(&sim, "owner", &Log::new());
     owner.tells(|ctx| {
         let end = ctx.watch(ctx.pid());
@@ -495,7 +498,7 @@ fn c6_the_result_of_work_that_completes_after_the_end_is_a_dead_letter() {
     sim.run_until_idle();
     sim.kill(owner.pid());
     sim.run_until_idle();
-    let lost = letters.take();
+    let lost = dead_letters.take();
     assert_eq!(lost.len(), 1, "{lost:?}");
     assert!(lost[0].ends_with("no such process"), "{lost:?}");
 }
@@ -678,7 +681,7 @@ fn x3_a_link_to_an_ended_process_is_not_shown_even_before_its_notice_is_taken() 
 #[test]
 fn n1_a_pid_that_was_kept_for_a_process_is_that_of_the_process() {
     let [sim, other] = [1, 2].map(Simulation::new);
-    let letters = letters(&sim);
+    let dead_letters = dead_letters(&sim);
     let (process, stranger) =
         (puppet(&sim, "p", &Log::new()), puppet(&other, "stranger", &Log::new()));
     let delegate = asked(&sim, &process, |ctx| ctx.delegate());
@@ -703,7 +706,7 @@ fn n1_a_pid_that_was_kept_for_a_process_is_that_of_the_process() {
     let to = process.pid();
     let lost = |what: &str| format!("{what}: receiver ended before it handled the message");
     let expected = [lost(&format!("u8 to {to} from {pid}")), lost(&format!("u16 to {to}"))];
-    assert_eq!(letters.take(), expected);
+    assert_eq!(dead_letters.take(), expected);
 }
 
 #[test]
@@ -826,7 +829,7 @@ fn m6_a_full_diverting_mailbox_refuses_messages_of_another_type() {
 #[test]
 fn d7_an_unhandled_message_of_another_type_is_a_dead_letter_of_that_type() {
     let sim = Simulation::new(1);
-    let letters = letters(&sim);
+    let dead_letters = dead_letters(&sim);
     let takes = behavior_fn(|mut ctx: Context<u32>| async move {
         ctx.take_others();
         ctx.receive().await;
@@ -843,7 +846,7 @@ fn d7_an_unhandled_message_of_another_type_is_a_dead_letter_of_that_type() {
     sim.run_until_idle();
     let from = sender.pid();
     assert_eq!(
-        letters.take(),
+        dead_letters.take(),
         [format!("u8 to {to} from {from}: receiver ended before it handled the message")]
     );
 }
@@ -869,7 +872,7 @@ fn t1_an_exit_signal_after_a_time_is_from_the_process_that_set_it() {
 #[test]
 fn d7_a_message_in_reserved_room_of_an_ended_process_is_a_dead_letter() {
     let sim = Simulation::new(1);
-    let letters = letters(&sim);
+    let dead_letters = dead_letters(&sim);
     let doomed = taker(&sim, &Log::new());
     let room = doomed.reserve().unwrap();
     sim.kill(doomed.pid());
@@ -878,7 +881,7 @@ fn d7_a_message_in_reserved_room_of_an_ended_process_is_a_dead_letter() {
     sim.run_until_idle();
     let to = doomed.pid();
     assert_eq!(
-        letters.take(),
+        dead_letters.take(),
         [format!("u32 to {to}: receiver ended before it handled the message")]
     );
 }

@@ -326,7 +326,7 @@ fn s10_a_failing_init_or_after_restart_is_another_failure() {
         *script.0.lock().unwrap() = VecDeque::from([("init", fate)]);
         let end = counter.watch();
         fails(&sim, &counter);
-        assert_eq!(end.wait().unwrap().reason, boom(), "the fourth is one too many");
+        assert_eq!(end.wait().unwrap().reason, boom(), "the fourth exceeds the limit");
     }
 }
 
@@ -445,7 +445,11 @@ fn s10_a_call_in_progress_fails_after_the_name_is_free() {
         assert!(support::poll_with(&mut call, &waker).is_pending());
         sim.run_until_idle();
         let pid = goes_on.then_some(counter.pid());
-        assert_eq!(*named.lock().unwrap(), Some(pid), "named when the caller was told");
+        assert_eq!(
+            *named.lock().unwrap(),
+            Some(pid),
+            "still registered when the caller was notified"
+        );
         assert_eq!(
             poll_once(&mut call),
             Poll::Ready(Err(CallError::Terminated { to: counter.pid(), reason: boom() }))

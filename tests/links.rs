@@ -282,7 +282,7 @@ fn l5_one_notice_per_link_or_monitor_between_threads() {
             for _ in 0..2 {
                 notices.push(match ctx.receive().await {
                     Received::Down(down) => {
-                        assert!(down.monitor == kept, "told of a monitor taken away");
+                        assert!(down.monitor == kept, "notified by a removed monitor");
                         down.reason
                     }
                     Received::Exit(exit) => exit.reason,

@@ -510,7 +510,7 @@ fn p13_the_jobs_of_a_worker_that_chooses_its_own_overflow_are_moved_too() {
             sim.advance(SECOND * 3 / 2);
             pool.add_workers(3).wait().unwrap();
             sim.advance(4 * SECOND);
-            assert_eq!(log.take().len(), 13, "what was left is the work of four");
+            assert_eq!(log.take().len(), 13, "four workers handle the remaining jobs");
         }
     }
 }

@@ -28,7 +28,7 @@ fn p1_after_a_skipped_worker_the_rotation_continues_after_the_taker() {
         assert_eq!(others, order[1..]);
         pool.send(Job::Note(2)).unwrap();
         assert_eq!([who(&pool), who(&pool), who(&pool)], others);
-        assert_eq!([who(&pool), who(&pool)], others[..2], "the one that is full is passed over");
+        assert_eq!([who(&pool), who(&pool)], others[..2], "a full worker is passed over");
         assert_eq!(pool.workers().wait().unwrap()[0], others[2]);
         assert_eq!(who(&pool), others[2]);
         // The second is dead, and nobody knows yet.
@@ -353,7 +353,7 @@ fn p7_removed_workers_that_trap_exits_end_with_their_pool_and_in_its_time() {
         (0..2).for_each(|_| pool.send(Job::Note(0)).unwrap());
         assert_eq!(pool.remove_workers(2).wait().unwrap().size, 2);
         sim.advance(seconds(60));
-        assert!(order.iter().all(|worker| sim.is_alive(*worker)), "they do not hear");
+        assert!(order.iter().all(|worker| sim.is_alive(*worker)), "they receive no notice");
         let before = sim.now();
         let end = pool.watch();
         pool.stop().wait().unwrap();
@@ -362,7 +362,7 @@ fn p7_removed_workers_that_trap_exits_end_with_their_pool_and_in_its_time() {
         assert_eq!(end.wait().unwrap().reason, Reason::Normal);
         let mut ended: Vec<_> = order.iter().map(|worker| format!("{worker} ended")).collect();
         ended.sort();
-        assert_eq!(log.take_sorted(), ended, "nobody outlives it");
+        assert_eq!(log.take_sorted(), ended, "no process outlives it");
         assert_eq!((sim.stats().processes, sim.stats().timers), (0, 0));
     }
 }

@@ -179,7 +179,7 @@ fn p14_workers_are_added_and_removed_from_within_commands() {
         let shrunk = pool.ask(|reply| Order::Shrink(4, reply)).wait().unwrap().unwrap();
         assert_eq!(shrunk, Resized { size: 1, changed: 4 });
         sim.advance(seconds(2));
-        assert_eq!(done(&jobs).len(), 5, "what they had accepted is done");
+        assert_eq!(done(&jobs).len(), 5, "their accepted jobs are done");
         assert_eq!(pool.workers().wait().unwrap(), order[4..]);
         pool.ask(Order::Drain).wait().unwrap();
         assert!(
@@ -217,7 +217,7 @@ fn p14_exits_downs_and_events_reach_the_pool_itself() {
         let lines = log.take();
         assert!(lines.iter().any(|line| line.starts_with("Ended")), "{lines:?}");
         assert!(lines.iter().any(|line| line.starts_with("letter:")), "{lines:?}");
-        assert_eq!(done(&jobs), [], "no worker heard of any of it");
+        assert_eq!(done(&jobs), [], "no worker received any of it");
         assert!(pool.is_alive());
     }
 }

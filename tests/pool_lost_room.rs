@@ -112,7 +112,7 @@ fn p8_a_message_whose_worker_is_missing_waits_for_the_replacement() {
             matches!(pool.send(Job::Note(35)), Err(SendError::NoWorkers { to, .. }) if to == pool.pid())
         );
         sim.run_until_idle();
-        assert_eq!((log.lines().len(), pool.waiting()), (0, 2), "nobody else does them");
+        assert_eq!((log.lines().len(), pool.waiting()), (0, 2), "no other worker handles them");
         let mut wait = pool.send_or_wait(Job::Note(45)).into_future();
         let heard = poll_once(&mut wait);
         assert!(matches!(heard, Poll::Ready(Err(SendError::NoWorkers { .. }))), "{heard:?}");

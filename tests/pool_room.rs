@@ -39,13 +39,17 @@ fn m6_a_sender_that_waits_at_a_pool_gets_the_first_room_at_any_worker_in_its_tur
                 wait
             })
             .collect();
-        assert_eq!(numbers(&pool).received(), 6, "who waits is not refused, nor received");
+        assert_eq!(
+            numbers(&pool).received(),
+            6,
+            "a waiting sender is not counted as refused or received"
+        );
         sim.advance(seconds(20));
         // Each room is there for the one who was told; the next is told when that is used.
         let mut used = 0;
         while used < waits.len() {
             let told = served.lock().unwrap().len();
-            assert!(told > used, "somebody has room");
+            assert!(told > used, "a worker has room");
             for wait in &mut waits[used..told] {
                 assert!(poll_once(wait).is_ready());
             }

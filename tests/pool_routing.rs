@@ -100,7 +100,11 @@ fn p8_a_replacement_has_the_keys_of_a_worker_that_was_stuck() {
             owners.iter().filter(|(_, owner)| *owner == of).map(|(key, _)| *key).collect()
         };
         assert_ne!(keys(&then, &gone), keys(&now, &added));
-        assert_eq!(now.values().collect::<BTreeSet<_>>().len(), 4, "nobody has lost all");
+        assert_eq!(
+            now.values().collect::<BTreeSet<_>>().len(),
+            4,
+            "no mailbox has lost all messages"
+        );
     }
 }
 
@@ -425,11 +429,15 @@ fn p8_a_custom_routing_receives_messages_workers_and_takers() {
     let lines = [format!("choose 0 of [1, 1, 0] {places}"), "2 for 0 of 3".into()];
     assert_eq!(log.take(), lines);
     assert!(pool.send(Job::Note(3)).unwrap_err().is_full());
-    assert_eq!(log.take().len(), 2, "nobody has taken it");
+    assert_eq!(log.take().len(), 2, "no worker has taken it");
     drop(permit);
     sim.run_until_idle();
     drop(pool.reserve().unwrap());
-    assert_eq!(log.take(), [format!("choose 0 of [0, 0, 0] {places}")], "nobody was passed over");
+    assert_eq!(
+        log.take(),
+        [format!("choose 0 of [0, 0, 0] {places}")],
+        "no waiter was passed over"
+    );
     pool.remove_workers(1).wait().unwrap();
     assert_eq!(log.take(), ["rewind"]);
     assert_eq!(pool.workers().wait().unwrap(), order[1..]);

@@ -147,7 +147,11 @@ fn storm(watched: bool, keyed: bool) {
     assert!(most.load(Ordering::Relaxed) <= 4, "no more at work than workers");
     assert!(numbers.restarts > 0 && begun.load(Ordering::Relaxed) <= numbers.forwarded);
     let lost = numbers.forwarded - begun.load(Ordering::Relaxed);
-    assert_eq!(node.stats().dead_letters, lost, "what was accepted and not begun is a dead letter");
+    assert_eq!(
+        node.stats().dead_letters,
+        lost,
+        "an accepted message that was not begun is a dead letter"
+    );
     if watched {
         assert_eq!((numbers.lost, numbers.wait.unwrap().count), (lost, numbers.forwarded - lost));
     }

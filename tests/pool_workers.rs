@@ -565,7 +565,7 @@ fn p4_a_worker_that_never_gives_its_thread_back_does_not_hold_up_its_pool() {
     let error = pool.add_workers(1).wait().unwrap_err();
     assert!(matches!(error, ResizeError::NotStarted { error: SpawnError::Timeout(_), .. }));
     assert_eq!(numbers(&pool).workers, 1);
-    assert_eq!(pool.info().links, pool.workers().wait().unwrap(), "it is nobody's any more");
+    assert_eq!(pool.info().links, pool.workers().wait().unwrap(), "no process has it any more");
     assert!(pool.call(Job::Who).wait().is_ok());
     // What it does when it has its thread back is nobody's business.
     drop(blocks);

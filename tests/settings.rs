@@ -238,13 +238,13 @@ const FAULTS: &[(&str, usize, &str)] = &[
     (
         "dispatcher.a.like = 'b'\ndispatcher.b.like = 'a'",
         2,
-        "dispatcher.b.like forms a circle: a -> b -> a",
+        "dispatcher.b.like forms a cycle: a -> b -> a",
     ),
-    ("dispatcher.a.like = 'a'", 1, "dispatcher.a.like forms a circle: a -> a"),
+    ("dispatcher.a.like = 'a'", 1, "dispatcher.a.like forms a cycle: a -> a"),
     (
         "dispatcher.a.like = 'b'\ndispatcher.b = 'a'",
         1,
-        "dispatcher.a.like forms a circle: a -> b -> a",
+        "dispatcher.a.like forms a cycle: a -> b -> a",
     ),
     (
         "dispatcher.a.like = 'b'\ndispatcher.b = 'c'\ndispatcher.c = 'b'",
@@ -367,7 +367,7 @@ fn x7_ids_and_names_have_bounds_and_are_there_once() {
     let said = NodeBuilder::from_toml(&format!("node.name = '{long}'")).unwrap_err().to_string();
     assert!(said.contains(&format!("cannot be \"{}..\" (", "x".repeat(60))), "{said}");
     let circle = NodeBuilder::from_toml("dispatcher.a.like = 'b'\ndispatcher.b = 'a'").unwrap_err();
-    assert!(circle.to_string().ends_with("forms a circle: a -> b -> a"), "{circle}");
+    assert!(circle.to_string().ends_with("forms a cycle: a -> b -> a"), "{circle}");
     // Ids are told apart by their case: this one is no default.
     let said = NodeBuilder::from_toml("[dispatcher.Default]\nlike = 'Shared'").unwrap_err();
     assert!(said.to_string().contains("names the dispatcher \"Shared\", which is not in"));
@@ -619,7 +619,7 @@ fn x7_a_cycle_is_found_also_through_aliases_and_the_default() {
     for (text, line, key, way) in cases {
         let error =
             NodeBuilder::from_toml(&format!("dispatcher.{}", text.replace('\n', "\ndispatcher.")));
-        let says = format!("line {line}: dispatcher.{key} forms a circle: {way}");
+        let says = format!("line {line}: dispatcher.{key} forms a cycle: {way}");
         assert_eq!(error.unwrap_err().to_string(), says, "{text}");
     }
 }

@@ -226,7 +226,7 @@ fn o7_a_stopping_actor_begins_no_event_and_waits_for_running_ones() {
             "terminate normal",
         ];
         assert_eq!(log.take_sorted(), ends);
-        assert_eq!(sim.stats().dead_letters, dead + 2, "those that somebody has sent");
+        assert_eq!(sim.stats().dead_letters, dead + 2, "messages that a process has sent");
     }
 }
 

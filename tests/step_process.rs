@@ -818,7 +818,7 @@ fn w2_every_completion_comes_once_in_every_order_of_kills_and_completions() {
         let told = lines.len();
         lines.sort();
         lines.dedup();
-        assert_eq!(lines.len(), told, "told twice: {lines:?}");
+        assert_eq!(lines.len(), told, "notified twice: {lines:?}");
         if running.is_alive() {
             assert_eq!(told, 30);
             sim.kill(running.pid());

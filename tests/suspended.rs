@@ -228,7 +228,7 @@ fn x5_a_suspended_process_ends_as_any_other() {
             assert!(lines.contains(&"mail dropped".to_owned()), "{how} {lines:?}");
             assert_eq!(sim.whereis("one"), None);
             assert_eq!(sim.stats().dead_letters, before + 2, "{how}");
-            assert_eq!(sim.now().as_nanos(), 0, "nobody waited for a timeout");
+            assert_eq!(sim.now().as_nanos(), 0, "no call waited for its timeout");
         }
     }
 }
@@ -264,7 +264,7 @@ fn x5_a_stop_ends_the_suspension_of_supervisors_pools_and_keepers() {
                 }
                 _ => sim.stop().wait().unwrap(),
             }
-            assert_eq!(sim.now().as_nanos(), 0, "nobody waited for a timeout");
+            assert_eq!(sim.now().as_nanos(), 0, "no call waited for its timeout");
             let ended = log.take().into_iter().filter(|line| line.contains(" terminate "));
             assert_eq!(ended.count(), 3);
             assert!(pids.iter().all(|pid| !sim.is_alive(*pid)));
@@ -296,7 +296,7 @@ fn x5_a_suspended_bare_process_that_traps_exits_receives_a_stop() {
                 "stop" => traps.stop().wait().unwrap(),
                 _ => sim.stop().wait().unwrap(),
             }
-            assert_eq!(sim.now().as_nanos(), 0, "nobody waited for a timeout");
+            assert_eq!(sim.now().as_nanos(), 0, "no call waited for its timeout");
             assert!(!traps.is_alive());
             assert_eq!(log.take(), ["an exit"]);
         }

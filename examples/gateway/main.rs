@@ -124,7 +124,7 @@ async fn serve(node: &Node, options: Options) -> Result<ExitCode> {
 async fn work(options: &Options, address: SocketAddr, signals: &mut Signals) -> bool {
     let Some(length) = options.demo else {
         let signal = signals.next().await;
-        eprintln!("gateway: {signal}; answering what is under way");
+        eprintln!("gateway: {signal}: answering the accepted requests");
         return true;
     };
     let ended = async {

@@ -198,7 +198,9 @@ impl Audit<'_> {
     pub(crate) fn accounts_at_the_end(&self, counted: &DeadLetterCounts) {
         self.messages(counted);
         let missing = self.counters.ticks.missing();
-        self.record_loss_if(missing != 0, || format!("{missing} timers are neither rung nor gone"));
+        self.record_loss_if(missing != 0, || {
+            format!("{missing} timers have neither fired nor ended")
+        });
     }
 
     /// Checks the node after it was stopped.

@@ -67,7 +67,7 @@ impl fmt::Display for Closed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Closed::Local => f.write_str("closed"),
-            Closed::Aborted => f.write_str("broken off"),
+            Closed::Aborted => f.write_str("aborted"),
             Closed::Peer => f.write_str("closed by the peer"),
             Closed::Stopped(reason) => write!(f, "stopped: {reason}"),
             Closed::Failed { message, .. } => write!(f, "connection failed: {message}"),
@@ -250,7 +250,7 @@ mod tests {
         assert!(matches!(&lost()[0].0, Closed::Failed { kind: same, .. } if *same == kind));
         for (closed, says) in [
             (Closed::Local, "closed"),
-            (Closed::Aborted, "broken off"),
+            (Closed::Aborted, "aborted"),
             (Closed::Peer, "closed by the peer"),
             (Closed::Stopped(Reason::error("why")), "stopped: why"),
             (Closed::Crashed(Reason::error("why")), "crashed: why"),

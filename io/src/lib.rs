@@ -52,8 +52,8 @@
 //!         let answer = format!("{}: {line}", self.lines);
 //!         Ok(channel.send_or_wait(&answer).await?)
 //!     }
-//!     async fn handle_message(&mut self, channel: &mut Channel<Self>, news: String) -> Result {
-//!         Ok(channel.send(&news)?) // A client that does not read is closed.
+//!     async fn handle_message(&mut self, channel: &mut Channel<Self>, line: String) -> Result {
+//!         Ok(channel.send(&line)?) // A client that does not read is closed.
 //!     }
 //! }
 //!

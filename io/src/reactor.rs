@@ -264,7 +264,7 @@ mod tests {
     use std::time::Duration;
 
     /// The time an event may take before the test fails.
-    const PATIENCE: Duration = Duration::from_secs(30);
+    const EVENT_TIMEOUT: Duration = Duration::from_secs(30);
     /// A waker that panics, or sends a message when it is woken.
     enum TestWaker {
         Panicking,
@@ -369,7 +369,7 @@ mod tests {
             for socket in [&first, &second] {
                 open().send_to(b"it", socket.source().local_addr().unwrap()).unwrap();
             }
-            woken.recv_timeout(PATIENCE).unwrap();
+            woken.recv_timeout(EVENT_TIMEOUT).unwrap();
             for socket in [&first, &second] {
                 while waits(socket, TestWaker::Panicking).is_pending() {
                     thread::yield_now();

@@ -117,7 +117,7 @@ fn i2_drained_is_called_during_a_flood() {
     let (mut room, mut read) = (vec![0; 1 << 16], 0);
     while let Ok(count @ 1..) = stream.read(&mut room) {
         read += count;
-        assert!(read < 1 << 30, "there was room, and nobody was told");
+        assert!(read < 1 << 30, "there was room, and no waiter was woken");
     }
     assert_eq!(closed(&tells), Closed::Local);
     node.stop().wait().unwrap();

@@ -74,7 +74,10 @@ fn i2_a_full_mailbox_stops_the_client_and_nothing_is_lost() {
             }
         }
     }
-    assert!(written < wire.len(), "all {written} bytes were taken from a client nobody reads");
+    assert!(
+        written < wire.len(),
+        "all {written} bytes were accepted although the peer reads nothing"
+    );
     assert!(consumer.waiting() <= 2);
 
     assert!(node.resume(consumer.pid()));

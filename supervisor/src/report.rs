@@ -175,7 +175,7 @@ impl Reporter {
             }),
             SupervisorEnd::Told => tell(|| {
                 tracing::info!(
-                    target: "krarup", %supervisor, count, cause = "told to", "supervisor ends"
+                    target: "krarup", %supervisor, count, cause = "stop requested", "supervisor ends"
                 );
             }),
         }

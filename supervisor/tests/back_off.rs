@@ -9,7 +9,7 @@ use krarup_supervisor::{
 };
 use std::future::IntoFuture;
 use std::time::Duration;
-use support::{Stage, Start, kids};
+use support::{Stage, Start, children_text};
 
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_hours(1);
@@ -61,7 +61,7 @@ fn s10_the_supervisor_serves_everything_else_while_a_child_waits() {
     let supervisor = ab(&stage, Supervisor::one_for_one());
     stage.crash("a");
     stage.log();
-    assert_eq!(kids(&supervisor), "a:restarting b");
+    assert_eq!(children_text(&supervisor), "a:restarting b");
     assert_eq!(supervisor.count_children().wait().unwrap().active, 1);
     let restarting = RestartChildError::Restarting { id: "a".into() };
     assert_eq!(supervisor.restart_child("a").wait(), Err(restarting));
@@ -72,7 +72,10 @@ fn s10_the_supervisor_serves_everything_else_while_a_child_waits() {
     assert_eq!(stage.log(), "start c, (boom) b, start b");
     supervisor.terminate_child("a").wait().unwrap();
     stage.pass(HOUR);
-    assert_eq!((stage.log().as_str(), kids(&supervisor).as_str()), ("", "a:undefined b c"));
+    assert_eq!(
+        (stage.log().as_str(), children_text(&supervisor).as_str()),
+        ("", "a:undefined b c")
+    );
     supervisor.restart_child("a").wait().unwrap();
     assert_eq!(stage.log(), "start a");
 }
@@ -95,7 +98,7 @@ fn s10_a_group_is_stopped_and_waits_together() {
     let supervisor = ab(&stage, Supervisor::one_for_all());
     stage.crash("a");
     assert_eq!(stage.log(), "(boom) a, stop b");
-    assert_eq!(kids(&supervisor), "a:restarting b:undefined");
+    assert_eq!(children_text(&supervisor), "a:restarting b:undefined");
     stage.pass(2 * SECOND);
     assert_eq!(stage.log(), "start a, start b");
 }
@@ -111,7 +114,7 @@ fn s10_a_child_that_waits_waits_no_more_when_its_group_is_stopped_for_one_before
     stage.crash("b");
     stage.pass(SECOND);
     stage.crash("a");
-    assert_eq!(kids(&supervisor), "a:restarting b:undefined");
+    assert_eq!(children_text(&supervisor), "a:restarting b:undefined");
     stage.log();
     // The wait of b is over, but not that of a, on which b depends.
     stage.pass(4 * SECOND);

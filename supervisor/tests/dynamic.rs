@@ -11,7 +11,7 @@ use krarup_supervisor::{
 use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::Duration;
-use support::{Do, Habits, Stage, Start, Worker, kids};
+use support::{Do, Habits, Stage, Start, Worker, children_text};
 
 const HOUR: Duration = Duration::from_hours(1);
 
@@ -39,11 +39,11 @@ fn tell(stage: &Stage, pid: Pid, what: Do) {
 fn s1_children_are_started_with_arguments_and_restarted_with_the_same() {
     let stage = Stage::new();
     let supervisor = pool(&stage, RestartType::Permanent);
-    assert_eq!(kids(&supervisor), "");
+    assert_eq!(children_text(&supervisor), "");
     let (a, b) = (start(&supervisor, "a"), start(&supervisor, "b"));
     tell(&stage, a, Do::Fail);
     assert_eq!(stage.log(), "start a, start b, (boom) a, start a");
-    assert_eq!(kids(&supervisor), "dynamic dynamic");
+    assert_eq!(children_text(&supervisor), "dynamic dynamic");
     assert!(stage.sim.is_alive(b));
 }
 
@@ -66,7 +66,7 @@ fn s2_a_failed_or_ignored_start_leaves_nothing() {
     let failed = StartChildError::Failed { id: "dynamic".into(), reason: Reason::error("no") };
     assert_eq!(supervisor.start_child("a".into()).wait(), Err(failed));
     assert_eq!(supervisor.start_child("a".into()).wait(), Ok(None));
-    assert_eq!(kids(&supervisor), "");
+    assert_eq!(children_text(&supervisor), "");
 }
 
 /// OTP 25 keeps such a child without a process, and crashes because of it later.
@@ -77,7 +77,7 @@ fn s2_a_dynamic_child_that_is_ignored_in_a_restart_is_removed() {
     let a = start(&supervisor, "a");
     stage.plan("a", &[Start::Ignore]);
     tell(&stage, a, Do::Fail);
-    assert_eq!(kids(&supervisor), "");
+    assert_eq!(children_text(&supervisor), "");
     start(&supervisor, "b");
     supervisor.stop().wait().unwrap();
     assert_eq!(stage.log(), "start a, (boom) a, ignore a, start b, stop b");
@@ -90,7 +90,7 @@ fn s8_a_child_is_terminated_by_its_pid() {
     let (a, b) = (start(&supervisor, "a"), start(&supervisor, "b"));
     supervisor.terminate_child(a).wait().unwrap();
     supervisor.terminate_child(a).wait().expect("ok also when it has ended");
-    assert_eq!(kids(&supervisor), "dynamic");
+    assert_eq!(children_text(&supervisor), "dynamic");
     assert!(stage.sim.is_alive(b));
     let own = supervisor.pid();
     let error = supervisor.terminate_child(own).wait();
@@ -176,16 +176,16 @@ fn s6_a_child_that_waits_for_its_restart_is_cancelled_by_its_last_pid() {
     for pid in [a, b] {
         tell(&stage, pid, Do::Fail);
     }
-    assert_eq!(kids(&supervisor), "dynamic:restarting dynamic:restarting");
+    assert_eq!(children_text(&supervisor), "dynamic:restarting dynamic:restarting");
     supervisor.terminate_child(a).wait().unwrap();
-    assert_eq!(kids(&supervisor), "dynamic:restarting");
+    assert_eq!(children_text(&supervisor), "dynamic:restarting");
     // Its first try fails, and it is still known by its last pid.
     stage.pass(second);
     assert_eq!(stage.log(), "start a, start b, (boom) a, (boom) b, fail b");
     assert_eq!(supervisor.get_childspec(b).wait().unwrap().id, "dynamic");
     supervisor.terminate_child(b).wait().unwrap();
     stage.pass(HOUR);
-    assert_eq!((stage.log().as_str(), kids(&supervisor).as_str()), ("", ""));
+    assert_eq!((stage.log().as_str(), children_text(&supervisor).as_str()), ("", ""));
 }
 
 #[test]
@@ -301,11 +301,11 @@ fn s6_a_restart_loop_is_cancelled_by_the_last_pid() {
     while !stage.log().contains("fail a") {
         stage.sim.step();
     }
-    assert_eq!(kids(&supervisor), "dynamic:restarting");
+    assert_eq!(children_text(&supervisor), "dynamic:restarting");
     assert_eq!(supervisor.count_children().wait().unwrap().active, 0);
     supervisor.terminate_child(a).wait().unwrap();
     stage.sim.run_until_idle();
-    assert_eq!(kids(&supervisor), "");
+    assert_eq!(children_text(&supervisor), "");
     start(&supervisor, "b");
     assert_eq!(supervisor.count_children().wait().unwrap().active, 1);
 }

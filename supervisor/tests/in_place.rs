@@ -12,7 +12,7 @@ use krarup_supervisor::{
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use support::{Do, Habits, Stage, Start, kids};
+use support::{Do, Habits, Stage, Start, children_text};
 
 const HOUR: Duration = Duration::from_hours(1);
 
@@ -59,7 +59,7 @@ fn s10_a_failing_init_counts_and_is_tried_again() {
     stage.plan("a", &[Start::Fail, Start::Panic]);
     stage.crash("a");
     assert_eq!(stage.log(), "[boom] a, fail a, panic a, start a");
-    assert_eq!((stage.pid("a"), kids(&supervisor).as_str()), (pid, "a b"));
+    assert_eq!((stage.pid("a"), children_text(&supervisor).as_str()), (pid, "a b"));
     stage.plan("a", &[Start::Fail]);
     stage.crash("a");
     assert_eq!(stage.log(), "(boom) a, stop b");
@@ -78,7 +78,7 @@ fn s10_ends_of_a_child_in_place_are_handled_as_usual() {
         let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(a));
         let pid = stage.pid("a");
         stage.tell("a", Do::End(Reason::Normal));
-        assert_eq!(kids(&supervisor), kids_after);
+        assert_eq!(children_text(&supervisor), kids_after);
         assert_ne!(stage.sim.whereis("a"), Some(pid));
     }
     let stage = Stage::new();
@@ -86,9 +86,9 @@ fn s10_ends_of_a_child_in_place_are_handled_as_usual() {
     let pid = stage.pid("a");
     stage.sim.kill(pid);
     stage.sim.run_until_idle();
-    assert_ne!(stage.pid("a"), pid, "killed, it is started anew");
+    assert_ne!(stage.pid("a"), pid, "after the kill it is started again");
     supervisor.terminate_child("a").wait().unwrap();
-    assert_eq!(kids(&supervisor), "a:undefined b");
+    assert_eq!(children_text(&supervisor), "a:undefined b");
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn s10_a_temporary_child_ends_with_its_failure() {
     let a = stage.child_in_place("a").restart(RestartType::Temporary);
     let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(a));
     stage.crash("a");
-    assert_eq!((stage.log().as_str(), kids(&supervisor).as_str()), ("(boom) a", ""));
+    assert_eq!((stage.log().as_str(), children_text(&supervisor).as_str()), ("(boom) a", ""));
 }
 
 #[test]

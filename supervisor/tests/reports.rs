@@ -122,7 +122,10 @@ fn s12_the_end_of_a_supervisor_has_its_cause() {
     let stage = Stage::new();
     let supervisor = stage.supervisor(Supervisor::one_for_one);
     supervisor.stop().wait().unwrap();
-    assert_eq!(*journal.0.lock().unwrap(), ["INFO supervisor ends count=0 cause=\"told to\""]);
+    assert_eq!(
+        *journal.0.lock().unwrap(),
+        ["INFO supervisor ends count=0 cause=\"stop requested\""]
+    );
 }
 
 #[test]
@@ -208,7 +211,7 @@ fn s12_an_abandoned_child_is_an_error() {
     let lines = journal.0.lock().unwrap().join("\n");
     let expected = format!(
         "INFO child started child=a pid={stuck} count=0\n\
-         INFO supervisor ends count=0 cause=\"told to\"\n\
+         INFO supervisor ends count=0 cause=\"stop requested\"\n\
          ERROR child cannot be ended and is abandoned child=a pid={stuck} count=0"
     );
     assert_eq!(lines, expected);
@@ -302,7 +305,7 @@ fn s12_a_child_that_ends_badly_when_it_is_stopped_and_dynamic_ones_are_reported_
     let mut lines = without_pids(&journal);
     lines[1..].sort();
     let expected = [
-        "INFO supervisor ends count=0 cause=\"told to\"",
+        "INFO supervisor ends count=0 cause=\"stop requested\"",
         "INFO child stopped child=dynamic reason=shutdown count=0",
         "WARN child stopped child=dynamic reason=killed count=0 shutdown=1s",
     ];

@@ -12,7 +12,7 @@ use krarup_supervisor::{
 use std::future::IntoFuture;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use support::{Do, Habits, Stage, Start, Worker, kids};
+use support::{Do, Habits, Stage, Start, Worker, children_text};
 
 fn ab(stage: &Stage) -> SupervisorAddress {
     let (a, b) = (stage.child("a"), stage.child("b"));
@@ -26,12 +26,12 @@ fn s8_a_child_is_started_terminated_restarted_and_deleted() {
     let pid = supervisor.start_child(stage.child("c")).wait().unwrap();
     assert_eq!(pid, Some(stage.pid("c")));
     supervisor.terminate_child("a").wait().unwrap();
-    assert_eq!(kids(&supervisor), "a:undefined b c");
+    assert_eq!(children_text(&supervisor), "a:undefined b c");
     let pid = supervisor.restart_child("a").wait().unwrap();
     assert_eq!(pid, Some(stage.pid("a")));
     supervisor.terminate_child("b").wait().unwrap();
     supervisor.delete_child("b").wait().unwrap();
-    assert_eq!(kids(&supervisor), "a c");
+    assert_eq!(children_text(&supervisor), "a c");
     assert_eq!(stage.log(), "start c, stop a, start a, stop b");
 }
 
@@ -57,12 +57,12 @@ fn s8_a_failed_start_child_leaves_nothing_and_a_failed_restart_child_the_spec() 
     let reason = Reason::error("no");
     let failed = StartChildError::Failed { id: "c".into(), reason: reason.clone() };
     assert_eq!(supervisor.start_child(stage.child("c")).wait(), Err(failed));
-    assert_eq!(kids(&supervisor), "a b");
+    assert_eq!(children_text(&supervisor), "a b");
     supervisor.terminate_child("a").wait().unwrap();
     stage.plan("a", &[Start::Fail]);
     let failed = RestartChildError::Failed { id: "a".into(), reason };
     assert_eq!(supervisor.restart_child("a").wait(), Err(failed));
-    assert_eq!(kids(&supervisor), "a:undefined b");
+    assert_eq!(children_text(&supervisor), "a:undefined b");
     assert_eq!(stage.log(), "fail c, stop a, fail a");
 }
 
@@ -73,7 +73,7 @@ fn s8_a_name_that_is_taken_is_a_failed_start() {
     let error = supervisor.start_child(stage.child("c").name("a")).wait().unwrap_err();
     assert!(matches!(error, StartChildError::Failed { .. }), "{error}");
     assert!(error.to_string().contains("name a is taken by"), "{error}");
-    assert_eq!(kids(&supervisor), "a b");
+    assert_eq!(children_text(&supervisor), "a b");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn s8_an_ignored_child_is_kept_unless_temporary() {
     assert_eq!(supervisor.start_child(stage.child("c")).wait(), Ok(None));
     let temporary = stage.child("d").restart(RestartType::Temporary);
     assert_eq!(supervisor.start_child(temporary).wait(), Ok(None));
-    assert_eq!(kids(&supervisor), "a b c:undefined");
+    assert_eq!(children_text(&supervisor), "a b c:undefined");
     stage.plan("c", &[Start::Ignore]);
     assert_eq!(supervisor.restart_child("c").wait(), Ok(None));
     assert_eq!(supervisor.restart_child("c").wait(), Ok(Some(stage.pid("c"))));
@@ -158,7 +158,7 @@ fn s8_processes_and_plain_threads_make_requests_alike() {
     });
     let client = client.start().unwrap();
     assert_eq!(client.watch().wait().unwrap().reason, Reason::Normal);
-    assert_eq!(kids(&supervisor), "a:undefined b c");
+    assert_eq!(children_text(&supervisor), "a:undefined b c");
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn s8_a_request_can_be_abandoned() {
         TerminateChildError::Call(CallError::Timeout { to: supervisor.pid(), limit: second })
     );
     stage.pass(Duration::from_secs(2));
-    assert_eq!(kids(&supervisor), "a:undefined", "it was served all the same");
+    assert_eq!(children_text(&supervisor), "a:undefined", "it was served all the same");
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn s8_an_awaited_request_waits_for_its_timeout_or_without_a_limit() {
     let client = stage.sim.spawn(|| client).start().unwrap();
     assert_eq!(client.watch().wait().unwrap().reason, Reason::Normal);
     supervisor.terminate_child("c").wait().unwrap();
-    assert_eq!(kids(&supervisor), "a:undefined b:undefined c:undefined");
+    assert_eq!(children_text(&supervisor), "a:undefined b:undefined c:undefined");
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn s8_a_child_is_counted_for_its_own_restarts_and_no_other_start() {
     assert_eq!(restarts(), [0, 2, 2], "a group restart is one of each member");
     supervisor.terminate_child("b").wait().unwrap();
     supervisor.restart_child("b").wait().unwrap();
-    assert_eq!(restarts(), [0, 2, 2], "what was asked for is none");
+    assert_eq!(restarts(), [0, 2, 2], "no item was requested");
     // A failed try does not count for the child, but it counts for the supervisor.
     stage.plan("c", &[Start::Fail]);
     stage.crash("c");
@@ -287,7 +287,7 @@ fn d4_a_factory_that_panics_when_it_is_dropped_ends_no_supervisor() {
     // The child is temporary, and ends.
     supervisor.start_child(armed("d").restart(RestartType::Temporary)).wait().unwrap();
     stage.crash("d");
-    assert_eq!(kids(&supervisor), "a b");
+    assert_eq!(children_text(&supervisor), "a b");
     supervisor.start_child(armed("c")).wait().unwrap();
     supervisor.stop().wait().unwrap();
     assert!(stage.log().ends_with("stop c, stop b, stop a"));
@@ -308,7 +308,7 @@ fn d4_arguments_that_panic_when_they_are_dropped_end_no_supervisor() {
         // The child's name is taken.
         supervisor.start_child(Arc::new(Bomb)).wait().unwrap_err();
         stage.tell("d", Do::End(Reason::Normal));
-        assert_eq!(kids(&supervisor), "");
+        assert_eq!(children_text(&supervisor), "");
         supervisor.stop().wait().unwrap();
     }
 }

@@ -7,7 +7,7 @@ use krarup_supervisor::{
     AutoShutdown, RestartType, Supervisor, SupervisorAddress, SupervisorCalls,
 };
 use std::time::Duration;
-use support::{Do, Stage, Start, kids};
+use support::{Do, Stage, Start, children_text};
 
 const HOUR: Duration = Duration::from_hours(1);
 
@@ -24,7 +24,7 @@ fn s1_one_for_one_restarts_that_child_alone() {
     stage.crash("b");
     assert_eq!(stage.log(), "(boom) b, start b");
     assert_ne!(stage.pid("b"), before, "a new process");
-    assert_eq!(kids(&supervisor), "a b c");
+    assert_eq!(children_text(&supervisor), "a b c");
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn s4_each_restart_type_has_its_own_ends() {
             let (a, b) = (stage.child("a").restart(restart), stage.child("b"));
             let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(a).child(b));
             stage.tell("a", Do::End(reason.clone()));
-            assert_eq!(kids(&supervisor), expected, "{restart} {reason}");
+            assert_eq!(children_text(&supervisor), expected, "{restart} {reason}");
         }
     }
 }
@@ -151,12 +151,12 @@ fn s6_a_restart_loop_can_be_ended_by_a_request() {
         while !stage.log().contains("fail a") {
             stage.sim.step();
         }
-        assert_eq!(kids(&supervisor), "a:restarting");
+        assert_eq!(children_text(&supervisor), "a:restarting");
         supervisor.terminate_child("a").wait().unwrap();
-        assert_eq!(kids(&supervisor), "a:undefined");
+        assert_eq!(children_text(&supervisor), "a:undefined");
         supervisor.delete_child("a").wait().unwrap();
         stage.sim.run_until_idle();
-        assert_eq!(kids(&supervisor), "");
+        assert_eq!(children_text(&supervisor), "");
     }
 }
 
@@ -183,7 +183,7 @@ fn s6_a_group_restart_starts_members_that_had_no_process() {
     let b = b.restart(RestartType::Transient);
     let supervisor = stage.supervisor(|| Supervisor::one_for_all().child(a).child(b).child(c));
     stage.tell("b", Do::End(Reason::Normal));
-    assert_eq!(kids(&supervisor), "a b:undefined c:undefined");
+    assert_eq!(children_text(&supervisor), "a b:undefined c:undefined");
     stage.log();
     stage.crash("a");
     assert_eq!(stage.log(), "(boom) a, start a, start b, start c");
@@ -204,7 +204,7 @@ fn s9_a_signal_that_a_living_child_sends_is_not_its_end() {
     let stage = Stage::new();
     let supervisor = abc(&stage, Supervisor::one_for_one());
     stage.tell("a", Do::Signal(supervisor.pid()));
-    assert_eq!((stage.log().as_str(), kids(&supervisor).as_str()), ("", "a b c"));
+    assert_eq!((stage.log().as_str(), children_text(&supervisor).as_str()), ("", "a b c"));
 }
 
 /// OTP's `child_unlink`.
@@ -264,7 +264,11 @@ fn s1_only_a_significant_childs_end_ends_the_supervisor() {
     stage.crash("b");
     assert!(supervisor.is_alive());
     supervisor.terminate_child("b").wait().unwrap();
-    assert_eq!(kids(&supervisor), "b:undefined", "an end that was asked for is none of these");
+    assert_eq!(
+        children_text(&supervisor),
+        "b:undefined",
+        "an end that was asked for is none of these"
+    );
     supervisor.restart_child("b").wait().unwrap();
     stage.tell("b", Do::End(Reason::Normal));
     assert!(!supervisor.is_alive());

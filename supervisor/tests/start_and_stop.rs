@@ -10,7 +10,7 @@ use krarup_supervisor::{
 };
 use std::future::IntoFuture;
 use std::time::Duration;
-use support::{Habits, Stage, Start, Worker, kids};
+use support::{Habits, Stage, Start, Worker, children_text};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -27,7 +27,7 @@ fn s2_children_start_in_order_before_the_supervisor_has_started() {
     let (a, b, c) = (stage.child("a"), stage.child("b"), stage.child("c"));
     let supervisor = stage.start(|| Supervisor::one_for_one().child(a).child(b).child(c)).unwrap();
     assert_eq!(stage.log(), "start a, start b, start c");
-    assert_eq!(kids(&supervisor), "a b c");
+    assert_eq!(children_text(&supervisor), "a b c");
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn s2_ignore_leaves_the_slot_empty() {
         })
         .unwrap();
     assert_eq!(
-        (stage.log().as_str(), kids(&supervisor).as_str()),
+        (stage.log().as_str(), children_text(&supervisor).as_str()),
         ("ignore a, ignore b, start c", "a:undefined c")
     );
 }

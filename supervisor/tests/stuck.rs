@@ -15,7 +15,7 @@ use krarup_supervisor::{
 use std::future::IntoFuture;
 use std::sync::mpsc;
 use std::time::Duration;
-use support::{Habits, Stage, Start, Worker, kids};
+use support::{Habits, Stage, Start, Worker, children_text};
 
 const SECOND: Duration = Duration::from_secs(1);
 const DAY: Duration = Duration::from_hours(24);
@@ -96,10 +96,10 @@ fn s11_a_child_that_cannot_be_ended_is_terminated_all_the_same() {
     freeze(&stage, &[stage.pid("a"), stage.pid("b")]);
     supervisor.terminate_child("a").wait().unwrap();
     supervisor.terminate_child("b").wait().unwrap();
-    assert_eq!(kids(&supervisor), "a:undefined");
+    assert_eq!(children_text(&supervisor), "a:undefined");
     supervisor.restart_child("a").wait().unwrap();
     thaw(&stage);
-    assert_eq!((stage.log().as_str(), kids(&supervisor).as_str()), ("start a", "a"));
+    assert_eq!((stage.log().as_str(), children_text(&supervisor).as_str()), ("start a", "a"));
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn s11_a_child_that_failed_to_start_and_is_still_alive_does_not_affect_its_super
     stage.pass(6 * SECOND);
     assert!(matches!(start.as_mut().poll(&mut cx), std::task::Poll::Ready(Err(_))));
     assert_eq!(stage.sim.process_info(stuck).unwrap().links, []);
-    assert_eq!(kids(&supervisor), "");
+    assert_eq!(children_text(&supervisor), "");
     thaw(&stage);
     assert!(supervisor.is_alive() && !stage.sim.is_alive(stuck));
 }

@@ -9,7 +9,7 @@ use krarup_supervisor::{
     SupervisorCalls,
 };
 use std::time::Duration;
-use support::{Do, Habits, Stage, Start, Worker, kids};
+use support::{Do, Habits, Stage, Start, Worker, children_text};
 
 const HOUR: Duration = Duration::from_hours(1);
 
@@ -33,7 +33,7 @@ fn s5_a_permanent_inner_supervisor_that_gives_up_is_restarted() {
     let supervisor = stage.supervisor(|| Supervisor::one_for_all().child(inner).child(c));
     stage.crash("a");
     assert_eq!(stage.log(), "(boom) a, stop b, stop c, start a, start b, start c");
-    assert_eq!(kids(&supervisor), "inner c");
+    assert_eq!(children_text(&supervisor), "inner c");
     stage.crash("c");
     assert!(!supervisor.is_alive());
     assert_eq!(stage.log(), "(boom) c, stop b, stop a");
@@ -46,7 +46,7 @@ fn s5_a_transient_inner_supervisor_that_gives_up_is_not_restarted() {
     let inner = inner(&stage, 0).restart(RestartType::Transient);
     let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(inner));
     stage.crash("a");
-    assert_eq!(kids(&supervisor), "inner:undefined");
+    assert_eq!(children_text(&supervisor), "inner:undefined");
 }
 
 #[test]
@@ -74,8 +74,8 @@ fn s6_an_inner_supervisor_that_fails_to_start_again_is_tried_again() {
     stage.plan("b", &[Start::Fail]);
     stage.crash("a");
     assert_eq!(stage.log(), "(boom) a, stop b, start a, fail b, stop a, start a, start b");
-    assert_eq!(kids(&supervisor), "inner");
-    assert_eq!(kids(&inner_address(&stage)), "a b");
+    assert_eq!(children_text(&supervisor), "inner");
+    assert_eq!(children_text(&inner_address(&stage)), "a b");
 }
 
 /// As in OTP, a killed supervisor runs no code of its own, and its children are notified through
@@ -169,7 +169,7 @@ fn s7_a_supervisor_that_is_killed_brutally_takes_its_children_along() {
     let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(inner));
     supervisor.terminate_child("inner").wait().unwrap();
     stage.sim.run_until_idle();
-    assert_eq!(kids(&supervisor), "inner:undefined");
+    assert_eq!(children_text(&supervisor), "inner:undefined");
     assert_eq!(stage.sim.processes(), [supervisor.pid()]);
 }
 
@@ -257,7 +257,7 @@ fn n3_an_orphan_that_never_ends_is_not_waited_for_for_ever() {
         stage.pass(Duration::from_millis(seconds * 1000 - 1));
         assert!(supervisor.is_alive(), "it waits for the name: {shutdown}");
         stage.pass(Duration::from_millis(1));
-        assert!(!supervisor.is_alive(), "a second try would be one too many");
+        assert!(!supervisor.is_alive(), "a second try would exceed the limit");
     }
 }
 

@@ -87,7 +87,7 @@ where
     });
     sim.spawn(move || process).start().unwrap();
     sim.advance(Duration::from_mins(1));
-    tells.try_recv().expect("it has failed")
+    tells.try_recv().expect("the process has failed")
 }
 
 const REFUSAL: ErrorKind = ErrorKind::OutOfMemory;
@@ -106,7 +106,7 @@ fn i1_an_acceptor_that_has_more_to_accept_ends_its_turn_and_has_another() {
         while turns.len() < 2 {
             match server.poll_next(&mut ctx, &mut cx) {
                 Poll::Ready(ListenerEvent::Accepted(Ok(_))) => accepted += 1,
-                Poll::Ready(_) => panic!("nothing else has come"),
+                Poll::Ready(_) => panic!("no other event has arrived"),
                 Poll::Pending => {
                     let is_woken = counter.wakes.swap(0, Ordering::Relaxed) > 0;
                     turns.push((std::mem::take(&mut accepted), is_woken));

@@ -180,7 +180,7 @@ fn i8_datagrams_queue_in_order_up_to_the_limit_and_refusal_gives_one_drained() {
     let noted = Noted::new();
     assert_eq!(noted.tell("room"), ["drained"]);
     assert_eq!(noted.got(), "123");
-    assert_eq!(noted.tell("nothing"), [""; 0], "it was told already");
+    assert_eq!(noted.tell("nothing"), [""; 0], "it was called already");
     // No send was refused for lack of room here, so `drained` is not called.
     assert_eq!(noted.tell("wait"), [""; 0]);
     assert_eq!(noted.got(), "1234");

@@ -82,7 +82,7 @@ impl SharedDispatcher {
         }
         // Also if it did not park in the end: it was on the stack, and the watchdog may have
         // counted it as asleep.
-        self.rouse_watchdog();
+        self.wake_watchdog();
         None
     }
 

@@ -233,7 +233,7 @@ impl SharedDispatcher {
     }
 
     fn work(self: &Arc<Self>, index: usize, queue: Worker<Ready>, parker: &Parker) {
-        self.rouse_watchdog();
+        self.wake_watchdog();
         LOCAL.with(|local| {
             let local = local.get_or_init(|| Local { index, queue });
             AT.set(Arc::as_ptr(self).addr());
@@ -283,7 +283,7 @@ impl SharedDispatcher {
         }
     }
 
-    pub(super) fn rouse_watchdog(self: &Arc<Self>) {
+    pub(super) fn wake_watchdog(self: &Arc<Self>) {
         if self.watchdog.activate() {
             self.watchdog.begin(self.setup.time.clock.now());
             self.set_watchdog();

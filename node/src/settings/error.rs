@@ -150,7 +150,7 @@ pub enum SettingsFault {
         id: String,
     },
     /// Dispatchers whose `like` settings form a circle.
-    #[error("{key} forms a circle: {way}")]
+    #[error("{key} forms a cycle: {way}")]
     Circle {
         /// The key.
         key: String,

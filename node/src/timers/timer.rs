@@ -135,11 +135,11 @@ pub(crate) fn give_up(alarm: Alarm) {
 
 /// Fires an alarm. A waker may be user code and panic, which must not end the timer thread.
 pub(crate) fn ring(alarm: Alarm) {
-    let rung = contain(|| match alarm {
+    let fired = contain(|| match alarm {
         Alarm::Wake(waker) => waker.wake(),
         Alarm::Run(action) => action(),
     });
-    if let Err(reason) = rung {
+    if let Err(reason) = fired {
         // The log subscriber is user code too.
         let _ = contain(|| tracing::error!(target: "krarup", %reason, "a timer panicked"));
     }

@@ -191,12 +191,12 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
     }
 
     /// Holds a message for a grain that is not running. Returns whether it must now be spawned.
-    fn hold(&mut self, delegate: &Delegate, letter: QueuedMessage<M>) -> bool {
+    fn hold(&mut self, delegate: &Delegate, message: QueuedMessage<M>) -> bool {
         let queue = self.queue.get_or_insert_default();
         note_receiver(
             *queue.next.get_or_insert_with(|| queue.unused.insert(delegate.unused_pid()).pid()),
         );
-        queue.held.push(letter);
+        queue.held.push(message);
         queue.held.len() == 1 && matches!(self.stage, GrainStage::Away)
     }
 

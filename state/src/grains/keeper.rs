@@ -17,7 +17,7 @@ use std::task::{self, Poll};
 use std::time::Duration;
 
 /// The time grains have to end with their keeper before they are killed.
-const PATIENCE: Duration = Duration::from_secs(5);
+const SHUTDOWN_TIME: Duration = Duration::from_secs(5);
 
 impl<K, B, F> Behavior for Grains<K, F>
 where
@@ -158,7 +158,7 @@ where
     }
 
     /// Stops accepting messages and ends the grains, by a stop first and by a kill after
-    /// `PATIENCE`.
+    /// `SHUTDOWN_TIME`.
     async fn end(&mut self, reason: &Reason) {
         let others = DroppedCalls::take();
         self.close();
@@ -167,7 +167,7 @@ where
         for (_, grain) in self.grains.values() {
             grain.process().request_stop(Reason::Shutdown);
         }
-        let mut patience = pin!(self.ctx.sleep(PATIENCE));
+        let mut time_limit = pin!(self.ctx.sleep(SHUTDOWN_TIME));
         let mut killed = false;
         while !self.grains.is_empty() {
             let next = poll_fn(|cx| {
@@ -177,7 +177,7 @@ where
                 if killed {
                     return Poll::Pending;
                 }
-                patience.as_mut().poll(cx).map(|()| None)
+                time_limit.as_mut().poll(cx).map(|()| None)
             })
             .await;
             match next {

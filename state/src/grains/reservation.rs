@@ -159,8 +159,8 @@ where
     /// Converts this to the general permit type for a sender.
     pub(crate) fn into_permit(self) -> Permit<ToGrain<K, M>> {
         let holder = self.shared.delegate.process();
-        Permit::on_route(holder, move |letter: ToGrain<K, M>, sender| {
-            self.fill(letter.message, sender);
+        Permit::on_route(holder, move |message: ToGrain<K, M>, sender| {
+            self.fill(message.message, sender);
         })
     }
 

@@ -17,8 +17,8 @@ where
     M: Send + 'static,
     C: Send + 'static,
 {
-    fn send(&self, letter: ToGrain<K, M>, sender: u64) -> Result<(), SendError<ToGrain<K, M>>> {
-        self.0.send(letter.key, letter.message, sender)
+    fn send(&self, message: ToGrain<K, M>, sender: u64) -> Result<(), SendError<ToGrain<K, M>>> {
+        self.0.send(message.key, message.message, sender)
     }
 
     /// Fails: room belongs to one grain, and the key of that grain is in the message.
@@ -26,8 +26,8 @@ where
         Err(SendError::NotReservable { message: (), to: self.0.delegate.process() })
     }
 
-    fn room(&self, letter: &ToGrain<K, M>) -> Option<krarup_act::RoomFuture<ToGrain<K, M>>> {
-        let (shared, key) = (Arc::clone(&self.0), letter.key.clone());
+    fn room(&self, message: &ToGrain<K, M>) -> Option<krarup_act::RoomFuture<ToGrain<K, M>>> {
+        let (shared, key) = (Arc::clone(&self.0), message.key.clone());
         Some(Box::pin(async move { place(shared, key).await.map(GrainPermit::into_permit) }))
     }
 

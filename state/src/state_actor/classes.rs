@@ -161,7 +161,7 @@ impl<R, X, A, N, E> Classes<R, X, A, N, E> {
     }
 
     /// How many asks and notices wait.
-    pub(crate) fn letters(&self) -> usize {
+    pub(crate) fn messages(&self) -> usize {
         self.asks.len() + self.notices.len()
     }
 }

@@ -21,7 +21,7 @@ use crate::state_actor::handlers::RunningHandlers;
 use crate::state_actor::items::{ActorEvent, AskFailure, By, Posted, ReplyItem};
 use crate::state_actor::kinds::StateContext;
 use crate::state_actor::load::Load;
-use crate::state_actor::promise::PromiseLedger;
+use crate::state_actor::promise::PromiseTable;
 use crate::state_actor::scope::{HandlerScope, StateOwner};
 use crate::state_actor::state_actor::StateActor;
 use crate::state_actor::state_message::StateMessage;
@@ -86,7 +86,7 @@ impl<A: StateActor> Engine<A> {
         let keeps_room = ctx.hold_room().is_ok();
         let shared = HandlerScope {
             owner: parking_lot::Mutex::new(Some(StateOwner { actor, ctx })),
-            ledger: PromiseLedger::new(pid),
+            table: PromiseTable::new(pid),
             wakers: Arc::default(),
             pid,
         };
@@ -107,7 +107,7 @@ impl<A: StateActor> Engine<A> {
     /// Inserts a notice that is handled before all that are sent.
     pub(crate) fn put_first(&mut self, notice: A::Notice) {
         let sender = Some(self.shared.pid);
-        self.classes.notices.push_front(Posted { sender, letter: notice, keeps_room: false });
+        self.classes.notices.push_front(Posted { sender, message: notice, keeps_room: false });
     }
 
     /// Runs until the actor is to end. A panic anywhere in it is a failure.
@@ -121,7 +121,7 @@ impl<A: StateActor> Engine<A> {
         loop {
             // Update the limit before looking: asks and notices may have stayed in the
             // mailbox because the limit was reached, and no further wake-up comes for them.
-            self.classes.set_busy(self.handlers.of_letters() >= self.most_in_flight);
+            self.classes.set_busy(self.handlers.of_messages() >= self.most_in_flight);
             steps += self.gather(cx);
             if self.classes.is_low() && self.look_again() {
                 steps += 1;
@@ -157,7 +157,7 @@ impl<A: StateActor> Engine<A> {
             return Some(StateActorEnd::Told(reason));
         }
         // A suspended actor may have items waiting, in the classes or in the mailbox.
-        (self.finishing && self.shared.ledger.pending() == 0 && !self.is_suspended())
+        (self.finishing && self.shared.table.pending() == 0 && !self.is_suspended())
             .then_some(StateActorEnd::Told(Reason::Normal))
     }
 
@@ -185,10 +185,10 @@ impl<A: StateActor> Engine<A> {
 
     /// Whether asks and notices stay in the mailbox. A mailbox that drops its oldest
     /// message cannot reach those in the classes, so no more are received than can begin.
-    pub(crate) fn leaves_letters(&self, ctx: &StateContext<A>) -> bool {
+    pub(crate) fn leaves_messages(&self, ctx: &StateContext<A>) -> bool {
         self.keeps_room
             && ctx.drops_oldest()
-            && !(self.classes.may_begin() && self.classes.letters() == 0)
+            && !(self.classes.may_begin() && self.classes.messages() == 0)
     }
 
     fn take_next(&mut self) -> Option<Following<A>> {
@@ -219,7 +219,7 @@ impl<A: StateActor> Engine<A> {
         Load {
             replies: self.classes.replies.len(),
             events: self.classes.events.len(),
-            pending: self.shared.ledger.pending(),
+            pending: self.shared.table.pending(),
         }
     }
 
@@ -252,7 +252,7 @@ impl<A: StateActor> Engine<A> {
     pub(crate) fn abandon(&mut self) {
         self.handlers.clear();
         self.yielded.clear();
-        self.shared.ledger.clear();
+        self.shared.table.clear();
         self.shared.wakers.take();
         self.classes.lower_any();
         drop_each(self.classes.replies.drain(..));
@@ -306,11 +306,11 @@ impl<A: StateActor> Engine<A> {
         let Some(StateOwner { actor, ctx }) = self.shared.owner.lock().take() else {
             return Ok(());
         };
-        for Posted { sender, letter, .. } in self.classes.asks.drain(..) {
-            ctx.dead_letter(StateMessage::<A::Notice, A::Ask>::Ask(letter), sender);
+        for Posted { sender, message, .. } in self.classes.asks.drain(..) {
+            ctx.dead_letter(StateMessage::<A::Notice, A::Ask>::Ask(message), sender);
         }
-        for Posted { sender, letter, .. } in self.classes.notices.drain(..) {
-            ctx.dead_letter(StateMessage::<A::Notice, A::Ask>::Notice(letter), sender);
+        for Posted { sender, message, .. } in self.classes.notices.drain(..) {
+            ctx.dead_letter(StateMessage::<A::Notice, A::Ask>::Notice(message), sender);
         }
         for event in self.classes.events.drain(..) {
             event.dead_letter(&ctx);

@@ -18,7 +18,7 @@ struct RunningHandler {
     work: HandlerFuture,
     waker: Arc<HandlerWaker>,
     /// It handles asks or notices.
-    of_letters: bool,
+    of_messages: bool,
     /// It woke its own waker during its last poll.
     yielded: bool,
 }
@@ -27,7 +27,7 @@ struct RunningHandler {
 pub(crate) struct RunningHandlers {
     table: Table<RunningHandler>,
     /// How many of them handle asks or notices.
-    of_letters: usize,
+    of_messages: usize,
 }
 
 impl RunningHandlers {
@@ -36,13 +36,13 @@ impl RunningHandlers {
         &mut self,
         wakers: &Arc<HandlerWakers>,
         work: HandlerFuture,
-        of_letters: bool,
+        of_messages: bool,
     ) -> TableKey {
-        self.of_letters += usize::from(of_letters);
+        self.of_messages += usize::from(of_messages);
         self.table.insert_with(|key| RunningHandler {
             work,
             waker: wakers.waker(WorkKey::Handler(key)),
-            of_letters,
+            of_messages,
             yielded: false,
         })
     }
@@ -65,14 +65,14 @@ impl RunningHandlers {
             return None;
         };
         let ended = self.table.remove(key);
-        self.of_letters -= usize::from(ended.as_ref().is_some_and(|stack| stack.of_letters));
+        self.of_messages -= usize::from(ended.as_ref().is_some_and(|stack| stack.of_messages));
         drop(ended);
         Some(outcome)
     }
 
     /// How many handle an ask, a notice, or a batch of them.
-    pub(crate) fn of_letters(&self) -> usize {
-        self.of_letters
+    pub(crate) fn of_messages(&self) -> usize {
+        self.of_messages
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -86,7 +86,7 @@ impl RunningHandlers {
     /// Drops all handlers, one by one. A destructor that panics does not keep the next one
     /// from running.
     pub(crate) fn clear(&mut self) {
-        self.of_letters = 0;
+        self.of_messages = 0;
         for stack in self.table.drain() {
             let _ = contain(|| drop(stack));
         }

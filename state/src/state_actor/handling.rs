@@ -29,32 +29,34 @@ impl<A: StateActor> Engine<A> {
             NextItem::Exception(AskFailure::Told(key, exception)) => {
                 self.begin_exception(key, exception)
             }
-            NextItem::Ask(Posted { sender, letter, .. }) => {
+            NextItem::Ask(Posted { sender, message, .. }) => {
                 let mut scope = scope(sender);
-                self.begin_letter(Box::pin(async move { A::handle_ask(&mut scope, letter).await }))
+                self.begin_message(Box::pin(
+                    async move { A::handle_ask(&mut scope, message).await },
+                ))
             }
-            NextItem::Barrier(Posted { sender, letter, .. }) => {
+            NextItem::Barrier(Posted { sender, message, .. }) => {
                 let mut scope = scope(sender);
-                let work = Box::pin(async move { A::handle_ask(&mut scope, letter).await });
+                let work = Box::pin(async move { A::handle_ask(&mut scope, message).await });
                 let key = self.handlers.add(&self.shared.wakers, work, true);
                 self.classes.raise(key);
                 self.resume(key)
             }
             NextItem::Asks(asks) => {
                 let mut scope = scope(asks.first().and_then(|ask| ask.sender));
-                let asks = asks.into_iter().map(|ask| ask.letter).collect();
-                self.begin_letter(Box::pin(async move { A::handle_asks(&mut scope, asks).await }))
+                let asks = asks.into_iter().map(|ask| ask.message).collect();
+                self.begin_message(Box::pin(async move { A::handle_asks(&mut scope, asks).await }))
             }
-            NextItem::Notice(Posted { sender, letter, .. }) => {
+            NextItem::Notice(Posted { sender, message, .. }) => {
                 let mut scope = scope(sender);
-                self.begin_letter(Box::pin(
-                    async move { A::handle_notice(&mut scope, letter).await },
+                self.begin_message(Box::pin(
+                    async move { A::handle_notice(&mut scope, message).await },
                 ))
             }
             NextItem::Notices(notices) => {
                 let mut scope = scope(notices.first().and_then(|notice| notice.sender));
-                let notices = notices.into_iter().map(|notice| notice.letter).collect();
-                self.begin_letter(Box::pin(
+                let notices = notices.into_iter().map(|notice| notice.message).collect();
+                self.begin_message(Box::pin(
                     async move { A::handle_notices(&mut scope, notices).await },
                 ))
             }
@@ -82,8 +84,8 @@ impl<A: StateActor> Engine<A> {
             ActorEvent::Timer(key, event) => {
                 self.begin_settled(key, async move { A::handle_event(&mut scope, event).await })
             }
-            ActorEvent::Sent(Posted { letter, .. }) => {
-                self.begin(Box::pin(async move { A::handle_event(&mut scope, letter).await }))
+            ActorEvent::Sent(Posted { message, .. }) => {
+                self.begin(Box::pin(async move { A::handle_event(&mut scope, message).await }))
             }
             ActorEvent::Down(down) => {
                 self.begin(Box::pin(async move { A::handle_down(&mut scope, down).await }))
@@ -94,8 +96,8 @@ impl<A: StateActor> Engine<A> {
             ActorEvent::Silence => {
                 self.begin(Box::pin(async move { A::handle_timeout(&mut scope).await }))
             }
-            ActorEvent::Other(Posted { letter, .. }) => {
-                self.begin(Box::pin(async move { A::handle_other(&mut scope, letter).await }))
+            ActorEvent::Other(Posted { message, .. }) => {
+                self.begin(Box::pin(async move { A::handle_other(&mut scope, message).await }))
             }
             ActorEvent::Timeout(_) => Ok(()),
         }
@@ -112,7 +114,7 @@ impl<A: StateActor> Engine<A> {
         key: TableKey,
         work: impl Future<Output = Result<(), Reason>> + Send + 'static,
     ) -> Result<(), Reason> {
-        if self.shared.ledger.deliver(key) { self.begin(Box::pin(work)) } else { Ok(()) }
+        if self.shared.table.deliver(key) { self.begin(Box::pin(work)) } else { Ok(()) }
     }
 
     fn begin(&mut self, work: HandlerFuture) -> Result<(), Reason> {
@@ -122,7 +124,7 @@ impl<A: StateActor> Engine<A> {
 
     /// Begins a handler of an ask, of a notice, or of a batch. It counts towards the limit
     /// of handlers in flight.
-    fn begin_letter(&mut self, work: HandlerFuture) -> Result<(), Reason> {
+    fn begin_message(&mut self, work: HandlerFuture) -> Result<(), Reason> {
         let key = self.handlers.add(&self.shared.wakers, work, true);
         self.resume(key)
     }
@@ -137,11 +139,11 @@ impl<A: StateActor> Engine<A> {
     /// Delivers an outcome to the holder of its promise. The handler that awaits it
     /// resumes at once.
     fn deliver(&mut self, key: TableKey) -> Result<(), Reason> {
-        self.shared.ledger.deliver(key);
+        self.shared.table.deliver(key);
         for of in self.shared.wakers.take() {
             match of {
                 WorkKey::Handler(stack) => self.resume(stack)?,
-                WorkKey::Promise(key) => self.shared.ledger.poll(key),
+                WorkKey::Promise(key) => self.shared.table.poll(key),
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! How incoming items get into the classes of a state actor.
 //!
-//! Items have three sources: handler wakers, the promises in the ledger, and the mailbox.
+//! Items have three sources: handler wakers, the promises in the table, and the mailbox.
 //! All three are examined before each step. Messages of a bounded mailbox keep their room
 //! there until they begin, so no more wait than the bound allows, wherever they are (rule
 //! M5). A barrier does not hold back stops and inspections (rule O7).
@@ -38,14 +38,14 @@ impl<A: StateActor> Engine<A> {
     pub(crate) fn gather_own(&mut self) {
         for of in self.shared.wakers.take() {
             match of {
-                WorkKey::Promise(key) => self.shared.ledger.poll(key),
+                WorkKey::Promise(key) => self.shared.table.poll(key),
                 WorkKey::Handler(key) if self.handlers.has_yielded(key) => {
                     self.yielded.push_back(key);
                 }
                 WorkKey::Handler(key) => self.classes.replies.push_back(ReplyItem::Woken(key)),
             }
         }
-        for (key, settled) in self.shared.ledger.take_settled() {
+        for (key, settled) in self.shared.table.take_settled() {
             self.sort_settled(key, settled);
         }
     }
@@ -57,13 +57,13 @@ impl<A: StateActor> Engine<A> {
         let taken = {
             let mut owner = self.shared.owner.lock();
             let Some(StateOwner { ctx, .. }) = owner.as_mut() else { return false };
-            if self.leaves_letters(ctx) {
+            if self.leaves_messages(ctx) {
                 return false;
             }
-            ctx.take_holding().map(|(letter, keeps_room)| (letter, ctx.sender(), keeps_room))
+            ctx.take_holding().map(|(message, keeps_room)| (message, ctx.sender(), keeps_room))
         };
-        let Some((letter, sender, keeps_room)) = taken else { return false };
-        self.sort(Received::Message(letter), sender, keeps_room);
+        let Some((message, sender, keeps_room)) = taken else { return false };
+        self.sort(Received::Message(message), sender, keeps_room);
         true
     }
 
@@ -72,7 +72,7 @@ impl<A: StateActor> Engine<A> {
         let mut owner = self.shared.owner.lock();
         let ctx = &mut owner.as_mut()?.ctx;
         let stops_itself = ctx.is_stopping();
-        let received = if self.leaves_letters(ctx) {
+        let received = if self.leaves_messages(ctx) {
             pin!(ctx.receive_control()).poll(cx).map(|item| (item, false))
         } else {
             ctx.poll_holding()
@@ -114,20 +114,20 @@ impl<A: StateActor> Engine<A> {
     fn sort(&mut self, item: StateMail<A>, sender: Option<Pid>, keeps_room: bool) {
         let classes = &mut self.classes;
         match item {
-            Received::Message(StateMessage::Ask(letter)) => {
-                classes.asks.push_back(Posted { sender, letter, keeps_room });
+            Received::Message(StateMessage::Ask(message)) => {
+                classes.asks.push_back(Posted { sender, message, keeps_room });
             }
-            Received::Message(StateMessage::Notice(letter)) => {
-                classes.notices.push_back(Posted { sender, letter, keeps_room });
+            Received::Message(StateMessage::Notice(message)) => {
+                classes.notices.push_back(Posted { sender, message, keeps_room });
             }
-            Received::Command(letter) => {
-                classes.events.push_back(ActorEvent::Sent(Posted { sender, letter, keeps_room }));
+            Received::Command(message) => {
+                classes.events.push_back(ActorEvent::Sent(Posted { sender, message, keeps_room }));
             }
             Received::Down(down) => classes.events.push_back(ActorEvent::Down(down)),
             Received::Exit(exit) => classes.events.push_back(ActorEvent::Exit(exit)),
             Received::Timeout => classes.events.push_back(ActorEvent::Silence),
-            Received::Other(letter) => {
-                classes.events.push_back(ActorEvent::Other(Posted { sender, letter, keeps_room }));
+            Received::Other(message) => {
+                classes.events.push_back(ActorEvent::Other(Posted { sender, message, keeps_room }));
             }
             Received::Inspect(reply) => reply.send(self.inspect()),
             Received::State(reply) => {

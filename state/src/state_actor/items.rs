@@ -10,7 +10,7 @@ use krarup_gen::{Down, Exit, Pid};
 /// A message and its sender.
 pub(crate) struct Posted<T> {
     pub(crate) sender: Option<Pid>,
-    pub(crate) letter: T,
+    pub(crate) message: T,
     /// It keeps its room in the mailbox until it begins.
     pub(crate) keeps_room: bool,
 }
@@ -53,9 +53,9 @@ impl<E: Send + 'static> ActorEvent<E> {
     /// (rule D7).
     pub(crate) fn dead_letter<M: Send + 'static>(self, ctx: &Context<M, E>) {
         match self {
-            ActorEvent::Sent(Posted { sender, letter, .. }) => ctx.dead_letter(letter, sender),
-            ActorEvent::Other(Posted { sender, letter, .. }) => {
-                ctx.dead_letter_other(letter, sender);
+            ActorEvent::Sent(Posted { sender, message, .. }) => ctx.dead_letter(message, sender),
+            ActorEvent::Other(Posted { sender, message, .. }) => {
+                ctx.dead_letter_other(message, sender);
             }
             told => drop(contain(|| drop(told))),
         }
@@ -77,15 +77,15 @@ pub(crate) struct By<'a, A>(pub(crate) &'a A);
 
 impl<A: StateActor> Sorting<Posted<A::Ask>, Posted<A::Notice>> for By<'_, A> {
     fn is_barrier(&self, ask: &Posted<A::Ask>) -> bool {
-        self.0.is_barrier(&ask.letter)
+        self.0.is_barrier(&ask.message)
     }
 
     fn batches_ask(&self, ask: &Posted<A::Ask>) -> bool {
-        self.0.batches_ask(&ask.letter)
+        self.0.batches_ask(&ask.message)
     }
 
     fn batches_notice(&self, notice: &Posted<A::Notice>) -> bool {
-        self.0.batches_notice(&notice.letter)
+        self.0.batches_notice(&notice.message)
     }
 
     fn most(&self) -> usize {

@@ -1,11 +1,11 @@
-//! Promises: the outcomes that a state actor waits for, and the ledger that records them.
+//! Promises: the outcomes that a state actor waits for, and the table that records them.
 //!
 //! ```text
 //!   asked ──► open ──answer, error, timeout──► settled ──its turn among the five classes──► delivered
-//!                └──────── dropped: removed from the ledger, a late answer is discarded ────────┘
+//!                └──────── dropped: removed from the table, a late answer is discarded ────────┘
 //! ```
 //!
-//! A promise stays in the ledger until it is delivered. So at every moment the ledger
+//! A promise stays in the table until it is delivered. So at every moment the table
 //! counts exactly the asks of the actor that have no delivered outcome (rule O5). A
 //! handler does not see an answer before its turn has come. That gives replies, exceptions
 //! and timeouts their places in the order (rule O2).
@@ -85,24 +85,25 @@ struct PendingPromise<R, E> {
     is_ask: bool,
 }
 
-struct PromiseTable<R, E> {
-    pledges: Table<PendingPromise<R, E>>,
+struct PromiseTableState<R, E> {
+    promises: Table<PendingPromise<R, E>>,
     pending: usize,
     /// Outcomes that have settled, in order, and are not sorted into the classes yet.
     settled: Vec<(TableKey, Settled<R, E>)>,
 }
 
 /// All promises and timers of a state actor.
-pub(crate) struct PromiseLedger<R, E> {
+pub(crate) struct PromiseTable<R, E> {
     /// The state actor.
     actor: Pid,
-    book: Mutex<PromiseTable<R, E>>,
+    state: Mutex<PromiseTableState<R, E>>,
 }
 
-impl<R, E> PromiseLedger<R, E> {
+impl<R, E> PromiseTable<R, E> {
     pub(crate) fn new(actor: Pid) -> Arc<Self> {
-        let book = PromiseTable { pledges: Table::default(), pending: 0, settled: Vec::new() };
-        Arc::new(PromiseLedger { actor, book: Mutex::new(book) })
+        let state =
+            PromiseTableState { promises: Table::default(), pending: 0, settled: Vec::new() };
+        Arc::new(PromiseTable { actor, state: Mutex::new(state) })
     }
 
     /// Records a piece of work and polls it once.
@@ -114,9 +115,9 @@ impl<R, E> PromiseLedger<R, E> {
         work: impl FnOnce(TableKey) -> PromiseWork<R, E>,
     ) -> TableKey {
         let key = {
-            let mut book = self.book.lock();
-            book.pending += usize::from(is_ask);
-            book.pledges.insert_with(|key| {
+            let mut state = self.state.lock();
+            state.pending += usize::from(is_ask);
+            state.promises.insert_with(|key| {
                 let (work, waker) = (Some(work(key)), wakers.waker(WorkKey::Promise(key)));
                 PendingPromise { work, waker, share, is_ask }
             })
@@ -127,9 +128,9 @@ impl<R, E> PromiseLedger<R, E> {
 
     /// Polls the work and records its outcome.
     pub(crate) fn poll(&self, key: TableKey) {
-        // The work is a user's and may make requests or run destructors, so the ledger is
+        // The work is a user's and may make requests or run destructors, so the table is
         // not locked.
-        let Some((mut work, waker)) = self.book.lock().pledges.get_mut(key).and_then(|promise| {
+        let Some((mut work, waker)) = self.state.lock().promises.get_mut(key).and_then(|promise| {
             let work = promise.work.take()?;
             Some((work, Arc::clone(&promise.waker)))
         }) else {
@@ -141,10 +142,10 @@ impl<R, E> PromiseLedger<R, E> {
         // The promise may have been withdrawn meanwhile. Then drop the rest of it without
         // the lock.
         let (settled, work) = {
-            let mut book = self.book.lock();
-            match (polled, book.pledges.get_mut(key)) {
+            let mut state = self.state.lock();
+            match (polled, state.promises.get_mut(key)) {
                 (Poll::Ready(settled), Some(_)) => {
-                    book.settled.push((key, settled));
+                    state.settled.push((key, settled));
                     (None, Some(work))
                 }
                 (Poll::Pending, Some(promise)) => {
@@ -161,7 +162,7 @@ impl<R, E> PromiseLedger<R, E> {
 
     /// Takes the outcomes that have settled since the last call.
     pub(crate) fn take_settled(&self) -> Vec<(TableKey, Settled<R, E>)> {
-        std::mem::take(&mut self.book.lock().settled)
+        std::mem::take(&mut self.state.lock().settled)
     }
 
     /// Removes a settled promise, whose turn has come, and releases the outcome to its
@@ -175,9 +176,9 @@ impl<R, E> PromiseLedger<R, E> {
     }
 
     fn remove(&self, key: TableKey) -> Option<PendingPromise<R, E>> {
-        let mut book = self.book.lock();
-        let promise = book.pledges.remove(key)?;
-        book.pending -= usize::from(promise.is_ask);
+        let mut state = self.state.lock();
+        let promise = state.promises.remove(key)?;
+        state.pending -= usize::from(promise.is_ask);
         Some(promise)
     }
 
@@ -191,19 +192,19 @@ impl<R, E> PromiseLedger<R, E> {
 
     /// How many asks have been made and not delivered.
     pub(crate) fn pending(&self) -> usize {
-        self.book.lock().pending
+        self.state.lock().pending
     }
 
     /// Abandons all promises and timers. Holders of promises are notified that no outcome
     /// will come.
     pub(crate) fn clear(&self) {
-        let (pledges, settled) = {
-            let mut book = self.book.lock();
-            book.pending = 0;
-            (book.pledges.drain(), std::mem::take(&mut book.settled))
+        let (promises, settled) = {
+            let mut state = self.state.lock();
+            state.pending = 0;
+            (state.promises.drain(), std::mem::take(&mut state.settled))
         };
         // Drop one by one: a destructor that panics must not keep the next one from running.
-        for promise in pledges {
+        for promise in promises {
             let _ = contain(|| promise.share.as_ref().map(|share| share.abandon()));
             let _ = contain(|| drop(promise));
         }
@@ -211,7 +212,7 @@ impl<R, E> PromiseLedger<R, E> {
     }
 }
 
-/// The ledger as seen by a promise.
+/// The table as seen by a promise.
 trait Withdraw: Send + Sync {
     fn withdraw(&self, key: TableKey);
 
@@ -219,9 +220,9 @@ trait Withdraw: Send + Sync {
     fn actor(&self) -> Pid;
 }
 
-impl<R: Send, E: Send> Withdraw for PromiseLedger<R, E> {
+impl<R: Send, E: Send> Withdraw for PromiseTable<R, E> {
     fn withdraw(&self, key: TableKey) {
-        PromiseLedger::withdraw(self, key);
+        PromiseTable::withdraw(self, key);
     }
 
     fn actor(&self) -> Pid {
@@ -250,7 +251,7 @@ impl<T> Share<T> {
     }
 }
 
-/// A stored outcome as seen by the ledger.
+/// A stored outcome as seen by the table.
 pub(crate) trait DeliverOutcome: Send + Sync {
     /// Releases the outcome: its turn has come.
     fn deliver(&self);
@@ -284,13 +285,13 @@ impl<T: Send> DeliverOutcome for Share<T> {
 pub struct Promise<T> {
     share: Arc<Share<T>>,
     key: TableKey,
-    ledger: Arc<dyn Withdraw>,
+    table: Arc<dyn Withdraw>,
 }
 
 impl<T: Send + 'static> Promise<T> {
-    /// Records `work` in the ledger and polls it once.
+    /// Records `work` in the table and polls it once.
     pub(crate) fn open<R, E>(
-        ledger: &Arc<PromiseLedger<R, E>>,
+        table: &Arc<PromiseTable<R, E>>,
         wakers: &Arc<HandlerWakers>,
         work: impl Future<Output = Result<T, CallError>> + Send + 'static,
     ) -> Self
@@ -301,10 +302,10 @@ impl<T: Send + 'static> Promise<T> {
         let share = Arc::new(Share::new());
         let place = Arc::clone(&share);
         let told = Arc::clone(&share) as Arc<dyn DeliverOutcome>;
-        let key = ledger.open(wakers, Some(told), true, |_| {
+        let key = table.open(wakers, Some(told), true, |_| {
             Box::pin(async move { Settled::Awaited(place.settle(work.await)) })
         });
-        Promise { share, key, ledger: Arc::clone(ledger) as Arc<dyn Withdraw> }
+        Promise { share, key, table: Arc::clone(table) as Arc<dyn Withdraw> }
     }
 }
 
@@ -320,14 +321,14 @@ impl<T> Future for Promise<T> {
             _before = outcome.waiter.replace(waiter);
             return Poll::Pending;
         }
-        let gone = || Err(CallError::NoReply { to: self.ledger.actor() });
+        let gone = || Err(CallError::NoReply { to: self.table.actor() });
         Poll::Ready(outcome.value.take().unwrap_or_else(gone))
     }
 }
 
 impl<T> Drop for Promise<T> {
     fn drop(&mut self) {
-        self.ledger.withdraw(self.key);
+        self.table.withdraw(self.key);
         // Contained like the drop of the work: the code that drops the promise has values
         // of its own to drop.
         let outcome = self.share.0.lock().value.take();

@@ -2,7 +2,7 @@
 
 use crate::state_actor::handler_wakers::HandlerWakers;
 use crate::state_actor::kinds::{Kinds, StateContext};
-use crate::state_actor::promise::{Promise, PromiseLedger, Settled};
+use crate::state_actor::promise::{Promise, PromiseTable, Settled};
 use crate::table::TableKey;
 use krarup_act::Sleep;
 use krarup_gen::{CallError, Pid};
@@ -18,7 +18,7 @@ pub(crate) struct HandlerScope<A: Kinds> {
     /// while the state is lent to a user's code. That code cannot lock it again: it would need
     /// a [`Scope`], each scope is lent to one handler, and this handler is the one that lends.
     pub(crate) owner: Mutex<Option<StateOwner<A>>>,
-    pub(crate) ledger: Arc<PromiseLedger<A::Reply, A::Event>>,
+    pub(crate) table: Arc<PromiseTable<A::Reply, A::Event>>,
     pub(crate) wakers: Arc<HandlerWakers>,
     pub(crate) pid: Pid,
 }
@@ -90,7 +90,7 @@ impl<A: Kinds> Scope<A> {
     /// The number of this actor's asks that are not answered yet, in all its handlers.
     #[must_use]
     pub fn pending(&self) -> usize {
-        self.shared.ledger.pending()
+        self.shared.table.pending()
     }
 
     /// Makes a promise of any future. The future starts now, is polled in the turns of
@@ -99,14 +99,14 @@ impl<A: Kinds> Scope<A> {
         &mut self,
         work: impl Future<Output = Result<T, CallError>> + Send + 'static,
     ) -> Promise<T> {
-        Promise::open(&self.shared.ledger, &self.shared.wakers, work)
+        Promise::open(&self.shared.table, &self.shared.wakers, work)
     }
 
     /// Delivers an event after a delay. The timer ends with the state. No barrier holds
     /// the event back.
     pub fn after(&mut self, delay: Duration, event: A::Event) -> EventTimer {
         let sleep = self.sleep(delay);
-        EventTimer(self.shared.ledger.open(&self.shared.wakers, None, false, |_| {
+        EventTimer(self.shared.table.open(&self.shared.wakers, None, false, |_| {
             Box::pin(async move {
                 sleep.await;
                 Settled::Event(event)
@@ -116,7 +116,7 @@ impl<A: Kinds> Scope<A> {
 
     /// Cancels a timer. Returns whether its event had not been handled.
     pub fn cancel(&mut self, timer: EventTimer) -> bool {
-        self.shared.ledger.withdraw(timer.0)
+        self.shared.table.withdraw(timer.0)
     }
 
     /// Suspends this handler, and no other one, for this long.

@@ -122,7 +122,7 @@ impl<A: Kinds, M, C, T, F> ScopeCall<'_, A, M, C, T, F> {
     {
         let ScopeCall { shared, callee, request, timeout, .. } = self;
         let callee = callee.clone();
-        Promise::open(&shared.ledger, &shared.wakers, async move {
+        Promise::open(&shared.table, &shared.wakers, async move {
             within(callee.call(request), timeout).await
         })
     }
@@ -186,7 +186,7 @@ impl<A: Kinds, M, C, T, F, G> AskThen<'_, A, M, C, T, F, G> {
     {
         let AskThen { call: ScopeCall { shared, callee, request, timeout, .. }, answer } = self;
         let (callee, from, answer) = (callee.clone(), callee.pid(), ContainedDrop::new(answer));
-        let key = shared.ledger.open(&shared.wakers, None, true, |key| {
+        let key = shared.table.open(&shared.wakers, None, true, |key| {
             Box::pin(async move {
                 match within(callee.call(request), timeout).await {
                     Ok(value) => Settled::Reply(answer.into_inner()(value)),

@@ -83,7 +83,7 @@ where
 {
     fn notice(&self, notice: N) -> Result<(), SendError<N>> {
         self.send(StateMessage::Notice(notice)).map_err(|error| {
-            error.map(|letter| match letter {
+            error.map(|message| match message {
                 StateMessage::Notice(notice) => notice,
                 StateMessage::Ask(_) => unreachable!("an error returns the message that was sent"),
             })

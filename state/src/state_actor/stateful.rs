@@ -105,8 +105,8 @@ impl<A: StateActor> Stateful<A> {
     /// A handler must not wait for something that only another ask or notice can bring,
     /// unless the limit is sure to leave room for that one.
     #[must_use]
-    pub fn most_in_flight(mut self, letters: usize) -> Self {
-        self.most_in_flight = letters;
+    pub fn most_in_flight(mut self, messages: usize) -> Self {
+        self.most_in_flight = messages;
         self
     }
 }

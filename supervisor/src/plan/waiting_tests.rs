@@ -166,7 +166,7 @@ fn s10_a_restart_in_place_is_counted_like_any_restart() {
     let key = model.alive[&pid];
     assert_eq!(model.plan.children().get(key).unwrap().restarts, 1);
     assert!(!model.state_fails(pid), "no room in the window");
-    assert_eq!(model.plan.restarts(), 1, "what was refused is no restart");
+    assert_eq!(model.plan.restarts(), 1, "a refused restart is not counted");
     assert_eq!(model.plan.children().get(key).unwrap().restarts, 1);
     model.serve();
     assert_eq!(model.log(), "stop b, end shutdown");

@@ -126,10 +126,10 @@ impl Stage {
 }
 
 /// The children as `which_children` lists them, in start order.
-pub fn kids<T: Send + 'static>(supervisor: &SupervisorAddress<T>) -> String {
-    let mut kids = supervisor.which_children().wait().expect("a living supervisor");
-    kids.reverse();
-    let text = kids.iter().map(|kid| match kid.state.pid() {
+pub fn children_text<T: Send + 'static>(supervisor: &SupervisorAddress<T>) -> String {
+    let mut children_text = supervisor.which_children().wait().expect("a living supervisor");
+    children_text.reverse();
+    let text = children_text.iter().map(|kid| match kid.state.pid() {
         Some(_) => kid.id.to_string(),
         None => format!("{}:{}", kid.id, kid.state),
     });

@@ -119,7 +119,7 @@ fn k1_a_grain_without_permits_messages_or_waiters_may_passivate() {
     let shared = TestDirectory::new(2, delegate);
     make_present(&shared, &grain);
     let place = at_once(&shared).unwrap();
-    assert!(!shared.lets_go(&1, grain.pid()), "somebody has a place");
+    assert!(!shared.lets_go(&1, grain.pid()), "a waiter has a place");
     drop(place);
     assert!(sends(&shared, 1));
     assert!(!shared.lets_go(&1, grain.pid()), "it has mail");
@@ -156,7 +156,7 @@ fn k2_a_message_to_an_ended_grain_before_its_down_goes_to_the_next_grain() {
         let dead = sim.stats().dead_letters;
         kill(&sim, &grain);
         let taken = sim.stats().dead_letters - dead;
-        assert_eq!(taken, u64::from(first == "waits"), "what it had accepted goes with it");
+        assert_eq!(taken, u64::from(first == "waits"), "its accepted messages are lost with it");
         match first {
             "sends" => assert!(sends(&shared, 1)),
             "fills" => place.fill(1, 0),
@@ -217,7 +217,7 @@ fn k2_waiters_without_room_in_a_new_grain_are_called_to_its_mailbox_each_time() 
     assert!(sends(&shared, 1) && sends(&shared, 2));
     let (mut line, woken) = waiting_line_of(&shared, 3);
     assert!(shared.move_in(&1, &grain).is_empty());
-    assert_eq!(take(&woken), [0], "the first, and nobody else");
+    assert_eq!(take(&woken), [0], "only the first");
     assert!(polled(&mut line[0], Waker::noop()).is_none());
     // It gives up: the next one is called.
     drop(line.remove(0));
@@ -374,16 +374,16 @@ impl Wake for Looking {
     }
 }
 
-type Desks = SharedDirectory<Looking, Looking, ()>;
+type CheckedDirectory = SharedDirectory<Looking, Looking, ()>;
 
 /// Operations on a directory, each with new keys, messages and wakers.
-struct Desk {
+struct DirectoryFixture {
     sim: Simulation,
-    desks: Arc<Desks>,
+    shared: Arc<CheckedDirectory>,
     look: UserCalls,
 }
 
-impl Desk {
+impl DirectoryFixture {
     fn key(&self, key: u32) -> Looking {
         Looking(key, "drop of a key", self.look.clone())
     }
@@ -393,11 +393,11 @@ impl Desk {
     }
 
     fn sends(&self, key: u32) -> bool {
-        self.desks.send(self.key(key), self.message(), 0).is_ok()
+        self.shared.send(self.key(key), self.message(), 0).is_ok()
     }
 
     fn waits(&self, key: u32) -> TestWaits {
-        Box::pin(place(Arc::clone(&self.desks), self.key(key)))
+        Box::pin(place(Arc::clone(&self.shared), self.key(key)))
     }
 
     fn polled(&self, waits: &mut TestWaits) -> Option<GrainPermit<Looking, Looking, ()>> {
@@ -417,14 +417,14 @@ impl Desk {
             Ok(())
         };
         let grain = self.sim.spawn(move || behavior_fn(run)).mailbox(2).wait().unwrap();
-        assert!(self.desks.move_in(&self.key(key), &grain).is_empty());
+        assert!(self.shared.move_in(&self.key(key), &grain).is_empty());
         grain
     }
 
     fn kill(&self, key: u32, grain: &Address<Looking, ()>) {
         self.sim.kill(grain.pid());
         self.sim.run_until_idle();
-        self.desks.gone(self.key(key), grain.pid());
+        self.shared.gone(self.key(key), grain.pid());
     }
 }
 
@@ -438,7 +438,7 @@ type TestWaits = std::pin::Pin<
 #[test]
 fn k2_only_hash_and_eq_of_a_key_run_under_the_directory_lock() {
     let sim = Simulation::new(1);
-    let directory: Arc<OnceLock<Weak<Desks>>> = Arc::default();
+    let directory: Arc<OnceLock<Weak<CheckedDirectory>>> = Arc::default();
     let (seen, locked) =
         (Arc::new(Mutex::new(BTreeSet::new())), Arc::new(Mutex::new(BTreeSet::new())));
     let look = {
@@ -449,53 +449,53 @@ fn k2_only_hash_and_eq_of_a_key_run_under_the_directory_lock() {
             if directory
                 .get()
                 .and_then(Weak::upgrade)
-                .is_some_and(|desks| desks.directory.is_locked())
+                .is_some_and(|shared| shared.directory.is_locked())
             {
                 locked.lock().unwrap().insert(what);
             }
         }))
     };
-    let desks = Desks::new(2, keeper_and_grain(&sim).0);
-    directory.set(Arc::downgrade(&desks)).unwrap();
-    let desk = Desk { sim, desks, look };
-    let waker = || Waker::from(Arc::new(Looking(0, "drop of a waker", desk.look.clone())));
+    let shared = CheckedDirectory::new(2, keeper_and_grain(&sim).0);
+    directory.set(Arc::downgrade(&shared)).unwrap();
+    let fixture = DirectoryFixture { sim, shared, look };
+    let waker = || Waker::from(Arc::new(Looking(0, "drop of a waker", fixture.look.clone())));
 
     // Requested, looked for, refused; waited for twice, with another waker; given up; spawned.
-    assert!(desk.desks.take_wanted(waker()).is_empty());
-    assert!(desk.desks.take_wanted(waker()).is_empty());
-    assert!(desk.sends(1) && desk.sends(1) && !desk.sends(1));
-    assert_eq!(desk.desks.take_wanted(waker()).len(), 1);
-    let mut line: Vec<_> = (0..4).map(|_| desk.waits(1)).collect();
+    assert!(fixture.shared.take_wanted(waker()).is_empty());
+    assert!(fixture.shared.take_wanted(waker()).is_empty());
+    assert!(fixture.sends(1) && fixture.sends(1) && !fixture.sends(1));
+    assert_eq!(fixture.shared.take_wanted(waker()).len(), 1);
+    let mut line: Vec<_> = (0..4).map(|_| fixture.waits(1)).collect();
     for _ in 0..2 {
-        assert!(line.iter_mut().all(|waits| desk.polled(waits).is_none()));
+        assert!(line.iter_mut().all(|waits| fixture.polled(waits).is_none()));
     }
-    assert_eq!(desk.desks.give_up(&desk.key(1)).len(), 2);
-    let place = desk.polled(&mut line[0]).unwrap();
-    place.fill(desk.message(), 0);
+    assert_eq!(fixture.shared.give_up(&fixture.key(1)).len(), 2);
+    let place = fixture.polled(&mut line[0]).unwrap();
+    place.fill(fixture.message(), 0);
     drop(line.drain(..2));
-    let grain = desk.comes(1);
-    let place = desk.polled(&mut line.remove(0)).expect("it was given up by another");
-    assert!(desk.polled(&mut line[0]).is_none());
-    assert!(!desk.sends(1) && !desk.desks.lets_go(&desk.key(1), grain.pid()));
-    desk.desks.release(&desk.key(1));
+    let grain = fixture.comes(1);
+    let place = fixture.polled(&mut line.remove(0)).expect("it was given up by another");
+    assert!(fixture.polled(&mut line[0]).is_none());
+    assert!(!fixture.sends(1) && !fixture.shared.lets_go(&fixture.key(1), grain.pid()));
+    fixture.shared.release(&fixture.key(1));
     drop(place);
-    desk.kill(1, &grain);
+    fixture.kill(1, &grain);
     // A grain without waiting messages ends by itself. An entry is removed with its last permit.
-    assert!(desk.sends(2));
-    let grain = desk.comes(2);
-    let mut waits = desk.waits(2);
-    drop(desk.polled(&mut waits).unwrap());
-    desk.kill(2, &grain);
-    let mut waits = desk.waits(3);
-    drop(desk.polled(&mut waits).unwrap());
+    assert!(fixture.sends(2));
+    let grain = fixture.comes(2);
+    let mut waits = fixture.waits(2);
+    drop(fixture.polled(&mut waits).unwrap());
+    fixture.kill(2, &grain);
+    let mut waits = fixture.waits(3);
+    drop(fixture.polled(&mut waits).unwrap());
     // Close with waiting senders and with permits.
-    let mut waits = desk.waits(4);
-    let late = desk.polled(&mut waits).unwrap();
-    assert!(desk.sends(5));
-    drop(desk.desks.close());
-    late.fill(desk.message(), 0);
-    assert!(!desk.sends(6));
-    assert!(line.iter_mut().all(|waits| desk.polled(waits).is_none()));
+    let mut waits = fixture.waits(4);
+    let late = fixture.polled(&mut waits).unwrap();
+    assert!(fixture.sends(5));
+    drop(fixture.shared.close());
+    late.fill(fixture.message(), 0);
+    assert!(!fixture.sends(6));
+    assert!(line.iter_mut().all(|waits| fixture.polled(waits).is_none()));
     drop(line);
 
     let all =

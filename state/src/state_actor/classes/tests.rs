@@ -183,7 +183,7 @@ proptest! {
             }
         }
         prop_assert_eq!(begun, arrived);
-        prop_assert_eq!(classes.letters(), 0);
+        prop_assert_eq!(classes.messages(), 0);
     }
 }
 
@@ -210,5 +210,5 @@ fn o7_closed_classes_start_no_ask_and_no_notice() {
     classes.close();
     assert_eq!(classes.next(&Filters(1)), Some(NextItem::Event(2)));
     assert_eq!(classes.next(&Filters(1)), None);
-    assert_eq!(classes.letters(), 2);
+    assert_eq!(classes.messages(), 2);
 }

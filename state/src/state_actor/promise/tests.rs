@@ -1,11 +1,11 @@
-//! Tests of the ledger against a list of open promises (M21).
+//! Tests of the table against a list of open promises (M21).
 
 use crate::state_actor::promise::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-type TestedTable = PromiseLedger<u32, ()>;
+type TestedTable = PromiseTable<u32, ()>;
 
 const ACTOR: Pid = Pid::local(7, 1);
 
@@ -52,7 +52,7 @@ enum PromiseStep {
 
 proptest! {
     #[test]
-    fn o5_the_ledger_counts_exactly_the_asks_without_a_delivered_outcome(
+    fn o5_the_table_counts_exactly_the_asks_without_a_delivered_outcome(
         steps in prop::collection::vec(
             prop_oneof![
                 3 => Just(PromiseStep::Ask),
@@ -64,7 +64,7 @@ proptest! {
             1..120,
         ),
     ) {
-        let ledger = TestedTable::new(ACTOR);
+        let table = TestedTable::new(ACTOR);
         let wakers: Arc<HandlerWakers> = Arc::default();
         let mut open: BTreeMap<u32, (Promise<u32>, LateAnswer, bool)> = BTreeMap::new();
         let mut queue: Vec<(TableKey, Settled<u32, ()>)> = Vec::new();
@@ -72,7 +72,7 @@ proptest! {
             match step {
                 PromiseStep::Ask => {
                     let later = LateAnswer::default();
-                    let promise = Promise::open(&ledger, &wakers, later.clone());
+                    let promise = Promise::open(&table, &wakers, later.clone());
                     open.insert(number, (promise, later, false));
                 }
                 PromiseStep::Answer(which, how) => {
@@ -91,21 +91,21 @@ proptest! {
                     });
                     for of in wakers.take() {
                         if let WorkKey::Promise(key) = of {
-                            ledger.poll(key);
+                            table.poll(key);
                         }
                     }
-                    queue.extend(ledger.take_settled());
+                    queue.extend(table.take_settled());
                 }
                 PromiseStep::Deliver => {
                     if queue.is_empty() {
                         continue;
                     }
                     let (key, _) = queue.remove(0);
-                    let before = ledger.pending();
-                    let delivered = ledger.deliver(key);
-                    prop_assert_eq!(ledger.pending(), before - usize::from(delivered));
+                    let before = table.pending();
+                    let delivered = table.deliver(key);
+                    prop_assert_eq!(table.pending(), before - usize::from(delivered));
                     // A promise is delivered only once.
-                    prop_assert!(!ledger.deliver(key));
+                    prop_assert!(!table.deliver(key));
                     let ready: Vec<u32> = open
                         .iter_mut()
                         .filter_map(|(number, (promise, _, _))| {
@@ -126,58 +126,58 @@ proptest! {
                     open.remove(&number);
                 }
             }
-            prop_assert_eq!(ledger.pending(), open.len());
+            prop_assert_eq!(table.pending(), open.len());
         }
     }
 }
 
 #[test]
 fn o5_an_answer_is_delivered_in_its_turn_to_its_own_promise() {
-    let (ledger, wakers): (_, Arc<HandlerWakers>) = (TestedTable::new(ACTOR), Arc::default());
+    let (table, wakers): (_, Arc<HandlerWakers>) = (TestedTable::new(ACTOR), Arc::default());
     let (first, second) = (LateAnswer::default(), LateAnswer::default());
-    let mut one = Promise::open(&ledger, &wakers, first.clone());
-    let mut two = Promise::open(&ledger, &wakers, second.clone());
+    let mut one = Promise::open(&table, &wakers, first.clone());
+    let mut two = Promise::open(&table, &wakers, second.clone());
     second.answer(Ok(2));
     first.answer(Ok(1));
     for of in wakers.take() {
         if let WorkKey::Promise(key) = of {
-            ledger.poll(key);
+            table.poll(key);
         }
     }
     assert!(outcome(&mut one).is_pending() && outcome(&mut two).is_pending());
-    let settled = ledger.take_settled();
-    ledger.deliver(settled[0].0);
+    let settled = table.take_settled();
+    table.deliver(settled[0].0);
     assert!(outcome(&mut one).is_pending());
     assert_eq!(outcome(&mut two), Poll::Ready(Ok(2)));
-    ledger.deliver(settled[1].0);
+    table.deliver(settled[1].0);
     assert_eq!(outcome(&mut one), Poll::Ready(Ok(1)));
 }
 
 #[test]
-fn o5_holders_of_promises_are_notified_when_the_ledger_is_cleared() {
-    let (ledger, wakers): (_, Arc<HandlerWakers>) = (TestedTable::new(ACTOR), Arc::default());
-    let mut promise = Promise::open(&ledger, &wakers, LateAnswer::default());
-    assert_eq!(ledger.pending(), 1);
-    ledger.clear();
-    assert_eq!(ledger.pending(), 0);
+fn o5_holders_of_promises_are_notified_when_the_table_is_cleared() {
+    let (table, wakers): (_, Arc<HandlerWakers>) = (TestedTable::new(ACTOR), Arc::default());
+    let mut promise = Promise::open(&table, &wakers, LateAnswer::default());
+    assert_eq!(table.pending(), 1);
+    table.clear();
+    assert_eq!(table.pending(), 0);
     assert_eq!(outcome(&mut promise), Poll::Ready(Err(CallError::NoReply { to: ACTOR })));
 }
 
 #[test]
-fn o5_a_panicking_waker_does_not_stop_the_other_notifications_of_a_cleared_ledger() {
+fn o5_a_panicking_waker_does_not_stop_the_other_notifications_of_a_cleared_table() {
     struct Sore;
     impl std::task::Wake for Sore {
         fn wake(self: Arc<Self>) {
             panic!("a waker that panics");
         }
     }
-    let (ledger, wakers): (_, Arc<HandlerWakers>) = (TestedTable::new(ACTOR), Arc::default());
-    let mut promises = [0, 1, 2].map(|_| Promise::open(&ledger, &wakers, LateAnswer::default()));
+    let (table, wakers): (_, Arc<HandlerWakers>) = (TestedTable::new(ACTOR), Arc::default());
+    let mut promises = [0, 1, 2].map(|_| Promise::open(&table, &wakers, LateAnswer::default()));
     let waker = Waker::from(Arc::new(Sore));
     for promise in &mut promises[..2] {
         assert!(Pin::new(promise).poll(&mut Context::from_waker(&waker)).is_pending());
     }
-    ledger.clear();
+    table.clear();
     for promise in &mut promises {
         assert_eq!(outcome(promise), Poll::Ready(Err(CallError::NoReply { to: ACTOR })));
     }
@@ -204,14 +204,14 @@ impl Drop for Sore {
 
 #[test]
 fn o5_work_that_drops_its_own_promise_may_panic_when_dropped() {
-    let ledger = TestedTable::new(ACTOR);
+    let table = TestedTable::new(ACTOR);
     let wakers: Arc<HandlerWakers> = Arc::default();
     let own = Arc::default();
-    let promise = Promise::open(&ledger, &wakers, Sore(Arc::clone(&own)));
+    let promise = Promise::open(&table, &wakers, Sore(Arc::clone(&own)));
     let key = promise.key;
     *own.lock() = Some(promise);
-    assert_eq!(ledger.pending(), 1);
-    ledger.poll(key);
+    assert_eq!(table.pending(), 1);
+    table.poll(key);
     assert!(own.lock().is_none());
-    assert_eq!(ledger.pending(), 0);
+    assert_eq!(table.pending(), 0);
 }
