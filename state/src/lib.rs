@@ -17,6 +17,8 @@ mod grains;
 mod state_actor;
 mod step_process;
 mod table;
+#[cfg(test)]
+mod wake_count;
 
 pub use grains::calls::{GrainAddress, GrainCalls, GrainCommand, ToGrain};
 pub use grains::error::GrainsError;

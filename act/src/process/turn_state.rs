@@ -46,6 +46,15 @@
 //!
 //! Debug builds check this. A test walks every word that the operations can reach.
 
+const WANTS: u16 = 0b11;
+const WANTS_POKE: u16 = 1 << 2;
+const KEEPS_MEMORY: u16 = 1 << 3;
+const LOOKED: u16 = 1 << 4;
+const FRESH: u16 = 1 << 5;
+const CLOCK_ONLY: u16 = 1 << 6;
+const CLOCK_READ: u16 = 1 << 7;
+const SUSPECTS: u16 = 1 << 8;
+
 /// What the future waits for after it has returned `Pending`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -72,15 +81,6 @@ pub(crate) enum AfterSpecialPoll {
     /// Notes whether the answer of its call alone can wake it, and polls it again.
     Suspect,
 }
-
-const WANTS: u16 = 0b11;
-const WANTS_POKE: u16 = 1 << 2;
-const KEEPS_MEMORY: u16 = 1 << 3;
-const LOOKED: u16 = 1 << 4;
-const FRESH: u16 = 1 << 5;
-const CLOCK_ONLY: u16 = 1 << 6;
-const CLOCK_READ: u16 = 1 << 7;
-const SUSPECTS: u16 = 1 << 8;
 
 /// The word. Each operation returns the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

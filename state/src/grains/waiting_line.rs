@@ -105,19 +105,8 @@ impl GrainLine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wake_count::WakeCount;
     use proptest::prelude::*;
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::task::Wake;
-
-    #[derive(Default)]
-    struct CountingWaker(AtomicUsize);
-
-    impl Wake for CountingWaker {
-        fn wake(self: Arc<Self>) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
 
     proptest! {
         /// Senders join, leave and are granted room in any order. Room goes once to each
@@ -174,8 +163,8 @@ mod tests {
     #[test]
     fn k2_the_first_of_the_line_is_called_to_the_mailbox_once() {
         let mut line = GrainLine::default();
-        let wakes = Arc::new(CountingWaker::default());
-        let waker = || Waker::from(Arc::clone(&wakes));
+        let (wakes, waker) = WakeCount::with_waker();
+        let waker = || waker.clone();
         let (mut one, mut other) = (None, None);
         line.stand(&mut one, waker());
         line.stand(&mut other, waker());
@@ -186,7 +175,7 @@ mod tests {
         assert!(line.call_first().is_none());
         line.leave(one.unwrap());
         line.call_first().unwrap().wake();
-        assert_eq!(wakes.0.load(Ordering::Relaxed), 2);
+        assert_eq!(wakes.count(), 2);
         assert!(line.is_first(other));
     }
 }

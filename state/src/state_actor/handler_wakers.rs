@@ -105,37 +105,27 @@ impl Wake for HandlerWaker {
 mod tests {
     use super::*;
     use crate::table::Table;
-
-    #[derive(Default)]
-    struct WakeFlag(AtomicBool);
-
-    impl Wake for WakeFlag {
-        fn wake(self: Arc<Self>) {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
+    use crate::wake_count::WakeCount;
 
     #[test]
     fn o5_a_woken_handler_keeps_the_process_from_parking_and_later_wakes_it() {
         let wakers: Arc<HandlerWakers> = Arc::default();
         let key = Table::default().insert_with(|_| ());
         let handler_waker = wakers.waker(WorkKey::Handler(key));
-        let process = Arc::new(WakeFlag::default());
-        let waker = Waker::from(Arc::clone(&process));
+        let (process, waker) = WakeCount::with_waker();
         wakers.wake_actor();
         Waker::from(Arc::clone(&handler_waker)).wake();
         assert!(!wakers.rest(&waker), "it has not resumed the woken handler");
         assert_eq!(wakers.take(), [WorkKey::Handler(key)]);
         handler_waker.still();
         assert!(wakers.rest(&waker));
-        assert!(!process.0.load(Ordering::Relaxed));
+        assert_eq!(process.count(), 0);
         Waker::from(Arc::clone(&handler_waker)).wake();
-        assert!(process.0.load(Ordering::Relaxed));
+        assert_eq!(process.take(), 1);
         // The process was woken and is running: another wake-up need not wake it.
-        process.0.store(false, Ordering::Relaxed);
         let other = wakers.waker(WorkKey::Promise(key));
         Waker::from(other).wake();
-        assert!(!process.0.load(Ordering::Relaxed));
+        assert_eq!(process.count(), 0);
         assert_eq!(wakers.take(), [WorkKey::Handler(key), WorkKey::Promise(key)]);
         handler_waker.still();
         Waker::from(Arc::clone(&handler_waker)).wake();

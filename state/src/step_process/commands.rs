@@ -235,25 +235,15 @@ impl<V> CompletionQueue<V> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wake_count::WakeCount;
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::task::Wake;
-
-    #[derive(Default)]
-    struct CountingWaker(AtomicUsize);
-
-    impl Wake for CountingWaker {
-        fn wake(self: Arc<Self>) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
 
     #[test]
     fn w3_a_completion_for_a_running_process_wakes_nothing_and_is_seen_before_parking() {
         let counter = Arc::new(CompletionQueue::new());
         let complete = |tag| Completion::new(Tag(tag), Arc::clone(&counter)).complete(Ok(tag));
-        let wakes = Arc::new(CountingWaker::default());
-        let waker = Waker::from(Arc::clone(&wakes));
-        let woken = || wakes.0.load(Ordering::Relaxed);
+        let (wakes, waker) = WakeCount::with_waker();
+        let woken = || wakes.count();
         // The process runs: the completion is queued without a wake-up, and the process
         // may not park before it has taken it.
         complete(1);

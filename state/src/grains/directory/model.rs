@@ -9,11 +9,11 @@ use crate::grains::reservation::GrainPermit;
 use crate::grains::reservation::tests::{
     TestDirectory, Waiting, keeper_and_grain, make_present, sends, waits_at,
 };
+use crate::wake_count::WakeCount;
 use krarup_act::{Address, Context, Delegate, Received, behavior_fn};
 use krarup_node::Simulation;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{self, Poll, Wake, Waker};
+use std::task::{self, Poll, Waker};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DirectoryStep {
@@ -50,15 +50,6 @@ struct ModelBounds {
     releases: bool,
 }
 
-#[derive(Default)]
-struct WaiterWakes(AtomicBool);
-
-impl Wake for WaiterWakes {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 struct DirectoryModel<'a> {
     sim: &'a Simulation,
     shared: Arc<TestDirectory>,
@@ -68,7 +59,9 @@ struct DirectoryModel<'a> {
     /// It may have messages to handle.
     due: bool,
     waiting: Option<Waiting>,
-    woken: Arc<WaiterWakes>,
+    /// The wake-ups of the waiting sender since it looked last.
+    woken: Arc<WakeCount>,
+    waker: Waker,
     place: Option<GrainPermit<u32, u64, u64>>,
     accepted: Vec<u64>,
     seen: Arc<Mutex<Vec<u64>>>,
@@ -85,6 +78,9 @@ impl<'a> DirectoryModel<'a> {
     fn new(sim: &'a Simulation, delegate: &Delegate, plan: ModelBounds) -> Self {
         let shared = TestDirectory::new(plan.bound, delegate.clone());
         let waiting = plan.waits.then(|| waits_at(&shared, 1));
+        let (woken, waker) = WakeCount::with_waker();
+        // A sender looks at once when it comes.
+        waker.wake_by_ref();
         let mut model = DirectoryModel {
             sim,
             shared,
@@ -92,7 +88,8 @@ impl<'a> DirectoryModel<'a> {
             grain: None,
             due: false,
             waiting,
-            woken: Arc::new(WaiterWakes(AtomicBool::new(true))),
+            woken,
+            waker,
             place: None,
             accepted: Vec::new(),
             seen: Arc::default(),
@@ -128,7 +125,7 @@ impl<'a> DirectoryModel<'a> {
 
     fn steps(&self) -> Vec<DirectoryStep> {
         let (plan, lives) = (self.plan, self.lives().is_some());
-        let woken = self.woken.0.load(Ordering::Relaxed);
+        let woken = self.woken.count() > 0;
         let is_wanted = !self.shared.directory.lock().wanted.is_empty();
         [
             (DirectoryStep::Send, plan.sends > 0),
@@ -168,10 +165,9 @@ impl<'a> DirectoryModel<'a> {
                 }
             }
             DirectoryStep::Look => {
-                self.woken.0.store(false, Ordering::Relaxed);
-                let waker = Waker::from(Arc::clone(&self.woken));
+                self.woken.take();
                 let waiting = self.waiting.as_mut().unwrap();
-                let looked = waiting.as_mut().poll(&mut task::Context::from_waker(&waker));
+                let looked = waiting.as_mut().poll(&mut task::Context::from_waker(&self.waker));
                 if let Poll::Ready(place) = looked {
                     self.place = Some(place.unwrap());
                     self.waiting = None;

@@ -3,11 +3,11 @@
 use super::{GrainPermit, place};
 use crate::grains::directory::SharedDirectory;
 use crate::grains::entry::{GrainEntry, GrainStage};
+use crate::wake_count::WakeCount;
 use krarup_act::{Address, Context, Delegate, behavior_fn};
 use krarup_gen::SendError;
 use krarup_node::Simulation;
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{self, Poll, Wake, Waker};
 
@@ -252,17 +252,10 @@ fn k2_messages_a_new_grain_has_no_room_for_go_to_the_next_one() {
 #[test]
 fn k2_with_100_000_waiters_each_free_permit_wakes_one() {
     const MANY: usize = 100_000;
-    struct CountingWaker(AtomicUsize);
-    impl Wake for CountingWaker {
-        fn wake(self: Arc<Self>) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
     let sim = Simulation::new(1);
     let shared = TestDirectory::new(1, keeper_and_grain(&sim).0);
     let mut place = at_once(&shared);
-    let wakes = Arc::new(CountingWaker(AtomicUsize::new(0)));
-    let waker = Waker::from(Arc::clone(&wakes));
+    let (wakes, waker) = WakeCount::with_waker();
     let mut line: Vec<_> = (0..MANY).map(|_| waits_at(&shared, 1)).collect();
     for _ in 0..2 {
         assert!(line.iter_mut().all(|waiting| polled(waiting, &waker).is_none()));
@@ -272,12 +265,12 @@ fn k2_with_100_000_waiters_each_free_permit_wakes_one() {
         place = polled(waiting, &waker);
         assert!(place.is_some());
     }
-    assert_eq!(wakes.0.load(Ordering::Relaxed), MANY / 2);
+    assert_eq!(wakes.count(), MANY / 2);
     // The others give up, the last arrivals first.
     while let Some(waiting) = line.pop() {
         drop(waiting);
     }
-    assert_eq!(wakes.0.load(Ordering::Relaxed), MANY / 2);
+    assert_eq!(wakes.count(), MANY / 2);
 }
 
 #[test]
