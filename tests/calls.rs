@@ -3,7 +3,7 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Received, behavior_fn};
+use krarup::{CannotWait, Received, behavior_fn};
 use krarup_act::DroppedCalls;
 use std::pin::Pin;
 use std::sync::mpsc;
