@@ -172,6 +172,7 @@ pub(crate) type Waited<T> = Result<T, CallError>;
 
 /// Takes the error of a failed call out of its box.
 #[cold]
+#[allow(clippy::boxed_local, reason = "the error leaves its box here, on a cold path")]
 fn unboxed<T>(error: Box<CallError>) -> Waited<T> {
     Err(*error)
 }
