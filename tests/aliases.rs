@@ -97,7 +97,10 @@ fn n5_a_message_to_a_revoked_alias_does_not_arrive_and_is_counted() {
         assert!(!delegate.call(|reply| Order::Revoke(revoked, reply)).wait().unwrap());
         assert!(!typed.is_alive());
         let back = typed.send(Order::Note("typed late")).unwrap_err();
-        assert!(matches!(back, SendError::NoProcess { message: Order::Note("typed late"), .. }));
+        let SendError::Revoked { message: Order::Note("typed late"), alias } = back else {
+            panic!("{back}")
+        };
+        assert_eq!(alias, revoked);
         let back = sim.send(revoked, Order::Note("dynamic late")).unwrap_err();
         assert!(matches!(back.into_message().downcast(), Ok(Order::Note("dynamic late"))));
         assert!(typed.reserve().is_err());

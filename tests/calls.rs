@@ -2,6 +2,7 @@
 
 mod support;
 
+use krarup::CannotWait;
 use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
 use krarup_act::DroppedCalls;
@@ -235,7 +236,8 @@ fn c2_a_process_that_waits_for_an_ended_callee_continues_at_once() {
         sim.advance(Duration::from_secs(1));
         sim.kill(server.pid());
         sim.run_until_idle();
-        assert_eq!(log.take(), ["Err(Terminated(Killed)) at 1s"]);
+        let killed = CallError::Terminated { to: server.pid(), reason: Reason::Killed };
+        assert_eq!(log.take(), [format!("Err({killed:?}) at 1s")]);
     }
 }
 
@@ -363,10 +365,11 @@ fn c6_a_plain_thread_may_answer_a_token_or_drop_it() {
         Ok(())
     });
     let hands_out = node.spawn(move || hands_out).start().unwrap();
+    let pid = hands_out.pid();
     let answers = thread::spawn(move || {
         kept.recv().unwrap().send(1);
         drop(kept.recv().unwrap());
-        kept.recv().unwrap().fail(CallError::Full { to: Pid::local(7, 0) });
+        kept.recv().unwrap().fail(CallError::Full { to: pid });
     });
     assert_eq!(hands_out.call(|reply| reply).wait(), Ok(1));
     assert_eq!(
@@ -464,14 +467,17 @@ fn c8_a_wait_inside_a_process_is_an_error_and_does_nothing() {
         noted.note(format!("{:?}", ctx.spawn(Server::default).wait().map(|a| a.pid())));
         noted.note(format!("{:?}", node.spawn(Server::default).wait().map(|a| a.pid())));
         noted.note(format!("{:?}", server.stop().wait()));
+        noted.note(format!("{:?}", node.stop().wait()));
         noted.note(format!("{:?}", node.watch(server.pid()).wait().is_err()));
         noted.note(format!("{:?}", server.inspect().wait()));
         Ok(())
     });
     sim.spawn(move || waits).start().unwrap();
     sim.run_until_idle();
-    let refused = "Err(WaitInProcess)";
-    assert_eq!(log.take(), [refused, refused, refused, refused, "true", refused]);
+    let refused = "Err(CannotWait(InProcess))";
+    let stop = format!("{:?}", Err::<(), _>(Reason::from(CannotWait::InProcess)));
+    assert_eq!(log.take(), [refused, refused, refused, refused, &stop, "true", refused]);
+    assert!(!sim.is_stopping());
     assert_eq!(sim.stats().processes, 1);
 }
 

@@ -161,7 +161,7 @@ fn c2_no_call_waits_for_ever_for_any_fate_of_its_callee() {
                     let n = outcomes.iter().sum::<usize>();
                     let callee = match node.lookup::<Ask, Ask>("callee") {
                         Ok(callee) => callee,
-                        Err(LookupError::NoProcess(_)) => {
+                        Err(LookupError::NoName(_)) => {
                             thread::yield_now();
                             continue;
                         }

@@ -153,12 +153,14 @@ fn m7_every_send_or_notice_to_an_ended_process_is_a_dead_letter() {
         let dead_letter = format!("u32 to {from} from {}: no such process", sender.pid());
         assert_eq!(dead_letters.take(), vec![dead_letter; 3]);
         // Where another may be found it is none yet.
-        assert!(
-            matches!(dead.reserve_quietly(), Err(SendError::NoProcess { to, .. }) if to == dead.pid())
-        );
-        assert!(
-            matches!(dead.forward(1, 0), Err(SendError::NoProcess { message: 1, to, .. }) if to == dead.pid())
-        );
+        assert!(matches!(
+            dead.reserve_quietly(),
+            Err(SendError::NoProcess { to, .. }) if to == dead.pid()
+        ));
+        assert!(matches!(
+            dead.forward(1, 0),
+            Err(SendError::NoProcess { message: 1, to, .. }) if to == dead.pid()
+        ));
         sim.run_until_idle();
         assert!(dead_letters.take().is_empty());
     }
@@ -308,9 +310,10 @@ fn m7_a_dynamic_value_is_not_wrapped_again() {
     assert_eq!(log.take(), ["7"]);
     let back = sim.send(taker.pid(), Dynamic::new(7_u8)).unwrap_err();
     let types = MessageTypes { expected: "u32", found: "u8" };
-    assert!(
-        matches!(&back, SendError::WrongType { to, types: of, .. } if *to == taker.pid() && **of == types)
-    );
+    assert!(matches!(
+        &back,
+        SendError::WrongType { to, types: of, .. } if *to == taker.pid() && **of == types
+    ));
     assert!(back.into_message().is::<u8>());
     // What takes anything gets it as it came.
     let noted = log.clone();
@@ -443,8 +446,9 @@ fn m6_reserve_or_wait_fails_for_oneself_and_for_an_ended_process() {
     });
     let full = sim.spawn(move || full).mailbox(1).start().unwrap();
     sim.run_until_idle();
-    let waits = "Err(WaitInProcess(..))";
-    assert_eq!(log.take(), ["true", waits, waits, waits, waits, "true"]);
+    let own = format!("Err(OwnMailbox {{ to: {}, .. }})", full.pid());
+    let waits = "Err(CannotWait { cause: InProcess, .. })";
+    assert_eq!(log.take(), ["true", &own, &own, waits, waits, "true"]);
     // Who finds a line stands behind it.
     for number in [1, 2] {
         full.send(number).unwrap();

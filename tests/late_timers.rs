@@ -69,9 +69,10 @@ fn caller(sim: &Simulation, log: &Log, flipped: bool) -> Address<u64> {
     sim.spawn(|| behavior_fn(run)).start().unwrap()
 }
 
+/// The outcome of a call to the keeper, which is the first process of each simulation.
 fn timed_out_at(seconds: u64) -> [String; 1] {
     let at = krarup::Timestamp::ZERO + Duration::from_secs(seconds);
-    [format!("Err(Timeout(2s)) at {at:?}")]
+    [format!("Err(Timeout {{ to: <0.1.0>, limit: 2s }}) at {at:?}")]
 }
 
 #[test]

@@ -319,7 +319,7 @@ fn n5_a_destructor_send_by_an_alias_of_its_ended_process_is_a_dead_letter() {
         fn drop(&mut self) {
             if let Some((by, tell)) = self.0.take() {
                 let sent = by.send(Parting(None));
-                tell.send(matches!(sent, Err(SendError::Revoked { .. }))).unwrap();
+                tell.send(matches!(sent, Err(SendError::NoProcess { .. }))).unwrap();
             }
         }
     }

@@ -257,7 +257,10 @@ fn m6_a_message_dropped_by_a_full_mailbox_fails_its_call_and_is_a_dead_letter() 
         sim.run_until_idle();
         sim.spawn(move || two).start().unwrap();
         sim.run_until_idle();
-        assert_eq!(log.take_sorted(), [asked.pid().to_string(), "Err(NoReply)".into()]);
+        assert_eq!(
+            log.take_sorted(),
+            [asked.pid().to_string(), format!("Err(NoReply {{ to: {} }})", asked.pid())]
+        );
         asked.resume();
         sim.run_until_idle();
         assert_eq!(log.take(), ["asked", "Ok(1)"]);
@@ -335,9 +338,10 @@ fn m6_waiting_for_room_ends_with_the_time_and_with_the_receiver_and_gives_the_me
     assert_eq!(end.wait().unwrap().reason, Reason::Normal);
     // Nobody took the room of those that gave up.
     assert_eq!(log.take(), Vec::<String>::new());
-    assert!(
-        matches!(slow.send_or_wait("x".into()).wait(), Err(SendError::NoProcess { to, .. }) if to == slow.pid())
-    );
+    assert!(matches!(
+        slow.send_or_wait("x".into()).wait(),
+        Err(SendError::NoProcess { to, .. }) if to == slow.pid()
+    ));
 }
 
 #[test]

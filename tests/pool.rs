@@ -361,9 +361,10 @@ fn p5_an_empty_pool_refuses_and_can_grow_again() {
         let pool = pool(&sim, 2, 9, &Log::new());
         let all = pool.remove_workers(5).wait().unwrap();
         assert_eq!(all, Resized { size: 0, changed: 2 });
-        assert!(
-            matches!(pool.send(Job::Note(1)), Err(SendError::NoWorkers { message: Job::Note(1), to, .. }) if to == pool.pid())
-        );
+        assert!(matches!(
+            pool.send(Job::Note(1)),
+            Err(SendError::NoWorkers { message: Job::Note(1), to, .. }) if to == pool.pid()
+        ));
         assert_eq!(pool.call(Job::Who).wait(), Err(CallError::NoWorkers { to: pool.pid() }));
         assert_eq!(pool.remove_workers(1).wait().unwrap(), Resized { size: 0, changed: 0 });
         assert_eq!(pool.add_workers(0).wait().unwrap(), Resized { size: 0, changed: 0 });
@@ -455,9 +456,10 @@ fn p7_a_pool_that_ends_ends_its_workers() {
             end(&sim, &pool);
             sim.advance(Duration::from_secs(30));
             assert_eq!(sim.stats().processes, 0, "way {n}");
-            assert!(
-                matches!(pool.send(Job::Note(0)), Err(SendError::NoProcess { to, .. }) if to == pool.pid())
-            );
+            assert!(matches!(
+                pool.send(Job::Note(0)),
+                Err(SendError::NoProcess { to, .. }) if to == pool.pid()
+            ));
             assert!(matches!(poll_once(&mut held), Poll::Ready(Err(_))));
             assert_eq!(sim.stats().timers, 0);
         }

@@ -209,9 +209,10 @@ fn p11_a_drain_waits_for_a_message_whose_room_was_lost_with_its_worker() {
         assert_eq!(pool.waiting(), 3);
         sim.advance(seconds(10));
         assert!(poll_once(&mut drained).is_pending(), "it is not done");
-        assert!(
-            matches!(pool.send(Job::Note(9)), Err(SendError::Draining { to, .. }) if to == pool.pid())
-        );
+        assert!(matches!(
+            pool.send(Job::Note(9)),
+            Err(SendError::Draining { to, .. }) if to == pool.pid()
+        ));
         sim.advance(seconds(20));
         assert_eq!(poll_once(&mut drained), Poll::Ready(Ok(())));
         let mut all = done(&log);
@@ -395,9 +396,10 @@ fn p5_a_pool_finishes_when_the_last_of_its_workers_has() {
         pool.finish();
         sim.advance(millis(8_999));
         assert!(pool.is_alive());
-        assert!(
-            matches!(pool.send(Job::Note(9)), Err(SendError::NoWorkers { to, .. }) if to == pool.pid())
-        );
+        assert!(matches!(
+            pool.send(Job::Note(9)),
+            Err(SendError::NoWorkers { to, .. }) if to == pool.pid()
+        ));
         sim.advance(millis(1));
         assert_eq!((done(&log).len(), pool.is_alive(), sim.stats().processes), (3, false, 0));
         // One that is stuck is killed, and the pool ends then.

@@ -182,9 +182,10 @@ fn p14_workers_are_added_and_removed_from_within_commands() {
         assert_eq!(done(&jobs).len(), 5, "their accepted jobs are done");
         assert_eq!(pool.workers().wait().unwrap(), order[4..]);
         pool.ask(Order::Drain).wait().unwrap();
-        assert!(
-            matches!(pool.send(Job::Note(0)), Err(SendError::Draining { to, .. }) if to == pool.pid())
-        );
+        assert!(matches!(
+            pool.send(Job::Note(0)),
+            Err(SendError::Draining { to, .. }) if to == pool.pid()
+        ));
         assert_eq!(pool.ask(Order::Reopen).wait(), Ok(true));
         assert_eq!(pool.ask(Order::Reopen).wait(), Ok(false));
         assert_eq!(pool.call(Job::Who).wait(), Ok(order[4]));
@@ -353,9 +354,10 @@ fn p7_an_ending_pool_with_a_behaviour_ends_its_workers_and_fails_its_calls() {
         // The worker is asked in order: it finishes what it has in hand.
         assert!(matches!(poll_once(&mut asked), Poll::Ready(Ok(_) | Err(_))));
         assert_eq!(sim.stats().processes, 0);
-        assert!(
-            matches!(pool.command(Order::Stop), Err(SendError::NoProcess { message: Order::Stop, to, .. }) if to == pool.pid())
-        );
+        assert!(matches!(
+            pool.command(Order::Stop),
+            Err(SendError::NoProcess { message: Order::Stop, to, .. }) if to == pool.pid()
+        ));
         let _ = Worker(log);
     }
 }
@@ -507,9 +509,10 @@ fn p7_the_last_sender_to_use_user_code_of_a_pool_survives_its_destructor() {
     let pool: PoolAddress =
         node.spawn(move || Pool::new(1, factory).time_to_live_of(limit)).wait().unwrap();
     let to = pool.clone();
-    let sender = std::thread::spawn(
-        move || matches!(to.send(Job::Note(1)), Err(SendError::NoProcess { to: ended, .. }) if ended == to.pid()),
-    );
+    let sender = std::thread::spawn(move || {
+        let sent = to.send(Job::Note(1));
+        matches!(sent, Err(SendError::NoProcess { to: pool, .. }) if pool == to.pid())
+    });
     asks.recv().unwrap();
     pool.stop().wait().unwrap();
     assert!(log.lines().is_empty(), "it is in use");

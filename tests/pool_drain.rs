@@ -403,9 +403,10 @@ fn p11_a_worker_that_is_stuck_in_a_drained_pool_is_replaced_and_takes_nothing_be
         assert!(poll_once(&mut drained).is_pending());
         sim.advance(millis(1));
         assert_eq!(poll_once(&mut drained), Poll::Ready(Ok(())));
-        assert!(
-            matches!(pool.send(Job::Note(1)), Err(SendError::Draining { to, .. }) if to == pool.pid())
-        );
+        assert!(matches!(
+            pool.send(Job::Note(1)),
+            Err(SendError::Draining { to, .. }) if to == pool.pid()
+        ));
         // It stands last.
         let now = pool.workers().wait().unwrap();
         assert_eq!((now.len(), [now[0], now[1]]), (3, [before[2], before[1]]));

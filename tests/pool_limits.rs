@@ -148,9 +148,10 @@ fn p10_no_more_jobs_per_second_than_the_rate_are_accepted() {
         let burst = |n: u32| (0..n).filter(|n| pool.send(Job::Note(*n)).is_ok()).count();
         assert_eq!(burst(20), 5);
         let refused = pool.send(Job::Note(0)).unwrap_err();
-        assert!(
-            matches!(refused, SendError::RateLimited { retry_after, .. } if retry_after == millis(100))
-        );
+        assert!(matches!(
+            refused,
+            SendError::RateLimited { retry_after, .. } if retry_after == millis(100)
+        ));
         assert_eq!(
             pool.call(Job::Who).wait(),
             Err(CallError::RateLimited { to: pool.pid(), retry_after: millis(100) })
@@ -196,9 +197,10 @@ fn p11_a_drained_pool_refuses_new_jobs_finishes_accepted_ones_and_reports_when_i
         let mut drained = pool.drain();
         assert!(poll_once(&mut drained).is_pending());
         sim.run_until_idle();
-        assert!(
-            matches!(pool.send(Job::Note(9)), Err(SendError::Draining { message: Job::Note(9), to, .. }) if to == pool.pid())
-        );
+        assert!(matches!(
+            pool.send(Job::Note(9)),
+            Err(SendError::Draining { message: Job::Note(9), to, .. }) if to == pool.pid()
+        ));
         assert_eq!(pool.call(Job::Who).wait(), Err(CallError::Draining { to: pool.pid() }));
         assert!(matches!(pool.reserve(), Err(SendError::Draining { to, .. }) if to == pool.pid()));
         let waited = pool.send_or_wait(Job::Note(9)).wait();

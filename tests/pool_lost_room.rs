@@ -108,9 +108,10 @@ fn p8_a_message_whose_worker_is_missing_waits_for_the_replacement() {
             assert_eq!(log.take().len(), 1, "another key is not held up");
         }
         last.send(Job::Note(25));
-        assert!(
-            matches!(pool.send(Job::Note(35)), Err(SendError::NoWorkers { to, .. }) if to == pool.pid())
-        );
+        assert!(matches!(
+            pool.send(Job::Note(35)),
+            Err(SendError::NoWorkers { to, .. }) if to == pool.pid()
+        ));
         sim.run_until_idle();
         assert_eq!((log.lines().len(), pool.waiting()), (0, 2), "no other worker handles them");
         let mut wait = pool.send_or_wait(Job::Note(45)).into_future();

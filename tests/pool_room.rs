@@ -282,9 +282,10 @@ fn p2_a_full_pool_diverts_to_its_fallback_if_configured() {
         let permit = pool.reserve().unwrap();
         permit.send(Job::Note(8));
         // The fallback is full as well.
-        assert!(
-            matches!(pool.send(Job::Note(9)), Err(SendError::Full { message: Job::Note(9), to, .. }) if to == pool.pid())
-        );
+        assert!(matches!(
+            pool.send(Job::Note(9)),
+            Err(SendError::Full { message: Job::Note(9), to, .. }) if to == pool.pid()
+        ));
         sim.run_until_idle();
         let origin = pool.pid();
         assert_eq!(
@@ -692,9 +693,10 @@ fn p2_reservations_rotate_like_sends_and_fail_with_the_reason() {
             sim.step();
         }
         assert!(matches!(pool.reserve(), Err(SendError::NoWorkers { to, .. }) if to == pool.pid()));
-        assert!(
-            matches!(pool.send(Job::Note(2)), Err(SendError::NoWorkers { to, .. }) if to == pool.pid())
-        );
+        assert!(matches!(
+            pool.send(Job::Note(2)),
+            Err(SendError::NoWorkers { to, .. }) if to == pool.pid()
+        ));
         let refused = numbers(&pool);
         assert_eq!((refused.forwarded, refused.unhandled), (3, 2));
         sim.run_until_idle();
@@ -768,9 +770,10 @@ fn p2_a_pool_with_a_full_worker_is_full_though_its_others_have_died() {
             sim.run_until_idle();
             // Whoever has the first turn.
             for _ in 0..4 {
-                assert!(
-                    matches!(pool.send(Job::Note(9)), Err(SendError::Full { message: Job::Note(9), to, .. }) if to == pool.pid())
-                );
+                assert!(matches!(
+                    pool.send(Job::Note(9)),
+                    Err(SendError::Full { message: Job::Note(9), to, .. }) if to == pool.pid()
+                ));
                 assert!(
                     matches!(pool.reserve(), Err(SendError::Full { to, .. }) if to == pool.pid())
                 );
@@ -778,12 +781,14 @@ fn p2_a_pool_with_a_full_worker_is_full_though_its_others_have_died() {
             sim.kill(workers[lives]);
             sim.run_until_idle();
             for _ in 0..4 {
-                assert!(
-                    matches!(pool.send(Job::Note(9)), Err(SendError::NoWorkers { message: Job::Note(9), to, .. }) if to == pool.pid())
-                );
-                assert!(
-                    matches!(pool.reserve(), Err(SendError::NoWorkers { to, .. }) if to == pool.pid())
-                );
+                assert!(matches!(
+                    pool.send(Job::Note(9)),
+                    Err(SendError::NoWorkers { message: Job::Note(9), to, .. }) if to == pool.pid()
+                ));
+                assert!(matches!(
+                    pool.reserve(),
+                    Err(SendError::NoWorkers { to, .. }) if to == pool.pid()
+                ));
             }
         }
     }

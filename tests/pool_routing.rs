@@ -69,9 +69,10 @@ fn p8_a_replacement_has_the_keys_of_a_worker_that_was_stuck() {
         for (key, owner) in &before {
             let job = || Keyed(*key, Task::Note(0));
             if *owner == old {
-                assert!(
-                    matches!(pool.send(job()), Err(SendError::NoWorkers { to, .. }) if to == pool.pid())
-                );
+                assert!(matches!(
+                    pool.send(job()),
+                    Err(SendError::NoWorkers { to, .. }) if to == pool.pid()
+                ));
                 let waits = pool.send_or_wait(job()).wait();
                 assert!(matches!(waits, Err(SendError::NoWorkers { .. })));
             } else {
@@ -369,9 +370,10 @@ fn p8_a_worker_that_is_missing_is_not_the_least_loaded_one() {
         // Only if nobody lives nobody takes it.
         order[1..].iter().for_each(|worker| sim.kill(*worker));
         sim.run_until_idle();
-        assert!(
-            matches!(pool.send(Job::Note(0)), Err(SendError::NoWorkers { message: Job::Note(0), to, .. }) if to == pool.pid())
-        );
+        assert!(matches!(
+            pool.send(Job::Note(0)),
+            Err(SendError::NoWorkers { message: Job::Note(0), to, .. }) if to == pool.pid()
+        ));
         assert!(matches!(pool.reserve(), Err(SendError::NoWorkers { to, .. }) if to == pool.pid()));
     }
 }
@@ -559,16 +561,18 @@ fn p8_a_broadcast_into_reserved_room_reaches_all_that_live_and_each_copy_ages() 
         sim.suspend(pool.pid()).wait().unwrap();
         workers.iter().for_each(|worker| sim.kill(*worker));
         sim.run_until_idle();
-        assert!(
-            matches!(pool.send(Keyed(1, Task::Note(5))), Err(SendError::NoWorkers { to, .. }) if to == pool.pid())
-        );
+        assert!(matches!(
+            pool.send(Keyed(1, Task::Note(5))),
+            Err(SendError::NoWorkers { to, .. }) if to == pool.pid()
+        ));
         assert!(matches!(pool.reserve(), Err(SendError::NoWorkers { to, .. }) if to == pool.pid()));
         sim.resume(pool.pid());
         sim.run_until_idle();
         pool.remove_workers(3).wait().unwrap();
-        assert!(
-            matches!(pool.send(Keyed(1, Task::Note(5))), Err(SendError::NoWorkers { to, .. }) if to == pool.pid())
-        );
+        assert!(matches!(
+            pool.send(Keyed(1, Task::Note(5))),
+            Err(SendError::NoWorkers { to, .. }) if to == pool.pid()
+        ));
         assert!(matches!(pool.reserve(), Err(SendError::NoWorkers { to, .. }) if to == pool.pid()));
     }
 }

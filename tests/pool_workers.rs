@@ -375,9 +375,10 @@ fn p7_a_pool_that_has_ended_keeps_nothing_of_its_users() {
         end(&sim, &pool);
         sim.run_until_idle();
         assert_eq!(log.take_sorted(), ["factory", "on discard", "routing", "time to live"]);
-        assert!(
-            matches!(pool.send(Job::Note(1)), Err(SendError::NoProcess { to, .. }) if to == pool.pid())
-        );
+        assert!(matches!(
+            pool.send(Job::Note(1)),
+            Err(SendError::NoProcess { to, .. }) if to == pool.pid()
+        ));
     }
 }
 

@@ -150,7 +150,8 @@ fn m9_the_stash_is_lost_with_its_process_and_its_calls_fail_at_once() {
         sim.run_until_idle();
         sim.kill(door.pid());
         sim.run_until_idle();
-        assert_eq!(log.take(), ["Err(Terminated(Killed)) after 0ns"]);
+        let killed = CallError::Terminated { to: door.pid(), reason: Reason::Killed };
+        assert_eq!(log.take(), [format!("Err({killed:?}) after 0ns")]);
         assert_eq!(sim.stats().dead_letters, 2);
     }
 }

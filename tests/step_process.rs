@@ -378,9 +378,10 @@ fn w3_a_message_finds_a_step_process_by_its_pid_its_name_and_its_address() {
         assert_eq!(log.take(), ["message", "nobody", "message", "nobody"]);
         sim.kill(running.pid());
         sim.run_until_idle();
-        for late in [sim.send(running.pid(), token(&sim)), sim.send("stepped", token(&sim))] {
-            assert!(matches!(late, Err(SendError::NoProcess { .. })));
-        }
+        let late = sim.send(running.pid(), token(&sim));
+        assert!(matches!(late, Err(SendError::NoProcess { to, .. }) if to == running.pid()));
+        let late = sim.send("stepped", token(&sim));
+        assert!(matches!(late, Err(SendError::NoName { name, .. }) if name == "stepped"));
     }
 }
 

@@ -221,8 +221,7 @@ fn x5_a_suspended_process_ends_as_any_other() {
             };
             let terminated = lines.contains(&format!("one terminate {reason}"));
             assert_eq!(terminated, matches!(how, "stop" | "node"), "{how} {lines:?}");
-            let call =
-                format!("call \"callee terminated before it handled the request: {reason}\"");
+            let call = format!("call \"{pid} terminated before it handled the request: {reason}\"");
             // A node's stop takes the caller down first.
             assert_eq!(lines.contains(&call), how != "node", "{how} {lines:?}");
             assert!(lines.contains(&"mail dropped".to_owned()), "{how} {lines:?}");

@@ -194,9 +194,10 @@ fn i9_the_smallest_values_and_the_ends_of_ranges_are_valid() {
     served.expect(&ConnectionEvent::Line("hang".to_owned()));
     let nothing = || Act(Box::new(|_| Ok(())));
     assert!(connection.send(nothing()).is_ok());
-    assert!(
-        matches!(connection.send(nothing()), Err(SendError::Full { to, .. }) if to == connection.pid())
-    );
+    assert!(matches!(
+        connection.send(nothing()),
+        Err(SendError::Full { to, .. }) if to == connection.pid()
+    ));
     served.node.kill(connection.pid());
     served.stop();
 }

@@ -272,7 +272,7 @@ where
     /// Makes the request and waits for the answer on a plain thread.
     ///
     /// # Errors
-    /// The errors of awaiting it, and [`CallError::CannotWait(CannotWait::InProcess)`] inside a process.
+    /// The errors of awaiting it, and [`CallError::CannotWait`].
     pub fn wait(self) -> Result<R, E> {
         let call = self.address.call_max(self.request);
         match self.timeout {

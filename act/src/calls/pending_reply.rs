@@ -65,8 +65,8 @@ impl<T: Send + 'static> PendingReply<T> {
         }
         match self.reply.poll_value(cx) {
             Poll::Ready(Some(Ok(value))) => Poll::Ready(Ok(value)),
-            Poll::Ready(Some(Err(error))) => Poll::Ready(Err(*error)),
-            Poll::Ready(None) => Poll::Ready(Err(CallError::NoReply { to: self.callee })),
+            Poll::Ready(Some(Err(error))) => Poll::Ready(unboxed(error)),
+            Poll::Ready(None) => Poll::Ready(self.no_reply()),
             Poll::Pending => {
                 let suspicious = suspicious(self.callee);
                 self.wait_on(host, cx, suspicious)
@@ -85,8 +85,9 @@ impl<T: Send + 'static> PendingReply<T> {
         if let Poll::Ready(answer) = self.reply.poll_value(cx) {
             self.disarm(&**host);
             return Poll::Ready(match answer {
-                Some(answer) => answer.map_err(|error| *error),
-                None => Err(CallError::NoReply { to: self.callee }),
+                Some(Ok(value)) => Ok(value),
+                Some(Err(error)) => unboxed(error),
+                None => self.no_reply(),
             });
         }
         self.wait_on(host, cx, suspicious)
@@ -142,6 +143,12 @@ impl<T: Send + 'static> PendingReply<T> {
         }
     }
 
+    /// The token was dropped without an answer.
+    #[cold]
+    fn no_reply(&self) -> Waited<T> {
+        Err(CallError::NoReply { to: self.callee })
+    }
+
     /// Stops waiting; returns the answer if it arrived in that moment.
     #[cold]
     fn give_up(&mut self, host: &Arc<dyn Host>) -> Option<Waited<T>> {
@@ -162,3 +169,10 @@ impl<T: Send + 'static> PendingReply<T> {
 
 /// The outcome of a call.
 pub(crate) type Waited<T> = Result<T, CallError>;
+
+/// Takes the error of a failed call out of its box.
+#[cold]
+#[allow(clippy::boxed_local, reason = "the error leaves its box here, on a cold path")]
+fn unboxed<T>(error: Box<CallError>) -> Waited<T> {
+    Err(*error)
+}

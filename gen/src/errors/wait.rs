@@ -1,7 +1,10 @@
 //! The error of a wait on a thread that must not wait.
 
 /// Why a thread cannot wait (rule C8). All operations that have a `wait` method give this cause.
+// As wide as a word. Beside a byte the tag of `CallError` would be a byte too, and the result of
+// each call would be copied in more pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[repr(usize)]
 #[non_exhaustive]
 pub enum CannotWait {
     /// The caller is a process, which would hold its worker: use `.await`.
