@@ -14,6 +14,7 @@ use support::{Act, Does, Log, Puppet, asked, boom, puppet};
 
 const SECOND: Duration = Duration::from_secs(1);
 
+#[allow(clippy::mutable_key_type, reason = "the hash of an address is that of its pid")]
 #[test]
 fn n1_addresses_and_recipients_are_keys_of_their_process() {
     let sim = Simulation::new(1);
@@ -45,7 +46,7 @@ fn l6_a_monitor_and_a_watch_take_a_pid_a_name_or_an_alias() {
     let name = Name::new("target").unwrap();
     let nobody = Name::new("nobody").unwrap();
     let target = sim.spawn(|| Puppet::new("target", &Log::new())).name("target").wait().unwrap();
-    let (pid, alias) = (target.pid(), asked(&sim, &target, |ctx| ctx.alias()));
+    let (pid, alias) = (target.pid(), asked(&sim, &target, Context::alias));
     let targets = [
         Target::from(pid),
         Target::from(&name),

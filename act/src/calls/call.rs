@@ -116,9 +116,11 @@ pub trait Request<M, C, T>: Send {
 }
 
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct OnMain<F>(F);
 
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct OnControl<F>(F);
 
 /// Converts the error of a request that was not sent into that of its call.
