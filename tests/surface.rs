@@ -1,19 +1,24 @@
-//! The public surface: names that stand for one thing, and one way to do each (rules B1, C1, C8,
-//! L4, L6, S10).
+//! The public surface: names that stand for one thing, and one way to do each (rules C1, C5,
+//! C8, L6, N1, S10).
 
 mod support;
 
-use krarup::behavior::{Received, behavior_fn};
+use krarup::behavior::{Behavior, Received, Route, behavior_fn, note_receiver};
+use krarup::mailbox::Permit;
 use krarup::prelude::*;
 use krarup::supervisor::{InPlace, RestartPolicy, RestartWindow, StateFailure};
 use krarup::{CannotWait, Name, Recipient, Target};
 use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use support::{Act, Does, Log, Puppet, asked, boom, puppet};
 
 const SECOND: Duration = Duration::from_secs(1);
 
+#[allow(clippy::mutable_key_type, reason = "the hash of an address is that of its pid")]
 #[test]
 fn n1_addresses_and_recipients_are_keys_of_their_process() {
     let sim = Simulation::new(1);
@@ -45,7 +50,7 @@ fn l6_a_monitor_and_a_watch_take_a_pid_a_name_or_an_alias() {
     let name = Name::new("target").unwrap();
     let nobody = Name::new("nobody").unwrap();
     let target = sim.spawn(|| Puppet::new("target", &Log::new())).name("target").wait().unwrap();
-    let (pid, alias) = (target.pid(), asked(&sim, &target, |ctx| ctx.alias()));
+    let (pid, alias) = (target.pid(), asked(&sim, &target, Context::alias));
     let targets = [
         Target::from(pid),
         Target::from(&name),
@@ -150,4 +155,72 @@ fn s10_a_policy_decides_in_place_of_the_intensity_and_is_checked_at_the_spawn() 
         sim.run_until_idle();
         assert!(!process.is_alive());
     }
+}
+
+/// A route of a user: all to one process, until its own has ended.
+struct ToOne(Address<Reply<String>>, Arc<AtomicBool>);
+
+impl Route<Reply<String>> for ToOne {
+    fn send(&self, asked: Reply<String>, sender: u64) -> Result<(), SendError<Reply<String>>> {
+        if self.1.load(Ordering::Acquire) {
+            return Err(SendError::NoProcess(asked));
+        }
+        self.0.forward(asked, sender)?;
+        note_receiver(self.0.pid());
+        Ok(())
+    }
+
+    fn reserve(&self) -> Result<Permit<Reply<String>>, SendError<()>> {
+        self.0.reserve_quietly()
+    }
+
+    fn waiting(&self) -> usize {
+        self.0.waiting()
+    }
+}
+
+struct Router(Address<Reply<String>>);
+
+impl Behavior for Router {
+    type Message = Reply<String>;
+    type Command = Infallible;
+
+    async fn run(self, mut ctx: Context<Reply<String>, Infallible>) -> Result {
+        let ended = Arc::new(AtomicBool::new(false));
+        let end = Arc::clone(&ended);
+        ctx.on_end(move |_| end.store(true, Ordering::Release));
+        ctx.route_main(ToOne(self.0, ended));
+        ctx.stop_in_order();
+        ctx.initialised();
+        loop {
+            if let Received::Stop(reason) = ctx.receive().await {
+                return Err(reason);
+            }
+        }
+    }
+
+    fn routes_main() -> bool {
+        true
+    }
+}
+
+#[test]
+fn c5_a_call_through_a_route_made_of_public_names_knows_its_receiver() {
+    let sim = Simulation::new(1);
+    // Calls the router, which leads back to itself.
+    let one = behavior_fn(|mut ctx: Context<Reply<String>>| async move {
+        while let Received::Message(asked) = ctx.receive().await {
+            let router: Address<Reply<String>, Infallible> = ctx.lookup("router").unwrap();
+            asked.send(format!("{:?}", router.call(|reply| reply).await));
+        }
+        Ok(())
+    });
+    let one = sim.spawn(move || one).start().unwrap();
+    let worker = one.clone();
+    let router = sim.spawn(move || Router(worker)).name("router").wait().unwrap();
+    let itself = format!("Err(CallsItself({}))", one.pid());
+    assert_eq!(router.call(|reply| reply).wait().unwrap(), itself);
+    router.stop().wait().unwrap();
+    assert_eq!(router.call(|reply| reply).wait(), Err(CallError::NoProcess));
+    assert!(one.is_alive());
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Borrow;
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// A name under which a process is registered: 1 to 255 bytes of UTF-8 (rule N2).
@@ -31,6 +32,15 @@ impl Name {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// As [`Name::new`].
+impl FromStr for Name {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        Name::new(text)
     }
 }
 
@@ -80,6 +90,8 @@ mod tests {
     #[test]
     fn n2_a_name_has_1_to_255_bytes() {
         assert_eq!(Name::new(""), Err(NameError::Empty));
+        assert_eq!("".parse::<Name>(), Err(NameError::Empty));
+        assert_eq!("stock".parse(), Name::new("stock"));
         assert!(Name::new("x".repeat(255)).is_ok());
         let error = Name::new("x".repeat(256)).unwrap_err();
         assert_eq!(error, NameError::TooLong { bytes: 256 });

@@ -32,6 +32,7 @@ const SHOWN: usize = 32;
 
 /// What an acceptor does with a connection beyond its limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AtLimit {
     /// Accepts no connection until another one is closed. The connection waits in the
     /// system's queue, and its client considers it connected.

@@ -18,6 +18,83 @@ pub type RoomFuture<M> = Pin<Box<dyn Future<Output = Result<Permit<M>, SendError
 /// extra hop, and a full pool is an error at the sender (rule P2). If a route reports the
 /// receiver of each message ([`note_receiver`](crate::note_receiver)), cycles of calls that
 /// lead through it are detected (rule C5).
+///
+/// ```
+/// use krarup_act::{Address, Behavior, Context, Permit, Received, Route, note_receiver};
+/// use krarup_gen::{Result, SendError};
+/// use std::convert::Infallible;
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicBool, Ordering};
+///
+/// /// Uses the second process when the first is full.
+/// struct WithSpare<M> {
+///     processes: [Address<M>; 2],
+///     ended: Arc<AtomicBool>,
+/// }
+///
+/// impl<M: Send + 'static> Route<M> for WithSpare<M> {
+///     fn send(&self, message: M, sender: u64) -> Result<(), SendError<M>> {
+///         if self.ended.load(Ordering::Acquire) {
+///             return Err(SendError::NoProcess(message));
+///         }
+///         let [first, spare] = &self.processes;
+///         let receiver = match first.forward(message, sender) {
+///             Ok(()) => first,
+///             Err(SendError::Full(message)) => {
+///                 spare.forward(message, sender)?;
+///                 spare
+///             }
+///             Err(error) => return Err(error),
+///         };
+///         note_receiver(receiver.pid());
+///         Ok(())
+///     }
+///
+///     fn reserve(&self) -> Result<Permit<M>, SendError<()>> {
+///         if self.ended.load(Ordering::Acquire) {
+///             return Err(SendError::NoProcess(()));
+///         }
+///         let [first, spare] = &self.processes;
+///         first.reserve_quietly().or_else(|_| spare.reserve_quietly())
+///     }
+///
+///     fn waiting(&self) -> usize {
+///         self.processes.iter().map(Address::waiting).sum()
+///     }
+/// }
+///
+/// /// The process of the route.
+/// struct Router<M>([Address<M>; 2]);
+///
+/// impl<M: Send + 'static> Behavior for Router<M> {
+///     type Message = M;
+///     type Command = Infallible;
+///
+///     async fn run(self, mut ctx: Context<M, Infallible>) -> Result {
+///         let ended = Arc::new(AtomicBool::new(false));
+///         let end = Arc::clone(&ended);
+///         ctx.on_end(move |_| end.store(true, Ordering::Release));
+///         ctx.route_main(WithSpare { processes: self.0, ended });
+///         ctx.stop_in_order();
+///         ctx.initialised();
+///         loop {
+///             match ctx.receive().await {
+///                 Received::Stop(reason) => return Err(reason),
+///                 Received::Finish => return Ok(()),
+///                 _ => {}
+///             }
+///         }
+///     }
+///
+///     fn routes_main() -> bool {
+///         true
+///     }
+/// }
+/// # fn _spawned(ctx: &Context<()>, processes: [Address<u32>; 2]) {
+/// let router = ctx.spawn(|| Router(processes));
+/// # let _ = router;
+/// # }
+/// ```
 pub trait Route<M>: Send + Sync + 'static {
     /// Hands the message on, or returns it. `sender` is the number of the sending process of
     /// this node, or 0 for none. Runs on the sender's thread and must not block.

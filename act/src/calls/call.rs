@@ -114,9 +114,11 @@ pub trait Request<M, C, T>: Send {
 }
 
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct OnMain<F>(F);
 
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct OnControl<F>(F);
 
 impl<M, C, T, F> Request<M, C, T> for OnMain<F>

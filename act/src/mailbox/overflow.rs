@@ -17,6 +17,7 @@ use std::sync::Arc;
 ///
 /// A dropped message is counted as a dead letter and offered to the subscribers of dead
 /// letters. A call in it fails with `NoReply`.
+#[non_exhaustive]
 pub enum Overflow<M> {
     /// The sender gets its message back.
     Refuse,

@@ -41,6 +41,15 @@ pub enum Tell {
     Lifecycle(Box<dyn Fn(&Lifecycle) -> bool + Send + Sync>),
 }
 
+impl fmt::Debug for Tell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Tell::DeadLetters(_) => "DeadLetters(..)",
+            Tell::Lifecycle(_) => "Lifecycle(..)",
+        })
+    }
+}
+
 impl fmt::Debug for Subscription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Subscription({} to {:?})", self.pid, self.topic())

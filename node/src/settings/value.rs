@@ -80,7 +80,7 @@ pub(crate) fn read(takes: ValueType, given: &Given) -> Result<Setting, InvalidVa
         (ValueType::Switch, Given::Switch(on)) => Ok(Setting::Switch(*on)),
         (ValueType::Time | ValueType::Wait, Given::Text(text)) => {
             // A wait of zero is over at once; a limit or a period of zero has no meaning.
-            let least = if matches!(takes, ValueType::Wait) { 0 } else { 1 };
+            let least = u64::from(!matches!(takes, ValueType::Wait));
             let longest = u64::try_from(LONGEST.as_nanos()).unwrap_or(u64::MAX);
             let nanos = within(measure(text, TIMES), least, longest)?;
             Ok(Setting::Time(Duration::from_nanos(nanos)))

@@ -29,6 +29,7 @@ pub enum Fault {
 
 /// The process that a fault hits.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Victim {
     /// A living process, or a starting one, that the seed chooses.
     Anyone,

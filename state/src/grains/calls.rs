@@ -14,6 +14,7 @@ pub struct ToGrain<K, M> {
 
 /// A command for the keeper of the grains.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum GrainCommand<K> {
     /// Ends the grain of this key. It finishes the messages it has accepted, and is
     /// spawned again by the next message. Stashed messages are dead letters (rule M9).

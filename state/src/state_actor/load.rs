@@ -14,6 +14,7 @@ pub const HIGH_EVENTS: usize = 4;
 /// one at the end of its last turn. An item that reaches an idle actor is the first of its
 /// kind. A process that is already in a queue stays where it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Load {
     /// Replies that wait to be handled.
     pub replies: usize,

@@ -15,6 +15,7 @@
 use super::atom::Atom;
 use super::identity::{ExternalPid, Port, Reference};
 use super::integer::BigInt;
+use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -273,6 +274,12 @@ impl Elements {
     }
 }
 
+impl fmt::Debug for Elements {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
 impl Deref for Elements {
     type Target = [Term];
 
@@ -324,7 +331,7 @@ fn take_nested(terms: &mut [Term], taken: &mut Vec<Term>) {
 
 /// A list that ends with a term that is not a list: `[a|b]`. It is created by
 /// [`Term::list_with_tail`].
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Improper(pub(crate) Elements);
 
 impl Improper {
@@ -346,9 +353,10 @@ impl Improper {
 ///
 /// The pairs keep the order in which they were received, so a map that is passed on has
 /// the same bytes.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Map(pub(crate) Arc<Pairs>);
 
+#[derive(Debug)]
 pub(crate) struct Pairs {
     /// Alternating keys and values.
     pub(crate) pairs: Elements,
@@ -390,7 +398,7 @@ pub struct Export {
 }
 
 /// A native record of OTP 29: a name, and named values.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Record {
     flags: u8,
     module: Atom,
