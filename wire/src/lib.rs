@@ -58,6 +58,7 @@ mod links;
 mod node_name;
 pub mod peers;
 mod reader;
+mod text;
 
 pub use control::{AliasRecipient, ControlError, ControlMessage, Monitored};
 pub use flags::{DistributionFlags, MissingFlags};

@@ -36,6 +36,18 @@ impl ToTerm<'_> {
         Ok(())
     }
 
+    /// Runs `write` one level deeper. Levels are those that [`FromTerm`](super::from_term::FromTerm)
+    /// counts, so that whatever is written can be read.
+    fn nested<T>(
+        &mut self,
+        write: impl FnOnce(&mut Self) -> Result<T, WriteTermError>,
+    ) -> Result<T, WriteTermError> {
+        self.enter()?;
+        let written = write(self);
+        self.depth -= 1;
+        written
+    }
+
     /// Writes the name of a variant or a unit struct.
     fn name(&mut self, name: &str) -> Result<(), WriteTermError> {
         let mut text = String::with_capacity(name.len());
@@ -57,7 +69,8 @@ impl ToTerm<'_> {
         Ok(true)
     }
 
-    /// Writes a `Result`: `{ok, V}`, or `ok` if `V` is `ok`; `{error, E}`.
+    /// Writes a `Result`: `{ok, V}`, or `ok` if `V` is `ok`; `{error, E}`, or `error` if `E` has
+    /// no term.
     fn result<T: Serialize + ?Sized>(
         &mut self,
         is_ok: bool,
@@ -67,12 +80,13 @@ impl ToTerm<'_> {
         write_tuple_head(2, self.out)?;
         write_atom(if is_ok { "ok" } else { "error" }, self.out);
         let value_start = self.out.len();
-        value.serialize(&mut *self)?;
+        let has_term = value.serialize(&mut *self)?;
         let mut ok = Vec::new();
         write_atom("ok", &mut ok);
-        if is_ok && (self.out.len() == value_start || self.out[value_start..] == ok) {
+        // A variant whose value has no term is its name alone.
+        if !has_term || is_ok && self.out[value_start..] == ok {
             self.out.truncate(start);
-            self.out.extend(ok);
+            write_atom(if is_ok { "ok" } else { "error" }, self.out);
         }
         Ok(true)
     }
@@ -147,7 +161,9 @@ impl<'w, 'o> Compound<'w, 'o> {
 
     fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), WriteTermError> {
         let start = self.writer.out.len();
-        key.serialize(&mut *self.writer)?;
+        if !key.serialize(&mut *self.writer)? {
+            return Err(ser::Error::custom("a key of a map has no term"));
+        }
         self.keys.push((start, self.writer.out.len()));
         Ok(())
     }
@@ -339,7 +355,7 @@ impl<'w, 'o> Serializer for &'w mut ToTerm<'o> {
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<bool, WriteTermError> {
-        value.serialize(self)
+        self.nested(|this| value.serialize(this))
     }
 
     fn serialize_unit(self) -> Result<bool, WriteTermError> {
@@ -358,7 +374,7 @@ impl<'w, 'o> Serializer for &'w mut ToTerm<'o> {
         _: u32,
         variant: &'static str,
     ) -> Result<bool, WriteTermError> {
-        self.name(variant)?;
+        self.nested(|this| this.name(variant))?;
         Ok(true)
     }
 
@@ -370,10 +386,7 @@ impl<'w, 'o> Serializer for &'w mut ToTerm<'o> {
         if !name.starts_with(PREFIX) {
             // A newtype counts as a level, so that a type that contains itself in a box is
             // limited too.
-            self.enter()?;
-            let written = value.serialize(&mut *self);
-            self.depth -= 1;
-            return written;
+            return self.nested(|this| value.serialize(this));
         }
         match (name, value.serialize(HeldSerializer)?) {
             (TERM, ExtensionValue::Bytes(term)) => {
@@ -383,7 +396,12 @@ impl<'w, 'o> Serializer for &'w mut ToTerm<'o> {
             (ATOM, ExtensionValue::Text(text)) => self.atom(&text).map(|()| true),
             (name, held) => {
                 let why = |why| WriteTermError::Extension { name, why };
-                self.extension.write(name, &held, self.out).map_err(why)
+                let start = self.out.len();
+                let has_term = self.extension.write(name, &held, self.out).map_err(why)?;
+                if !has_term {
+                    self.out.truncate(start);
+                }
+                Ok(has_term)
             }
         }
     }
@@ -396,18 +414,8 @@ impl<'w, 'o> Serializer for &'w mut ToTerm<'o> {
         value: &T,
     ) -> Result<bool, WriteTermError> {
         match (name, index, variant) {
-            ("Result", 0, "Ok") => {
-                self.enter()?;
-                let written = self.result(true, value);
-                self.depth -= 1;
-                written
-            }
-            ("Result", 1, "Err") => {
-                self.enter()?;
-                let written = self.result(false, value);
-                self.depth -= 1;
-                written
-            }
+            ("Result", 0, "Ok") => self.nested(|this| this.result(true, value)),
+            ("Result", 1, "Err") => self.nested(|this| this.result(false, value)),
             _ => {
                 let mut compound = Compound::begin(self, CompoundKind::Variant, 1, Some(variant))?;
                 compound.element(value)?;

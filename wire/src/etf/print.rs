@@ -81,13 +81,13 @@ fn head<'a>(term: &'a Term, f: &mut Formatter<'_>, tasks: &mut Vec<PrintTask<'a>
             tasks.extend([PrintTask::Text("}"), PrintTask::Each(elements.iter(), "")]);
             f.write_str("{")
         }
-        Term::List(elements) => match text_of(elements) {
-            Some(text) => quoted(&text, '"', f),
-            None => {
-                tasks.extend([PrintTask::Text("]"), PrintTask::Each(elements.iter(), "")]);
-                f.write_str("[")
-            }
-        },
+        Term::List(elements) if is_text(elements) => {
+            quoted(elements.iter().filter_map(character), '"', f)
+        }
+        Term::List(elements) => {
+            tasks.extend([PrintTask::Text("]"), PrintTask::Each(elements.iter(), "")]);
+            f.write_str("[")
+        }
         Term::Improper(list) => {
             tasks.extend([
                 PrintTask::Text("]"),
@@ -125,7 +125,7 @@ impl Display for Atom {
         if is_bare(self.as_str()) {
             f.write_str(self.as_str())
         } else {
-            quoted(self.as_str(), '\'', f)
+            quoted(self.as_str().chars(), '\'', f)
         }
     }
 }
@@ -216,18 +216,16 @@ const RESERVED: [&str; 26] = [
     "when", "xor", "cond",
 ];
 
-/// Returns the text of a list of printable characters.
-fn text_of(elements: &[Term]) -> Option<String> {
-    if elements.is_empty() {
-        return None;
-    }
-    let character = |term: &Term| match term {
-        Term::Int(number) => {
-            char::from_u32(u32::try_from(*number).ok()?).filter(|&c| is_printable(c))
-        }
+/// Whether this is a list of printable characters. `[]` is not one.
+fn is_text(elements: &[Term]) -> bool {
+    !elements.is_empty() && elements.iter().all(|term| character(term).is_some_and(is_printable))
+}
+
+fn character(term: &Term) -> Option<char> {
+    match term {
+        Term::Int(number) => char::from_u32(u32::try_from(*number).ok()?),
         _ => None,
-    };
-    elements.iter().map(character).collect()
+    }
 }
 
 fn is_printable(c: char) -> bool {
@@ -242,10 +240,10 @@ fn binary(bytes: &[u8], f: &mut Formatter<'_>) -> fmt::Result {
     match str::from_utf8(bytes) {
         Ok("") => {}
         Ok(text) if printable(text) => {
-            quoted(text, '"', f)?;
+            quoted(text.chars(), '"', f)?;
             f.write_str(if text.is_ascii() { "" } else { "/utf8" })?;
         }
-        _ if latin1().all(is_printable) => quoted(&latin1().collect::<String>(), '"', f)?,
+        _ if latin1().all(is_printable) => quoted(latin1(), '"', f)?,
         _ => {
             for (at, byte) in bytes.iter().enumerate() {
                 write!(f, "{}{byte}", if at == 0 { "" } else { "," })?;
@@ -255,9 +253,9 @@ fn binary(bytes: &[u8], f: &mut Formatter<'_>) -> fmt::Result {
     f.write_str(">>")
 }
 
-fn quoted(text: &str, quote: char, f: &mut Formatter<'_>) -> fmt::Result {
+fn quoted(text: impl Iterator<Item = char>, quote: char, f: &mut Formatter<'_>) -> fmt::Result {
     f.write_char(quote)?;
-    for c in text.chars() {
+    for c in text {
         match c {
             '\\' => f.write_str("\\\\")?,
             c if c == quote => write!(f, "\\{c}")?,

@@ -200,6 +200,32 @@ pub(crate) enum TermToken<'a> {
     Record(Box<RecordHead>),
 }
 
+impl TermToken<'_> {
+    /// Whether other terms may follow as parts of this one.
+    fn is_open(&self) -> bool {
+        matches!(
+            self,
+            TermToken::Tuple(_)
+                | TermToken::List(_)
+                | TermToken::Map(_)
+                | TermToken::Fun(..)
+                | TermToken::Record(_)
+        )
+    }
+
+    /// The number of terms that follow as parts of this one. [`Tokens::next`] has checked that
+    /// the bytes left suffice for them.
+    fn announced(&self) -> usize {
+        match self {
+            TermToken::Tuple(count) | TermToken::Fun(_, count) => *count,
+            TermToken::List(count) => count + 1,
+            TermToken::Map(pairs) => pairs * 2,
+            TermToken::Record(head) => head.fields.len(),
+            _ => 0,
+        }
+    }
+}
+
 /// The text of an atom that is not an [`Atom`] yet.
 #[derive(Clone, Debug)]
 pub(crate) enum AtomText<'a> {
@@ -294,6 +320,10 @@ impl<'a> Tokens<'a> {
         self.reader.since(offset)
     }
 
+    pub(crate) fn between(&self, start: usize, end: usize) -> &'a [u8] {
+        self.reader.between(start, end)
+    }
+
     pub(crate) fn peek_tag(&self) -> Result<u8, DecodeError> {
         Ok(self.reader.peek()?)
     }
@@ -314,22 +344,43 @@ impl<'a> Tokens<'a> {
         !self.cached.is_empty()
     }
 
-    /// Skips the next term, without recursion.
+    /// Skips the next term, of any depth, without recursion.
     pub(crate) fn skip(&mut self) -> Result<(), DecodeError> {
-        let mut left = 1_usize;
+        // Each count is at most the number of bytes left, and there are at most as many counts.
+        let mut left = 1_u128;
         while left > 0 {
             left -= 1;
-            // Each count is at most the number of bytes left, and each term takes at least
-            // one byte.
-            left += match self.next()? {
-                TermToken::Tuple(count) | TermToken::Fun(_, count) => count,
-                TermToken::List(count) => count + 1,
-                TermToken::Map(pairs) => pairs * 2,
-                TermToken::Record(head) => head.fields.len(),
-                _ => 0,
-            };
+            left += self.next()?.announced() as u128;
         }
         Ok(())
+    }
+
+    /// Skips the next term, without recursion, as deep as [`Limits::depth`] allows.
+    pub(crate) fn skip_within_depth(&mut self) -> Result<(), DecodeError> {
+        let limit = self.limits.depth;
+        // The number of terms left in each open term, and whether the last is the tail of a list.
+        let mut open: Vec<(usize, bool)> = Vec::new();
+        let mut is_tail = false;
+        loop {
+            let token = self.next()?;
+            if token.is_open() {
+                let is_list = matches!(token, TermToken::List(_));
+                if is_tail && is_list {
+                    // More elements of the same list.
+                    open.pop();
+                }
+                if open.len() >= limit {
+                    return Err(DecodeError::Depth { offset: self.offset(), limit });
+                }
+                open.push((token.announced(), is_list));
+            }
+            while matches!(open.last(), Some((0, _))) {
+                open.pop();
+            }
+            let Some((left, is_list)) = open.last_mut() else { return Ok(()) };
+            *left -= 1;
+            is_tail = *left == 0 && *is_list;
+        }
     }
 
     /// Reads the version byte.
