@@ -12,18 +12,19 @@ fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, String> {
     CODEC.read(Decoder::new(bytes)).map_err(|error| error.to_string())
 }
 
+#[derive(Deserialize, Debug)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it is only read")]
+enum Untagged {
+    Number(u8),
+}
+
 #[test]
 fn zterm10_an_error_is_short_whatever_was_found() {
     let long = "x".repeat(1 << 20);
     let mut bytes = Vec::new();
     CODEC.write(&long, &mut bytes).unwrap();
     let as_key = [&[116, 0, 0, 0, 1][..], &bytes, &[106]].concat();
-    #[derive(Deserialize, Debug)]
-    #[serde(untagged)]
-    #[expect(dead_code, reason = "it is only read")]
-    enum Untagged {
-        Number(u8),
-    }
     let errors = [
         read::<i64>(&bytes).unwrap_err(),
         read::<ExternalPid>(&bytes).unwrap_err(),
@@ -122,11 +123,11 @@ fn zterm9_an_unknown_key_of_a_struct_is_skipped_whatever_it_is() {
 
 /// A value that has no term.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Token;
+struct Token(u8);
 
 impl Serialize for Token {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_newtype_struct("krarup.Token", &0_u64)
+        serializer.serialize_newtype_struct("krarup.Token", &u64::from(self.0))
     }
 }
 
@@ -163,12 +164,13 @@ fn zterm11_a_value_without_a_term_never_leaves_bytes_that_are_not_a_term() {
         }
         written.map(|()| Decoder::new(&out).last_term().unwrap().to_string())
     }
-    assert_eq!(write(&Ok::<_, ()>(Token)), Ok("ok".to_owned()));
-    assert_eq!(write(&Err::<(), _>(Token)), Ok("error".to_owned()));
-    assert_eq!(write(&(1, Token)), Ok("{1}".to_owned()));
-    assert_eq!(write(&vec![Token, Token]), Ok("[]".to_owned()));
-    assert_eq!(write(&BTreeMap::from([(1, Token)])), Ok("#{}".to_owned()));
-    assert!(write(&BTreeMap::from([(Token, 1)])).is_err());
-    assert!(write(&Token).is_err());
-    assert!(write(&Some(Token)).is_err());
+    assert_eq!(write(&Ok::<_, ()>(Token(0))), Ok("ok".to_owned()));
+    assert_eq!(write(&Err::<(), _>(Token(0))), Ok("error".to_owned()));
+    assert_eq!(write(&(1, Token(0))), Ok("{1}".to_owned()));
+    assert_eq!(write(&vec![Token(0), Token(1)]), Ok("[]".to_owned()));
+    let (value, key) = (BTreeMap::from([(1, Token(0))]), BTreeMap::from([(Token(0), 1)]));
+    assert_eq!(write(&value), Ok("#{}".to_owned()));
+    assert!(write(&key).is_err());
+    assert!(write(&Token(0)).is_err());
+    assert!(write(&Some(Token(0))).is_err());
 }

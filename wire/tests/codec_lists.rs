@@ -1,5 +1,9 @@
 //! Tests of lists whose elements all fit into a byte. Such a list arrives as a string, where the
 //! elements have no tags, and every type of element is read from it as from a list.
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "the table below reads better without references"
+)]
 
 use krarup_wire::codec::TermCodec;
 use krarup_wire::etf::{Decoder, Term};

@@ -204,7 +204,10 @@ fn zmsg9_every_wrong_arity_type_or_number_is_an_error() {
     assert!(matches!(unlink(Term::Int(0)), Err(ControlError::Value { field: "id", value: 0, .. })));
     assert!(matches!(unlink(Term::Int(-1)), Err(ControlError::Value { .. })));
     let too_big = krarup_wire::etf::BigInt::from(1_u128 << 64);
-    assert!(matches!(unlink(too_big.into()), Err(ControlError::Value { .. })));
+    let error = ControlError::Value { number: 35, field: "id", value: 1 << 64 };
+    assert_eq!(unlink(too_big.into()), Err(error));
+    let beyond = krarup_wire::etf::BigInt::new(false, &[1; 17]);
+    assert!(matches!(unlink(beyond.into()), Err(ControlError::Decode(_))));
     assert!(matches!(
         unlink(Term::atom("x")),
         Err(ControlError::Decode(DecodeError::Expected { .. }))

@@ -10,11 +10,14 @@
 //! never for terms that are only announced.
 
 use super::atom::{Atom, Atoms};
+use super::bits::Bits;
+use super::decode_error::DecodeError;
 use super::limits::Limits;
 use super::map::EqualKeys;
 use super::tag;
-use super::term::{Bits, Elements, Export, Fun, Improper, Map, Record, Term};
-use super::token::{DecodeError, FunHead, RecordHead, TermToken, Tokens};
+use super::term::{Elements, Export, Fun, Improper, Map, Record, Term};
+use super::token::{FunHead, RecordHead, TermToken};
+use super::tokens::Tokens;
 use std::sync::Arc;
 
 impl Term {

@@ -9,8 +9,9 @@
 //! | [`NumberComparison::Value`] | equal | Erlang's `<` and `==` |
 //! | [`NumberComparison::Exact`] | integers are less than floats | the order of map keys, and `=:=` |
 
+use super::float::Float;
 use super::integer::BigInt;
-use super::term::{Float, Map, Term};
+use super::term::{Map, Term};
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 use std::slice::Iter;

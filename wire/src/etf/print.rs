@@ -6,8 +6,9 @@
 //! (words in Erlang's order, the most significant first), `#Port<shop@host.5>`.
 
 use super::atom::Atom;
+use super::float::Float;
 use super::identity::{ExternalPid, Port, Reference};
-use super::term::{Export, Float, Fun, Map, Record, Term};
+use super::term::{Export, Fun, Map, Record, Term};
 use std::fmt::{self, Display, Formatter, Write};
 use std::slice::Iter;
 

@@ -3,7 +3,8 @@
 use super::FromTerm;
 use crate::codec::error::{ReadError, ValueStep};
 use crate::etf::tag;
-use crate::etf::token::{TermToken, Tokens};
+use crate::etf::token::TermToken;
+use crate::etf::tokens::Tokens;
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 
 impl<'de> FromTerm<'_, 'de> {

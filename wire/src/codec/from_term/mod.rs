@@ -20,7 +20,8 @@ mod variant;
 use super::error::{ReadCause, ReadError};
 use super::extension::Extension;
 use super::options::{Names, Structs};
-use crate::etf::token::{TermToken, Tokens};
+use crate::etf::token::TermToken;
+use crate::etf::tokens::Tokens;
 use crate::etf::{Limits, Term, decode, tag};
 use crate::text::cut;
 
