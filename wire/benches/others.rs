@@ -73,8 +73,11 @@ fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
+/// A library's name, and what it does.
+type Candidate<'a> = (&'static str, Box<dyn FnMut() + 'a>);
+
 /// Measures the candidates in turns, and prints the medians and the ratios to the first.
-fn compare(what: &str, candidates: &mut [(&str, Box<dyn FnMut() + '_>)]) {
+fn compare(what: &str, candidates: &mut [Candidate<'_>]) {
     let mut times = vec![Vec::new(); candidates.len()];
     for _ in 0..ROUNDS {
         for (at, (_, run)) in candidates.iter_mut().enumerate() {

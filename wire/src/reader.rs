@@ -63,6 +63,11 @@ impl<'a> Reader<'a> {
         self.bytes.get(self.offset).copied().ok_or(self.short(1))
     }
 
+    /// Advances so that this many bytes are left. It never goes back.
+    pub(crate) fn skip_to_last(&mut self, left: usize) {
+        self.offset = self.offset.max(self.bytes.len().saturating_sub(left));
+    }
+
     pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], Short> {
         let (taken, _) = self.rest().split_at_checked(length).ok_or(self.short(length))?;
         self.offset += length;

@@ -108,6 +108,25 @@ struct OpenTerm {
     left: usize,
 }
 
+impl OpenTerm {
+    /// Creates the open term of a head that announces terms.
+    fn new(token: TermToken<'_>, start: usize) -> Self {
+        let (kind, left) = match token {
+            TermToken::List(count) => (OpenKind::List, count),
+            TermToken::Map(pairs) => (OpenKind::Map, pairs * 2),
+            TermToken::Fun(head, free) => (OpenKind::Fun(head), free),
+            TermToken::Record(head) => {
+                let count = head.fields.len();
+                (OpenKind::Record(head), count)
+            }
+            TermToken::Tuple(count) => (OpenKind::Tuple, count),
+            // No other head is open.
+            _ => (OpenKind::Tuple, 0),
+        };
+        OpenTerm { kind, start, left }
+    }
+}
+
 enum OpenKind {
     Tuple,
     /// The elements of a list; the tail follows.
@@ -121,39 +140,33 @@ enum OpenKind {
 
 /// Decodes the next term.
 pub(crate) fn read(tokens: &mut Tokens<'_>) -> Result<Term, DecodeError> {
-    let mut values: Vec<Term> = Vec::new();
-    let mut open: Vec<OpenTerm> = Vec::new();
+    let mut token = tokens.next()?;
+    if !token.is_open() {
+        return leaf(token, tokens);
+    }
+    // Enough for a message of a few terms.
+    let mut values: Vec<Term> = Vec::with_capacity(16);
+    let mut open: Vec<OpenTerm> = Vec::with_capacity(8);
     loop {
-        let (kind, left) = match tokens.next()? {
-            TermToken::Tuple(count) => (OpenKind::Tuple, count),
-            TermToken::List(count) => (OpenKind::List, count),
-            TermToken::Map(pairs) => (OpenKind::Map, pairs * 2),
-            TermToken::Fun(head, free) => (OpenKind::Fun(head), free),
-            TermToken::Record(head) => {
-                let count = head.fields.len();
-                (OpenKind::Record(head), count)
+        if token.is_open() {
+            let limit = tokens.limits().depth;
+            if open.len() >= limit {
+                return Err(DecodeError::Depth { offset: tokens.offset(), limit });
             }
-            leaf => {
-                values.push(self::leaf(leaf, tokens)?);
-                if let Some(top) = open.last_mut() {
-                    top.left -= 1;
-                }
-                if let Some(term) = close(tokens, &mut values, &mut open)? {
-                    return Ok(term);
-                }
-                continue;
+            let mut top = OpenTerm::new(token, values.len());
+            top.left -= tokens.simple(top.left, &mut values);
+            open.push(top);
+        } else {
+            values.push(leaf(token, tokens)?);
+            if let Some(top) = open.last_mut() {
+                top.left -= 1;
+                top.left -= tokens.simple(top.left, &mut values);
             }
-        };
-        let limit = tokens.limits().depth;
-        if open.len() >= limit {
-            return Err(DecodeError::Depth { offset: tokens.offset(), limit });
         }
-        open.push(OpenTerm { kind, start: values.len(), left });
-        if left == 0
-            && let Some(term) = close(tokens, &mut values, &mut open)?
-        {
+        if let Some(term) = close(tokens, &mut values, &mut open)? {
             return Ok(term);
         }
+        token = tokens.next()?;
     }
 }
 
@@ -183,6 +196,7 @@ fn close(
         values.extend(value);
         if let Some(outer) = open.last_mut() {
             outer.left -= 1;
+            outer.left -= tokens.simple(outer.left, values);
         }
     }
 }

@@ -121,7 +121,7 @@ impl Term {
     }
 
     /// Whether it contains other terms.
-    pub(crate) fn is_nested(&self) -> bool {
+    fn is_nested(&self) -> bool {
         self.children().is_some_and(|children| !children.is_empty())
     }
 
@@ -250,10 +250,30 @@ impl<'a> IntoIterator for &'a Elements {
     }
 }
 
-/// Drops without recursion: nested terms are taken out and dropped one by one.
+/// Drops with a bounded recursion, so that no depth of nesting exhausts a stack.
 impl Drop for Elements {
     fn drop(&mut self) {
-        let Some(children) = self.unshared() else { return };
+        if self.iter().any(Term::is_nested)
+            && let Some(children) = self.unshared()
+        {
+            drop_nested(children, DROP_LEVELS);
+        }
+    }
+}
+
+/// The levels that are dropped by recursion, before a list of pending terms takes its place.
+/// Few terms have more, and a list is one more allocation.
+const DROP_LEVELS: usize = 32;
+
+/// Drops the nested terms. Each is empty before its turn, so its own drop goes no deeper.
+fn drop_nested(terms: &mut [Term], levels: usize) {
+    for term in terms.iter_mut().filter(|term| term.is_nested()) {
+        let mut term = std::mem::replace(term, Term::Int(0));
+        let Some(children) = term.children_mut() else { continue };
+        if levels > 0 {
+            drop_nested(children, levels - 1);
+            continue;
+        }
         let mut pending = Vec::new();
         take_nested(children, &mut pending);
         while let Some(mut term) = pending.pop() {

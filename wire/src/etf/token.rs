@@ -42,6 +42,7 @@ pub(crate) enum TermToken<'a> {
 
 impl TermToken<'_> {
     /// Whether other terms may follow as parts of this one.
+    #[inline]
     pub(super) fn is_open(&self) -> bool {
         matches!(
             self,

@@ -11,6 +11,7 @@ use super::identity::{ExternalPid, Port, Reference};
 use super::integer::BigInt;
 use super::limits::Limits;
 use super::tag;
+use super::term::Term;
 use super::token::{AtomText, FunHead, RecordHead, TermToken};
 use crate::reader::{Reader, Short};
 use std::borrow::Cow;
@@ -95,6 +96,37 @@ impl<'a> Tokens<'a> {
             (_, 0) => Ok(()),
             (offset, left) => Err(DecodeError::Trailing { offset, left }),
         }
+    }
+
+    /// Reads at most `most` terms of the most frequent kinds: small integers, short atoms and
+    /// `[]`. Returns their number. Whatever follows, also if it is wrong, is left to
+    /// [`Tokens::next`].
+    pub(crate) fn simple(&mut self, most: usize, values: &mut Vec<Term>) -> usize {
+        let most = most.min(self.limits.terms.saturating_sub(self.terms));
+        let mut rest = self.reader.rest();
+        let mut read = 0;
+        while read < most {
+            let (term, after) = match *rest {
+                [tag::SMALL_INTEGER, byte, ref after @ ..] => (Term::Int(byte.into()), after),
+                [tag::INTEGER, a, b, c, d, ref after @ ..] => {
+                    (Term::Int(i32::from_be_bytes([a, b, c, d]).into()), after)
+                }
+                [tag::SMALL_ATOM_UTF8, length, ref text @ ..] => {
+                    let Some((text, after)) = text.split_at_checked(length.into()) else { break };
+                    let Ok(text) = str::from_utf8(text) else { break };
+                    let Some(atom) = Atom::in_place(text) else { break };
+                    (Term::Atom(atom), after)
+                }
+                [tag::NIL, ref after @ ..] => (Term::nil(), after),
+                _ => break,
+            };
+            values.push(term);
+            rest = after;
+            read += 1;
+        }
+        self.terms += read;
+        self.reader.skip_to_last(rest.len());
+        read
     }
 
     /// Reads the next head.
