@@ -49,7 +49,9 @@ fn zlink11_recorded_control_messages_are_read_and_written_back_byte_for_byte() {
         assert!(!matches!(payload, Some(Err(_))), "{what}: {payload:?}");
         assert_eq!(payload.is_some(), message.control.has_payload());
         let mut term = Vec::new();
-        payload.map(|payload| payload.unwrap().write(&mut term).unwrap());
+        if let Some(payload) = payload {
+            payload.unwrap().write(&mut term).unwrap();
+        }
         let mut written = Vec::new();
         OutgoingMessage::new(format, &message.control, term, 1).unwrap().write_frame(&mut written);
         // A trace token is skipped, and so is the cookie of a message without a sender.

@@ -48,9 +48,19 @@ impl Atom {
 
     /// Creates an atom without an allocation, if the text is short enough for that.
     #[inline]
-    pub(crate) fn in_place(text: &str) -> Option<Self> {
+    fn in_place(text: &str) -> Option<Self> {
+        Self::in_place_bytes(text.as_bytes())
+    }
+
+    /// Creates an atom without an allocation, if the bytes are UTF-8 and few enough for that.
+    #[inline]
+    pub(crate) fn in_place_bytes(text: &[u8]) -> Option<Self> {
         let mut bytes = [0; IN_PLACE];
-        bytes.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
+        bytes.get_mut(..text.len())?.copy_from_slice(text);
+        // A test of the whole array is a few instructions, and most atoms are ASCII.
+        if bytes.iter().fold(0, |all, byte| all | byte) > 127 {
+            str::from_utf8(text).ok()?;
+        }
         Some(Atom(Text::InPlace(u8::try_from(text.len()).ok()?, bytes)))
     }
 

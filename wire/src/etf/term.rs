@@ -125,6 +125,12 @@ impl Term {
         self.children().is_some_and(|children| !children.is_empty())
     }
 
+    /// Whether it contains terms that contain terms. What is not deep is dropped by ordinary
+    /// recursion of two levels.
+    fn is_deep(&self) -> bool {
+        self.children().is_some_and(|children| children.iter().any(Term::is_nested))
+    }
+
     /// Returns the directly nested terms: elements with a tail last, alternating keys and
     /// values, free variables.
     pub(crate) fn children(&self) -> Option<&Elements> {
@@ -253,10 +259,10 @@ impl<'a> IntoIterator for &'a Elements {
 /// Drops with a bounded recursion, so that no depth of nesting exhausts a stack.
 impl Drop for Elements {
     fn drop(&mut self) {
-        if self.iter().any(Term::is_nested)
+        if self.iter().any(Term::is_deep)
             && let Some(children) = self.unshared()
         {
-            drop_nested(children, DROP_LEVELS);
+            drop_deep(children, DROP_LEVELS);
         }
     }
 }
@@ -265,27 +271,27 @@ impl Drop for Elements {
 /// Few terms have more, and a list is one more allocation.
 const DROP_LEVELS: usize = 32;
 
-/// Drops the nested terms. Each is empty before its turn, so its own drop goes no deeper.
-fn drop_nested(terms: &mut [Term], levels: usize) {
-    for term in terms.iter_mut().filter(|term| term.is_nested()) {
+/// Drops the deep terms. Each is flat before its turn, so its own drop goes no deeper.
+fn drop_deep(terms: &mut [Term], levels: usize) {
+    for term in terms.iter_mut().filter(|term| term.is_deep()) {
         let mut term = std::mem::replace(term, Term::Int(0));
         let Some(children) = term.children_mut() else { continue };
         if levels > 0 {
-            drop_nested(children, levels - 1);
+            drop_deep(children, levels - 1);
             continue;
         }
         let mut pending = Vec::new();
-        take_nested(children, &mut pending);
+        take_deep(children, &mut pending);
         while let Some(mut term) = pending.pop() {
             if let Some(children) = term.children_mut() {
-                take_nested(children, &mut pending);
+                take_deep(children, &mut pending);
             }
         }
     }
 }
 
-fn take_nested(terms: &mut [Term], taken: &mut Vec<Term>) {
-    for term in terms.iter_mut().filter(|term| term.is_nested()) {
+fn take_deep(terms: &mut [Term], taken: &mut Vec<Term>) {
+    for term in terms.iter_mut().filter(|term| term.is_deep()) {
         taken.push(std::mem::replace(term, Term::Int(0)));
     }
 }

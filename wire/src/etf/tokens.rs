@@ -113,8 +113,7 @@ impl<'a> Tokens<'a> {
                 }
                 [tag::SMALL_ATOM_UTF8, length, ref text @ ..] => {
                     let Some((text, after)) = text.split_at_checked(length.into()) else { break };
-                    let Ok(text) = str::from_utf8(text) else { break };
-                    let Some(atom) = Atom::in_place(text) else { break };
+                    let Some(atom) = Atom::in_place_bytes(text) else { break };
                     (Term::Atom(atom), after)
                 }
                 [tag::NIL, ref after @ ..] => (Term::nil(), after),
@@ -210,6 +209,12 @@ impl<'a> Tokens<'a> {
     pub(crate) fn atom(&mut self) -> Result<Atom, DecodeError> {
         let offset = self.offset();
         self.count(1)?;
+        if let [tag::SMALL_ATOM_UTF8, length, ref text @ ..] = *self.reader.rest()
+            && let Some(atom) = text.get(..length.into()).and_then(Atom::in_place_bytes)
+        {
+            self.reader.take(usize::from(length) + 2)?;
+            return Ok(atom);
+        }
         let tag = self.reader.u8()?;
         let text = self.atom_text(tag, offset)?;
         self.make_atom(text)
