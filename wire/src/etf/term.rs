@@ -9,8 +9,9 @@
 //! ```
 //!
 //! Nested terms are stored in [`Elements`], a shared slice, so cloning any term takes constant
-//! time and no stack. Dropping, comparing, hashing, printing, decoding and encoding use a list
-//! of pending work in place of recursion, so no depth of nesting exhausts a stack (rule Zterm6).
+//! time and no stack. Comparing, hashing, printing, decoding and encoding use a list of pending
+//! work in place of recursion, and dropping does so below 32 levels, so no depth of nesting
+//! exhausts a stack (rule Zterm6).
 
 use super::atom::Atom;
 use super::bits::Bits;
