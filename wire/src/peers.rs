@@ -324,6 +324,19 @@ mod tests {
     }
 
     #[test]
+    fn zhs10_the_end_of_an_earlier_dial_is_not_that_of_the_current_one() {
+        let (mut peers, other) = (peers("b@x"), Atom::fixed("a@x"));
+        assert!(peers.wanted(&other, 1, START).is_some());
+        assert!(peers.closed(&other, 1).is_some());
+        assert!(peers.wanted(&other, 2, START).is_some());
+        assert_eq!(peers.dialled(&other, 1), PeerAction::Close(1));
+        assert_eq!(peers.closed(&other, 1), None);
+        peers.gave_way(&other, 1, START);
+        let up = PeerAction::Up { peer: other.clone(), connection: 2 };
+        assert_eq!(peers.dialled(&other, 2), up);
+    }
+
+    #[test]
     fn zhs4_an_unauthenticated_name_leaves_no_state() {
         let (mut peers, other) = (peers("b@x"), Atom::fixed("a@x"));
         assert_eq!(peers.name_received(&other, START).decision, Decision::Accept);

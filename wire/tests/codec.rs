@@ -585,7 +585,9 @@ fn zterm6_typed_reads_and_writes_are_limited_to_a_depth_of_256() {
         assert_eq!(CODEC.to_term(&boxed), Err(WriteTermError::Depth { limit: 256 }));
         assert_eq!(CODEC.from_term::<Tree>(&term(255)).unwrap(), tree(255));
         assert_eq!(CODEC.to_term(&tree(255)).unwrap(), term(255));
-        assert!(CODEC.to_term(&tree(256)).is_err() || CODEC.from_term::<Tree>(&term(256)).is_err());
+        assert_eq!(CODEC.to_term(&tree(256)), Err(WriteTermError::Depth { limit: 256 }));
+        let error = CODEC.from_term::<Tree>(&term(256)).unwrap_err();
+        assert_eq!(*error.cause(), ReadCause::Depth { limit: 256 });
     });
 }
 
@@ -640,6 +642,16 @@ fn zterm11_equal_keys_are_never_written() {
     }
 
     assert_eq!(CODEC.to_term(&Twice), Err(WriteTermError::EqualKeys));
+
+    struct OnlyTwo;
+
+    impl Serialize for OnlyTwo {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_map([("a", 1), ("a", 2)])
+        }
+    }
+
+    assert_eq!(CODEC.to_term(&OnlyTwo), Err(WriteTermError::EqualKeys));
 }
 
 #[derive(Serialize, Deserialize, PartialEq, Debug, Clone)]

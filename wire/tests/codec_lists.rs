@@ -60,3 +60,42 @@ fn zterm10_an_element_of_a_string_that_does_not_fit_is_named_as_in_a_list() {
     let error = CODEC.read::<Vec<bool>>(Decoder::new(&[107, 0, 1, 1])).unwrap_err();
     assert_eq!(error.to_string(), "element 1: expected bool, found integer 1");
 }
+
+/// Takes the first element of a list, and no more.
+#[derive(PartialEq, Debug)]
+struct First(u8);
+
+impl<'de> Deserialize<'de> for First {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Take;
+
+        impl<'de> serde::de::Visitor<'de> for Take {
+            type Value = First;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(
+                self,
+                mut list: A,
+            ) -> Result<First, A::Error> {
+                let first = list.next_element()?;
+                first.map(First).ok_or_else(|| serde::de::Error::custom("no element"))
+            }
+        }
+
+        deserializer.deserialize_seq(Take)
+    }
+}
+
+#[test]
+fn zterm9_a_list_is_not_longer_than_what_its_type_takes() {
+    let read = |bytes| CODEC.read::<First>(Decoder::new(bytes)).map_err(|error| error.to_string());
+    let error = |found: &str| Err(format!("expected a shorter list, found list {found}"));
+    assert_eq!(read(&[107, 0, 1, 7]), Ok(First(7)));
+    assert_eq!(read(&[108, 0, 0, 0, 1, 97, 7, 106]), Ok(First(7)));
+    assert_eq!(read(&[107, 0, 2, 7, 8]), error("[7,8]"));
+    assert_eq!(read(&[108, 0, 0, 0, 2, 97, 7, 97, 8, 106]), error("[7,8]"));
+    assert_eq!(read(&[108, 0, 0, 0, 1, 97, 7, 107, 0, 1, 8]), error("[7,8]"));
+}

@@ -338,9 +338,6 @@ impl<'a> Tokens<'a> {
         let pid = self.pid()?;
         self.claim(offset, free, 1, 0)?;
         let head = FunHead { offset, size, arity, uniq, index, module, old_index, old_uniq, pid };
-        if free == 0 {
-            head.ends_at(self.offset())?;
-        }
         Ok(TermToken::Fun(Box::new(head), free))
     }
 
