@@ -50,8 +50,8 @@ fn zterm6_a_term_in_a_typed_value_has_the_depth_of_the_limits() {
         let bytes = [&[104, 2, 97, 1][..], &nested(depth)].concat();
         CODEC.read::<(u8, Term)>(Decoder::with_limits(&bytes, limits)).map(drop)
     };
-    assert_eq!(typed(10), Ok(()));
-    let error = typed(11).unwrap_err();
+    assert_eq!(typed(9), Ok(()));
+    let error = typed(10).unwrap_err();
     let ReadCause::Decode(cause) = error.cause() else { panic!("{error}") };
     assert!(matches!(cause, krarup_wire::etf::DecodeError::Depth { limit: 10, .. }), "{error}");
 }

@@ -10,7 +10,7 @@
 #[non_exhaustive]
 pub struct Limits {
     /// The greatest depth of nesting: `{{}}` is 2. Typed decoding is recursive and allows
-    /// at most 256; a `Term` in a typed value has a depth of its own.
+    /// at most 256; a `Term` in a typed value may have what is left of the limit.
     pub depth: usize,
     /// The greatest number of terms in one message, including nested ones. Each element of
     /// a list of bytes counts.

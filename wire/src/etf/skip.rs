@@ -16,8 +16,10 @@ impl Tokens<'_> {
         Ok(())
     }
 
-    /// Skips the next term, without recursion, as deep as [`Limits::depth`] allows.
-    pub(crate) fn skip_within_depth(&mut self) -> Result<(), DecodeError> {
+    /// Skips the next term, without recursion, as deep as
+    /// [`Limits::depth`](super::limits::Limits::depth) allows for a term that is this number of
+    /// levels below the outermost one.
+    pub(crate) fn skip_within_depth(&mut self, levels: usize) -> Result<(), DecodeError> {
         let limit = self.limits().depth;
         // The number of terms left in each open term, and whether the last is the tail of a list.
         let mut open: Vec<(usize, bool)> = Vec::new();
@@ -30,7 +32,7 @@ impl Tokens<'_> {
                     // More elements of the same list.
                     open.pop();
                 }
-                if open.len() >= limit {
+                if open.len().saturating_add(levels) >= limit {
                     return Err(DecodeError::Depth { offset: self.offset(), limit });
                 }
                 open.push((token.announced(), is_list));
@@ -87,7 +89,7 @@ mod tests {
         for bytes in inputs {
             let (mut skipped, mut read) =
                 (Tokens::new(&bytes, limits), Tokens::new(&bytes, limits));
-            let (skip, read_result) = (skipped.skip_within_depth(), decode::read(&mut read));
+            let (skip, read_result) = (skipped.skip_within_depth(0), decode::read(&mut read));
             assert_eq!(skip.clone().err(), read_result.err(), "{bytes:?}");
             assert!(skip.is_err() || skipped.left() == 0, "{bytes:?}");
             let mut any = Tokens::new(&bytes, limits);

@@ -21,7 +21,7 @@ impl<'de> FromTerm<'_, 'de> {
             // The visitor of a term takes bytes from this codec alone, after the limits have been
             // applied to them. In another format a term is a newtype struct.
             TERM if has_term => {
-                self.tokens.skip_within_depth()?;
+                self.tokens.skip_within_depth(self.depth)?;
                 if !self.tokens.has_cached() {
                     return visitor.visit_borrowed_bytes(self.tokens.since(offset));
                 }
