@@ -137,6 +137,18 @@ fn zlink11_each_control_message_is_the_term_of_the_protocol() {
 }
 
 #[test]
+fn zlink11_a_payload_follows_the_messages_that_the_protocol_says() {
+    for (control, text) in every() {
+        let Term::Tuple(elements) = Decoder::new(&written(&control)).term().unwrap() else {
+            panic!()
+        };
+        let Term::Int(number) = elements[0] else { panic!() };
+        let has_payload = matches!(number, 2 | 6 | 22 | 24 | 26 | 28 | 29 | 33 | 37);
+        assert_eq!(control.has_payload(), has_payload, "{text}");
+    }
+}
+
+#[test]
 fn zmsg15_messages_with_a_trace_token_are_read_without_it() {
     let with_token =
         [(2, 12, 3), (3, 13, 3), (6, 16, 4), (8, 18, 3), (22, 23, 3), (24, 25, 3), (26, 27, 3)]

@@ -46,7 +46,7 @@ pub enum DecodeError {
         /// The number of remaining bytes.
         left: usize,
     },
-    /// The term is nested deeper than [`Limits::depth`].
+    /// The term is nested deeper than [`Limits::depth`](super::Limits::depth).
     #[error("at offset {offset}: nested deeper than {limit}")]
     Depth {
         /// The place.
@@ -54,7 +54,7 @@ pub enum DecodeError {
         /// The limit.
         limit: usize,
     },
-    /// There are more terms than [`Limits::terms`].
+    /// There are more terms than [`Limits::terms`](super::Limits::terms).
     #[error("at offset {offset}: more than {limit} terms")]
     Terms {
         /// The place.
@@ -62,7 +62,7 @@ pub enum DecodeError {
         /// The limit.
         limit: usize,
     },
-    /// An integer is longer than [`Limits::integer_bytes`].
+    /// An integer is longer than [`Limits::integer_bytes`](super::Limits::integer_bytes).
     #[error("at offset {offset}: an integer of {bytes} bytes is over the limit of {limit}")]
     Integer {
         /// The place.

@@ -33,7 +33,7 @@ struct Wire {
 
 /// Two nodes that dial each other.
 #[derive(Clone)]
-struct World {
+struct TwoNodes {
     peers: [Peers; 2],
     wires: BTreeMap<ConnectionId, Wire>,
     /// How often each side was notified that a connection is up, or lost.
@@ -45,10 +45,10 @@ fn name(side: usize) -> Atom {
     Atom::fixed(["a@x", "b@x"][side])
 }
 
-impl World {
+impl TwoNodes {
     fn new(wants: u8) -> Self {
         let peers = [0, 1].map(|side| Peers::new(name(side), LIMIT));
-        World { peers, wires: BTreeMap::new(), told: [(0, 0); 2], wants: [wants; 2] }
+        TwoNodes { peers, wires: BTreeMap::new(), told: [(0, 0); 2], wants: [wants; 2] }
     }
 
     fn key(&self) -> impl Eq + std::hash::Hash + use<> {
@@ -141,7 +141,7 @@ impl World {
         }
     }
 
-    fn next(&self) -> Vec<World> {
+    fn next(&self) -> Vec<TwoNodes> {
         let mut next = Vec::new();
         for side in 0..2 {
             if self.wants[side] > 0 {
@@ -167,7 +167,7 @@ impl World {
 #[test]
 fn zhs5_in_every_interleaving_both_sides_keep_the_same_single_connection() {
     let mut known = HashSet::new();
-    let mut worlds = vec![World::new(3)];
+    let mut worlds = vec![TwoNodes::new(3)];
     let mut rests = 0;
     while let Some(world) = worlds.pop() {
         if !known.insert(world.key()) {
