@@ -33,9 +33,9 @@ use std::time::{Duration, Instant};
 const INPUTS: u64 = 6_000;
 /// The greatest memory of the process, in bytes. Inputs are at most some 100 KiB long.
 const MOST_MEMORY: usize = 512 << 20;
-/// The stack of the thread that decodes. A typed read of 256 levels is recursive, and without
-/// optimisation a level of a large enum takes some 10 KiB.
-const STACK: usize = 8 << 20;
+/// The stack of the thread that decodes: half of what a thread has by default. A typed read of 256
+/// levels is recursive; without optimisation a large enum takes between 512 KiB and this.
+const STACK: usize = 1 << 20;
 
 fn number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok().filter(|text| !text.is_empty())?;
