@@ -32,6 +32,10 @@ examples:
 bench:
     .ci/run bench
 
+# Changed bytes for everything that reads from a peer, in seconds: just fuzz-wire 3600
+fuzz-wire seconds="60":
+    FUZZ_SECONDS={{seconds}} .ci/run fuzz
+
 # Undefined behaviour and leaks, where miri is installed
 miri:
     .ci/run miri

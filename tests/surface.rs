@@ -163,7 +163,7 @@ struct ToOne(Address<Reply<String>>, Arc<AtomicBool>);
 impl Route<Reply<String>> for ToOne {
     fn send(&self, asked: Reply<String>, sender: u64) -> Result<(), SendError<Reply<String>>> {
         if self.1.load(Ordering::Acquire) {
-            return Err(SendError::NoProcess(asked));
+            return Err(SendError::NoProcess { message: asked, to: self.0.pid() });
         }
         self.0.forward(asked, sender)?;
         note_receiver(self.0.pid());
@@ -221,6 +221,6 @@ fn c5_a_call_through_a_route_made_of_public_names_knows_its_receiver() {
     let itself = format!("Err(CallsItself({}))", one.pid());
     assert_eq!(router.call(|reply| reply).wait().unwrap(), itself);
     router.stop().wait().unwrap();
-    assert_eq!(router.call(|reply| reply).wait(), Err(CallError::NoProcess));
+    assert_eq!(router.call(|reply| reply).wait(), Err(CallError::NoProcess { to: one.pid() }));
     assert!(one.is_alive());
 }

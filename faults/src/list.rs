@@ -115,6 +115,7 @@ pub(crate) fn area(file: &str) -> &'static str {
         ("node/", "node"),
         ("state/", "state"),
         ("supervisor/", "supervisor"),
+        ("wire/", "wire"),
     ] {
         if file.starts_with(prefix) {
             return area;

@@ -24,6 +24,9 @@ pub(crate) enum TreeError {
 /// The lines of each file that hold faults.
 pub(crate) type Regions = BTreeMap<String, Vec<Region>>;
 
+/// The crates that contain the switch: `krarup-gen` for all that depend on it, and those that do not.
+const WITH_SWITCH: [&str; 2] = ["gen", "wire"];
+
 /// The source of the function that returns whether a fault is on.
 const SWITCH: &str = r#"//! The fault that is on: its number is in the environment.
 
@@ -150,17 +153,20 @@ impl Originals {
                 .filter(|(_, (fault, _))| fault.file == *file)
                 .map(|(number, (_, text))| (*number, text.clone()))
                 .collect();
-            let switch =
-                if file.starts_with("gen/") { "crate::fault::on" } else { "krarup_gen::fault::on" };
+            let has_own = WITH_SWITCH.iter().any(|krate| file.starts_with(&format!("{krate}/")));
+            let switch = if has_own { "crate::fault::on" } else { "krarup_gen::fault::on" };
             let woven = weave(original, &faulty, switch);
             tree.put(file, &woven.text)?;
             regions.insert(file.clone(), woven.regions);
             alone.extend(woven.alone);
         }
-        tree.put("gen/src/fault.rs", SWITCH)?;
-        let library = tree.read("gen/src/lib.rs")?;
-        if !library.contains("pub mod fault;") {
-            tree.put("gen/src/lib.rs", &format!("{library}\npub mod fault;\n"))?;
+        for krate in WITH_SWITCH {
+            tree.put(&format!("{krate}/src/fault.rs"), SWITCH)?;
+            let name = format!("{krate}/src/lib.rs");
+            let library = tree.read(&name)?;
+            if !library.contains("pub mod fault;") {
+                tree.put(&name, &format!("{library}\npub mod fault;\n"))?;
+            }
         }
         Ok((regions, alone))
     }

@@ -32,11 +32,13 @@
 //! # Guarantees
 //!
 //! - No input causes a panic, an endless loop or unbounded recursion. Terms are decoded,
-//!   compared, printed, encoded and dropped without recursion; typed decoding recurses at
-//!   most 256 levels (rule Zterm6).
+//!   compared, printed and encoded without recursion, and dropped with at most some 30 levels of
+//!   it; typed decoding recurses at most 256 levels (rule Zterm6).
 //! - A length that is only announced allocates nothing. Decoding takes memory in
 //!   proportion to the received bytes: see [`Limits`](etf::Limits) and
 //!   [`FrameLimits`](frame::FrameLimits) (rules Zterm5, Zmsg6).
+//! - No text contains a control character that a peer has sent, and no error is longer than some
+//!   hundred characters for each level of its path.
 //! - The encoding of a value is that of OTP, except for choices that do not change the
 //!   value (rules Zterm2, Zterm11).
 //! - An error contains the place, the expected item and the found item.
@@ -58,6 +60,7 @@ mod links;
 mod node_name;
 pub mod peers;
 mod reader;
+mod text;
 
 pub use control::{AliasRecipient, ControlError, ControlMessage, Monitored};
 pub use flags::{DistributionFlags, MissingFlags};

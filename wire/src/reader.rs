@@ -53,9 +53,19 @@ impl<'a> Reader<'a> {
         self.bytes.get(offset..self.offset).unwrap_or_default()
     }
 
+    /// Returns the bytes from one offset to another.
+    pub(crate) fn between(&self, start: usize, end: usize) -> &'a [u8] {
+        self.bytes.get(start..end).unwrap_or_default()
+    }
+
     /// Returns the next byte without taking it.
     pub(crate) fn peek(&self) -> Result<u8, Short> {
         self.bytes.get(self.offset).copied().ok_or(self.short(1))
+    }
+
+    /// Advances so that this many bytes are left. It never goes back.
+    pub(crate) fn skip_to_last(&mut self, left: usize) {
+        self.offset = self.offset.max(self.bytes.len().saturating_sub(left));
     }
 
     pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], Short> {

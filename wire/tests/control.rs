@@ -137,6 +137,18 @@ fn zlink11_each_control_message_is_the_term_of_the_protocol() {
 }
 
 #[test]
+fn zlink11_a_payload_follows_the_messages_that_the_protocol_says() {
+    for (control, text) in every() {
+        let Term::Tuple(elements) = Decoder::new(&written(&control)).term().unwrap() else {
+            panic!()
+        };
+        let Term::Int(number) = elements[0] else { panic!() };
+        let has_payload = matches!(number, 2 | 6 | 22 | 24 | 26 | 28 | 29 | 33 | 37);
+        assert_eq!(control.has_payload(), has_payload, "{text}");
+    }
+}
+
+#[test]
 fn zmsg15_messages_with_a_trace_token_are_read_without_it() {
     let with_token =
         [(2, 12, 3), (3, 13, 3), (6, 16, 4), (8, 18, 3), (22, 23, 3), (24, 25, 3), (26, 27, 3)]
@@ -204,7 +216,10 @@ fn zmsg9_every_wrong_arity_type_or_number_is_an_error() {
     assert!(matches!(unlink(Term::Int(0)), Err(ControlError::Value { field: "id", value: 0, .. })));
     assert!(matches!(unlink(Term::Int(-1)), Err(ControlError::Value { .. })));
     let too_big = krarup_wire::etf::BigInt::from(1_u128 << 64);
-    assert!(matches!(unlink(too_big.into()), Err(ControlError::Value { .. })));
+    let error = ControlError::Value { number: 35, field: "id", value: 1 << 64 };
+    assert_eq!(unlink(too_big.into()), Err(error));
+    let beyond = krarup_wire::etf::BigInt::new(false, &[1; 17]);
+    assert!(matches!(unlink(beyond.into()), Err(ControlError::Decode(_))));
     assert!(matches!(
         unlink(Term::atom("x")),
         Err(ControlError::Decode(DecodeError::Expected { .. }))

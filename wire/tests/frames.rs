@@ -238,6 +238,31 @@ fn zmsg9_impossible_lengths_payloads_and_kinds_are_errors() {
 }
 
 #[test]
+fn zmsg9_a_frame_of_exactly_the_limit_is_read_and_a_longer_one_is_not() {
+    let format = FrameFormat::of(DistributionFlags::OFFERED);
+    let mut bytes = Vec::new();
+    let payload = vec![109, 0, 0, 0, 3, 1, 2, 3];
+    OutgoingMessage::new(format, &control(), payload, 1).unwrap().write_frame(&mut bytes);
+    let length = bytes.len() - 4;
+    for (limit, is_read) in [(length, true), (length - 1, false), (length + 1, true)] {
+        let mut limits = FrameLimits::DEFAULT;
+        limits.frame_bytes = limit;
+        let read = Frames::new(format, limits).read(&bytes).map(drop);
+        let error = FrameError::TooLong { length, limit };
+        assert_eq!(read, if is_read { Ok(()) } else { Err(error) });
+    }
+}
+
+#[test]
+fn zmsg7_a_connection_without_the_cache_accepts_no_cached_atom() {
+    let mut frames =
+        Frames::new(FrameFormat::of(DistributionFlags::FRAGMENTS), FrameLimits::DEFAULT);
+    let read = frames.read(&[0, 0, 0, 7, 131, 68, 1, 8, 0, 1, b'a']).map(drop);
+    let (offset, expected, found) = (2, "no cached atoms", 1);
+    assert_eq!(read, Err(FrameError::Header { offset, expected, found }));
+}
+
+#[test]
 fn zmsg8_an_invalid_payload_loses_only_that_message() {
     let format = FrameFormat::of(DistributionFlags::OFFERED);
     let mut out = Vec::new();

@@ -278,7 +278,7 @@ fn zhs7_a_message_has_at_most_1024_bytes_and_a_longer_one_is_refused_at_its_leng
     let mut handshake = Handshake::accepting(identity(NAMES[1], 5, "x"), 1);
     assert_eq!(handshake.read(&[4, 0, b'N'], &mut Vec::new()), Ok(ReadStep::Incomplete));
     let error = handshake.read(&[4, 1], &mut Vec::new());
-    assert_eq!(error, Err(HandshakeError::TooLong { length: 1025 }));
+    assert_eq!(error, Err(HandshakeError::TooLong { length: 1025, limit: 1024 }));
     assert_eq!(handshake.read(&[], &mut Vec::new()), Ok(ReadStep::Incomplete));
     assert_eq!(handshake.read(&[0, 0], &mut Vec::new()), Err(HandshakeError::OutOfTurn));
 }

@@ -47,6 +47,30 @@ fn zterm5_decoding_allocates_in_proportion_to_the_input() {
     });
     assert!(lies < 8 * MIB, "{lies}");
 
+    // Messages in fragments whose control messages are large terms: they are kept as bytes.
+    let open = growth(|| {
+        let options = 256 << 10;
+        let mut frames =
+            Frames::new(FrameFormat::of(DistributionFlags::OFFERED), FrameLimits::DEFAULT);
+        for sequence in 0..64_u64 {
+            let mut frame = vec![131, 69];
+            frame.extend([sequence, 2].map(u64::to_be_bytes).concat());
+            frame.extend([0, 104, 6, 97, 29, 90, 0, 1, 119, 3, b'a', b'@', b'b', 0, 0, 0, 4]);
+            frame.extend([0, 0, 0, 1]);
+            for _ in 0..2 {
+                frame.extend([88, 119, 3, b'a', b'@', b'b', 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 4]);
+            }
+            frame.extend([104, 3, 119, 1, b'm', 119, 1, b'f', 97, 0, 108]);
+            frame.extend(u32::try_from(options).unwrap().to_be_bytes());
+            frame.extend(vec![106; options + 1]);
+            let length = u32::try_from(frame.len()).unwrap().to_be_bytes();
+            let read = frames.read(&[&length[..], &frame].concat()).map(drop);
+            assert_eq!(read, Ok(()));
+        }
+        assert_eq!(frames.under_way(), 64);
+    });
+    assert!(open < 64 * MIB, "{open}");
+
     // The terms that need most memory for their bytes: one byte each.
     let bytes = [&[108, 0, 16, 0, 0][..], &vec![106; MIB + 1]].concat();
     let many = growth(|| drop(Decoder::new(&bytes).last_term().unwrap()));

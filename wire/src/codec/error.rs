@@ -1,6 +1,7 @@
 //! Why a value cannot be encoded as a term, or decoded from one.
 
 use crate::etf::{AtomError, DecodeError, EncodeError};
+use crate::text::cut;
 use std::fmt;
 
 /// Why a value cannot be encoded as a term.
@@ -90,7 +91,7 @@ pub enum ReadCause {
         /// The cause.
         why: String,
     },
-    /// An error of the implementation of `Deserialize`.
+    /// An error of the implementation of `Deserialize`, cut at 500 characters.
     #[error("{0}")]
     Custom(String),
 }
@@ -174,6 +175,7 @@ impl std::error::Error for ReadError {
 
 impl serde::de::Error for ReadError {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        ReadError::new(ReadCause::Custom(message.to_string()))
+        // Messages of serde contain the value found, which may be of any length.
+        ReadError::new(ReadCause::Custom(cut(message, 500)))
     }
 }

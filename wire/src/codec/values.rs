@@ -4,7 +4,8 @@
 //! reference is its bytes, and an atom its text.
 
 use super::extension::{ATOM, TERM};
-use crate::etf::{Atom, Decoder, ExternalPid, Port, Reference, Term};
+use crate::etf::{Atom, Decoder, ExternalPid, Limits, Port, Reference, Term};
+use crate::text::cut;
 use serde::de::{Deserialize, Deserializer, Error as _, Unexpected, Visitor};
 use serde::ser::{Error as _, Serialize, Serializer};
 use std::fmt;
@@ -80,6 +81,11 @@ impl<'de> Deserialize<'de> for Term {
                 let Bytes(bytes) = Bytes::deserialize(inner)?;
                 Decoder::new(&bytes).last_term().map_err(D::Error::custom)
             }
+
+            // Bytes come from this crate's codec, which has applied its limits to them.
+            fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Term, E> {
+                Decoder::with_limits(bytes, Limits::NONE).last_term().map_err(E::custom)
+            }
         }
 
         deserializer.deserialize_newtype_struct(TERM, Newtype)
@@ -132,7 +138,7 @@ fn deserialize<'de, T: TermType, D: Deserializer<'de>>(deserializer: D) -> Resul
 
     let term = Term::deserialize(deserializer)?;
     let found =
-        || D::Error::invalid_type(Unexpected::Other(&term.to_string()), &What::<T>(PhantomData));
+        || D::Error::invalid_type(Unexpected::Other(&cut(&term, 60)), &What::<T>(PhantomData));
     T::of(&term).ok_or_else(found)
 }
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 /// An atom: a text of at most 255 characters.
 ///
-/// Cloning shares the text. For atoms that appear in the program, [`Atom::fixed`]
-/// allocates nothing.
+/// A text of at most 22 bytes is held in place. A longer one is shared by clones. For atoms that
+/// appear in the program, [`Atom::fixed`] allocates nothing, whatever their length.
 ///
 /// Text from outside should become a binary and not an atom. The atom table of an Erlang
 /// node is finite, and a node whose table is full terminates (rule Zterm12).
@@ -21,7 +21,13 @@ pub struct Atom(Text);
 enum Text {
     Fixed(&'static str),
     Shared(Arc<str>),
+    /// The length, and the text with zeros behind it: UTF-8.
+    InPlace(u8, [u8; IN_PLACE]),
 }
+
+/// The greatest length of a text that is held in place, in bytes: what fits beside the other
+/// variants.
+const IN_PLACE: usize = 22;
 
 impl Atom {
     /// The greatest length of an atom, in characters.
@@ -33,8 +39,29 @@ impl Atom {
     /// [`AtomError`] if the text has more than [`Atom::MAX_CHARACTERS`].
     pub fn new(text: impl AsRef<str>) -> Result<Self, AtomError> {
         let text = text.as_ref();
+        if let Some(atom) = Self::in_place(text) {
+            return Ok(atom);
+        }
         Self::check(text)?;
         Ok(Atom(Text::Shared(text.into())))
+    }
+
+    /// Creates an atom without an allocation, if the text is short enough for that.
+    #[inline]
+    fn in_place(text: &str) -> Option<Self> {
+        Self::in_place_bytes(text.as_bytes())
+    }
+
+    /// Creates an atom without an allocation, if the bytes are UTF-8 and few enough for that.
+    #[inline]
+    pub(crate) fn in_place_bytes(text: &[u8]) -> Option<Self> {
+        let mut bytes = [0; IN_PLACE];
+        bytes.get_mut(..text.len())?.copy_from_slice(text);
+        // A test of the whole array is a few instructions, and most atoms are ASCII.
+        if bytes.iter().fold(0, |all, byte| all | byte) > 127 {
+            str::from_utf8(text).ok()?;
+        }
+        Some(Atom(Text::InPlace(u8::try_from(text.len()).ok()?, bytes)))
     }
 
     /// Creates an atom from a text in the program. A text of more than
@@ -51,6 +78,17 @@ impl Atom {
         match &self.0 {
             Text::Fixed(text) => text,
             Text::Shared(text) => text,
+            // It was a text when the atom was created.
+            Text::InPlace(..) => str::from_utf8(self.as_bytes()).unwrap_or_default(),
+        }
+    }
+
+    /// Returns the bytes of the text, without a check that they are UTF-8.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        match &self.0 {
+            Text::Fixed(text) => text.as_bytes(),
+            Text::Shared(text) => text.as_bytes(),
+            Text::InPlace(length, bytes) => bytes.get(..usize::from(*length)).unwrap_or_default(),
         }
     }
 
@@ -68,7 +106,7 @@ impl Atom {
 
 impl PartialEq for Atom {
     fn eq(&self, other: &Self) -> bool {
-        self.as_str() == other.as_str()
+        self.as_bytes() == other.as_bytes()
     }
 }
 
@@ -76,13 +114,13 @@ impl Eq for Atom {}
 
 impl PartialEq<str> for Atom {
     fn eq(&self, other: &str) -> bool {
-        self.as_str() == other
+        self.as_bytes() == other.as_bytes()
     }
 }
 
 impl PartialEq<&str> for Atom {
     fn eq(&self, other: &&str) -> bool {
-        self.as_str() == *other
+        self == *other
     }
 }
 
@@ -100,7 +138,8 @@ impl PartialOrd for Atom {
 
 impl Ord for Atom {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.as_str().cmp(other.as_str())
+        // The order of texts is that of their bytes.
+        self.as_bytes().cmp(other.as_bytes())
     }
 }
 
@@ -130,7 +169,8 @@ pub struct AtomError {
     pub characters: usize,
 }
 
-/// The atoms that a connection has received, so that a repeated atom is not allocated again.
+/// The long atoms that a connection has received, so that a repeated one is not allocated again.
+/// An atom whose text is held in place is not in the table.
 ///
 /// The table keeps at most a fixed number of atoms ([`Atoms::DEFAULT_CAPACITY`] by
 /// default). When it is full, further atoms are decoded but not kept (rule Zterm12).
@@ -168,6 +208,9 @@ impl Atoms {
     /// # Errors
     /// [`AtomError`], as for [`Atom::new`].
     pub fn atom(&mut self, text: &str) -> Result<Atom, AtomError> {
+        if let Some(atom) = Atom::in_place(text) {
+            return Ok(atom);
+        }
         if let Some(known) = self.known.get(text) {
             return Ok(known.clone());
         }
@@ -201,8 +244,33 @@ mod tests {
     fn zterm12_a_full_atom_table_still_reads_and_adds_nothing() {
         let mut atoms = Atoms::new(2);
         for text in ["a", "b", "a", "c", "d", "c"] {
-            assert_eq!(atoms.atom(text).unwrap(), text);
+            let text = text.repeat(IN_PLACE + 1);
+            assert_eq!(atoms.atom(&text).unwrap(), text.as_str());
         }
         assert_eq!(atoms.len(), 2);
+    }
+
+    #[test]
+    fn an_atom_is_the_same_wherever_its_text_is_held() {
+        let text: &'static str = "abcdefghijklmnopqrstuvwxyz€";
+        for length in [0, 1, 21, 22, 23, 26, text.len()] {
+            let part = &text[..length];
+            let (fixed, new) = (Atom::fixed(part), Atom::new(part).unwrap());
+            assert_eq!(Atom::in_place(part).is_some(), length <= IN_PLACE);
+            assert_eq!((fixed.as_str(), new.as_str()), (part, part));
+            assert_eq!(fixed, new);
+            assert!(fixed.cmp(&new).is_eq() && new == *part);
+            let known = HashSet::from([fixed]);
+            assert!(known.contains(&new) && known.contains(part));
+        }
+        assert!(Atom::new("ab").unwrap() < Atom::fixed("b"));
+        assert!(Atom::new("a").unwrap() < Atom::fixed("ab"));
+        // A longer text in place has zeros where a shorter one ends.
+        assert!(Atom::new("a").unwrap() < Atom::new("a\0").unwrap());
+    }
+
+    #[test]
+    fn an_atom_has_24_bytes() {
+        assert_eq!(size_of::<Atom>(), 24);
     }
 }

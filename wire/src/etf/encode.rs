@@ -25,7 +25,9 @@ impl Term {
     /// # Errors
     /// [`EncodeError`] if a length does not fit into 32 bits.
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
-        let mut out = vec![tag::VERSION];
+        // Enough for most messages; a longer one makes it grow.
+        let mut out = Vec::with_capacity(128);
+        out.push(tag::VERSION);
         self.write(&mut out)?;
         Ok(out)
     }
@@ -40,7 +42,7 @@ impl Term {
         head(self, out, &mut tasks)?;
         while let Some(task) = tasks.last_mut() {
             match task {
-                EncodeTask::Each(terms) => match terms.next() {
+                EncodeTask::Each(terms) => match leaves(terms, out) {
                     Some(term) => head(term, out, &mut tasks)?,
                     None => drop(tasks.pop()),
                 },
@@ -71,6 +73,17 @@ enum EncodeTask<'a> {
     },
 }
 
+/// Writes terms of the most frequent kinds. Returns the first of another kind.
+fn leaves<'a>(terms: &mut Iter<'a, Term>, out: &mut Vec<u8>) -> Option<&'a Term> {
+    loop {
+        match terms.next()? {
+            Term::Int(number) => write_int(*number, out),
+            Term::Atom(atom) => write_atom_bytes(atom.as_bytes(), out),
+            term => return Some(term),
+        }
+    }
+}
+
 /// Writes the head of a term, and adds its nested terms to the tasks.
 fn head<'a>(
     term: &'a Term,
@@ -81,7 +94,7 @@ fn head<'a>(
         Term::Int(number) => write_int(*number, out),
         Term::Big(number) => write_big(number, out)?,
         Term::Float(float) => write_float(float.value(), out),
-        Term::Atom(atom) => write_atom(atom.as_str(), out),
+        Term::Atom(atom) => write_atom_bytes(atom.as_bytes(), out),
         Term::Binary(bytes) => write_binary(bytes, out)?,
         Term::Bits(bits) => {
             out.push(tag::BIT_BINARY);
@@ -164,8 +177,8 @@ pub(crate) fn write_int(number: i64, out: &mut Vec<u8>) {
     if let Ok(byte) = u8::try_from(number) {
         out.extend([tag::SMALL_INTEGER, byte]);
     } else if let Ok(number) = i32::try_from(number) {
-        out.push(tag::INTEGER);
-        out.extend(number.to_be_bytes());
+        let [a, b, c, d] = number.to_be_bytes();
+        out.extend([tag::INTEGER, a, b, c, d]);
     } else {
         write_magnitude(number < 0, &number.unsigned_abs().to_le_bytes(), out);
     }
@@ -211,6 +224,10 @@ pub(crate) fn write_float(float: f64, out: &mut Vec<u8>) {
 
 /// Writes the text of an atom: at most 255 characters, so at most 1 020 bytes.
 pub(crate) fn write_atom(text: &str, out: &mut Vec<u8>) {
+    write_atom_bytes(text.as_bytes(), out);
+}
+
+fn write_atom_bytes(text: &[u8], out: &mut Vec<u8>) {
     match u8::try_from(text.len()) {
         Ok(count) => out.extend([tag::SMALL_ATOM_UTF8, count]),
         Err(_) => {
@@ -218,7 +235,7 @@ pub(crate) fn write_atom(text: &str, out: &mut Vec<u8>) {
             out.extend(u16::try_from(text.len()).unwrap_or(u16::MAX).to_be_bytes());
         }
     }
-    out.extend(text.as_bytes());
+    out.extend(text);
 }
 
 pub(crate) fn write_binary(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), EncodeError> {

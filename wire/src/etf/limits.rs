@@ -10,7 +10,7 @@
 #[non_exhaustive]
 pub struct Limits {
     /// The greatest depth of nesting: `{{}}` is 2. Typed decoding is recursive and allows
-    /// at most 256.
+    /// at most 256; a `Term` in a typed value may have what is left of the limit.
     pub depth: usize,
     /// The greatest number of terms in one message, including nested ones. Each element of
     /// a list of bytes counts.
@@ -22,6 +22,11 @@ pub struct Limits {
 impl Limits {
     /// The greatest depth of typed decoding.
     pub const TYPED_DEPTH: usize = 256;
+
+    /// No limits, for bytes that were decoded within limits before. Memory stays in proportion to
+    /// the input, and the decoder does not recurse.
+    pub(crate) const NONE: Limits =
+        Limits { depth: usize::MAX, terms: usize::MAX, integer_bytes: usize::MAX };
 
     /// The default limits: depth 2 048, 4 million terms, integers of 4 KiB.
     pub const DEFAULT: Limits = Limits { depth: 2_048, terms: 4_000_000, integer_bytes: 4_096 };

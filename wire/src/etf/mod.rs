@@ -19,24 +19,31 @@
 //! ```
 
 mod atom;
+mod bits;
 pub(crate) mod decode;
+mod decode_error;
 pub(crate) mod encode;
+mod float;
 mod identity;
 mod integer;
 mod limits;
 mod map;
 mod order;
 mod print;
+mod skip;
 pub(crate) mod tag;
 mod term;
 pub(crate) mod token;
+pub(crate) mod tokens;
 
 pub use atom::{Atom, AtomError, Atoms};
+pub use bits::Bits;
 pub use decode::Decoder;
+pub use decode_error::DecodeError;
 pub use encode::EncodeError;
+pub use float::Float;
 pub use identity::{ExternalPid, Port, Reference, ReferenceError};
 pub use integer::BigInt;
 pub use limits::Limits;
 pub use map::EqualKeys;
-pub use term::{Bits, Elements, Export, Float, Fun, Improper, Map, Record, Term};
-pub use token::DecodeError;
+pub use term::{Elements, Export, Fun, Improper, Map, Record, Term};

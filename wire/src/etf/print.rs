@@ -6,8 +6,9 @@
 //! (words in Erlang's order, the most significant first), `#Port<shop@host.5>`.
 
 use super::atom::Atom;
+use super::float::Float;
 use super::identity::{ExternalPid, Port, Reference};
-use super::term::{Export, Float, Fun, Map, Record, Term};
+use super::term::{Export, Fun, Map, Record, Term};
 use std::fmt::{self, Display, Formatter, Write};
 use std::slice::Iter;
 
@@ -81,13 +82,13 @@ fn head<'a>(term: &'a Term, f: &mut Formatter<'_>, tasks: &mut Vec<PrintTask<'a>
             tasks.extend([PrintTask::Text("}"), PrintTask::Each(elements.iter(), "")]);
             f.write_str("{")
         }
-        Term::List(elements) => match text_of(elements) {
-            Some(text) => quoted(&text, '"', f),
-            None => {
-                tasks.extend([PrintTask::Text("]"), PrintTask::Each(elements.iter(), "")]);
-                f.write_str("[")
-            }
-        },
+        Term::List(elements) if is_text(elements) => {
+            quoted(elements.iter().filter_map(character), '"', f)
+        }
+        Term::List(elements) => {
+            tasks.extend([PrintTask::Text("]"), PrintTask::Each(elements.iter(), "")]);
+            f.write_str("[")
+        }
         Term::Improper(list) => {
             tasks.extend([
                 PrintTask::Text("]"),
@@ -125,7 +126,7 @@ impl Display for Atom {
         if is_bare(self.as_str()) {
             f.write_str(self.as_str())
         } else {
-            quoted(self.as_str(), '\'', f)
+            quoted(self.as_str().chars(), '\'', f)
         }
     }
 }
@@ -155,21 +156,26 @@ impl Display for Float {
 /// `<node.id.serial>`
 impl Display for ExternalPid {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "<{}.{}.{}>", self.node.as_str(), self.id, self.serial)
+        f.write_str("<")?;
+        escaped(&self.node, f)?;
+        write!(f, ".{}.{}>", self.id, self.serial)
     }
 }
 
 /// `#Port<node.id>`
 impl Display for Port {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "#Port<{}.{}>", self.node.as_str(), self.id)
+        f.write_str("#Port<")?;
+        escaped(&self.node, f)?;
+        write!(f, ".{}>", self.id)
     }
 }
 
 /// `#Ref<node.words>`
 impl Display for Reference {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "#Ref<{}", self.node().as_str())?;
+        f.write_str("#Ref<")?;
+        escaped(self.node(), f)?;
         self.words().iter().rev().try_for_each(|word| write!(f, ".{word}"))?;
         f.write_str(">")
     }
@@ -185,7 +191,9 @@ impl Display for Export {
 /// `#Fun<module.old_index.old_uniq>`
 impl Display for Fun {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "#Fun<{}.{}.{}>", self.module.as_str(), self.old_index, self.old_uniq)
+        f.write_str("#Fun<")?;
+        escaped(&self.module, f)?;
+        write!(f, ".{}.{}>", self.old_index, self.old_uniq)
     }
 }
 
@@ -216,18 +224,16 @@ const RESERVED: [&str; 26] = [
     "when", "xor", "cond",
 ];
 
-/// Returns the text of a list of printable characters.
-fn text_of(elements: &[Term]) -> Option<String> {
-    if elements.is_empty() {
-        return None;
-    }
-    let character = |term: &Term| match term {
-        Term::Int(number) => {
-            char::from_u32(u32::try_from(*number).ok()?).filter(|&c| is_printable(c))
-        }
+/// Whether this is a list of printable characters. `[]` is not one.
+fn is_text(elements: &[Term]) -> bool {
+    !elements.is_empty() && elements.iter().all(|term| character(term).is_some_and(is_printable))
+}
+
+fn character(term: &Term) -> Option<char> {
+    match term {
+        Term::Int(number) => char::from_u32(u32::try_from(*number).ok()?),
         _ => None,
-    };
-    elements.iter().map(character).collect()
+    }
 }
 
 fn is_printable(c: char) -> bool {
@@ -242,10 +248,10 @@ fn binary(bytes: &[u8], f: &mut Formatter<'_>) -> fmt::Result {
     match str::from_utf8(bytes) {
         Ok("") => {}
         Ok(text) if printable(text) => {
-            quoted(text, '"', f)?;
+            quoted(text.chars(), '"', f)?;
             f.write_str(if text.is_ascii() { "" } else { "/utf8" })?;
         }
-        _ if latin1().all(is_printable) => quoted(&latin1().collect::<String>(), '"', f)?,
+        _ if latin1().all(is_printable) => quoted(latin1(), '"', f)?,
         _ => {
             for (at, byte) in bytes.iter().enumerate() {
                 write!(f, "{}{byte}", if at == 0 { "" } else { "," })?;
@@ -255,25 +261,40 @@ fn binary(bytes: &[u8], f: &mut Formatter<'_>) -> fmt::Result {
     f.write_str(">>")
 }
 
-fn quoted(text: &str, quote: char, f: &mut Formatter<'_>) -> fmt::Result {
+fn quoted(text: impl Iterator<Item = char>, quote: char, f: &mut Formatter<'_>) -> fmt::Result {
     f.write_char(quote)?;
-    for c in text.chars() {
-        match c {
-            '\\' => f.write_str("\\\\")?,
-            c if c == quote => write!(f, "\\{c}")?,
-            '\n' => f.write_str("\\n")?,
-            '\r' => f.write_str("\\r")?,
-            '\t' => f.write_str("\\t")?,
-            '\u{b}' => f.write_str("\\v")?,
-            '\u{8}' => f.write_str("\\b")?,
-            '\u{c}' => f.write_str("\\f")?,
-            '\u{1b}' => f.write_str("\\e")?,
-            '\u{7f}' => f.write_str("\\d")?,
-            '\0'..='\u{1f}' | '\u{80}'..='\u{9f}' => write!(f, "\\{:03o}", u32::from(c))?,
-            c => f.write_char(c)?,
+    for c in text {
+        if c == quote {
+            f.write_char('\\')?;
+            f.write_char(c)?;
+        } else {
+            character_escaped(c, f)?;
         }
     }
     f.write_char(quote)
+}
+
+/// Writes the name of a node or a module without quotes. A peer chooses it, so it is escaped as
+/// in quotes: no text of a term contains a control character.
+fn escaped(name: &Atom, f: &mut Formatter<'_>) -> fmt::Result {
+    name.as_str().chars().try_for_each(|c| character_escaped(c, f))
+}
+
+fn character_escaped(c: char, f: &mut Formatter<'_>) -> fmt::Result {
+    match c {
+        '\\' => f.write_str("\\\\")?,
+        '\n' => f.write_str("\\n")?,
+        '\r' => f.write_str("\\r")?,
+        '\t' => f.write_str("\\t")?,
+        '\u{b}' => f.write_str("\\v")?,
+        '\u{8}' => f.write_str("\\b")?,
+        '\u{c}' => f.write_str("\\f")?,
+        '\u{1b}' => f.write_str("\\e")?,
+        '\u{7f}' => f.write_str("\\d")?,
+        '\0'..='\u{1f}' | '\u{80}'..='\u{9f}' => write!(f, "\\{:03o}", u32::from(c))?,
+        c => f.write_char(c)?,
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -288,6 +309,22 @@ mod tests {
         let reference = Reference::new(node.clone(), 4, &[1, 2, 3]).unwrap();
         assert_eq!(Term::from(reference).to_string(), "#Ref<shop@host.3.2.1>");
         assert_eq!(Term::from(Port { node, creation: 4, id: 5 }).to_string(), "#Port<shop@host.5>");
+    }
+
+    #[test]
+    fn no_name_that_a_peer_chooses_prints_control_characters() {
+        let node = Atom::fixed("a\n\u{1b}[2J@b\u{7f}\u{85}\0");
+        let text = "a\\n\\e[2J@b\\d\\205\\000";
+        let pid = ExternalPid { node: node.clone(), id: 1, serial: 2, creation: 4 };
+        assert_eq!(pid.to_string(), format!("<{text}.1.2>"));
+        let reference = Reference::new(node.clone(), 4, &[1]).unwrap();
+        assert_eq!(reference.to_string(), format!("#Ref<{text}.1>"));
+        let port = Port { node: node.clone(), creation: 4, id: 5 };
+        assert_eq!(port.to_string(), format!("#Port<{text}.5>"));
+        let (module, free) = (node, super::super::term::Elements::default());
+        let (arity, uniq, index, old_index, old_uniq) = (0, [0; 16], 0, 1, 2);
+        let fun = Fun { arity, uniq, index, module, old_index, old_uniq, pid, free };
+        assert_eq!(fun.to_string(), format!("#Fun<{text}.1.2>"));
     }
 
     #[test]

@@ -9,10 +9,13 @@
 //! ```
 //!
 //! Nested terms are stored in [`Elements`], a shared slice, so cloning any term takes constant
-//! time and no stack. Dropping, comparing, hashing, printing, decoding and encoding use a list
-//! of pending work in place of recursion, so no depth of nesting exhausts a stack (rule Zterm6).
+//! time and no stack. Comparing, hashing, printing, decoding and encoding use a list of pending
+//! work in place of recursion, and dropping does so below 32 levels, so no depth of nesting
+//! exhausts a stack (rule Zterm6).
 
 use super::atom::Atom;
+use super::bits::Bits;
+use super::float::Float;
 use super::identity::{ExternalPid, Port, Reference};
 use super::integer::BigInt;
 use std::fmt;
@@ -120,8 +123,14 @@ impl Term {
     }
 
     /// Whether it contains other terms.
-    pub(crate) fn is_nested(&self) -> bool {
+    fn is_nested(&self) -> bool {
         self.children().is_some_and(|children| !children.is_empty())
+    }
+
+    /// Whether it contains terms that contain terms. What is not deep is dropped by ordinary
+    /// recursion of two levels.
+    fn is_deep(&self) -> bool {
+        self.children().is_some_and(|children| children.iter().any(Term::is_nested))
     }
 
     /// Returns the directly nested terms: elements with a tail last, alternating keys and
@@ -206,60 +215,6 @@ impl From<Map> for Term {
     }
 }
 
-/// A float that is finite. Erlang has no NaN and no infinities (rule Zterm7).
-#[derive(Clone, Copy, Debug)]
-pub struct Float(f64);
-
-impl Float {
-    /// Creates a float, if the value is finite.
-    #[must_use]
-    pub fn new(float: f64) -> Option<Self> {
-        float.is_finite().then_some(Float(float))
-    }
-
-    /// Returns the value.
-    #[must_use]
-    pub fn value(self) -> f64 {
-        self.0
-    }
-}
-
-/// A bit string that does not end at a byte boundary: whole bytes, then 1 to 7 bits.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Bits {
-    bytes: Box<[u8]>,
-    last: u8,
-}
-
-impl Bits {
-    /// Creates a bit string of these bytes. Only the upper `last` bits of the last byte
-    /// are significant.
-    ///
-    /// Returns `None` if there are no bytes or `last` is not from 1 to 7.
-    #[must_use]
-    pub fn new(bytes: &[u8], last: u8) -> Option<Self> {
-        let mut bytes: Box<[u8]> = bytes.into();
-        if !(1..=7).contains(&last) {
-            return None;
-        }
-        // Clear the insignificant bits, so that equal bit strings have equal bytes.
-        *bytes.last_mut()? &= 0xff << (8 - last);
-        Some(Bits { bytes, last })
-    }
-
-    /// Returns the bytes. The insignificant bits of the last one are 0.
-    #[must_use]
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// Returns the number of significant upper bits of the last byte: 1 to 7.
-    #[must_use]
-    pub fn last_bits(&self) -> u8 {
-        self.last
-    }
-}
-
 /// A shared sequence of terms: the contents of a tuple, list or map. It dereferences to a slice.
 #[derive(Clone, Default)]
 pub struct Elements(Option<Arc<[Term]>>);
@@ -309,22 +264,42 @@ impl<'a> IntoIterator for &'a Elements {
     }
 }
 
-/// Drops without recursion: nested terms are taken out and dropped one by one.
+/// Drops with a bounded recursion, so that no depth of nesting exhausts a stack.
 impl Drop for Elements {
     fn drop(&mut self) {
-        let Some(children) = self.unshared() else { return };
+        if self.iter().any(Term::is_deep)
+            && let Some(children) = self.unshared()
+        {
+            drop_deep(children, DROP_LEVELS);
+        }
+    }
+}
+
+/// The levels that are dropped by recursion, before a list of pending terms takes its place.
+/// Few terms have more, and a list is one more allocation.
+const DROP_LEVELS: usize = 32;
+
+/// Drops the deep terms. Each is flat before its turn, so its own drop goes no deeper.
+fn drop_deep(terms: &mut [Term], levels: usize) {
+    for term in terms.iter_mut().filter(|term| term.is_deep()) {
+        let mut term = std::mem::replace(term, Term::Int(0));
+        let Some(children) = term.children_mut() else { continue };
+        if levels > 0 {
+            drop_deep(children, levels - 1);
+            continue;
+        }
         let mut pending = Vec::new();
-        take_nested(children, &mut pending);
+        take_deep(children, &mut pending);
         while let Some(mut term) = pending.pop() {
             if let Some(children) = term.children_mut() {
-                take_nested(children, &mut pending);
+                take_deep(children, &mut pending);
             }
         }
     }
 }
 
-fn take_nested(terms: &mut [Term], taken: &mut Vec<Term>) {
-    for term in terms.iter_mut().filter(|term| term.is_nested()) {
+fn take_deep(terms: &mut [Term], taken: &mut Vec<Term>) {
+    for term in terms.iter_mut().filter(|term| term.is_deep()) {
         taken.push(std::mem::replace(term, Term::Int(0)));
     }
 }
@@ -473,14 +448,6 @@ mod tests {
         assert_eq!(longer.elements().len(), 2);
         assert!(matches!(longer.tail(), Term::Int(2)));
         assert!(matches!(Term::list_with_tail([], Term::Int(2)), Term::Int(2)));
-    }
-
-    #[test]
-    fn unused_bits_are_zero() {
-        assert_eq!(Bits::new(&[0xff], 3), Bits::new(&[0xe0], 3));
-        assert!(Bits::new(&[], 3).is_none());
-        assert!(Bits::new(&[1], 0).is_none());
-        assert!(Bits::new(&[1], 8).is_none());
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Reassembly of messages from fragments, within bounds (rule Zmsg6).
 
 use super::error::FrameError;
-use crate::control::ControlMessage;
 use crate::etf::Atom;
 use std::collections::HashMap;
 
@@ -10,9 +9,9 @@ use std::collections::HashMap;
 pub(super) struct FragmentLimits {
     /// The greatest number of messages at a time.
     pub(super) sequences: usize,
-    /// The greatest number of bytes of all messages.
+    /// The greatest number of bytes of all messages, with their control messages.
     pub(super) bytes: usize,
-    /// The greatest number of bytes of one message.
+    /// The greatest number of bytes of the payload of one message.
     pub(super) message: usize,
 }
 
@@ -21,14 +20,16 @@ pub(super) struct FragmentLimits {
 pub(super) struct Fragments {
     limits: FragmentLimits,
     open: HashMap<u64, Sequence>,
-    /// The number of bytes of all open messages.
+    /// The number of bytes of all open messages, with their control messages.
     bytes: usize,
 }
 
 /// A message: its control message, the atoms listed in its header, and the payload so far.
 #[derive(Debug)]
 pub(super) struct Sequence {
-    pub(super) control: ControlMessage,
+    /// The control message as bytes: as a term it may take many times their memory, for as long
+    /// as the message is open.
+    pub(super) control: Vec<u8>,
     pub(super) cached: Vec<Atom>,
     pub(super) payload: Vec<u8>,
     /// The number of the next fragment. The last one has number 1.
@@ -51,28 +52,23 @@ impl Fragments {
         &mut self,
         sequence: u64,
         left: u64,
-        (control, cached): (ControlMessage, Vec<Atom>),
+        (control, cached): (&[u8], Vec<Atom>),
         part: &[u8],
     ) -> Result<Option<Sequence>, FrameError> {
         if self.open.contains_key(&sequence) {
             return Err(FrameError::BeganTwice { sequence });
         }
-        let mut message = Sequence { control, cached, payload: Vec::new(), next: 0 };
-        self.account(0, part.len())?;
-        match left {
-            0 => return Err(FrameError::NoFragments { sequence }),
-            1 => {
-                self.bytes -= part.len();
-                message.payload = part.to_vec();
-                return Ok(Some(message));
-            }
-            _ if self.open.len() >= self.limits.sequences => {
-                return Err(FrameError::Sequences { limit: self.limits.sequences });
-            }
-            _ => {}
+        self.check(part.len(), control.len() + part.len())?;
+        let next = left.checked_sub(1).ok_or(FrameError::NoFragments { sequence })?;
+        if next > 0 && self.open.len() >= self.limits.sequences {
+            return Err(FrameError::Sequences { limit: self.limits.sequences });
         }
-        message.payload.extend(part);
-        message.next = left - 1;
+        let (control, payload) = (control.to_vec(), part.to_vec());
+        let message = Sequence { control, cached, payload, next };
+        if next == 0 {
+            return Ok(Some(message));
+        }
+        self.bytes += message.bytes();
         self.open.insert(sequence, message);
         Ok(None)
     }
@@ -91,11 +87,11 @@ impl Fragments {
         if left == 0 || left != expected {
             return Err(FrameError::OutOfTurn { sequence, expected, found: left });
         }
-        self.account(before, part.len())?;
+        self.check(before + part.len(), part.len())?;
         if left == 1 {
             let mut message = self.open.remove(&sequence);
             if let Some(message) = &mut message {
-                self.bytes -= message.payload.len() + part.len();
+                self.bytes -= message.bytes();
                 message.payload.extend(part);
             }
             return Ok(message);
@@ -103,31 +99,36 @@ impl Fragments {
         if let Some(message) = self.open.get_mut(&sequence) {
             message.payload.extend(part);
             message.next = left - 1;
+            self.bytes += part.len();
         }
         Ok(None)
     }
 
-    /// Counts `more` bytes of a message that had `before` bytes.
-    fn account(&mut self, before: usize, more: usize) -> Result<(), FrameError> {
-        if before + more > self.limits.message {
+    /// Checks the length of a message, and `more` bytes of it, against the limits.
+    fn check(&self, payload: usize, more: usize) -> Result<(), FrameError> {
+        if payload > self.limits.message {
             return Err(FrameError::Message { limit: self.limits.message });
         }
-        if self.bytes + more > self.limits.bytes {
+        if self.bytes.saturating_add(more) > self.limits.bytes {
             return Err(FrameError::Fragments { limit: self.limits.bytes });
         }
-        self.bytes += more;
         Ok(())
+    }
+}
+
+impl Sequence {
+    fn bytes(&self) -> usize {
+        self.control.len() + self.payload.len()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::etf::ExternalPid;
 
-    fn head() -> (ControlMessage, Vec<Atom>) {
-        let to = ExternalPid { node: Atom::fixed("a@b"), id: 1, serial: 0, creation: 4 };
-        (ControlMessage::Send { to }, Vec::new())
+    /// A control message without bytes, so that the limits below count payloads.
+    fn head() -> (&'static [u8], Vec<Atom>) {
+        (&[], Vec::new())
     }
 
     fn fragments() -> Fragments {
@@ -180,5 +181,24 @@ mod tests {
         );
         let error = fragments.first(3, 9, head(), b"").unwrap_err();
         assert_eq!(error, FrameError::Sequences { limit: 2 });
+        // A message of one fragment is not kept.
+        assert!(fragments.first(3, 1, head(), b"1").unwrap().is_some());
+        assert_eq!((fragments.len(), fragments.bytes), (2, 9));
+    }
+
+    #[test]
+    fn zmsg6_control_messages_count_until_their_message_is_complete() {
+        let mut fragments = fragments();
+        let control = |bytes: &'static [u8]| (bytes, Vec::new());
+        fragments.first(1, 2, control(b"1234567"), b"ab").unwrap();
+        let error = fragments.first(2, 2, control(b"1"), b"a").unwrap_err();
+        assert_eq!(error, FrameError::Fragments { limit: 10 });
+        fragments.first(2, 2, control(b"1"), b"").unwrap();
+        assert_eq!(fragments.bytes, 10);
+        let error = fragments.further(1, 1, b"c").unwrap_err();
+        assert_eq!(error, FrameError::Fragments { limit: 10 });
+        let whole = fragments.further(1, 1, b"").unwrap().unwrap();
+        assert_eq!((&whole.control[..], &whole.payload[..]), (&b"1234567"[..], &b"ab"[..]));
+        assert_eq!(fragments.bytes, 1);
     }
 }

@@ -3,7 +3,7 @@
 use super::atom_cache::AtomCache;
 use super::error::FrameError;
 use super::format::{FIRST_FRAGMENT, FURTHER_FRAGMENT, FrameFormat, PASS_THROUGH, WHOLE};
-use super::fragments::{FragmentLimits, Fragments};
+use super::fragments::{FragmentLimits, Fragments, Sequence};
 use crate::control::ControlMessage;
 use crate::etf::{Atom, Atoms, DecodeError, Decoder, Limits, Term, tag};
 use crate::reader::Reader;
@@ -17,7 +17,8 @@ pub struct FrameLimits {
     pub frame_bytes: usize,
     /// The greatest length of a payload in fragments, in bytes.
     pub message_bytes: usize,
-    /// The greatest number of bytes of all messages that are open in fragments.
+    /// The greatest number of bytes of all messages that are open in fragments, with their
+    /// control messages.
     pub fragment_bytes: usize,
     /// The greatest number of messages that are open in fragments.
     pub sequences: usize,
@@ -213,10 +214,12 @@ impl Frames {
             FIRST_FRAGMENT if self.format.has_fragments() => {
                 let (sequence, left) = (reader.u64()?, reader.u64()?);
                 let cached = self.listed(&mut reader)?;
-                let (control, part) = self.control(reader.rest(), &cached)?;
+                let bytes = reader.rest();
+                let (control, part) = self.control(bytes, &cached)?;
                 if !control.has_payload() {
                     return Err(FrameError::Payload { bytes: part.len() });
                 }
+                let control = bytes.get(..bytes.len() - part.len()).unwrap_or_default();
                 let whole = self.fragments.first(sequence, left, (control, cached), part)?;
                 self.put_together(whole)
             }
@@ -275,13 +278,14 @@ impl Frames {
         Ok(IncomingMessage { control, payload })
     }
 
+    /// Decodes a message whose fragments have all arrived.
     fn put_together(
         &self,
-        whole: Option<super::fragments::Sequence>,
+        whole: Option<Sequence>,
     ) -> Result<Option<IncomingMessage<'static>>, FrameError> {
-        whole
-            .map(|whole| self.message(whole.control, whole.payload.into(), whole.cached))
-            .transpose()
+        let Some(Sequence { control, cached, payload, .. }) = whole else { return Ok(None) };
+        let (control, _) = self.control(&control, &cached)?;
+        self.message(control, payload.into(), cached).map(Some)
     }
 }
 

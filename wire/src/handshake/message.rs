@@ -179,3 +179,25 @@ fn write_name(name: &str, out: &mut Vec<u8>) {
     out.extend(u16::try_from(name.len()).unwrap_or_default().to_be_bytes());
     out.extend(name.as_bytes());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zhs2_a_reply_an_acknowledgement_and_no_other_message_is_longer_or_shorter() {
+        let long = |message, left| Err(MessageError::Long { message, left });
+        let mut bytes = Vec::new();
+        let reply = ReplyMessage { challenge: 7, digest: [9; DIGEST_BYTES] };
+        reply.write(&mut bytes);
+        bytes.push(0);
+        assert_eq!(ReplyMessage::read(&bytes).map(drop), long("reply", 1));
+        assert!(ReplyMessage::read(&bytes[..21]).is_ok());
+        assert!(matches!(ReplyMessage::read(&bytes[..20]), Err(MessageError::Short { .. })));
+        let mut bytes = Vec::new();
+        write_acknowledgement([9; DIGEST_BYTES], &mut bytes);
+        bytes.push(0);
+        assert_eq!(read_acknowledgement(&bytes).map(drop), long("acknowledgement", 1));
+        assert_eq!(read_acknowledgement(&bytes[..17]), Ok([9; DIGEST_BYTES]));
+    }
+}

@@ -5,9 +5,11 @@
 //! before [`ReadStep::Up`].
 
 mod digest;
+mod error;
 mod machine;
 mod message;
 
 pub use digest::{Cookie, CookieError};
-pub use machine::{Decision, Handshake, HandshakeError, Identity, Lengths, PeerIdentity, ReadStep};
+pub use error::HandshakeError;
+pub use machine::{Decision, Handshake, Identity, Lengths, PeerIdentity, ReadStep};
 pub use message::MessageError;

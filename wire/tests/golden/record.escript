@@ -10,6 +10,7 @@
 %%     ./record.escript handshake  > handshake.txt     (starts epmd and a node)
 %%     ./record.escript epmd       > epmd.txt          (the same)
 %%     ./record.escript frames     > frames.txt        (the same)
+%%     ./record.escript controls   > controls.txt      (the same)
 
 main(["terms"]) ->
     ok = io:setopts([{encoding, unicode}]),
@@ -42,7 +43,10 @@ main(["epmd"]) ->
     with_node(fun(_) -> epmd() end);
 main(["frames"]) ->
     header("frames that a node writes after the handshake, {packet, 4} without the length; *N: N more digits"),
-    with_node(fun(Port) -> frames(Port) end).
+    with_node(fun(Port) -> frames(Port) end);
+main(["controls"]) ->
+    header("frames that a node writes for what a process of it does, {packet, 4} without the length"),
+    with_node(fun(Port) -> controls(Port) end).
 
 header(What) ->
     io:format("# Recorded by record.escript from OTP ~s (erts ~s).~n# ~ts~n",
@@ -132,12 +136,19 @@ mixed() ->
      [], [a], [1], [1, 2], [1.0, 3], "abc", "abd", [a | b], [a | 1], [a, b], [[]], [{}], [1 | <<>>], [1, <<>>], [1 | 5], [1 | a],
      <<>>, <<1>>, <<1, 2>>, <<2>>, <<1:1>>, <<0:1>>, <<1, 1:1>>, <<128>>, <<255>>, <<0:7>>, <<127:7>>].
 
+%% A process that applies what it is told to, and one that stays: `mortal` ends when it is told to.
+-define(DRIVER, "Drive = fun(F) -> receive {M, N, A} -> catch apply(M, N, A), F(F); "
+                "{M, N, A, Label} -> seq_trace:set_token(label, Label), catch apply(M, N, A), seq_trace:set_token([]), F(F); "
+                "{demonitor, P} -> demonitor(monitor(process, P)), F(F); {die, Why} -> spawn(fun() -> timer:sleep(100), register(mortal, self()), F(F) end), exit(Why) end end, "
+                "register(driver, spawn(fun() -> Drive(Drive) end)), "
+                "register(mortal, spawn(fun() -> Drive(Drive) end)), ").
+
 %% -- with a node ------------------------------------------------------------
 
 with_node(Do) ->
     os:cmd("epmd -daemon"),
     Node = open_port({spawn, "erl -noshell -hidden -sname golden@localhost -setcookie secret -kernel inet_dist_use_interface '{127,0,0,1}' "
-                      "-eval 'io:format(\"~w~n\", [ready])'"}, [{line, 80}]),
+                      "-eval '" ?DRIVER "io:format(\"~w~n\", [ready]).'"}, [{line, 80}]),
     receive {Node, {data, {eol, "ready"}}} -> ok end,
     {ok, Socket} = gen_tcp:connect({127, 0, 0, 1}, 4369, [binary, {active, false}]),
     ok = gen_tcp:send(Socket, <<7:16, 122, "golden">>),
@@ -296,4 +307,84 @@ more(Socket) ->
             io:format("> ~s *~w~n", [hex(First), byte_size(Rest)]),
             more(Socket);
         {error, _} -> ok
+    end.
+
+%% What a process of the node does to a process of this script, one frame for each signal. Without
+%% the atom cache, so that control messages are plain terms.
+controls(Port) ->
+    [begin
+         io:format("# flags ~.16b~n", [Flags]),
+         Socket = up_silent(Port, Flags),
+         ok = inet:setopts(Socket, [{packet, 4}]),
+         Pid = <<88, 119, 12, "me@localhost", 1:32, 0:32, 77:32>>,
+         Ref = <<90, 3:16, 119, 12, "me@localhost", 77:32, 1:32, 2:32, 3:32>>,
+         Bin = fun(T) -> <<131, B/binary>> = term_to_binary(T, [{minor_version, 2}]), B end,
+         Tell = fun(Name, Payload) ->
+                        Control = <<104, 4, 97, 6, Pid/binary, 119, 0, 119, (byte_size(Name)), Name/binary>>,
+                        write(Socket, Flags, Control, Payload)
+                end,
+         Do = fun(What, M, F, A) ->
+                      io:format("# ~s~n", [What]),
+                      Args = [<<108, (length(A)):32>>, A, 106],
+                      Token = get(token),
+                      Tell(<<"driver">>, iolist_to_binary([<<104, (3 + length(Token))>>, Bin(M), Bin(F), Args, Token])),
+                      every(Socket)
+              end,
+         Signals =
+             fun() ->
+                     Do("send to a pid", erlang, send, [Pid, Bin({hello, 1})]),
+                     Do("send to a name", erlang, send, [Bin({shop, me@localhost}), Bin(hello)]),
+                     Do("send to an alias", erlang, send, [Ref, Bin(hello)]),
+                     Do("link", erlang, link, [Pid]),
+                     Do("unlink", erlang, unlink, [Pid]),
+                     Do("monitor", erlang, monitor, [Bin(process), Pid]),
+                     Do("monitor of a name", erlang, monitor, [Bin(process), Bin({shop, me@localhost})]),
+                     Do("exit", erlang, exit, [Pid, Bin({shutdown, 1})]),
+                     Do("group leader", erlang, group_leader, [Pid, Pid]),
+                     Do("spawn request", erlang, spawn_request,
+                        [Bin(me@localhost), Bin(m), Bin(f), Bin([a, 1]), Bin([link, monitor])])
+             end,
+         put(token, []),
+         Signals(),
+         io:format("# demonitor~n"),
+         Tell(<<"driver">>, <<104, 2, (Bin(demonitor))/binary, Pid/binary>>),
+         every(Socket),
+         io:format("# the same with a sequential trace token~n"),
+         put(token, [Bin(5)]),
+         Signals(),
+         io:format("# a monitor of ours, and the end of the process~n"),
+         write(Socket, Flags, <<104, 4, 97, 19, Pid/binary, 119, 6, "mortal", Ref/binary>>, <<>>),
+         Tell(<<"mortal">>, <<104, 3, (Bin(erlang))/binary, (Bin(link))/binary, 108, 1:32, Pid/binary, 106>>),
+         Tell(<<"mortal">>, Bin({die, {because, 1}})),
+         every(Socket),
+         io:format("# a spawn request of ours~n"),
+         Mfa = <<104, 3, (Bin(erlang))/binary, (Bin(yield))/binary, 97, 0>>,
+         write(Socket, Flags, <<104, 6, 97, 29, Ref/binary, Pid/binary, Pid/binary, Mfa/binary, (Bin([monitor]))/binary>>, <<106>>),
+         every(Socket),
+         io:format("# an unlink of ours~n"),
+         write(Socket, Flags, <<104, 4, 97, 35, 97, 9, Pid/binary, (of_driver(Socket, Flags, Pid, Bin))/binary>>, <<>>),
+         every(Socket),
+         gen_tcp:close(Socket),
+         timer:sleep(300)
+     end || Flags <- [16#d07df5fbc, 16#407074fbc]].
+
+%% The pid of the driver, as bytes.
+of_driver(Socket, Flags, Pid, Bin) ->
+    Control = <<104, 4, 97, 6, Pid/binary, 119, 0, 119, 3, "rex">>,
+    Args = (Bin([driver])),
+    Payload = <<104, 2, Pid/binary, 104, 5, 119, 4, "call", (Bin(erlang))/binary, (Bin(whereis))/binary, Args/binary, 119, 4, "user">>,
+    write(Socket, Flags, Control, Payload),
+    {ok, Frame} = gen_tcp:recv(Socket, 0, 5000),
+    %% {rex, Pid}: the pid is the last term of the frame.
+    [Before, _] = [binary:part(Frame, 0, S) || {S, _} <- lists:sublist(binary:matches(Frame, <<119, 3, "rex">>), 1)] ++ [x],
+    Start = byte_size(Before) + 5,
+    binary:part(Frame, Start, byte_size(Frame) - Start).
+
+%% All frames until nothing comes.
+every(Socket) ->
+    case gen_tcp:recv(Socket, 0, 300) of
+        {ok, <<>>} -> every(Socket);
+        {ok, Bytes} -> read(Bytes), every(Socket);
+        {error, timeout} -> ok;
+        {error, Why} -> io:format("~w~n", [Why])
     end.
