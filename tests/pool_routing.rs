@@ -750,6 +750,60 @@ fn p8_no_sender_waits_at_a_pool_of_broadcast_pools() {
     }
 }
 
+/// A message waits in the line of an outer pool for its one worker, a pool of two broadcast workers
+/// that are full and suspended. Returns these.
+fn stranded_at_a_broadcast(sim: &Simulation, log: &Log) -> [Pid; 2] {
+    let inner = of_broadcasts(log);
+    let outer: KeyedPool = sim.spawn(move || Pool::new(1, inner)).wait().unwrap();
+    let permit = outer.reserve().unwrap();
+    sim.kill(outer.workers().wait().unwrap()[0]);
+    sim.run_until_idle();
+    let replacement: KeyedPool = sim.address_of(outer.workers().wait().unwrap()[0]).unwrap();
+    let workers: [Pid; 2] = replacement.workers().wait().unwrap().try_into().unwrap();
+    workers.iter().for_each(|worker| sim.suspend(*worker).wait().unwrap());
+    outer.send(Keyed(1, Task::Note(1))).unwrap();
+    permit.send(Keyed(1, Task::Note(2)));
+    sim.run_until_idle();
+    assert_eq!((outer.waiting(), log.lines().len()), (3, 0));
+    workers
+}
+
+#[test]
+fn p8_a_message_that_lost_its_room_at_an_inner_broadcast_reaches_all_its_workers_or_none() {
+    for (first, sim) in
+        [0, 1].into_iter().flat_map(|first| simulations(5).map(move |sim| (first, sim)))
+    {
+        let log = Log::new();
+        let workers = stranded_at_a_broadcast(&sim, &log);
+        let copies = [first, 1 - first].map(|index| {
+            assert!(sim.resume(workers[index]));
+            sim.run_until_idle();
+            log.count(" 2")
+        });
+        // Room at one worker is room for one copy.
+        assert_eq!(copies, [0, 2]);
+    }
+}
+
+#[test]
+fn p8_stranded_messages_reach_all_workers_in_whatever_order_they_have_room() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let workers = stranded_at_a_broadcast(&sim, &log);
+        assert!(sim.resume(workers[0]));
+        sim.run_until_idle();
+        // The first worker had room for a while, and is full again when the second has room.
+        sim.suspend(workers[0]).wait().unwrap();
+        assert!(sim.send(workers[0], Keyed(1, Task::Note(3))).is_ok());
+        assert!(sim.resume(workers[1]));
+        sim.run_until_idle();
+        assert_eq!(log.count(" 2"), 0);
+        assert!(sim.resume(workers[0]));
+        sim.run_until_idle();
+        assert_eq!((log.count(" 2"), log.count(" 3")), (2, 1));
+    }
+}
+
 #[test]
 fn c5_a_cycle_through_a_pool_is_found_at_whichever_worker_has_the_call() {
     struct Ask(Address<Reply<()>>, Reply<()>);

@@ -265,7 +265,7 @@ fn found<M: Send + 'static, C: Send + 'static>(
 ) -> Option<Address<M, C>> {
     match looked_up {
         Ok(address) => Some(address),
-        Err(LookupError::NoProcess(_)) => None,
+        Err(LookupError::NoProcess(_) | LookupError::NoName(_)) => None,
         Err(other) => panic!("{other}"),
     }
 }

@@ -4,6 +4,7 @@
 //! The first in line takes it: a stranded message before any sender, and only one whose key belongs
 //! to that worker. A sender without a token of the rate waits until there is one.
 
+use super::redemption::LacksRoom;
 use super::ring::Gate;
 use super::routing::Routing;
 use super::shared::SharedPool;
@@ -134,6 +135,27 @@ where
                     times,
                     epoch,
                 })) => {
+                    if let Some(copy) = self.copy_of(&message) {
+                        return match self.room_at_each(permit) {
+                            Ok(each) => {
+                                self.fill_each(Some(&epoch), each, copy, message, sender, times);
+                                Ok(())
+                            }
+                            Err(LacksRoom { permit, full }) => {
+                                self.line.put_back(StrandedMessage {
+                                    message,
+                                    sender,
+                                    hint,
+                                    times,
+                                    epoch,
+                                });
+                                // After the message is back in the line: that worker may have
+                                // room by now, and offers it at once.
+                                full.inspect(|full| full.enlist(&self.stand_in));
+                                Err(permit)
+                            }
+                        };
+                    }
                     match self.fill_one(permit, message, sender, times) {
                         Ok(worker) => self.mark_behind(worker, &epoch),
                         Err(message) => {

@@ -37,7 +37,19 @@ where
                 drop(permit);
                 return self.strand(epoch, message, sender, times);
             }
-            TicketRoom::One(permit) => permit,
+            TicketRoom::One(permit) => match self.copy_of(&message) {
+                None => permit,
+                // The room was offered to a line that waits here, before the message was known.
+                Some(copy) => match self.room_at_each(permit) {
+                    Ok(each) => {
+                        return self.fill_each(Some(epoch), each, copy, message, sender, times);
+                    }
+                    Err(lacks_room) => {
+                        drop(lacks_room);
+                        return self.strand(epoch, message, sender, times);
+                    }
+                },
+            },
             TicketRoom::Each(each) => {
                 let hint = self.hint(&message);
                 match self.choose_of(each, hint) {
@@ -79,10 +91,21 @@ where
     }
 }
 
+/// Room at each worker, by the numbers of their places.
+type RoomAtEach<M> = Vec<(u64, Permit<M>)>;
+
+/// A worker is full, so a message that goes to all workers has no room.
+pub(super) struct LacksRoom<M: Send + 'static, C: Send + 'static> {
+    /// The room that was offered.
+    pub(super) permit: Permit<M>,
+    /// The full worker; `None` if the worker that offered its room has been removed.
+    pub(super) full: Option<Address<M, C>>,
+}
+
 /// The permit that is used, of several.
 enum Chosen<M> {
     One(Permit<M>),
-    Every(Vec<(u64, Permit<M>)>, fn(&M) -> M),
+    Every(RoomAtEach<M>, fn(&M) -> M),
     None,
 }
 
@@ -93,7 +116,7 @@ where
     R: Routing<M>,
 {
     /// Chooses one of several permits, after the message has arrived. The others are returned.
-    fn choose_of(&self, mut each: Vec<(u64, Permit<M>)>, hint: u64) -> Chosen<M> {
+    fn choose_of(&self, mut each: RoomAtEach<M>, hint: u64) -> Chosen<M> {
         let place = {
             let ring = self.ring.read();
             let workers = ring.all();
@@ -127,6 +150,45 @@ where
             Choice::Only(index) => workers[index % workers.len()].address.pid() == worker,
             Choice::None => false,
         }
+    }
+
+    /// How a message is copied that goes to all workers; `None` if it goes to one.
+    pub(super) fn copy_of(&self, message: &M) -> Option<fn(&M) -> M> {
+        if !self.needs_message {
+            return None;
+        }
+        let hint = self.hint(message);
+        let ring = self.ring.read();
+        let workers = ring.all();
+        let routing = ring.routing.as_deref().filter(|_| !workers.is_empty())?;
+        let view = RingView { workers, empty: &ring.vacant, host: &*self.host };
+        match routing.choose(hint, &Workers::new(workers.len(), &view)) {
+            Choice::Every(copy) => Some(copy),
+            _ => None,
+        }
+    }
+
+    /// Reserves room at the other workers too, for a message that goes to all (rule P8). If one
+    /// of them is full, there is no room at any.
+    pub(super) fn room_at_each(&self, permit: Permit<M>) -> Result<RoomAtEach<M>, LacksRoom<M, C>> {
+        let holder = permit.holder();
+        let (mut each, mut place) = (Vec::new(), None);
+        for worker in self.workers() {
+            if worker.address.pid() == holder {
+                place = Some(worker.place);
+                continue;
+            }
+            match worker.address.reserve_quietly() {
+                Ok(permit) => each.push((worker.place, permit)),
+                Err(SendError::NoProcess { .. }) => {}
+                Err(_) => {
+                    return Err(LacksRoom { permit, full: Some(worker.address) });
+                }
+            }
+        }
+        let Some(place) = place else { return Err(LacksRoom { permit, full: None }) };
+        each.push((place, permit));
+        Ok(each)
     }
 
     /// Puts a message into room at one worker. Gives it back if that worker has ended or was
@@ -173,7 +235,7 @@ where
     pub(super) fn fill_each(
         &self,
         epoch: Option<&Arc<DrainEpoch>>,
-        each: Vec<(u64, Permit<M>)>,
+        each: RoomAtEach<M>,
         copy: fn(&M) -> M,
         message: M,
         sender: u64,
