@@ -21,13 +21,14 @@ pub type RoomFuture<M> = Pin<Box<dyn Future<Output = Result<Permit<M>, SendError
 ///
 /// ```
 /// use krarup_act::{Address, Behavior, Context, Permit, Received, Route, note_receiver};
-/// use krarup_gen::{Result, SendError};
+/// use krarup_gen::{Pid, Result, SendError};
 /// use std::convert::Infallible;
 /// use std::sync::Arc;
 /// use std::sync::atomic::{AtomicBool, Ordering};
 ///
 /// /// Uses the second process when the first is full.
 /// struct WithSpare<M> {
+///     router: Pid,
 ///     processes: [Address<M>; 2],
 ///     ended: Arc<AtomicBool>,
 /// }
@@ -35,12 +36,12 @@ pub type RoomFuture<M> = Pin<Box<dyn Future<Output = Result<Permit<M>, SendError
 /// impl<M: Send + 'static> Route<M> for WithSpare<M> {
 ///     fn send(&self, message: M, sender: u64) -> Result<(), SendError<M>> {
 ///         if self.ended.load(Ordering::Acquire) {
-///             return Err(SendError::NoProcess(message));
+///             return Err(SendError::NoProcess { message, to: self.router });
 ///         }
 ///         let [first, spare] = &self.processes;
 ///         let receiver = match first.forward(message, sender) {
 ///             Ok(()) => first,
-///             Err(SendError::Full(message)) => {
+///             Err(SendError::Full { message, .. }) => {
 ///                 spare.forward(message, sender)?;
 ///                 spare
 ///             }
@@ -52,7 +53,7 @@ pub type RoomFuture<M> = Pin<Box<dyn Future<Output = Result<Permit<M>, SendError
 ///
 ///     fn reserve(&self) -> Result<Permit<M>, SendError<()>> {
 ///         if self.ended.load(Ordering::Acquire) {
-///             return Err(SendError::NoProcess(()));
+///             return Err(SendError::NoProcess { message: (), to: self.router });
 ///         }
 ///         let [first, spare] = &self.processes;
 ///         first.reserve_quietly().or_else(|_| spare.reserve_quietly())
@@ -74,7 +75,7 @@ pub type RoomFuture<M> = Pin<Box<dyn Future<Output = Result<Permit<M>, SendError
 ///         let ended = Arc::new(AtomicBool::new(false));
 ///         let end = Arc::clone(&ended);
 ///         ctx.on_end(move |_| end.store(true, Ordering::Release));
-///         ctx.route_main(WithSpare { processes: self.0, ended });
+///         ctx.route_main(WithSpare { router: ctx.pid(), processes: self.0, ended });
 ///         ctx.stop_in_order();
 ///         ctx.initialised();
 ///         loop {
