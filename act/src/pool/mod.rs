@@ -11,7 +11,7 @@
 //!                    │  divert)       first)        │
 //!                    └───────▲──────────────────────┘
 //!   commands            changes the ring, drains, closes
-//!   add_workers ──► pool process: pool_workers ─► starts, replaces, removes, kills stuck workers
+//!   add_workers ──► pool process: its workers ─► starts, replaces, removes, kills stuck workers
 //!   drain, ask  ──►               behaviour (callbacks)      elastic plan, reports
 //! ```
 //!

@@ -4,8 +4,8 @@
 //! ```text
 //!                      the line, one for the pool
 //!   send_or_wait ──►  [ stranded ] [ sender ] [ sender ] ...
-//!                        ▲ first: it was accepted already
-//!        its stand-in    │ room, the first time any worker has some
+//!                           ▲ first: it was accepted already
+//!            its stand-in   │ room, the first time any worker has some
 //!   worker 1 [stand_in] ────┤
 //!   worker 2 [stand_in] ────┘   a worker with room and a stand-in in its own line offers it
 //!

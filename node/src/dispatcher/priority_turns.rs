@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   schedule_high ──► priority_queue ──► run_high: at most 16 turns ──► one normal turn ──► ..
-//!                        ▲              │ its turn was too short
-//!                        └──────────────┘
+//!                          ▲               │ its turn was too short
+//!                          └───────────────┘
 //! ```
 //!
 //! Workers and spares come here only when the word of [`super::priority_queue`] is not 0. So the
