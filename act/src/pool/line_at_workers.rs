@@ -135,7 +135,7 @@ where
                     times,
                     epoch,
                 })) => {
-                    if let Some(copy) = self.copy_of(&message) {
+                    if let Some(copy) = self.copy_of(hint) {
                         return match self.room_at_each(permit) {
                             Ok(each) => {
                                 self.fill_each(Some(&epoch), each, copy, message, sender, times);

@@ -30,26 +30,29 @@ where
         // The job is accepted now, even if it moves later.
         let times = self.times(&message);
         let permit = match kept {
-            // The key may have another worker by now, or may not have been known.
-            TicketRoom::One(permit)
-                if self.needs_message && !self.may_have(permit.holder(), self.hint(&message)) =>
-            {
-                drop(permit);
-                return self.strand(epoch, message, sender, times);
-            }
-            TicketRoom::One(permit) => match self.copy_of(&message) {
-                None => permit,
-                // The room was offered to a line that waits here, before the message was known.
-                Some(copy) => match self.room_at_each(permit) {
-                    Ok(each) => {
-                        return self.fill_each(Some(epoch), each, copy, message, sender, times);
-                    }
-                    Err(lacks_room) => {
-                        drop(lacks_room);
+            TicketRoom::One(permit) if self.needs_message => {
+                let hint = self.hint(&message);
+                match self.copy_of(hint) {
+                    // The room was offered to a line that waits here, before the message was
+                    // known.
+                    Some(copy) => match self.room_at_each(permit) {
+                        Ok(each) => {
+                            return self.fill_each(Some(epoch), each, copy, message, sender, times);
+                        }
+                        Err(lacks_room) => {
+                            drop(lacks_room);
+                            return self.strand(epoch, message, sender, times);
+                        }
+                    },
+                    None if self.may_have(permit.holder(), hint) => permit,
+                    // The key may have another worker by now, or may not have been known.
+                    None => {
+                        drop(permit);
                         return self.strand(epoch, message, sender, times);
                     }
-                },
-            },
+                }
+            }
+            TicketRoom::One(permit) => permit,
             TicketRoom::Each(each) => {
                 let hint = self.hint(&message);
                 match self.choose_of(each, hint) {
@@ -152,12 +155,12 @@ where
         }
     }
 
-    /// How a message is copied that goes to all workers; `None` if it goes to one.
-    pub(super) fn copy_of(&self, message: &M) -> Option<fn(&M) -> M> {
+    /// How a message with this hint is copied if it goes to all workers; `None` if it goes to
+    /// one.
+    pub(super) fn copy_of(&self, hint: u64) -> Option<fn(&M) -> M> {
         if !self.needs_message {
             return None;
         }
-        let hint = self.hint(message);
         let ring = self.ring.read();
         let workers = ring.all();
         let routing = ring.routing.as_deref().filter(|_| !workers.is_empty())?;
