@@ -263,23 +263,7 @@ fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codecs::raw::Raw;
-    use crate::protocol::Channel;
-    use bytes::Bytes;
-    use std::convert::Infallible;
-
-    struct SilentProtocol;
-
-    impl Protocol for SilentProtocol {
-        type Message = Infallible;
-        type Codec = Raw;
-        fn codec(&self) -> Raw {
-            Raw
-        }
-        async fn received(&mut self, _: &mut Channel<Self>, _: Bytes) -> Result {
-            Ok(())
-        }
-    }
+    use crate::silent_protocol::SilentProtocol;
 
     #[test]
     fn i9_the_number_of_workers_of_an_acceptor_is_bounded() {

@@ -145,27 +145,12 @@ async fn connected<M: Send + 'static>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codecs::lines::Lines;
-    use crate::protocol::Channel;
+    use crate::silent_protocol::SilentProtocol;
     use crate::wire::tests::to_itself;
     use krarup_act::behavior_fn;
     use krarup_node::Simulation;
-    use std::convert::Infallible;
     use std::io::ErrorKind;
     use std::sync::mpsc::channel;
-
-    struct SilentProtocol;
-
-    impl Protocol for SilentProtocol {
-        type Message = Infallible;
-        type Codec = Lines;
-        fn codec(&self) -> Lines {
-            Lines::new(80)
-        }
-        async fn received(&mut self, _: &mut Channel<Self>, _: String) -> Result {
-            Ok(())
-        }
-    }
 
     #[test]
     fn i1_a_client_connected_to_itself_is_refused() {

@@ -82,6 +82,8 @@ mod options;
 mod protocol;
 mod reactor;
 mod readiness;
+#[cfg(test)]
+mod silent_protocol;
 mod sources;
 mod tally;
 mod timer;

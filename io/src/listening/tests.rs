@@ -2,29 +2,15 @@
 
 use super::*;
 use crate::callback::tests::logged;
-use crate::codecs::lines::Lines;
 use crate::options::ConnectionOptions;
-use crate::protocol::{Channel, Protocol};
 use crate::readiness::tests::counting_waker;
+use crate::silent_protocol::SilentProtocol;
 use crate::worker::ConnectionWorker;
 use krarup_act::{Pool, behavior_fn};
 use krarup_node::Simulation;
 use std::convert::Infallible;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
-
-struct SilentProtocol;
-
-impl Protocol for SilentProtocol {
-    type Message = Infallible;
-    type Codec = Lines;
-    fn codec(&self) -> Lines {
-        Lines::new(80)
-    }
-    async fn received(&mut self, _: &mut Channel<Self>, _: String) -> krarup_gen::Result {
-        Ok(())
-    }
-}
 
 type Requests = AcceptorRequest<Infallible>;
 

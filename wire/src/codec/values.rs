@@ -65,9 +65,9 @@ impl Serialize for Term {
 
 impl<'de> Deserialize<'de> for Term {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Newtype;
+        struct TermVisitor;
 
-        impl<'de> Visitor<'de> for Newtype {
+        impl<'de> Visitor<'de> for TermVisitor {
             type Value = Term;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -88,7 +88,7 @@ impl<'de> Deserialize<'de> for Term {
             }
         }
 
-        deserializer.deserialize_newtype_struct(TERM, Newtype)
+        deserializer.deserialize_newtype_struct(TERM, TermVisitor)
     }
 }
 
@@ -100,9 +100,9 @@ impl Serialize for Atom {
 
 impl<'de> Deserialize<'de> for Atom {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Newtype;
+        struct AtomVisitor;
 
-        impl<'de> Visitor<'de> for Newtype {
+        impl<'de> Visitor<'de> for AtomVisitor {
             type Value = Atom;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -117,7 +117,7 @@ impl<'de> Deserialize<'de> for Atom {
             }
         }
 
-        deserializer.deserialize_newtype_struct(ATOM, Newtype)
+        deserializer.deserialize_newtype_struct(ATOM, AtomVisitor)
     }
 }
 
