@@ -36,6 +36,10 @@ bench:
 fuzz-wire seconds="60":
     FUZZ_SECONDS={{seconds}} .ci/run fuzz
 
+# Three simulated nodes of a cluster over many seeds: just cluster-seeds 10000
+cluster-seeds seeds="1000":
+    SIM_SEEDS={{seeds}} cargo test --release --package krarup-dist --test simulated_cluster
+
 # Undefined behaviour and leaks, where miri is installed
 miri:
     .ci/run miri

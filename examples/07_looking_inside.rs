@@ -132,7 +132,7 @@ fn main() -> Result {
 
     println!("A trace shows what the till receives.");
     let till: Address<Sale> = node.lookup("till")?;
-    node.trace(till.pid());
+    node.trace_to_log(till.pid());
     till.send(Sale::Bread(3))?;
     till.send(Sale::Bread(4))?;
     node.run_until_idle();

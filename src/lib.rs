@@ -15,9 +15,10 @@
 //! |---|---|
 //! | supervisors, their children, restarts in place | [`supervisor`] |
 //! | pools of workers, and how they choose one | [`pool`] |
-//! | actors that serve while their handlers wait | [`state`] |
+//! | state machines: their types besides those in the root; actors that serve while their handlers wait | [`state`] |
 //! | state machines driven from outside | [`step`] |
 //! | processes by key, spawned on demand | [`grains`] |
+//! | events that any number of processes hear of | [`topics`] |
 //! | bounds and order of mailboxes | [`mailbox`] |
 //! | bare processes, and behaviours of one's own | [`behavior`] |
 //! | threads: dispatchers, executors, classes | [`dispatcher`] |
@@ -25,29 +26,36 @@
 //! | simulations, probes, faults | [`testing`] |
 //! | nodes that are set up by a file (feature `settings`) | [`settings`] |
 //! | sockets (feature `io`) | `io` |
+//! | clusters of Erlang and Krarup nodes (feature `cluster`) | `cluster` |
+//! | a page, an API, probes and metrics of a running node (feature `observer`; with tools for language models: `mcp`) | `observer` |
 #![forbid(unsafe_code)]
 
 #[doc(inline)]
 pub use krarup_act::{
-    Actor, Address, AddressOf, Block, Call, CallFuture, Context, DEFAULT_CALL_TIMEOUT, Dynamic,
-    Ended, Inside, KILL_GRACE, Outside, Pending, Recipient, RecipientCall, Reply, Sleep, Spawn,
-    Stop, Watch,
+    Actor, Address, AddressOf, Agent, AgentAddress, AgentMessage, AllResults, Block, Call,
+    CallFuture, Context, DEFAULT_CALL_TIMEOUT, Dynamic, Ended, Inside, KILL_GRACE, Outside,
+    Pending, Recipient, RecipientCall, Reply, Sleep, Spawn, SpawnTask, SpawnTasks, Stop, Task,
+    TaskFuture, TaskResults, Watch,
 };
 #[doc(inline)]
 pub use krarup_gen::{
-    Alias, BlockError, CallCycle, CallError, CannotWait, Destination, Down, Exit, LookupError,
-    MessageTypes, Name, NameError, Panic, ParsePidError, ParseRefError, Pid, Priority, Reason,
-    ReasonError, Ref, RegisterError, Result, SendError, SpawnError, StopError, Target, ThreadError,
-    Timestamp,
+    Alias, BlockError, CallCycle, CallError, CannotWait, Destination, Down, Exit, InvalidNodeName,
+    LookupError, MessageTypes, Name, NameError, NodeName, Panic, ParsePidError, ParseRefError, Pid,
+    Priority, Reason, ReasonError, Ref, RegisterError, Result, SendError, SpawnError, StopError,
+    Target, TaskError, ThreadError, Timestamp,
 };
 #[doc(inline)]
 pub use krarup_node::{Node, NodeBuilder, NodeError, NodeStop};
+#[doc(inline)]
+pub use krarup_state::{Entered, Event, First, Machine, Next, StateMachine};
 
 /// The types that most programs use. `Result` replaces the standard one, with defaults.
 pub mod prelude {
     pub use crate::observe::Inspection;
     pub use crate::pool::{Pool, PoolCommand};
-    pub use crate::supervisor::{ChildSpec, RestartType, Shutdown, Supervisor, SupervisorCalls};
+    pub use crate::supervisor::{
+        ChildSpec, RestartType, Shutdown, Supervisor, SupervisorCalls, TasksCalls,
+    };
     pub use crate::testing::Simulation;
     pub use crate::{
         Actor, Address, CallError, Context, Down, Exit, Node, Pid, Priority, Reason, Reply, Result,
@@ -59,7 +67,9 @@ pub mod prelude {
 /// requests. Also actors that are restarted in place, with or without a supervisor.
 pub mod supervisor {
     #[doc(inline)]
-    pub use krarup_act::{DefaultIntensity, InPlace, InPlaceError, RestartPolicy, StateFailure};
+    pub use krarup_act::{
+        DefaultIntensity, InPlace, InPlaceError, RestartPolicy, Restartable, StateFailure,
+    };
     #[doc(inline)]
     pub use krarup_gen::RestartWindow;
     #[doc(inline)]
@@ -71,21 +81,25 @@ pub mod supervisor {
 pub mod pool {
     #[doc(inline)]
     pub use krarup_act::{
-        Broadcast, ByKey, Choice, Discarded, Elastic, Latency, LeastLoaded, Plain, Pool,
-        PoolBehavior, PoolCommand, PoolContext, PoolError, PoolState, PoolStatistics, Rate,
-        ResizeError, Resized, RoundRobin, Routing, TwoChoices, Workers,
+        Broadcast, ByKey, Choice, Discarded, Elastic, LeastLoaded, Plain, Pool, PoolBehavior,
+        PoolCommand, PoolContext, PoolError, PoolState, PoolStatistics, Rate, ResizeError, Resized,
+        RoundRobin, Routing, TwoChoices, Workers,
     };
+    #[doc(inline)]
+    pub use krarup_gen::{Latency, PoolGauges};
 }
 
-/// State actors: actors that serve other messages while their handlers wait. A
+/// State machines ([`StateMachine`], spawned as [`Machine`]:
+/// `gen_statem`), and state actors: actors that serve other messages while their handlers wait. A
 /// [`StateActor`](state::StateActor) is spawned as [`Stateful`](state::Stateful), and its
 /// handlers work through a [`Scope`](state::Scope).
 pub mod state {
     #[doc(inline)]
     pub use krarup_state::{
-        AskId, AskThen, Cleaner, EventTimer, Exception, HIGH_EVENTS, HIGH_REPLIES, Kinds, Load,
-        Promise, Scope, ScopeCall, StateActor, StateAddress, StateCalls, StateContext,
-        StateMessage, Stateful, StatefulError,
+        AskId, AskThen, Cleaner, Entered, Event, EventTimer, Exception, First, HIGH_EVENTS,
+        HIGH_REPLIES, Kinds, Load, Machine, MachineTypes, Next, Promise, Scope, ScopeCall,
+        StateActor, StateAddress, StateCalls, StateContext, StateMachine, StateMessage, Stateful,
+        StatefulError,
     };
 }
 
@@ -117,15 +131,29 @@ pub mod mailbox {
     pub use krarup_gen::{NoBound, OrderError, OverflowError};
 }
 
+/// Topics: events that any number of processes hear of. A [`Publisher`](topics::Publisher)
+/// publishes, a [`Topic`](topics::Topic) is what one subscribes to.
+pub mod topics {
+    #[doc(inline)]
+    pub use krarup_act::{
+        Audience, Numbered, OpenTopic, PublishOrWait, Published, Publisher, Publishing, Settling,
+        Subscribe, SubscriptionState, Topic, TopicInfo, TopicSubscriber, WhenFull,
+    };
+    #[doc(inline)]
+    pub use krarup_gen::{
+        OpenTopicError, PublishError, SubscribeError, TooSlow, TopicId, TopicLookupError,
+    };
+}
+
 /// Bare processes, and what an author of a behaviour needs: receiving, routes, containing the
 /// panics of users' code. The supervisors, state actors, step processes, grains and sockets of
 /// Krarup use nothing else.
 pub mod behavior {
     #[doc(inline)]
     pub use krarup_act::{
-        Behavior, BehaviorFn, Contained, Delegate, Delivery, DroppedCalls, NextMessage, Receive,
-        Received, RoomFuture, Route, UnusedPid, behavior_fn, contain, current_pid, first_failure,
-        holding, is_in_process, note_receiver, yield_now,
+        ActorEnd, Behavior, BehaviorFn, Contained, Delegate, Delivery, DroppedCalls, NextMessage,
+        OwnProcess, Receive, Received, RoomFuture, Route, UnusedPid, behavior_fn, contain,
+        current_pid, first_failure, holding, is_in_process, note_receiver, yield_now,
     };
 }
 
@@ -142,11 +170,21 @@ pub mod dispatcher {
 /// suspensions. Also the events to which a process can subscribe: dead letters and lifecycles.
 pub mod observe {
     #[doc(inline)]
-    pub use krarup_act::{EventTopic, InspectRequest, Traced};
+    pub use krarup_act::{
+        EventTopic, InspectRequest, ManageRequest, NodeView, ShownState, TraceReader, Traced,
+        TurnRecording, Walk,
+    };
     #[doc(inline)]
     pub use krarup_gen::{
-        DeadLetter, DeadLetterCause, DebugError, DispatcherStats, Histogram, Inspection, Label,
-        Lifecycle, NodeStats, ProcessInfo, ProcessState, ProcessTree, Root, Value, WorkerStats,
+        Aftermath, Ancestor, CountsBy, CrashCause, CrashCauseKind, CrashLink, CrashReport,
+        DeadLetter, DeadLetterCause, DeadlockRecord, DebugError, DispatcherStats, Histogram,
+        Inspection, ItemInHand, ItemKind, Label, Lane, Lifecycle, LongTurnRecord, ManageError,
+        Managed, ManagedChild, Management, Memory, MessageTotals, NodeStats, ProcessInfo,
+        ProcessKind, ProcessState, ProcessTree, ReasonKind, ReasonRecord, RecordError,
+        RecordTurnsError, Recorded, RecordedItem, RecordedPage, RecordedTurn, RecordedTurns,
+        RefusalCause, RestartKind, Root, Sample, SupervisionAction, SupervisionEvent,
+        TooManyRecorded, TraceEnd, TraceError, TraceLimits, TracePage, TurnRecordingLimits, Value,
+        Wait, WaitKind, WorkerStats,
     };
 }
 
@@ -172,9 +210,25 @@ pub mod settings {
 #[doc(inline)]
 pub use krarup_io as io;
 
+#[cfg(feature = "cluster")]
+pub mod cluster;
+
+/// The observer of a running node: a page, a JSON API, probes, metrics, a live stream, actions.
+/// See `docs/observer.md`.
+#[cfg(feature = "observer")]
+pub mod observer {
+    #[doc(inline)]
+    pub use krarup_observer::*;
+}
+
 #[cfg(any(doc, doctest))]
 #[doc = include_str!("../docs/guide.md")]
 pub mod guide {}
+
+/// What `docs/observer.md` shows is compiled.
+#[cfg(all(doctest, feature = "observer"))]
+#[doc = include_str!("../docs/observer.md")]
+mod observer_page {}
 
 #[cfg(any(doc, doctest))]
 #[doc = include_str!("../docs/porting.md")]

@@ -135,8 +135,11 @@ fn bearers(file: &str, source: &str) -> Vec<Bearer> {
         let name = name.split('(').next().unwrap_or_default();
         let id = name.split('_').next().unwrap_or_default();
         let letters = id.trim_end_matches(|c: char| c.is_ascii_digit());
-        if letters.len() == 1 && letters.len() < id.len() {
-            let (file, name, id) = (file.to_owned(), name.to_owned(), id.to_uppercase());
+        // Those of the cluster have a word: `Zlink3`.
+        let is_id = letters.len() == 1 || letters.starts_with('z') && letters.is_ascii();
+        if is_id && letters.len() < id.len() {
+            let (file, name) = (file.to_owned(), name.to_owned());
+            let id = format!("{}{}", id[..1].to_uppercase(), &id[1..]);
             found.push(Bearer { file, name, id });
         }
     }
@@ -161,7 +164,19 @@ fn every_test_with_the_id_of_a_rule_is_named_in_its_row() {
         lines.iter().filter(|(id, row)| *id != "rule" && rows.get(id) != Some(row)).collect();
     assert!(twice.is_empty(), "rules that have two rows: {twice:?}");
     let mut files = Vec::new();
-    for folder in ["tests", "gen", "act", "node", "supervisor", "state", "io", "examples"] {
+    for folder in [
+        "tests",
+        "gen",
+        "wire",
+        "act",
+        "node",
+        "supervisor",
+        "state",
+        "io",
+        "dist",
+        "observer",
+        "examples",
+    ] {
         sources(&root.join(folder), &mut files);
     }
     let (mut tests, mut wrong) = (0, Vec::new());

@@ -456,9 +456,9 @@ fn x2_a_stop_says_that_processes_block_their_workers() {
 }
 
 /// A log subscriber that panics at every warning and error.
-struct PanickingSubscriber;
+struct PanicsAtLogs;
 
-impl tracing::Subscriber for PanickingSubscriber {
+impl tracing::Subscriber for PanicsAtLogs {
     fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
         metadata.target() == "krarup" && *metadata.level() <= tracing::Level::WARN
     }
@@ -483,7 +483,7 @@ impl tracing::Subscriber for PanickingSubscriber {
 #[test]
 fn x2_a_log_subscriber_that_panics_does_not_keep_a_node_from_its_stop() {
     keep_another_subscriber();
-    let _here = tracing::subscriber::set_default(PanickingSubscriber);
+    let _here = tracing::subscriber::set_default(PanicsAtLogs);
     let log = Log::new();
     for sim in simulations(3) {
         let stuck = never(&log);

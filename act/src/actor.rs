@@ -7,7 +7,7 @@ use crate::observe::inspect_request::InspectRequest;
 use crate::process::crash::{Contained, contain, first_failure};
 use crate::process::current;
 use crate::received::{Delivery, Received};
-use krarup_gen::{Down, Exit, Inspection, Reason, Result};
+use krarup_gen::{Down, Exit, Inspection, ProcessKind, Reason, Result};
 use std::future::{Future, ready};
 use std::pin::Pin;
 use std::task::{self, Poll};
@@ -26,6 +26,7 @@ use std::task::{self, Poll};
 /// | [`handle_down`](Actor::handle_down) | a monitored process has ended | `handle_info({'DOWN', ..})` |
 /// | [`handle_timeout`](Actor::handle_timeout) | nothing has arrived for a set time | `handle_info(timeout)` |
 /// | [`handle_other`](Actor::handle_other) | a message of another type arrives | `handle_info/2` |
+/// | [`show_message`](Actor::show_message) | a message is recorded, which by default is private | - |
 /// | [`state`](Actor::state) | a debugger requests the state | `sys:get_state` |
 /// | [`inspect`](Actor::inspect), [`handle_inspect`](Actor::handle_inspect) | the process is inspected | `format_status` |
 /// | [`before_restart`](Actor::before_restart) | the state has failed and will be replaced ([`crate::InPlace`]) | - |
@@ -90,8 +91,20 @@ pub trait Actor: Sized + Send + 'static {
         ready(Ok(()))
     }
 
+    /// Returns a message as text, for the flight recorder and the traces of the actor
+    /// ([`crate::Spawn::record`], [`crate::NodeView::trace`]). By default messages are private:
+    /// `None`, and their texts appear nowhere (rule V-50). It is called in the process's own
+    /// turn, before the message is handled and only while the process is recorded or traced.
+    /// The text is cut at 4096 bytes.
+    #[must_use]
+    fn show_message(message: &Self::Message) -> Option<String> {
+        let _ = message;
+        None
+    }
+
     /// Returns the state for a debugger, as a value of any type, most often a clone of the
-    /// actor (rule X5). The default returns `None`.
+    /// actor (rule X5). A state that is made with [`Dynamic::shown`] is also shown as text. The
+    /// default returns `None`.
     fn state(&self) -> Option<Dynamic> {
         None
     }
@@ -178,6 +191,18 @@ impl<A: Actor> Behavior for A {
             Err(first_failure(reason, contain(|| drop(self))))
         }
     }
+
+    fn kind() -> ProcessKind {
+        ProcessKind::Actor
+    }
+
+    fn show_message(message: &A::Message) -> Option<String> {
+        <A as Actor>::show_message(message)
+    }
+
+    fn show_command(command: &A::Message) -> Option<String> {
+        <A as Actor>::show_message(command)
+    }
 }
 
 /// Handles items until the actor is to end, or has failed.
@@ -240,8 +265,9 @@ impl<F: Future<Output = Result>> Future for Handling<'_, F> {
     }
 }
 
-/// Why an actor is to end.
-pub(crate) enum ActorEnd {
+/// Why an actor, or another state that a process serves with, is to end.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ActorEnd {
     /// A handler returned this reason.
     Failed(Reason),
     /// The actor received a stop with this reason.
@@ -251,7 +277,9 @@ pub(crate) enum ActorEnd {
 }
 
 impl ActorEnd {
-    pub(crate) fn reason(self) -> Reason {
+    /// Returns the reason with which the process ends.
+    #[must_use]
+    pub fn reason(self) -> Reason {
         match self {
             ActorEnd::Failed(reason) | ActorEnd::Told(reason) => reason,
             ActorEnd::Finished => Reason::Normal,
@@ -281,6 +309,8 @@ async fn handle<A: Actor>(
             request.send(inspection);
             Ok(())
         }
+        // A request to manage the process is dropped: actors do not offer any.
+        Received::Alarm(_) | Received::Manage(_) => Ok(()),
         Received::Stop(reason) => Err(ActorEnd::Told(reason)),
         Received::Finish => Err(ActorEnd::Finished),
         Received::Message(message) | Received::Command(message) => {

@@ -1,7 +1,7 @@
 //! The bare process: an async function that receives.
 
 use crate::context::Context;
-use krarup_gen::Result;
+use krarup_gen::{ProcessKind, Result};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -31,6 +31,38 @@ pub trait Behavior: Send + 'static {
         Self: Sized,
     {
         std::any::type_name::<Self>()
+    }
+
+    /// The kind of the behaviour, for those that look at the node;
+    /// [`ProcessKind::Process`] unless overridden.
+    #[must_use]
+    fn kind() -> ProcessKind
+    where
+        Self: Sized,
+    {
+        ProcessKind::Process
+    }
+
+    /// Returns a message of the Main lane as text, for flight recorders and traces. By default
+    /// messages are private: `None`. The text is cut at 4096 bytes (rule V-50).
+    #[must_use]
+    fn show_message(message: &Self::Message) -> Option<String>
+    where
+        Self: Sized,
+    {
+        let _ = message;
+        None
+    }
+
+    /// Returns a message of the Urgent or the System lane as text, as
+    /// [`Behavior::show_message`] does.
+    #[must_use]
+    fn show_command(command: &Self::Command) -> Option<String>
+    where
+        Self: Sized,
+    {
+        let _ = command;
+        None
     }
 
     /// Whether the behaviour makes its Main lane a route ([`Context::route_main`]), as a pool

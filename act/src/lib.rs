@@ -12,6 +12,7 @@
 
 mod actor;
 mod addressing;
+mod agent;
 mod behavior;
 mod calls;
 mod context;
@@ -27,48 +28,68 @@ mod pool;
 mod process;
 mod received;
 mod sync;
+mod tasks;
+mod topics;
 
-pub use actor::Actor;
+pub use actor::{Actor, ActorEnd};
 pub use addressing::address::Address;
 pub use addressing::dynamic::Dynamic;
 pub use addressing::lookup::{address_of, lookup, send_dynamic};
 pub use addressing::recipient::Recipient;
+pub use addressing::recipient_wait::RecipientSendOrWait;
 pub use addressing::route::{RoomFuture, Route};
 pub use addressing::send_or_wait::SendOrWait;
+pub use agent::{Agent, AgentAddress, AgentMessage};
 pub use behavior::{Behavior, BehaviorFn, behavior_fn};
 pub use calls::call::{Call, CallFuture};
+#[cfg(feature = "serde")]
+pub use calls::carried::{Answerer, CarriedTokens, LentReply, MessageKind, NoMessage, claim, lend};
 pub use calls::deadline::{DEFAULT_CALL_TIMEOUT, Sleep};
 pub use calls::dropped_calls::DroppedCalls;
 pub use calls::pending::{Pending, current_pid, is_in_process};
 pub use calls::recipient_call::RecipientCall;
 pub use calls::reply::Reply;
-pub use context::{Context, NextMessage, Receive};
+pub use context::{Context, NextMessage, OwnProcess, Receive};
 pub use host::delegate::{Delegate, UnusedPid};
-pub use host::host::{Alarm, Host, Poke, Sending, SimulatedLink, Stalled, TimerKey};
+pub use host::host::{
+    Alarm, Host, Poke, ProcessEnd, Sending, SimulatedLink, Stalled, TableCursor, TimerKey,
+};
+pub use host::network::Network;
 pub use host::ready::{Ready, TurnLimits};
+pub use host::simulated_network::{NetworkEvent, NetworkFault, SimulatedEvents, SimulatedNetwork};
 pub use host::worker_slot::WorkerSlot;
 pub use lifecycle::block::Block;
 pub use lifecycle::cleaners::Ended;
 pub use lifecycle::in_place::{
     DefaultIntensity, InPlace, InPlaceError, RestartPolicy, StateFailure, yield_now,
 };
+pub use lifecycle::restartable::Restartable;
 pub use lifecycle::spawn::{AddressOf, Inside, KILL_GRACE, Outside, Spawn};
 pub use lifecycle::stop::Stop;
 pub use mailbox::muted_senders::MutedSender;
 pub use mailbox::order::Order;
 pub use mailbox::overflow::{Divert, Diverted, Overflow};
 pub use mailbox::permit::Permit;
-pub use observe::debug::{state, suspend};
+pub use observe::debug::{ShownState, state, state_text, suspend};
 pub use observe::inspect::{inspect, inspect_items};
 pub use observe::inspect_request::InspectRequest;
+pub use observe::manage::manage;
+pub use observe::manage_request::ManageRequest;
+pub use observe::records::{NodeRecords, RecordRing};
+pub use observe::state_labels::StateLabels;
 pub use observe::subscription::{EventTopic, Subscription, Tell};
+pub use observe::supervision_log::SupervisionLog;
 pub use observe::trace::Traced;
+pub use observe::trace_reader::{TraceReader, trace_process};
+pub use observe::trace_ring::TraceRing;
+pub use observe::turn_recorder::{TurnRecorder, TurnRecording};
+pub use observe::view::NodeView;
+pub use observe::walk::Walk;
 pub use observe::watch::{Watch, watch};
 pub use observe::watched_job::Discarded;
 pub use pool::behavior::{Plain, PoolBehavior, PoolContext};
 pub use pool::command::PoolCommand;
 pub use pool::elastic::Elastic;
-pub use pool::histogram::Latency;
 pub use pool::pool::Pool;
 pub use pool::rate::Rate;
 pub use pool::resize::{PoolState, ResizeError, Resized};
@@ -82,5 +103,26 @@ pub use process::crash::{
 };
 pub use process::current::note_receiver;
 pub use process::deferred::{holding, when_free};
+pub use process::outside::{drop_refused, from_outside};
 pub use process::process::{Guarded, Process, Put, Via};
+#[cfg(feature = "serde")]
+pub use process::remote::{MessageRoom, RemoteRoom, WrittenMessage};
+pub use process::remote::{NotWritten, Remote};
+pub use process::remote_bonds::{
+    demonitor_from, down_from, exit_from, is_bound, link_from, lose, monitor_from, unlink_from,
+};
 pub use received::{Delivery, Received};
+pub use tasks::many::SpawnTasks;
+pub use tasks::results::{AllResults, TaskResults};
+pub use tasks::spawn_task::{SpawnTask, TaskFuture};
+pub use tasks::task::Task;
+pub use topics::audience::Audience;
+pub use topics::node_topic::NodeTopic;
+pub use topics::open::OpenTopic;
+pub use topics::publish_or_wait::{PublishOrWait, Publishing};
+pub use topics::publisher::{Published, Publisher};
+pub use topics::settling::Settling;
+pub use topics::subscribe::{Numbered, Subscribe, SubscriptionState};
+pub use topics::subscription::WhenFull;
+pub use topics::table::{TopicInfo, TopicTable};
+pub use topics::topic::{Topic, TopicSubscriber};

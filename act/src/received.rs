@@ -3,7 +3,8 @@
 use crate::addressing::dynamic::Dynamic;
 use crate::calls::reply::Reply;
 use crate::observe::inspect_request::InspectRequest;
-use krarup_gen::{Down, Exit, Reason};
+use crate::observe::manage_request::ManageRequest;
+use krarup_gen::{Down, Exit, ItemKind, Reason, Ref};
 
 /// One item from a process's mailbox, as [`crate::Context::receive`] returns it.
 #[derive(Debug)]
@@ -29,10 +30,34 @@ pub enum Received<M, C = M> {
     /// Nothing has arrived for the time set with [`crate::Context::set_idle_timeout`] (rule
     /// D10).
     Timeout,
+    /// An alarm is due that the behaviour has set with [`crate::OwnProcess::set_alarm`].
+    Alarm(Ref),
     /// A request for an inspection; answered with `request.send(inspection)`.
     Inspect(InspectRequest),
     /// A request for the state of the process (rule X5); `None` says that it is not shown.
     State(Reply<Option<Dynamic>>),
+    /// A request to change the process (rule X12). A process that does not know it drops it.
+    Manage(ManageRequest),
+}
+
+impl<M, C> Received<M, C> {
+    /// Returns the kind of the item.
+    #[must_use]
+    pub const fn kind(&self) -> ItemKind {
+        match self {
+            Received::Message(_) => ItemKind::Message,
+            Received::Command(_) => ItemKind::Command,
+            Received::Exit(_) => ItemKind::Exit,
+            Received::Down(_) => ItemKind::Down,
+            Received::Stop(_) => ItemKind::Stop,
+            Received::Finish => ItemKind::Finish,
+            Received::Other(_) => ItemKind::Other,
+            Received::Timeout | Received::Alarm(_) => ItemKind::Timeout,
+            Received::Inspect(_) => ItemKind::Inspect,
+            Received::State(_) => ItemKind::State,
+            Received::Manage(_) => ItemKind::Manage,
+        }
+    }
 }
 
 /// The item that [`crate::Context::next_message`] returns.

@@ -22,6 +22,11 @@ impl Measurement {
     pub(crate) fn with_figure(workload: &str, messages: u64, took: Duration, figure: f64) -> Self {
         Measurement { workload: workload.to_owned(), messages, took, figure }
     }
+
+    /// Whether its figure is less than that of another.
+    pub(crate) fn is_better_than(&self, other: &Measurement) -> bool {
+        self.figure < other.figure
+    }
 }
 
 impl fmt::Display for Measurement {

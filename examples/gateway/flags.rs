@@ -12,13 +12,15 @@ pub(crate) const HELP: &str = "\
 An HTTP service on a supervised pool of workers that counts words.
 
 Usage: gateway [--listen ADDRESS:PORT] [--workers N] [--mailbox N] [--timeout MS] [--rate N]
-               [--demo SECONDS]
+               [--observe ADDRESS:PORT] [--demo SECONDS]
 
   --listen ADDRESS:PORT  where to serve (127.0.0.1:8080; with --demo, a free port)
   --workers N            workers of the pool, 1 to 1024 (8)
   --mailbox N            jobs that may wait at each worker, 1 to 100000 (32; with --demo, 4)
   --timeout MS           how long a job may take, waiting included, 1 to 60000 (5000)
   --rate N               jobs that the pool takes in a second, 1 to 1000000 (any number; with --demo, 2500)
+  --observe ADDRESS:PORT where to show the node to browsers, Prometheus and probes (nowhere); actions
+                         need the token in KRARUP_OBSERVER_TOKEN, 32 to 256 visible characters
   --demo SECONDS         serve under a load of its own for so long, 1 to 3600
   --help                 print this
 
@@ -42,6 +44,8 @@ pub(crate) struct Options {
     pub(crate) timeout: Duration,
     /// The jobs that the pool takes in a second, if that is limited.
     pub(crate) rate: Option<u32>,
+    /// The address of the observer, if there is to be one.
+    pub(crate) observe: Option<SocketAddr>,
     /// How long to serve under a generated load, if the command line asks for that.
     pub(crate) demo: Option<Duration>,
 }
@@ -71,11 +75,13 @@ pub(crate) fn parse(mut parser: Parser) -> Result<Asked, lexopt::Error> {
         mailbox: 32,
         timeout: Duration::from_secs(5),
         rate: None,
+        observe: None,
         demo: None,
     };
     while let Some(arg) = parser.next()? {
         match arg {
-            Arg::Long("listen") => listen = Some(address(&parser.value()?.string()?)?),
+            Arg::Long("listen") => listen = Some(address(&mut parser, "listen")?),
+            Arg::Long("observe") => options.observe = Some(address(&mut parser, "observe")?),
             Arg::Long("workers") => options.workers = number(&mut parser, "workers", 1..=1024)?,
             Arg::Long("mailbox") => mailbox = Some(number(&mut parser, "mailbox", 1..=100_000)?),
             Arg::Long("timeout") => {
@@ -119,10 +125,11 @@ where
     })
 }
 
-fn address(text: &str) -> Result<SocketAddr, lexopt::Error> {
+fn address(parser: &mut Parser, flag: &str) -> Result<SocketAddr, lexopt::Error> {
+    let text = parser.value()?.string()?;
     let found = text.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
     found.ok_or_else(|| {
-        format!("--listen {text:?} is not an address and a port, like 127.0.0.1:8080").into()
+        format!("--{flag} {text:?} is not an address and a port, like 127.0.0.1:8080").into()
     })
 }
 
@@ -143,6 +150,7 @@ mod tests {
         assert_eq!(error(&["--rate", "0"]), "--rate \"0\" is not a whole number from 1 to 1000000");
         assert_eq!(error(&["--demo=x"]), "--demo \"x\" is not a whole number from 1 to 3600");
         assert!(error(&["--listen", "here"]).contains("\"here\""));
+        assert!(error(&["--observe", "there"]).starts_with("--observe \"there\""));
         assert!(error(&["--wrokers", "1"]).contains("wrokers"));
     }
 

@@ -21,6 +21,7 @@
 //! | `job`, `gateway` | how a job gets to a worker, and what happens when no result comes back |
 //! | `named` | the way to a process that may be replaced |
 //! | `listener`, `service`, `query`, `body`, `answer`, `health` | HTTP |
+//! | `observing` | the view into the node: a page, an API, probes, metrics |
 //! | `flags`, `panics`, `signals` | the program around the service |
 //! | `demo`, `load`, `view` | the demonstration under load |
 
@@ -38,6 +39,7 @@ mod job;
 mod listener;
 mod load;
 mod named;
+mod observing;
 mod panics;
 mod query;
 mod service;
@@ -107,6 +109,10 @@ async fn serve(node: &Node, options: Options) -> Result<ExitCode> {
         error => error.into(),
     })?;
     eprintln!("gateway: serving on http://{address}");
+    if let Some(observe) = options.observe {
+        let observer = observing::start(node, observe).await?;
+        eprintln!("gateway: observer on {}", observer.url());
+    }
     let outcome = tokio::select! {
         well = work(&options, address, &mut signals) => Ok(well),
         end = supervisor.watch() => {

@@ -10,6 +10,11 @@ pub(crate) struct Scenario {
 }
 
 impl Scenario {
+    /// Whether the scenario is for a state machine: the second format.
+    pub(crate) fn is_machine(&self) -> bool {
+        self.lines.iter().any(|line| line.starts_with("machine "))
+    }
+
     /// Whether the scenario is for a tree and not for plain processes.
     pub(crate) fn is_tree(&self) -> bool {
         self.lines.iter().any(|line| line.starts_with("sup"))

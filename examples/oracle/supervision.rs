@@ -19,9 +19,10 @@ const PATIENCE: Duration = Duration::from_mins(1);
 const TICK: Duration = Duration::from_millis(50);
 
 /// Returns the lines of the scenario, input and expectations, as they come out here.
-pub(crate) fn replay(scenario: &Scenario, seed: u64) -> Vec<String> {
+/// The workers are actors, or state machines.
+pub(crate) fn replay(scenario: &Scenario, seed: u64, machines: bool) -> Vec<String> {
     let nodes = scenario.lines.iter().filter_map(|line| Declaration::parse(line)).collect();
-    let tree = Tree { nodes: Arc::new(nodes), record: Record::default() };
+    let tree = Tree { nodes: Arc::new(nodes), record: Record::default(), machines };
     let mut stage = Stage { sim: Simulation::new(seed), tree, parent: None, queue: Vec::new() };
     let mut lines = Vec::new();
     for line in scenario.lines.iter().filter(|line| !line.starts_with("= ")) {

@@ -3,10 +3,13 @@
 use crate::record::{Handle, InstanceKey, Order, Record, Recordable, Recorded, What};
 use crate::scenario::Declaration;
 use crate::terms;
+use krarup::behavior::Behavior;
 use krarup::supervisor::{
     AutoShutdown, ChildSpec, ChildTemplate, Ignore, RestartType, Shutdown, Supervisor,
 };
-use krarup::{Actor, AddressOf, Context, Exit, Reason, Result};
+use krarup::{
+    Actor, AddressOf, Context, Event, Exit, First, Machine, Next, Reason, Result, StateMachine,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +18,8 @@ use std::time::Duration;
 pub(crate) struct Tree {
     pub(crate) nodes: Arc<Vec<Declaration>>,
     pub(crate) record: Record,
+    /// Whether the workers are state machines.
+    pub(crate) machines: bool,
 }
 
 /// A worker of one of the kinds `plain`, `trap`, `badterm`, `hang`.
@@ -75,21 +80,74 @@ impl Actor for Worker {
     }
 }
 
-impl Recordable for Worker {
+/// A worker as an actor, or as a state machine (rule F17).
+pub(crate) struct WorkerProcess {
+    worker: Worker,
+    is_machine: bool,
+}
+
+impl Behavior for WorkerProcess {
+    type Message = Order;
+    type Command = Order;
+
+    async fn run(self, ctx: Context<Order>) -> Result {
+        if self.is_machine {
+            Machine::new(AsMachine(self.worker)).run(ctx).await
+        } else {
+            self.worker.run(ctx).await
+        }
+    }
+}
+
+impl Recordable for WorkerProcess {
     fn handle(address: AddressOf<Self>) -> Handle {
         Handle::Worker(address)
     }
 }
 
-/// A worker whose terminate callback ends it with its own reason.
-pub(crate) struct BadTerm(Worker);
+/// An actor as a state machine with one state.
+struct AsMachine(Worker);
 
-impl krarup::behavior::Behavior for BadTerm {
+impl StateMachine for AsMachine {
+    type State = ();
+    type Message = Order;
+    type Internal = ();
+    type Timer = ();
+
+    async fn init(&mut self, ctx: &mut Context<Order>) -> Result<First<Self>> {
+        Actor::init(&mut self.0, ctx).await?;
+        Ok(First::state(()))
+    }
+
+    async fn handle_event(
+        &mut self,
+        ctx: &mut Context<Order>,
+        (): (),
+        event: Event<Self>,
+    ) -> Result<Next<Self>> {
+        match event {
+            Event::Message(order) => self.0.handle_message(ctx, order).await?,
+            Event::Exit(exit) => self.0.handle_exit(ctx, *exit).await?,
+            Event::Down(down) => self.0.handle_down(ctx, *down).await?,
+            _ => {}
+        }
+        Ok(Next::keep())
+    }
+
+    async fn terminate(&mut self, ctx: &mut Context<Order>, (): (), reason: &Reason) {
+        Actor::terminate(&mut self.0, ctx, reason).await;
+    }
+}
+
+/// A worker whose terminate callback ends it with its own reason.
+pub(crate) struct BadTerm(WorkerProcess);
+
+impl Behavior for BadTerm {
     type Message = Order;
     type Command = Order;
 
     async fn run(self, ctx: Context<Order>) -> Result {
-        let (record, key) = (self.0.record.clone(), self.0.key);
+        let (record, key) = (self.0.worker.record.clone(), self.0.worker.key);
         let result = self.0.run(ctx).await;
         let terminated = record.state().instances[key.0].terminating;
         if terminated { Err(terms::reason("badterm")) } else { result }
@@ -112,10 +170,11 @@ impl Tree {
         self.nodes.iter().filter(move |node| node.parent == id)
     }
 
-    fn worker(&self, id: &str, kind: &str) -> Recorded<Worker> {
+    fn worker(&self, id: &str, kind: &str) -> Recorded<WorkerProcess> {
         let key = self.record.born(id);
         let record = self.record.clone();
-        let inner = Worker { record, key, kind: kind.to_owned(), by_itself: false };
+        let worker = Worker { record, key, kind: kind.to_owned(), by_itself: false };
+        let inner = WorkerProcess { worker, is_machine: self.machines };
         Recorded { inner, record: self.record.clone(), key }
     }
 

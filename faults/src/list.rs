@@ -101,8 +101,10 @@ pub(crate) fn area(file: &str) -> &'static str {
     for (prefix, area) in [
         ("act/src/pool", "pool"),
         ("act/", "act"),
+        ("dist/", "dist"),
         ("gen/", "gen"),
         ("io/", "io"),
+        ("observer/", "observer"),
         ("node/src/settings", "settings"),
         ("node/src/dispatcher", "dispatcher"),
         ("node/src/simulat", "simulation"),
@@ -113,6 +115,7 @@ pub(crate) fn area(file: &str) -> &'static str {
         ("node/src/trace", "simulation"),
         ("node/src/expect", "simulation"),
         ("node/", "node"),
+        ("observer/", "observer"),
         ("state/", "state"),
         ("supervisor/", "supervisor"),
         ("wire/", "wire"),

@@ -45,7 +45,7 @@ impl fmt::Display for DeadLetter {
 }
 
 /// Why no process handled a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum DeadLetterCause {
     /// It was sent to a process that has ended or never existed. The sender got it back.
@@ -58,6 +58,8 @@ pub enum DeadLetterCause {
     Revoked,
     /// It waited at a worker of a pool longer than its time to live.
     Expired,
+    /// It came from another node, and is not a message of its receiver's type (rule Zmsg8).
+    Undecodable,
 }
 
 impl fmt::Display for DeadLetterCause {
@@ -68,6 +70,7 @@ impl fmt::Display for DeadLetterCause {
             DeadLetterCause::Overflow => "dropped by a full mailbox",
             DeadLetterCause::Revoked => "alias was revoked",
             DeadLetterCause::Expired => "waited longer than its time to live",
+            DeadLetterCause::Undecodable => "is not a message that the receiver takes",
         })
     }
 }

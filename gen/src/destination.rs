@@ -14,6 +14,19 @@ pub enum Destination<'a> {
     Name(&'a str),
     /// The process that has this alias, unless it has been revoked.
     Alias(Alias),
+    /// The process that has this name on another node of the cluster.
+    Remote {
+        /// The name of the process.
+        name: &'a str,
+        /// The name of the node.
+        node: &'a str,
+    },
+}
+
+impl<'a> From<(&'a str, &'a str)> for Destination<'a> {
+    fn from((name, node): (&'a str, &'a str)) -> Self {
+        Destination::Remote { name, node }
+    }
 }
 
 impl From<Pid> for Destination<'_> {
@@ -46,6 +59,7 @@ impl fmt::Display for Destination<'_> {
             Destination::Pid(pid) => fmt::Display::fmt(pid, f),
             Destination::Name(name) => fmt::Debug::fmt(name, f),
             Destination::Alias(alias) => fmt::Display::fmt(alias, f),
+            Destination::Remote { name, node } => write!(f, "{name:?} at {node}"),
         }
     }
 }

@@ -9,50 +9,86 @@
 
 mod alias;
 mod class;
+mod counted;
+mod crash_report;
 mod dead_letter;
 mod destination;
 mod errors;
 mod inspection;
 mod label;
+mod latency;
 mod lifecycle;
+mod management;
 mod name;
+mod node_name;
 mod notice;
 mod panic;
 mod pid;
+mod pool_gauges;
 mod priority;
 mod process_info;
+mod process_kind;
 mod process_tree;
 mod reason;
+mod reason_record;
+mod recorded;
+mod recorded_item;
+mod recorded_turn;
 mod reference;
 mod restart_window;
 mod root;
+mod sample;
+#[cfg(feature = "serde")]
+mod serialized;
 mod stats;
+mod supervision;
 mod timestamp;
+mod topic;
+mod wait;
 
 pub use alias::Alias;
 pub use class::Class;
+pub use counted::{CountsBy, MessageTotals, ReasonKind, RefusalCause, RestartKind};
+pub use crash_report::{
+    Ancestor, CrashCause, CrashCauseKind, CrashLink, CrashReport, ItemInHand, ItemKind,
+};
 pub use dead_letter::{DeadLetter, DeadLetterCause};
 pub use destination::Destination;
 pub use errors::{
-    BlockError, CallCycle, CallError, CannotWait, DebugError, LookupError, MessageTypes, NoBound,
-    OrderError, OverflowError, RegisterError, SendError, SpawnError, StopError, ThreadError,
+    BlockError, CallCycle, CallError, CannotWait, DebugError, LookupError, ManageError,
+    MessageTypes, NoBound, OpenTopicError, OrderError, OverflowError, PublishError, RecordError,
+    RecordTurnsError, RegisterError, SendError, SpawnError, StopError, SubscribeError, TaskError,
+    ThreadError, TooManyRecorded, TooSlow, TopicLookupError, TraceError,
 };
 pub use inspection::{Inspection, Value};
 pub use label::Label;
+pub use latency::Latency;
 pub use lifecycle::Lifecycle;
+pub use management::{Managed, ManagedChild, Management};
 pub use name::{Name, NameError};
+pub use node_name::{InvalidNodeName, NodeName};
 pub use notice::{Down, Exit, Target};
 pub use panic::Panic;
 pub use pid::{ParsePidError, Pid};
+pub use pool_gauges::PoolGauges;
 pub use priority::Priority;
 pub use process_info::{ProcessInfo, ProcessState};
+pub use process_kind::ProcessKind;
 pub use process_tree::ProcessTree;
 pub use reason::{Reason, ReasonError};
+pub use reason_record::ReasonRecord;
+pub use recorded::{DeadlockRecord, LongTurnRecord, Memory, Recorded, RecordedPage};
+pub use recorded_item::{Lane, RecordedItem, TraceEnd, TraceLimits, TracePage};
+pub use recorded_turn::{RecordedTurn, RecordedTurns, TurnRecordingLimits};
 pub use reference::{ParseRefError, Ref};
 pub use restart_window::RestartWindow;
 pub use root::Root;
+pub use sample::Sample;
 pub use stats::{DispatcherStats, Histogram, NodeStats, WorkerStats};
+pub use supervision::{Aftermath, SupervisionAction, SupervisionEvent};
 pub use timestamp::Timestamp;
+pub use topic::TopicId;
+pub use wait::{Wait, WaitKind};
 
 /// The result of callbacks: `Ok`, or the [`Reason`] for which the process ends.
 ///

@@ -1,6 +1,6 @@
 //! Notices about other processes.
 
-use crate::{Alias, Name, Pid, Reason, Ref};
+use crate::{Alias, Name, NodeName, Pid, Reason, Ref, TopicId};
 use std::fmt;
 
 /// An exit signal as a trapping process receives it (rule L3; Erlang's
@@ -33,6 +33,7 @@ impl Down {
         match &self.target {
             Target::Pid(pid) => Some(*pid),
             Target::Name(_, pid) | Target::Alias(_, pid) => *pid,
+            Target::Remote(..) | Target::Node(_) | Target::Topic(_) => None,
         }
     }
 }
@@ -47,6 +48,13 @@ pub enum Target {
     Name(Name, Option<Pid>),
     /// A process by one of its aliases, and the process that had it when the monitor was made.
     Alias(Alias, Option<Pid>),
+    /// The process that has this name on another node (rule Zlink6).
+    Remote(Name, NodeName),
+    /// A node: the notice says that the connection to it was lost (rule Zlive3).
+    Node(NodeName),
+    /// A topic to which the process was subscribed: the notice says that the topic, or the
+    /// subscription, has ended (rules E6, E7).
+    Topic(TopicId),
 }
 
 impl From<Pid> for Target {
@@ -59,6 +67,20 @@ impl From<Pid> for Target {
 impl From<Name> for Target {
     fn from(name: Name) -> Self {
         Target::Name(name, None)
+    }
+}
+
+/// The process that has this name on another node (rule Zlink6).
+impl From<(Name, NodeName)> for Target {
+    fn from((name, node): (Name, NodeName)) -> Self {
+        Target::Remote(name, node)
+    }
+}
+
+/// The node itself: its notice comes when the connection to it is lost (rule Zlive3).
+impl From<NodeName> for Target {
+    fn from(node: NodeName) -> Self {
+        Target::Node(node)
     }
 }
 
@@ -82,6 +104,9 @@ impl fmt::Display for Target {
             Target::Pid(pid) => fmt::Display::fmt(pid, f),
             Target::Name(name, _) => fmt::Debug::fmt(name, f),
             Target::Alias(alias, _) => fmt::Display::fmt(alias, f),
+            Target::Remote(name, node) => write!(f, "{:?} at {node}", name.as_str()),
+            Target::Node(node) => fmt::Display::fmt(node, f),
+            Target::Topic(topic) => fmt::Display::fmt(topic, f),
         }
     }
 }

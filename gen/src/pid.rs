@@ -7,8 +7,8 @@ use std::str::FromStr;
 /// The identity of a process: copyable, untyped, 16 bytes, never reused within the life of a
 /// node (rule N1).
 ///
-/// It prints as in Erlang, `<0.N.0>` for a process of this node and `<node.N.0>` for one of
-/// another, and parses back from that text.
+/// It prints as in Erlang, `<0.N.0>` for a process of this node and `<node.ID.SERIAL>` for one
+/// of another, whose number is `SERIAL` · 2^32 + `ID`, and parses back from that text.
 ///
 /// A pid also carries the *creation* of its node, a number drawn when the node started. It is
 /// neither printed nor compared. By the creation the node detects a pid of another node in the
@@ -26,6 +26,13 @@ impl Pid {
     #[must_use]
     pub const fn local(id: u64, creation: u32) -> Self {
         Pid { id, node: 0, creation }
+    }
+
+    /// Creates the pid with number `id` on the node with the number `node` of the cluster of
+    /// the local node with the given `creation`. `node` is not 0.
+    #[must_use]
+    pub const fn remote(id: u64, node: u32, creation: u32) -> Self {
+        Pid { id, node, creation }
     }
 
     /// Returns the number `N` in `<0.N.0>`. Number 0 is the node itself, which is the sender of
@@ -63,6 +70,9 @@ impl Pid {
     }
 }
 
+/// The low half of a number.
+const LOW: u64 = 0xffff_ffff;
+
 impl PartialEq for Pid {
     fn eq(&self, other: &Self) -> bool {
         self.id == other.id && self.node == other.node
@@ -92,7 +102,10 @@ impl PartialOrd for Pid {
 
 impl fmt::Display for Pid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "<{}.{}.0>", self.node, self.id)
+        if self.node == 0 {
+            return write!(f, "<0.{}.0>", self.id);
+        }
+        write!(f, "<{}.{}.{}>", self.node, self.id & LOW, self.id >> 32)
     }
 }
 
@@ -119,7 +132,13 @@ impl FromStr for Pid {
             let node = number(numbers.next()?)?;
             let id = number(numbers.next()?)?;
             let serial = number(numbers.next()?)?;
-            (serial == 0 && numbers.next().is_none()).then_some((node, id))
+            if numbers.next().is_some() {
+                return None;
+            }
+            match node {
+                0 => (serial == 0).then_some((node, id)),
+                _ => (id <= LOW && serial <= LOW).then_some((node, serial << 32 | id)),
+            }
         };
         let (node, id) = parts().ok_or_else(|| ParsePidError { text: text.to_owned() })?;
         let node = u32::try_from(node).map_err(|_| ParsePidError { text: text.to_owned() })?;
@@ -166,6 +185,15 @@ mod tests {
             let error = text.parse::<Pid>().unwrap_err();
             assert!(error.to_string().contains(text), "{error}");
         }
+    }
+
+    #[test]
+    fn zid3_a_remote_pid_prints_its_serial_and_parses_back() {
+        let pid = Pid::remote(7 << 32 | 9, 3, 99);
+        assert_eq!(pid.to_string(), "<3.9.7>");
+        assert_eq!("<3.9.7>".parse(), Ok(pid));
+        assert!("<3.4294967296.0>".parse::<Pid>().is_err());
+        assert!("<3.0.4294967296>".parse::<Pid>().is_err());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Snapshots of processes.
 
-use crate::{Alias, Class, Label, Name, Pid, Root};
+use crate::{Alias, Class, Label, Name, Pid, PoolGauges, ProcessKind, Root, Wait};
 use std::fmt;
 use std::time::Duration;
 
@@ -48,6 +48,11 @@ pub struct ProcessInfo {
     pub name: Option<Name>,
     /// Its aliases.
     pub aliases: Vec<Alias>,
+    /// The label that it has given itself, for example the order that it works on
+    /// (`Context::set_label`). Not the label of its behaviour.
+    pub label: Option<Name>,
+    /// The kind of its behaviour.
+    pub kind: ProcessKind,
     /// The label of its behaviour.
     pub behavior: Label,
     /// Its state.
@@ -70,6 +75,27 @@ pub struct ProcessInfo {
     pub main: usize,
     /// The bound of the Main lane.
     pub mailbox: Option<usize>,
+    /// How many senders wait for room in its mailbox, or at its pool.
+    pub room_waiters: usize,
+    /// The process that it waits for inside a handler: for the answer of a call and nothing
+    /// else, or for room.
+    pub waits: Option<Wait>,
+    /// How many suspensions are in effect: it handles nothing until as many were taken back
+    /// (rule X5).
+    pub suspensions: u32,
+    /// Whether a tracer is called with what it receives (rule X5).
+    pub traced: bool,
+    /// How many of the messages that it takes are recorded; 0: none are.
+    pub recorded: usize,
+    /// The type of the messages on its Main lane.
+    pub message_type: &'static str,
+    /// The type of the messages on its Urgent and System lanes.
+    pub command_type: &'static str,
+    /// The bytes of its fixed parts, of the future of its behaviour and of the messages that
+    /// wait in its mailbox. Memory that these point at is not included.
+    pub shallow_bytes: usize,
+    /// The numbers of its pool, if it is one.
+    pub pool: Option<PoolGauges>,
     /// How many messages of others were accepted, on all lanes.
     pub messages_in: u64,
     /// How many of its messages were accepted, including requests. Messages sent in a turn are
@@ -105,6 +131,8 @@ impl ProcessInfo {
             pid,
             name: None,
             aliases: Vec::new(),
+            label: None,
+            kind: ProcessKind::Process,
             behavior,
             state,
             parent: None,
@@ -116,6 +144,15 @@ impl ProcessInfo {
             system: 0,
             main: 0,
             mailbox: None,
+            room_waiters: 0,
+            waits: None,
+            suspensions: 0,
+            traced: false,
+            recorded: 0,
+            message_type: "",
+            command_type: "",
+            shallow_bytes: 0,
+            pool: None,
             messages_in: 0,
             messages_out: 0,
             handled: 0,

@@ -4,7 +4,8 @@
 //! are walked, dropped, copied, compared and printed with an explicit list of pending nodes, on
 //! a stack of any size.
 
-use crate::{ProcessInfo, Root};
+use crate::{Pid, ProcessInfo, Root};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// How many generations are shown by indentation when a tree is printed. If every generation
@@ -29,6 +30,34 @@ impl ProcessTree {
         ProcessTree { process, children }
     }
 
+    /// Arranges processes as trees, each below the process that spawned it: first those of the
+    /// user root, then those of the system root (rule X6). A process whose parent is not among
+    /// them is a root. `processes` may be in any order; processes of one parent are in the order
+    /// in which they were spawned.
+    #[must_use]
+    pub fn arrange(processes: impl IntoIterator<Item = ProcessInfo>) -> Vec<ProcessTree> {
+        let mut infos: BTreeMap<Pid, ProcessInfo> =
+            processes.into_iter().map(|process| (process.pid, process)).collect();
+        let mut children: BTreeMap<Pid, Vec<Pid>> = BTreeMap::new();
+        for (pid, info) in &infos {
+            if let Some(parent) = info.parent {
+                children.entry(parent).or_default().push(*pid);
+            }
+        }
+        // Children have greater pids than their parents. So in descending order every subtree is
+        // complete when its root is reached, without recursion.
+        let mut trees: BTreeMap<Pid, ProcessTree> = BTreeMap::new();
+        while let Some((pid, process)) = infos.pop_last() {
+            let below = children.get(&pid).into_iter().flatten();
+            let below = below.filter_map(|child| trees.remove(child)).collect();
+            trees.insert(pid, ProcessTree::new(process, below));
+        }
+        let mut trees: Vec<_> = trees.into_values().collect();
+        // The sort is stable: below each root they stay in the order in which they were spawned.
+        trees.sort_by_key(|tree| tree.process.root);
+        trees
+    }
+
     /// Returns each process of the tree with its depth, which is 0 for the first. Parents come
     /// before their children, and children in the order in which they were spawned.
     ///
@@ -40,7 +69,7 @@ impl ProcessTree {
     /// assert_eq!(depths, [(0, 1), (1, 2)]);
     /// ```
     pub fn walk(&self) -> impl Iterator<Item = (usize, &ProcessTree)> + Clone {
-        Walk { ahead: vec![(0, self)] }
+        TreeWalk { ahead: vec![(0, self)] }
     }
 
     fn processes(&self) -> impl Iterator<Item = (usize, &ProcessInfo)> {
@@ -50,12 +79,12 @@ impl ProcessTree {
 
 /// An iterator over the processes of a tree.
 #[derive(Clone)]
-struct Walk<'a> {
+struct TreeWalk<'a> {
     /// The pending nodes; the next one is last.
     ahead: Vec<(usize, &'a ProcessTree)>,
 }
 
-impl<'a> Iterator for Walk<'a> {
+impl<'a> Iterator for TreeWalk<'a> {
     type Item = (usize, &'a ProcessTree);
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -5,6 +5,7 @@
 //! read without stopping any thread. Counters that are read together may come from slightly
 //! different moments. In a node at rest they are exact.
 
+use crate::{CountsBy, DeadLetterCause, MessageTotals, ReasonKind, RefusalCause, RestartKind};
 use std::time::Duration;
 
 /// The counters of a node since it started (rule X4).
@@ -15,6 +16,13 @@ pub struct NodeStats {
     pub processes: usize,
     /// Processes spawned since the start.
     pub spawned: u64,
+    /// Processes that have ended since the start, by the kind of their reasons. At rest
+    /// `spawned` less these is `processes`.
+    pub ended: CountsBy<ReasonKind>,
+    /// The messages of the processes that have ended. With those of the living, which a walk
+    /// returns, they are the messages of the node: read these first, then walk. A process that
+    /// ends between the two is left out, so the sum is never too high.
+    pub messages_of_ended: MessageTotals,
     /// Registered names now.
     pub names: usize,
     /// Aliases now that are not revoked.
@@ -24,6 +32,19 @@ pub struct NodeStats {
     /// Messages that were accepted and never handled, or sent to an ended process (rules M7 and
     /// D7).
     pub dead_letters: u64,
+    /// The same by cause.
+    pub dead_letters_by_cause: CountsBy<DeadLetterCause>,
+    /// Messages that were given back to their senders, by cause. A send that waits for room, or
+    /// that reserves room, is none.
+    pub refusals: CountsBy<RefusalCause>,
+    /// Calls that have timed out.
+    pub timed_out_calls: u64,
+    /// Cycles of calls that were found (rule C5).
+    pub deadlocks: u64,
+    /// States that have failed and were replaced, by who has replaced them.
+    pub restarts: CountsBy<RestartKind>,
+    /// Supervisors that have given up (rule S5).
+    pub gave_up: u64,
     /// How often a mailbox was found to hold very many messages: see
     /// `NodeBuilder::mailbox_alarm`.
     pub deep_mailboxes: u64,
@@ -93,6 +114,10 @@ pub struct DispatcherStats {
     /// The longest turn seen, sampled every 10 ms. So no turn of 20 ms or more is missed, and a
     /// turn may be up to 10 ms longer than this value.
     pub longest_turn: Duration,
+    /// How long its workers have run processes.
+    ///
+    /// It is sampled, as [`crate::ProcessInfo::running_time`] is, whose sum it is.
+    pub running: Duration,
     /// Spare workers that fill in now.
     pub spares: usize,
     /// How often the executor refused a process twice, or dropped its task (rule R7).
@@ -132,13 +157,18 @@ pub struct WorkerStats {
     pub messages_per_turn: Histogram,
 }
 
-/// Counts of numbers by size, in classes that double.
+/// Counts of numbers by size, in classes that double, and their sum.
 ///
 /// | place | 0 | 1 | 2 | 3 | 4 | .. | 11 |
 /// |---|---|---|---|---|---|---|---|
 /// | numbers | 0 | 1 | 2, 3 | 4 to 7 | 8 to 15 | .. | 1024 and more |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Histogram(pub [u64; Histogram::PLACES]);
+pub struct Histogram {
+    /// How many numbers were counted at each place.
+    pub counts: [u64; Histogram::PLACES],
+    /// The sum of these numbers.
+    pub sum: u64,
+}
 
 impl Histogram {
     /// The number of places.
@@ -154,12 +184,13 @@ impl Histogram {
     /// Returns how many numbers were counted.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.0.iter().sum()
+        self.counts.iter().sum()
     }
 
     /// Adds the counts of another histogram.
     pub fn add(&mut self, other: &Histogram) {
-        self.0.iter_mut().zip(other.0).for_each(|(place, more)| *place += more);
+        self.counts.iter_mut().zip(other.counts).for_each(|(place, more)| *place += more);
+        self.sum += other.sum;
     }
 }
 
@@ -230,9 +261,9 @@ mod tests {
             [0, 1, 2, 3, 4, 7, 8, 1023, 1024, u64::MAX].map(Histogram::place).into();
         assert_eq!(places, [0, 1, 2, 2, 3, 3, 4, 10, 11, 11]);
         let mut sum = Histogram::default();
-        sum.add(&Histogram([1; Histogram::PLACES]));
-        sum.add(&Histogram([2; Histogram::PLACES]));
-        assert_eq!((sum.0[11], sum.count()), (3, 36));
+        sum.add(&Histogram { counts: [1; Histogram::PLACES], sum: 5 });
+        sum.add(&Histogram { counts: [2; Histogram::PLACES], sum: 6 });
+        assert_eq!((sum.counts[11], sum.count(), sum.sum), (3, 36, 11));
     }
 
     #[test]
@@ -249,7 +280,7 @@ mod tests {
                 steals: 8,
                 stolen: 9,
                 parks: 10,
-                messages_per_turn: Histogram([1; Histogram::PLACES]),
+                messages_per_turn: Histogram { counts: [1; Histogram::PLACES], sum: 4 },
             };
         });
         let two = one.with(|worker| worker.longest_queue = 30);
@@ -259,7 +290,7 @@ mod tests {
             (all.turns, all.high_turns, all.queued, all.longest_queue) = (2, 4, 6, 40);
             (all.spills, all.injector_takes, all.steal_attempts) = (10, 12, 14);
             (all.steals, all.stolen, all.parks) = (16, 18, 20);
-            all.messages_per_turn = Histogram([2; Histogram::PLACES]);
+            all.messages_per_turn = Histogram { counts: [2; Histogram::PLACES], sum: 8 };
             all.each = vec![one, two];
         });
         assert_eq!(stats, expected);

@@ -20,7 +20,7 @@ use crate::reactor::Socket;
 use crate::tally::ConnectionTally;
 use crate::worker::ConnectionWorker;
 use krarup_act::{Address, Behavior, Context, Pool};
-use krarup_gen::{Result, SpawnError};
+use krarup_gen::{ProcessKind, Result, SpawnError};
 use mio::net::TcpListener;
 use socket2::{Domain, Type};
 use std::fmt;
@@ -244,6 +244,10 @@ where
 
     fn label() -> &'static str {
         "Acceptor"
+    }
+
+    fn kind() -> ProcessKind {
+        ProcessKind::Connection
     }
 }
 

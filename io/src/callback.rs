@@ -48,9 +48,9 @@ pub(crate) mod tests {
     use tracing::{Dispatch, Event, Level, Metadata, Subscriber};
 
     /// Counts warnings and errors, and panics at each of them.
-    struct PanickingSubscriber(Arc<AtomicUsize>);
+    struct PanicsAtCallbacks(Arc<AtomicUsize>);
 
-    impl Subscriber for PanickingSubscriber {
+    impl Subscriber for PanicsAtCallbacks {
         fn enabled(&self, metadata: &Metadata<'_>) -> bool {
             metadata.target() == "krarup" && *metadata.level() <= Level::WARN
         }
@@ -76,7 +76,7 @@ pub(crate) mod tests {
         static ANOTHER: OnceLock<Dispatch> = OnceLock::new();
         ANOTHER.get_or_init(|| Dispatch::new(NoSubscriber::default()));
         let events = Arc::new(AtomicUsize::new(0));
-        tracing::subscriber::with_default(PanickingSubscriber(Arc::clone(&events)), test);
+        tracing::subscriber::with_default(PanicsAtCallbacks(Arc::clone(&events)), test);
         events.load(Ordering::Relaxed)
     }
 

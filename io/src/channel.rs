@@ -5,6 +5,7 @@ use crate::error::{Closed, WriteError};
 use crate::options::ConnectionOptions;
 use crate::timer::MovingTimer;
 use crate::wire::SocketStream;
+use crate::writer::Writer;
 use krarup_act::{Address, Context};
 use krarup_gen::Inspection;
 use std::fmt;
@@ -116,6 +117,17 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
     /// Resumes reading.
     pub fn resume(&mut self) {
         self.paused = false;
+    }
+
+    /// Returns a handle with which other threads write to this connection.
+    #[must_use]
+    pub fn writer(&self) -> Writer {
+        Writer::new(Arc::clone(&self.wire))
+    }
+
+    /// Returns the codec, whose framing a protocol may change between two frames.
+    pub fn codec(&mut self) -> &mut C {
+        &mut self.codec
     }
 
     /// Returns the address of the peer.

@@ -5,18 +5,15 @@ use crate::connection::Connection;
 use crate::error::ConnectError;
 use crate::options::ConnectionOptions;
 use crate::protocol::Protocol;
-use crate::timer::MovingTimer;
+use crate::transport_connection::connected;
 use crate::wire::SocketStream;
 use krarup_act::{Behavior, Context};
-use krarup_gen::Result;
+use krarup_gen::{ProcessKind, Result};
 use mio::net::TcpStream;
 use std::any::type_name;
 use std::fmt;
-use std::future::poll_fn;
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::task::Poll;
 
 /// Connects to a TCP server and runs a [`Protocol`]: one process, one connection.
 ///
@@ -107,6 +104,10 @@ impl<P: Protocol> Behavior for Client<P> {
     fn label() -> &'static str {
         type_name::<P>()
     }
+
+    fn kind() -> ProcessKind {
+        ProcessKind::Connection
+    }
 }
 
 async fn connect<M: Send + 'static>(
@@ -116,30 +117,7 @@ async fn connect<M: Send + 'static>(
 ) -> Result<Arc<SocketStream>, ConnectError> {
     let begun = TcpStream::connect(address).and_then(SocketStream::new);
     let wire = begun.map_err(|source| ConnectError::Failed { address, source })?;
-    connected(ctx, wire, address, options).await
-}
-
-/// Waits until a connection that was begun is established.
-async fn connected<M: Send + 'static>(
-    ctx: &mut Context<M>,
-    wire: SocketStream,
-    address: SocketAddr,
-    options: &ConnectionOptions,
-) -> Result<Arc<SocketStream>, ConnectError> {
-    let limit = options.connect;
-    let failed = |source: io::Error| ConnectError::Failed { address, source };
-    let due = ctx.now() + limit;
-    let mut timer = MovingTimer::default();
-    poll_fn(|cx| {
-        if let Poll::Ready(connected) = wire.poll_connected(cx) {
-            let stands = connected.and_then(|peer| wire.check_peer(peer));
-            return Poll::Ready(stands.map_err(failed));
-        }
-        timer.poll(ctx, due, cx).map(|()| Err(ConnectError::Timeout { address, limit }))
-    })
-    .await?;
-    wire.set_up(options).map_err(failed)?;
-    Ok(Arc::new(wire))
+    connected(ctx, wire, address, options).await.map(|(wire, _)| wire)
 }
 
 #[cfg(test)]

@@ -226,8 +226,11 @@ impl<P: Protocol> Connection<P> {
             }
         }
         // If the mailbox was not polled first, it is polled last, so that its waker is
-        // registered.
-        if let Poll::Ready(item) = self.poll_mailbox(cx) {
+        // registered. Not twice: each poll is charged to the turn, and a turn of one message
+        // would never end in rest.
+        if !self.mail_first
+            && let Poll::Ready(item) = self.poll_mailbox(cx)
+        {
             return Poll::Ready(ConnectionEvent::Item(item));
         }
         if let Poll::Ready(closed) = self.poll_times(cx) {

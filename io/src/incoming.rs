@@ -141,8 +141,9 @@ impl Incoming {
         }
         if frame.is_none() {
             self.may_hold = false;
-            if left > options.read_limit {
-                return Err(CodecError::TooLong { length: left, limit: options.read_limit });
+            let limit = options.read_limit_of(codec.longest());
+            if left > limit {
+                return Err(CodecError::TooLong { length: left, limit });
             }
         }
         Ok(frame)
@@ -204,6 +205,23 @@ mod tests {
         }
         assert!(turns >= FRAME / (3 * (16 << 10)));
         drop(sends.join());
+    }
+
+    #[test]
+    fn i3_a_frame_of_the_longest_length_is_whole_however_its_bytes_arrive() {
+        const LONGEST: usize = 2 << 20;
+        let (mut codec, options) = (Prefixed::new(LONGEST), ConnectionOptions::new());
+        let mut bytes = u32::try_from(LONGEST).unwrap().to_be_bytes().to_vec();
+        bytes.resize(LONGEST + 4, 7);
+        for first in [3, 5, 1 << 20, (1 << 20) + 1, LONGEST, LONGEST + 1, LONGEST + 3] {
+            let mut incoming = Incoming::new(Timestamp::default());
+            incoming.buffer.extend_from_slice(&bytes[..first]);
+            let frame = incoming.decode(&mut codec, &options, Timestamp::default);
+            assert_eq!(frame, Ok(None), "{first} bytes of {}", bytes.len());
+            incoming.buffer.extend_from_slice(&bytes[first..]);
+            let frame = incoming.decode(&mut codec, &options, Timestamp::default).unwrap();
+            assert_eq!(frame.map(|frame| frame.len()), Some(LONGEST));
+        }
     }
 
     #[test]

@@ -27,7 +27,8 @@
 //! No process and no worker blocks in the operating system. One thread of the program,
 //! `krarup-io`, waits for all sockets of all nodes. It starts with the first socket and
 //! ends with the last. Sockets need a real node. A simulation accepts them, but its
-//! virtual time does not wait for input from outside. On a calling-thread dispatcher the
+//! virtual time does not wait for input from outside. What stands in the place of a socket there
+//! is a [`Transport`]. On a calling-thread dispatcher the
 //! `krarup-io` thread would run the processes, one after the other.
 //!
 //! ```
@@ -88,9 +89,12 @@ mod sources;
 mod tally;
 mod timer;
 mod times;
+mod transport;
+mod transport_connection;
 mod udp;
 mod wire;
 mod worker;
+mod writer;
 
 pub use acceptor::{Acceptor, AcceptorAddress};
 pub use bytes;
@@ -106,4 +110,7 @@ pub use listening::{AcceptorRequest, AtLimit};
 pub use options::{ConnectionOptions, OptionsError};
 pub use protocol::{Channel, Frame, Protocol};
 pub use tally::Peer;
+pub use transport::Transport;
+pub use transport_connection::TransportConnection;
 pub use udp::Udp;
+pub use writer::Writer;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// The default limit of buffered bytes.
 const WRITE_LIMIT: usize = 256 << 10;
-/// The default limit of bytes of an incomplete frame.
+/// The limit of bytes of an incomplete frame if neither the options nor the codec have one.
 const READ_LIMIT: usize = 1 << 20;
 /// The default bound of a connection's mailbox.
 const MAILBOX: usize = 1024;
@@ -24,7 +24,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// | limit | default | effect |
 /// |---|---|---|
 /// | [`write_limit`](Self::write_limit) | 256 KiB | a send is [`WriteError::Full`](crate::WriteError::Full), or waits |
-/// | [`read_limit`](Self::read_limit) | 1 MiB | a longer incomplete frame ends the connection |
+/// | [`read_limit`](Self::read_limit) | that of the codec, or 1 MiB | a longer incomplete frame ends the connection |
 /// | [`mailbox`](Self::mailbox) | 1024 messages | as for any process: [`SendError::Full`](krarup_gen::SendError::Full) |
 /// | [`stall_timeout`](Self::stall_timeout) | 30 s | [`Closed::Stalled`](crate::Closed::Stalled) |
 /// | [`idle_timeout`](Self::idle_timeout) | none | [`Closed::Idle`](crate::Closed::Idle) |
@@ -38,7 +38,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionOptions {
     pub(crate) write_limit: usize,
-    pub(crate) read_limit: usize,
+    pub(crate) read_limit: Option<usize>,
     pub(crate) mailbox: usize,
     pub(crate) stall: Option<Duration>,
     pub(crate) idle: Option<Duration>,
@@ -48,13 +48,14 @@ pub struct ConnectionOptions {
     pub(crate) connect: Duration,
     pub(crate) nodelay: bool,
     pub(crate) keepalive: Option<Duration>,
+    pub(crate) send_buffer: Option<usize>,
 }
 
 impl Default for ConnectionOptions {
     fn default() -> Self {
         ConnectionOptions {
             write_limit: WRITE_LIMIT,
-            read_limit: READ_LIMIT,
+            read_limit: None,
             mailbox: MAILBOX,
             stall: Some(STALL),
             idle: None,
@@ -64,6 +65,7 @@ impl Default for ConnectionOptions {
             connect: CONNECT,
             nodelay: true,
             keepalive: None,
+            send_buffer: None,
         }
     }
 }
@@ -117,10 +119,13 @@ impl ConnectionOptions {
     }
 
     /// Sets how many bytes of an incomplete frame may be buffered, at least 1, whatever the
-    /// codec allows. Up to 16 KiB more may be buffered that were read in the same call.
+    /// codec allows. The bytes of a length prefix or of a line end count. Up to 16 KiB more may
+    /// be buffered that were read in the same call. Without it the limit is what the codec
+    /// itself waits for ([`Codec::longest`](crate::Codec::longest)), and 1 MiB for a codec that
+    /// does not say.
     #[must_use]
     pub fn read_limit(mut self, bytes: usize) -> Self {
-        self.read_limit = bytes;
+        self.read_limit = Some(bytes);
         self
     }
 
@@ -180,6 +185,15 @@ impl ConnectionOptions {
         self
     }
 
+    /// Sets how many bytes the system buffers for the peer (`SO_SNDBUF`). The system may take
+    /// a multiple of it. A small buffer bounds how long a frame waits behind others in the
+    /// system; over a long way it also bounds the throughput. The default is the system's.
+    #[must_use]
+    pub fn send_buffer(mut self, bytes: impl Into<Option<usize>>) -> Self {
+        self.send_buffer = bytes.into();
+        self
+    }
+
     /// Sets whether written bytes are sent at once, which is the default. The argument is that
     /// of the socket option `TCP_NODELAY`.
     /// The frames of one turn are written together in any case.
@@ -199,11 +213,17 @@ impl ConnectionOptions {
         self
     }
 
+    /// Returns how many bytes of an incomplete frame may be buffered beside a codec that waits
+    /// for at most `longest`.
+    pub(crate) fn read_limit_of(&self, longest: Option<usize>) -> usize {
+        self.read_limit.or(longest).unwrap_or(READ_LIMIT)
+    }
+
     /// Returns an error for the first invalid option.
     pub(crate) fn check(&self) -> Result<(), OptionsError> {
         for (name, count) in [
             ("write_limit", self.write_limit),
-            ("read_limit", self.read_limit),
+            ("read_limit", self.read_limit.unwrap_or(READ_LIMIT)),
             ("mailbox", self.mailbox),
         ] {
             if count == 0 {
@@ -242,7 +262,7 @@ mod tests {
         assert_eq!(new(), ConnectionOptions::default());
         let set = [
             (new().write_limit(7), ConnectionOptions { write_limit: 7, ..new() }),
-            (new().read_limit(7), ConnectionOptions { read_limit: 7, ..new() }),
+            (new().read_limit(7), ConnectionOptions { read_limit: Some(7), ..new() }),
             (new().mailbox(7), ConnectionOptions { mailbox: 7, ..new() }),
             (new().stall_timeout(time), ConnectionOptions { stall: Some(time), ..new() }),
             (new().stall_timeout(None), ConnectionOptions { stall: None, ..new() }),
@@ -270,7 +290,7 @@ mod tests {
         let seconds = Duration::from_secs;
         let expected = ConnectionOptions {
             write_limit: 256 << 10,
-            read_limit: 1 << 20,
+            read_limit: None,
             mailbox: 1024,
             stall: Some(seconds(30)),
             idle: None,
@@ -280,8 +300,18 @@ mod tests {
             connect: seconds(10),
             nodelay: true,
             keepalive: None,
+            send_buffer: None,
         };
         assert_eq!(ConnectionOptions::default(), expected);
+    }
+
+    #[test]
+    fn i3_the_read_limit_is_that_of_the_options_or_of_the_codec_or_a_mebibyte() {
+        let own = ConnectionOptions::new().read_limit(7);
+        assert_eq!([None, Some(3), Some(30)].map(|longest| own.read_limit_of(longest)), [7; 3]);
+        let none = ConnectionOptions::new();
+        let limits = [None, Some(3), Some(2 << 20)].map(|longest| none.read_limit_of(longest));
+        assert_eq!(limits, [1 << 20, 3, 2 << 20]);
     }
 
     #[test]

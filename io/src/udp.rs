@@ -6,7 +6,7 @@ use crate::error::BindError;
 use crate::options::OptionsError;
 use bytes::Bytes;
 use krarup_act::{Behavior, Context, Received};
-use krarup_gen::{Reason, Result};
+use krarup_gen::{ProcessKind, Reason, Result};
 use mio::net::UdpSocket;
 use std::any::type_name;
 use std::fmt;
@@ -114,6 +114,10 @@ impl<P: DatagramProtocol> Behavior for Udp<P> {
 
     fn label() -> &'static str {
         type_name::<P>()
+    }
+
+    fn kind() -> ProcessKind {
+        ProcessKind::Connection
     }
 }
 

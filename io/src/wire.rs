@@ -1,4 +1,4 @@
-//! The two directions of a connection's socket, and the write buffer.
+//! The two directions of a connection, and the write buffer.
 //!
 //! A callback appends frames to the buffer. They are written when the callback awaits or
 //! returns. So the frames of one turn are written together, and an answer is not delayed by
@@ -9,6 +9,7 @@ use crate::error::Closed;
 use crate::options::ConnectionOptions;
 use crate::reactor::Socket;
 use crate::readiness::Direction;
+use crate::transport::Transport;
 use bytes::{Buf, BytesMut};
 use krarup_gen::Timestamp;
 use mio::net::TcpStream;
@@ -22,10 +23,16 @@ use std::time::Duration;
 /// The most bytes of one read.
 const READ: usize = 16 << 10;
 
-/// A connected socket.
+/// A connected socket, or what stands in its place.
 pub(crate) struct SocketStream {
-    socket: Socket<TcpStream>,
+    carrier: Carrier,
     outgoing: Mutex<OutgoingBytes>,
+}
+
+/// What carries the bytes.
+enum Carrier {
+    Tcp(Socket<TcpStream>),
+    Other(Box<dyn Transport>),
 }
 
 /// The bytes that wait to be written.
@@ -62,14 +69,25 @@ impl OutgoingBytes {
 impl SocketStream {
     /// Takes over a connected stream.
     pub(crate) fn new(stream: TcpStream) -> io::Result<Self> {
-        Ok(SocketStream { socket: Socket::new(stream)?, outgoing: Mutex::default() })
+        let carrier = Carrier::Tcp(Socket::new(stream)?);
+        Ok(SocketStream { carrier, outgoing: Mutex::default() })
     }
 
-    /// Sets the socket options.
+    /// Takes over one end of another stream.
+    pub(crate) fn over(transport: Box<dyn Transport>) -> Self {
+        SocketStream { carrier: Carrier::Other(transport), outgoing: Mutex::default() }
+    }
+
+    /// Sets the socket options. Only a socket has any.
     pub(crate) fn set_up(&self, options: &ConnectionOptions) -> io::Result<()> {
-        self.stream().set_nodelay(options.nodelay)?;
+        let Carrier::Tcp(socket) = &self.carrier else { return Ok(()) };
+        let stream = socket.source();
+        stream.set_nodelay(options.nodelay)?;
+        if let Some(bytes) = options.send_buffer {
+            SockRef::from(stream).set_send_buffer_size(bytes)?;
+        }
         if let Some(time) = options.keepalive {
-            SockRef::from(self.stream()).set_tcp_keepalive(&asking_after(time))?;
+            SockRef::from(stream).set_tcp_keepalive(&asking_after(time))?;
         }
         Ok(())
     }
@@ -84,11 +102,10 @@ impl SocketStream {
     }
 
     pub(crate) fn local(&self) -> io::Result<SocketAddr> {
-        self.stream().local_addr()
-    }
-
-    fn stream(&self) -> &TcpStream {
-        self.socket.source()
+        match &self.carrier {
+            Carrier::Tcp(socket) => socket.source().local_addr(),
+            Carrier::Other(transport) => transport.local(),
+        }
     }
 
     pub(crate) fn outgoing(&self) -> MutexGuard<'_, OutgoingBytes> {
@@ -97,7 +114,11 @@ impl SocketStream {
 
     /// Ready when the connection is established.
     pub(crate) fn poll_connected(&self, cx: &Context<'_>) -> Poll<io::Result<SocketAddr>> {
-        self.socket.poll_io(Direction::Write, cx, |stream| {
+        let socket = match &self.carrier {
+            Carrier::Tcp(socket) => socket,
+            Carrier::Other(transport) => return transport.poll_connected(cx),
+        };
+        socket.poll_io(Direction::Write, cx, |stream| {
             if let Some(error) = stream.take_error()? {
                 return Err(error);
             }
@@ -117,7 +138,11 @@ impl SocketStream {
         buffer: &mut BytesMut,
         cx: &Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        self.socket.poll_io(Direction::Read, cx, |mut stream| {
+        let socket = match &self.carrier {
+            Carrier::Tcp(socket) => socket,
+            Carrier::Other(transport) => return transport.poll_read(buffer, cx),
+        };
+        socket.poll_io(Direction::Read, cx, |mut stream| {
             // The space is on the stack of this call, so a waiting connection holds no
             // memory for it.
             let mut room = [0; READ];
@@ -132,20 +157,35 @@ impl SocketStream {
     pub(crate) fn poll_flush(&self, cx: &Context<'_>) -> Poll<()> {
         while !self.write_out() {
             // No lock is held, because the waker may be a user's.
-            if self.socket.poll_ready(Direction::Write, cx).is_pending() {
+            if self.poll_writable(cx).is_pending() {
                 return Poll::Pending;
             }
         }
         Poll::Ready(())
     }
 
+    fn poll_writable(&self, cx: &Context<'_>) -> Poll<()> {
+        match &self.carrier {
+            Carrier::Tcp(socket) => socket.poll_ready(Direction::Write, cx),
+            Carrier::Other(transport) => transport.poll_writable(cx),
+        }
+    }
+
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        match &self.carrier {
+            Carrier::Tcp(socket) => {
+                socket.try_io(Direction::Write, |mut stream| stream.write(bytes))
+            }
+            Carrier::Other(transport) => transport.try_write(bytes),
+        }
+    }
+
     /// Writes as many bytes as the system takes. Returns true if none are left or nothing
     /// can be written.
-    fn write_out(&self) -> bool {
+    pub(crate) fn write_out(&self) -> bool {
         let mut outgoing = self.outgoing();
         while outgoing.failure.is_none() && !outgoing.buffer.is_empty() {
-            let waiting = &outgoing.buffer;
-            match self.socket.try_io(Direction::Write, |mut stream| stream.write(waiting)) {
+            match self.try_write(&outgoing.buffer) {
                 Ok(count) => {
                     outgoing.buffer.advance(count);
                     outgoing.written += count as u64;
@@ -162,13 +202,21 @@ impl SocketStream {
 
     /// Ends the stream to the peer.
     pub(crate) fn finish_writing(&self) -> io::Result<()> {
-        self.stream().shutdown(Shutdown::Write)
+        match &self.carrier {
+            Carrier::Tcp(socket) => socket.source().shutdown(Shutdown::Write),
+            Carrier::Other(transport) => transport.finish_writing(),
+        }
     }
 
     /// Makes closing the socket send a reset to the peer.
     pub(crate) fn reset(&self) {
-        // It fails if the connection is already gone; then no reset is needed.
-        let _ = SockRef::from(self.stream()).set_linger(Some(Duration::ZERO));
+        match &self.carrier {
+            // It fails if the connection is already gone; then no reset is needed.
+            Carrier::Tcp(socket) => {
+                let _ = SockRef::from(socket.source()).set_linger(Some(Duration::ZERO));
+            }
+            Carrier::Other(transport) => transport.reset(),
+        }
     }
 }
 
@@ -196,11 +244,12 @@ pub(crate) mod tests {
         let stream = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         stream.set_nonblocking(true).unwrap();
         let wire = SocketStream::new(TcpStream::from_std(stream)).unwrap();
-        let socket = || SockRef::from(wire.stream());
+        let Carrier::Tcp(tcp) = &wire.carrier else { panic!("it is a socket") };
+        let socket = || SockRef::from(tcp.source());
         for (nodelay, keepalive) in [(true, None), (false, Some(Duration::from_secs(7)))] {
             let options = ConnectionOptions::new().nodelay(nodelay).keepalive(keepalive);
             wire.set_up(&options).unwrap();
-            assert_eq!(wire.stream().nodelay().unwrap(), nodelay);
+            assert_eq!(tcp.source().nodelay().unwrap(), nodelay);
             assert_eq!(socket().keepalive().unwrap(), keepalive.is_some());
             if let Some(time) = keepalive {
                 assert_eq!(socket().tcp_keepalive_time().unwrap(), time);

@@ -8,7 +8,7 @@ use crate::protocol::Protocol;
 use crate::tally::{ConnectionSlot, ConnectionTally, Peer};
 use crate::wire::SocketStream;
 use krarup_act::{Actor, Behavior, Context, Reply};
-use krarup_gen::{Exit, Inspection, Result, SpawnError};
+use krarup_gen::{Exit, Inspection, ProcessKind, Result, SpawnError};
 use mio::net::TcpStream;
 use parking_lot::Mutex;
 use std::any::type_name;
@@ -149,5 +149,9 @@ where
 
     fn label() -> &'static str {
         type_name::<P>()
+    }
+
+    fn kind() -> ProcessKind {
+        ProcessKind::Connection
     }
 }

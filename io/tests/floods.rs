@@ -25,9 +25,9 @@ const SOON: Duration = Duration::from_millis(40);
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A codec that returns frames without end after the first byte.
-struct Endless;
+struct EndlessReply;
 
-impl Codec for Endless {
+impl Codec for EndlessReply {
     type Frame = ();
     type Item = [u8];
     fn decode(&mut self, buffer: &mut BytesMut) -> Result<Option<()>, CodecError> {
@@ -56,9 +56,9 @@ enum Told {
 
 impl Protocol for Flooded {
     type Message = Infallible;
-    type Codec = Endless;
-    fn codec(&self) -> Endless {
-        Endless
+    type Codec = EndlessReply;
+    fn codec(&self) -> EndlessReply {
+        EndlessReply
     }
     async fn received(&mut self, channel: &mut Channel<Self>, (): ()) -> Result {
         if channel.send(&vec![7; 1 << 16]).is_err() && !self.refused {
@@ -178,9 +178,9 @@ fn i2_a_flood_yields_its_turn_after_some_dozen_frames() {
     }
     impl Protocol for Counting {
         type Message = Infallible;
-        type Codec = Endless;
-        fn codec(&self) -> Endless {
-            Endless
+        type Codec = EndlessReply;
+        fn codec(&self) -> EndlessReply {
+            EndlessReply
         }
         async fn received(&mut self, _: &mut Channel<Self>, (): ()) -> Result {
             assert!(self.frames.fetch_add(1, Ordering::Relaxed) < 64, "a turn without end");

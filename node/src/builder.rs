@@ -241,6 +241,7 @@ impl NodeBuilder {
         );
         let core = Core::new(name, rand::random::<u32>().max(1), Clock::real(), blocking);
         core.mailbox_alarm.set(self.mailbox_alarm);
+        core.set_around(&around);
         core.spans.store(self.spans, Ordering::Relaxed);
         for (pool, threads) in &self.blocking_pools {
             let (node, role) = (core.name.as_str(), format!("block-{pool}"));

@@ -1,27 +1,37 @@
 //! The shared parts of a node, and the hosts of its dispatchers.
 
 use crate::dispatcher::any::Dispatcher;
+use crate::dispatcher::turn_log::TurnLog;
 use crate::events::Events;
+use crate::incidents::Incidents;
 use crate::mailbox_alarm::MailboxAlarm;
+use crate::own_events::OwnEvents;
 use crate::registry::Registry;
 use crate::side_threads::blocking::Blocking;
 use crate::side_threads::pools::BlockingPools;
+use crate::threads::Around;
 use crate::timers::clock::Clock;
 use crate::timers::timer::NodeTimers;
-use krarup_act::Process;
-use krarup_gen::{Class, DispatcherStats, Name, NodeStats, Pid, Root, SpawnError, ThreadError};
-use parking_lot::Mutex;
+use krarup_act::{
+    Network, NodeRecords, Process, StateLabels, TopicTable, TurnRecorder, TurnRecording,
+};
+use krarup_gen::{
+    Class, DispatcherStats, Name, NodeStats, Pid, ReasonKind, RecordTurnsError, Root, SpawnError,
+    ThreadError, TurnRecordingLimits,
+};
+use parking_lot::{Mutex, RwLock};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 mod host;
 
 /// The shared parts of one node.
 pub(crate) struct Core {
     pub(crate) name: Name,
-    creation: u32,
+    pub(crate) creation: u32,
     pub(crate) clock: Arc<Clock>,
     pub(crate) registry: Registry,
     pub(crate) timers: Arc<NodeTimers>,
@@ -30,11 +40,23 @@ pub(crate) struct Core {
     next_ref: AtomicU64,
     pub(crate) events: Events,
     late_replies: AtomicU64,
+    pub(crate) incidents: Incidents,
+    pub(crate) records: Arc<NodeRecords>,
+    turn_recorder: Arc<TurnRecorder>,
     pub(crate) mailbox_alarm: MailboxAlarm,
+    pub(crate) state_labels: StateLabels,
+    pub(crate) topics: TopicTable,
+    pub(crate) own_events: OwnEvents,
     /// Whether turns run in spans of `tracing`.
     pub(crate) spans: AtomicBool,
     /// Whether the node has stopped and runs nothing any more.
     halted: AtomicBool,
+    /// What its threads run their work in: a runtime, if the node was built with one.
+    around: OnceLock<Around>,
+    /// The cluster of the node, if it has one.
+    network: RwLock<Option<Arc<dyn Network>>>,
+    /// What a cluster keeps for its next one.
+    pub(crate) network_memory: OnceLock<Arc<dyn Any + Send + Sync>>,
     /// One host per dispatcher. Emptied when the node has stopped, because a host keeps its core
     /// alive.
     hosts: Mutex<DispatcherHosts>,
@@ -65,11 +87,16 @@ pub(crate) struct DispatcherHost {
 }
 
 impl Core {
-    pub(crate) fn new(name: Name, creation: u32, clock: Clock, blocking: Blocking) -> Arc<Self> {
+    pub(crate) fn new(
+        name: Name,
+        creation: u32,
+        clock: impl Into<Arc<Clock>>,
+        blocking: Blocking,
+    ) -> Arc<Self> {
         Arc::new(Core {
             name,
             creation,
-            clock: Arc::new(clock),
+            clock: clock.into(),
             registry: Registry::default(),
             timers: Arc::new(NodeTimers::new()),
             blocking: BlockingPools::new(blocking),
@@ -77,9 +104,18 @@ impl Core {
             next_ref: AtomicU64::new(1),
             events: Events::default(),
             late_replies: AtomicU64::new(0),
+            incidents: Incidents::default(),
+            records: Arc::default(),
+            turn_recorder: Arc::default(),
             mailbox_alarm: MailboxAlarm::default(),
+            state_labels: StateLabels::default(),
+            topics: TopicTable::default(),
+            own_events: OwnEvents::default(),
             spans: AtomicBool::new(false),
             halted: AtomicBool::new(false),
+            around: OnceLock::new(),
+            network: RwLock::new(None),
+            network_memory: OnceLock::new(),
             hosts: Mutex::new(DispatcherHosts::default()),
         })
     }
@@ -134,6 +170,28 @@ impl Core {
         self.hosts.lock().planned.insert(name.to_owned(), plan);
     }
 
+    /// As [`Core::plan`], unless there is a dispatcher of this name. Returns whether it was added.
+    pub(crate) fn plan_new(&self, name: &str, plan: DispatcherStart) -> bool {
+        let mut hosts = self.hosts.lock();
+        let taken = hosts.planned.contains_key(name)
+            || hosts.started.contains_key(name)
+            || hosts.aliases.contains_key(name);
+        if !taken {
+            hosts.planned.insert(name.to_owned(), plan);
+        }
+        !taken
+    }
+
+    pub(crate) fn set_around(&self, around: &Around) {
+        // Set once, by the builder.
+        let _ = self.around.set(Arc::clone(around));
+    }
+
+    pub(crate) fn around(&self) -> Around {
+        let unset = || Arc::new(|work: &mut dyn FnMut()| work()) as Around;
+        self.around.get().map_or_else(unset, Arc::clone)
+    }
+
     /// Adds another name of a dispatcher.
     pub(crate) fn alias_dispatcher(&self, alias: &str, of: &str) {
         self.hosts.lock().aliases.insert(alias.to_owned(), of.to_owned());
@@ -158,7 +216,35 @@ impl Core {
         let dispatcher = plan().map_err(ThreadError::from)?;
         let host = self.make_host(name, dispatcher, (Class::Normal, Root::User));
         hosts.started.insert(name.to_owned(), Arc::clone(&host));
+        if self.turn_recorder.is_on() {
+            host.dispatcher.record_turns();
+        }
         Ok(host)
+    }
+
+    /// Begins to record the turns of all dispatchers, also of those that start later.
+    pub(crate) fn record_turns(
+        &self,
+        limits: TurnRecordingLimits,
+    ) -> Result<TurnRecording, RecordTurnsError> {
+        let hosts = self.hosts.lock();
+        if hosts.started.is_empty() {
+            return Err(RecordTurnsError::NodeStopped(self.name.to_string()));
+        }
+        let tell = || hosts.started.values().for_each(|host| host.dispatcher.record_turns());
+        self.turn_recorder.begin(self.name.as_str(), self.clock.now(), limits, tell)
+    }
+
+    /// What a dispatcher of this name needs to record turns.
+    pub(crate) fn turn_log(self: &Arc<Self>, dispatcher: &str) -> TurnLog {
+        // Weak: the core keeps its dispatchers.
+        let core = Arc::downgrade(self);
+        TurnLog {
+            recorder: Arc::clone(&self.turn_recorder),
+            dispatcher: dispatcher.into(),
+            clock: Arc::clone(&self.clock),
+            processes: Arc::new(move |number| core.upgrade()?.process_by_number(number)),
+        }
     }
 
     pub(crate) fn hosts(&self) -> Vec<Arc<DispatcherHost>> {
@@ -174,9 +260,32 @@ impl Core {
         drop(hosts);
     }
 
-    /// The process, unless the pid belongs to another node.
+    /// The process, or the stand-in of a process of another node of the cluster.
     pub(crate) fn process(&self, pid: Pid) -> Option<Arc<dyn Process>> {
-        if self.is_ours(pid) { self.registry.process(pid) } else { None }
+        if self.is_ours(pid) { self.registry.process(pid) } else { self.remote(pid) }
+    }
+
+    #[cold]
+    fn remote(&self, pid: Pid) -> Option<Arc<dyn Process>> {
+        if pid.node() == 0 {
+            return None;
+        }
+        self.network()?.process(pid)
+    }
+
+    pub(super) fn network(&self) -> Option<Arc<dyn Network>> {
+        self.network.read().clone()
+    }
+
+    pub(super) fn set_network(&self, network: Option<Arc<dyn Network>>) -> bool {
+        let mut place = self.network.write();
+        if place.is_some() && network.is_some() {
+            return false;
+        }
+        let before = std::mem::replace(&mut *place, network);
+        drop(place);
+        drop(before);
+        true
     }
 
     /// Whether the pid belongs to this node, or names no node.
@@ -198,11 +307,16 @@ impl Core {
             stats.processes = self.registry.living();
             stats.spawned = self.registry.spawned();
             stats.names = self.registry.names();
-            let due: usize =
-                hosts.iter().map(|host| host.dispatcher.due_timers()).max().unwrap_or(0);
+            let due = hosts.iter().map(|host| host.dispatcher.due_timers(self.creation));
+            let due: usize = due.max().unwrap_or(0);
             stats.timers = self.timers.len() + due;
             stats.aliases = self.registry.aliases();
             stats.dead_letters = self.events.dead_letters();
+            let ended = self.registry.ended();
+            stats.ended = ReasonKind::counts(&ended.by_kind);
+            stats.messages_of_ended = ended.messages;
+            stats.dead_letters_by_cause = self.events.dead_letters_by_cause();
+            self.incidents.fill(stats);
             stats.deep_mailboxes = self.mailbox_alarm.count();
             stats.late_replies = self.late_replies.load(Ordering::Relaxed);
             (stats.blocking_threads, stats.blocking_work) = self.blocking.load();

@@ -79,6 +79,9 @@ pub enum NodeError {
     /// Two dispatchers have the same name.
     #[error("dispatcher {0:?} is configured twice")]
     DispatcherTwice(String),
+    /// A dispatcher was to be added to a node that is stopping or has stopped.
+    #[error("the node is stopping: no dispatcher can be added")]
+    Stopping,
     /// An alias stands for a dispatcher that does not exist, or aliases stand for each other.
     #[error("dispatcher alias {alias:?} stands for {of:?}, which is not a dispatcher{}", at(said_at.as_ref()))]
     AliasOfNone {

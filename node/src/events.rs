@@ -3,7 +3,7 @@
 //! Usually there are no subscribers; then an event costs one read of a flag.
 
 use krarup_act::{EventTopic, Subscription, Tell, contain};
-use krarup_gen::{DeadLetter, Lifecycle, Pid, Timestamp};
+use krarup_gen::{CountsBy, DeadLetter, DeadLetterCause, Lifecycle, Pid, Timestamp};
 use parking_lot::{Mutex, RwLock};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -48,7 +48,8 @@ pub(crate) struct Events {
     subscriptions: RwLock<Vec<Arc<Subscription>>>,
     /// Whether there are any subscriptions.
     any: AtomicBool,
-    dead_letters: AtomicU64,
+    /// The dead letters by the number of their cause.
+    dead_letters: [AtomicU64; DeadLetterCause::ALL.len()],
     log: Mutex<LogRate>,
 }
 
@@ -121,7 +122,7 @@ impl Events {
     }
 
     pub(crate) fn dead_letter(&self, letter: &DeadLetter, now: impl FnOnce() -> Timestamp) {
-        self.dead_letters.fetch_add(1, Ordering::Relaxed);
+        self.dead_letters[letter.cause as usize].fetch_add(1, Ordering::Relaxed);
         self.publish(|tell| match tell {
             Tell::DeadLetters(tell) => Some(tell(letter)),
             Tell::Lifecycle(_) => None,
@@ -135,7 +136,12 @@ impl Events {
     }
 
     pub(crate) fn dead_letters(&self) -> u64 {
-        self.dead_letters.load(Ordering::Relaxed)
+        self.dead_letters.iter().map(|count| count.load(Ordering::Relaxed)).sum()
+    }
+
+    pub(crate) fn dead_letters_by_cause(&self) -> CountsBy<DeadLetterCause> {
+        let counts = self.dead_letters.iter().map(|count| count.load(Ordering::Relaxed));
+        DeadLetterCause::ALL.iter().copied().zip(counts).collect()
     }
 
     fn log(&self, letter: &DeadLetter, now: Timestamp) {

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod added_dispatcher;
 mod block_on;
 mod builder;
 mod core;
@@ -13,11 +14,13 @@ mod dispatcher;
 mod dispatchers;
 mod error;
 mod events;
+mod incidents;
 mod mailbox_alarm;
 #[cfg(test)]
 mod models;
 mod node;
 mod options;
+mod own_events;
 #[cfg(all(test, not(loom)))]
 mod panicking_log;
 #[cfg(all(test, not(loom)))]
@@ -33,6 +36,7 @@ mod sync;
 mod testkit;
 mod threads;
 mod timers;
+mod topics;
 
 pub use builder::NodeBuilder;
 pub use dispatcher::executor::{Executor, ExecutorTask};

@@ -4,15 +4,16 @@ use crate::core::DispatcherHost;
 use crate::stop::guard;
 use crate::stop::stop::{NodeStop, Stopper};
 use krarup_act::{
-    Address, Behavior, Dynamic, EventTopic, Host, Outside, Pending, Process, Recipient, Spawn,
-    Subscription, Via, Watch, address_of, inspect, inspect_items, lookup, send_dynamic, state,
-    suspend, watch,
+    Address, Behavior, Dynamic, EventTopic, Host, NodeView, Outside, Pending, Process, Recipient,
+    ShownState, Spawn, SpawnTask, SpawnTasks, Subscription, TraceReader, TurnRecording, Via, Watch,
+    address_of, inspect, inspect_items, lookup, send_dynamic, state, suspend, watch,
 };
 use krarup_gen::{
     CallError, DeadLetter, DebugError, Destination, Exit, Inspection, Lifecycle, LookupError,
-    NodeStats, Pid, ProcessInfo, ProcessTree, Reason, SendError, SpawnError, Target, Timestamp,
+    ManageError, Managed, Management, Memory, NodeStats, Pid, ProcessInfo, ProcessTree, Reason,
+    RecordError, RecordTurnsError, Recorded, RecordedItem, SendError, SpawnError, Target,
+    Timestamp, TraceError, TraceLimits, TurnRecordingLimits,
 };
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -46,7 +47,7 @@ impl Node {
         Node { inner: Arc::new(NodeInner { host, stopper: Arc::new(stopper) }) }
     }
 
-    fn dispatcher_host(&self) -> &Arc<DispatcherHost> {
+    pub(crate) fn dispatcher_host(&self) -> &Arc<DispatcherHost> {
         &self.inner.host
     }
 
@@ -64,6 +65,30 @@ impl Node {
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.dispatcher_host().now()
+    }
+
+    /// Returns a view of the node, which does not keep it alive and does not stop it.
+    #[must_use]
+    pub fn view(&self) -> NodeView {
+        NodeView::of(&self.host())
+    }
+
+    /// Sets how many crash reports, decisions of supervisors and the like the node remembers from
+    /// now on, for [`NodeView::crashes`] and its siblings. The default is none. The last call
+    /// counts.
+    ///
+    /// ```
+    /// # use krarup_node::Simulation;
+    /// # use krarup_gen::Memory;
+    /// # fn main() -> krarup_gen::Result {
+    /// let sim = Simulation::new(1);
+    /// sim.remember(Memory { crashes: 256, restarts: 1024, ..Memory::default() });
+    /// assert_eq!(sim.view().crashes(0, 50).items.len(), 0);
+    /// # sim.stop().wait()
+    /// # }
+    /// ```
+    pub fn remember(&self, memory: Memory) {
+        self.dispatcher_host().core.records.remember(memory);
     }
 
     /// Spawns a process. `factory` runs in the process's own first turn (rule D1).
@@ -90,6 +115,34 @@ impl Node {
         F: FnOnce() -> B + Send + 'static,
     {
         Spawn::outside(self.host(), factory)
+    }
+
+    /// Runs a future in a process of its own, whose owner is the node (rule J10). As
+    /// `Context::task`, with `.wait()` for plain threads.
+    ///
+    /// ```
+    /// # use krarup_gen::{Result, TaskError};
+    /// # use krarup_node::Node;
+    /// # fn main() -> Result {
+    /// let node = Node::start("demo@localhost")?;
+    /// assert_eq!(node.task(async { 6 * 7 }).wait(), Ok(42));
+    /// # node.stop().wait()
+    /// # }
+    /// ```
+    pub fn task<F>(&self, future: F) -> SpawnTask<F, Outside>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        SpawnTask::outside(self.host(), future)
+    }
+
+    /// Runs a future of each input as a task of the node, some of them at once. As
+    /// `Context::tasks`, with `.wait()` for plain threads.
+    pub fn tasks<I>(&self, futures: I) -> SpawnTasks<I::IntoIter, Outside>
+    where
+        I: IntoIterator<Item: Future<Output: Send + 'static> + Send + 'static>,
+    {
+        SpawnTasks::outside(self.host(), futures.into_iter())
     }
 
     /// Spawns a service: a process below the system root, as are all processes that it spawns
@@ -232,6 +285,24 @@ impl Node {
         inspect_items(self.host(), pid, self.process(pid), items)
     }
 
+    /// Requests a change of a process whose types are not known (rule X12), and waits up to 5 s for
+    /// the answer: see [`NodeView::manage_within`].
+    pub fn manage(&self, pid: Pid, request: Management) -> Pending<Managed, ManageError> {
+        self.view().manage(pid, request)
+    }
+
+    /// Begins to record every turn of the node (rule X13): see [`NodeView::record_turns`].
+    ///
+    /// # Errors
+    /// [`RecordTurnsError`]: the node has stopped, records already, or the limits are out of
+    /// bounds.
+    pub fn record_turns(
+        &self,
+        limits: TurnRecordingLimits,
+    ) -> Result<TurnRecording, RecordTurnsError> {
+        self.view().record_turns(limits)
+    }
+
     /// Returns a snapshot of a process, at once and without its cooperation (rule X3).
     #[must_use]
     pub fn process_info(&self, pid: Pid) -> Option<ProcessInfo> {
@@ -255,15 +326,47 @@ impl Node {
         self.process(pid).is_some_and(Process::resume)
     }
 
+    /// Returns the state of a process as text: see [`NodeView::state_text`].
+    pub fn state_text(&self, pid: Pid) -> Pending<ShownState, DebugError> {
+        self.view().state_text(pid)
+    }
+
+    /// Has a process record the last items that it takes: see [`NodeView::record`].
+    ///
+    /// # Errors
+    /// [`RecordError`]; nothing has changed.
+    pub fn record(&self, pid: Pid, items: usize) -> Result<(), RecordError> {
+        self.view().record(pid, items)
+    }
+
+    /// Returns the items that a process has recorded: see [`NodeView::recorded`].
+    #[must_use]
+    pub fn recorded(&self, pid: Pid) -> Vec<Recorded<RecordedItem>> {
+        self.view().recorded(pid)
+    }
+
+    /// Traces a process: see [`NodeView::trace`].
+    ///
+    /// # Errors
+    /// [`TraceError`]; nothing is traced.
+    pub fn trace(&self, pid: Pid, limits: TraceLimits) -> Result<TraceReader, TraceError> {
+        self.view().trace(pid, limits)
+    }
+
+    /// Ends the trace of a process. Returns whether one was running.
+    pub fn untrace(&self, pid: Pid) -> bool {
+        self.view().untrace(pid)
+    }
+
     /// Logs what a process receives from now on, as `tracing` events of the target
     /// `krarup::trace`. Returns whether there is such a process. [`Address::trace`] also shows
     /// the messages (rule X5).
-    pub fn trace(&self, pid: Pid) -> bool {
+    pub fn trace_to_log(&self, pid: Pid) -> bool {
         let process = self.process(pid);
         process.map(|process| process.trace(true)).is_some()
     }
 
-    /// Ends a trace of a process. Returns whether there is such a process.
+    /// Removes the tracer of a process. Returns whether there is such a process.
     pub fn stop_trace(&self, pid: Pid) -> bool {
         let process = self.process(pid);
         process.map(|process| process.trace(false)).is_some()
@@ -306,26 +409,7 @@ impl Node {
     #[must_use]
     pub fn tree(&self) -> Vec<ProcessTree> {
         let processes = self.dispatcher_host().core.registry.all();
-        let mut infos: BTreeMap<Pid, ProcessInfo> =
-            processes.iter().map(|process| (process.pid(), process.info())).collect();
-        let mut children: BTreeMap<Pid, Vec<Pid>> = BTreeMap::new();
-        for (pid, info) in &infos {
-            if let Some(parent) = info.parent {
-                children.entry(parent).or_default().push(*pid);
-            }
-        }
-        // Children have greater pids than their parents. So in descending order every subtree is
-        // complete when its root is reached, without recursion.
-        let mut trees: BTreeMap<Pid, ProcessTree> = BTreeMap::new();
-        while let Some((pid, process)) = infos.pop_last() {
-            let below = children.get(&pid).into_iter().flatten();
-            let below = below.filter_map(|child| trees.remove(child)).collect();
-            trees.insert(pid, ProcessTree::new(process, below));
-        }
-        let mut trees: Vec<_> = trees.into_values().collect();
-        // The sort is stable: below each root they stay in the order in which they were spawned.
-        trees.sort_by_key(|tree| tree.process.root);
-        trees
+        ProcessTree::arrange(processes.iter().map(|process| process.info()))
     }
 
     /// Returns the node's statistics (rule X4).

@@ -222,8 +222,7 @@ impl DispatcherOptions {
     pub(crate) fn setup(&self, name: &str, core: &Arc<Core>, around: &Around) -> Setup {
         let cores = || thread::available_parallelism().map_or(1, usize::from);
         let workers = self.workers.unwrap_or_else(|| workers_for(cores()));
-        // Weak: the core keeps its dispatchers.
-        let node = Arc::downgrade(core);
+        let turn_log = core.turn_log(name);
         Setup {
             node: core.name.to_string(),
             name: name.to_owned(),
@@ -238,7 +237,9 @@ impl DispatcherOptions {
             long_turn: self.long_turn,
             stack_size: self.stack_size,
             time: Time { clock: Arc::clone(&core.clock), timers: Arc::clone(&core.timers) },
-            processes: Arc::new(move |number| node.upgrade()?.process_by_number(number)),
+            processes: Arc::clone(&turn_log.processes),
+            turn_log,
+            records: Arc::clone(&core.records),
             around: Arc::clone(around),
         }
     }

@@ -2,8 +2,8 @@
 
 use crate::sync::in_one_order::{AtomicBool, AtomicUsize};
 use crate::sync::{AtomicU64, Ordering, RwLock};
-use krarup_act::Process;
-use krarup_gen::{Alias, Name, Pid, Root, SpawnError};
+use krarup_act::{Process, ProcessEnd, TableCursor};
+use krarup_gen::{Alias, MessageTotals, Name, Pid, ReasonKind, Root, SpawnError};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
@@ -14,7 +14,26 @@ const SHARDS: usize = 16;
 /// little more. One table of all processes would keep spare capacity for each.
 const PAGE: usize = 16;
 
-type Shard = RwLock<HashMap<u64, Box<PidPage>, BuildHasherDefault<NumberHasher>>>;
+/// How many pages a walk copies while it holds the lock of their shard: at most 1024 processes.
+const PAGES_AT_ONCE: usize = 64;
+
+type Shard = RwLock<ShardTable>;
+
+/// The processes of a shard.
+#[derive(Default)]
+struct ShardTable {
+    pages: HashMap<u64, Box<PidPage>, BuildHasherDefault<NumberHasher>>,
+    /// What has ended here. It changes under the lock under which the process is removed.
+    ended: EndedTotals,
+}
+
+/// The counts of processes that have ended.
+#[derive(Default)]
+pub(crate) struct EndedTotals {
+    /// How many, by the number of the kind of their reasons.
+    pub(crate) by_kind: [u64; ReasonKind::ALL.len()],
+    pub(crate) messages: MessageTotals,
+}
 
 /// The living processes among those with numbers from a multiple of [`PAGE`] on.
 #[derive(Default)]
@@ -102,14 +121,14 @@ impl Registry {
 
     fn insert(&self, pid: Pid, process: Arc<dyn Process>) {
         let (shard, page, place) = self.place(pid.id());
-        let mut pages = shard.write();
-        let page = pages.entry(page).or_default();
+        let mut table = shard.write();
+        let page = table.pages.entry(page).or_default();
         page.living += 1;
         page.places[place] = Some(process);
     }
 
     /// Removes a process that has ended.
-    pub(crate) fn retire(&self, pid: Pid, name: Option<&Name>) {
+    pub(crate) fn retire(&self, pid: Pid, name: Option<&Name>, end: &ProcessEnd) {
         if let Some(name) = name {
             let mut names = self.names.write();
             if names.get(name).is_some_and(|holder| holder.pid() == pid) {
@@ -117,20 +136,22 @@ impl Registry {
             }
         }
         // The process is dropped after the shard has been unlocked.
-        if self.remove(pid).is_some() {
+        if self.remove(pid, end).is_some() {
             self.uncount();
         }
     }
 
-    fn remove(&self, pid: Pid) -> Option<Arc<dyn Process>> {
+    fn remove(&self, pid: Pid, end: &ProcessEnd) -> Option<Arc<dyn Process>> {
         let (shard, number, place) = self.place(pid.id());
-        let mut pages = shard.write();
-        let page = pages.get_mut(&number)?;
+        let mut table = shard.write();
+        let page = table.pages.get_mut(&number)?;
         let gone = page.places[place].take()?;
         page.living -= 1;
         if page.living == 0 {
-            pages.remove(&number);
+            table.pages.remove(&number);
         }
+        table.ended.by_kind[end.kind as usize] += 1;
+        table.ended.messages.add(&end.messages);
         Some(gone)
     }
 
@@ -165,7 +186,7 @@ impl Registry {
 
     pub(crate) fn process(&self, pid: Pid) -> Option<Arc<dyn Process>> {
         let (shard, page, place) = self.place(pid.id());
-        shard.read().get(&page)?.places[place].clone()
+        shard.read().pages.get(&page)?.places[place].clone()
     }
 
     pub(crate) fn whereis(&self, name: &str) -> Option<Arc<dyn Process>> {
@@ -190,14 +211,43 @@ impl Registry {
         self.aliases.read().len()
     }
 
+    /// Adds the next living processes of a walk, in the order of their numbers within a shard.
+    /// A shard is locked to copy the numbers of its pages, and then to copy the processes of
+    /// some pages at a time.
+    pub(crate) fn next_processes(
+        &self,
+        cursor: &mut TableCursor,
+        into: &mut Vec<Arc<dyn Process>>,
+    ) -> bool {
+        loop {
+            if cursor.rest.is_empty() {
+                let Some(shard) = self.shards.get(cursor.part) else { return false };
+                cursor.rest.extend(shard.read().pages.keys());
+                // Descending, because they are taken from the end.
+                cursor.rest.sort_unstable_by(|one, other| other.cmp(one));
+                cursor.part += 1;
+                continue;
+            }
+            let before = into.len();
+            let next = cursor.rest.split_off(cursor.rest.len().saturating_sub(PAGES_AT_ONCE));
+            let table = self.shards[cursor.part - 1].read();
+            let pages = next.iter().rev().filter_map(|number| table.pages.get(number));
+            into.extend(pages.flat_map(|page| page.places.iter().flatten().cloned()));
+            if into.len() > before {
+                return true;
+            }
+        }
+    }
+
     /// All living processes in the order in which they were spawned.
     pub(crate) fn all(&self) -> Vec<Arc<dyn Process>> {
         let mut all: Vec<_> = self
             .shards
             .iter()
             .flat_map(|shard| {
-                let pages = shard.read();
-                pages
+                let table = shard.read();
+                table
+                    .pages
                     .values()
                     .flat_map(|page| page.places.iter().flatten().cloned())
                     .collect::<Vec<_>>()
@@ -209,6 +259,17 @@ impl Registry {
 
     pub(crate) fn living(&self) -> usize {
         self.living.load(Ordering::SeqCst)
+    }
+
+    /// The counts of all processes that have ended.
+    pub(crate) fn ended(&self) -> EndedTotals {
+        let mut sums = EndedTotals::default();
+        for shard in &self.shards {
+            let ended = &shard.read().ended;
+            sums.by_kind.iter_mut().zip(ended.by_kind).for_each(|(sum, more)| *sum += more);
+            sums.messages.add(&ended.messages);
+        }
+        sums
     }
 
     pub(crate) fn spawned(&self) -> u64 {
@@ -288,7 +349,7 @@ mod tests {
             Spawn::outside(Arc::clone(&host), move || waits).start().unwrap()
         };
         let registry = &core.registry;
-        let pages = || registry.shards.iter().map(|shard| shard.read().len()).sum::<usize>();
+        let pages = || registry.shards.iter().map(|shard| shard.read().pages.len()).sum::<usize>();
         // The numbers 1 to 300: more pages than shards, and two pages on one shard.
         let all: Vec<_> = (0..300).map(|_| spawn()).collect();
         assert_eq!((pages(), registry.living(), registry.spawned()), (19, 300, 300));
@@ -301,7 +362,10 @@ mod tests {
         assert!(registry.process(all[2].pid()).is_some_and(|found| found.pid() == all[2].pid()));
         assert!(registry.process(all[3].pid()).is_none());
         // An ended process is removed once.
-        registry.retire(all[3].pid(), None);
+        let end = ProcessEnd { kind: ReasonKind::Normal, messages: MessageTotals::default() };
+        let ended = registry.ended().by_kind;
+        registry.retire(all[3].pid(), None, &end);
+        assert_eq!(registry.ended().by_kind, ended);
         assert_eq!(registry.living(), 19);
         all.iter().filter(|one| one.is_alive()).for_each(|one| one.send(()).unwrap());
         assert_eq!((pages(), registry.living(), registry.spawned()), (0, 0, 300));

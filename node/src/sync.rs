@@ -112,16 +112,16 @@ mod modelled {
     pub(crate) struct Parker(Unparker);
 
     #[derive(Clone)]
-    pub(crate) struct Unparker(Arc<Token>);
+    pub(crate) struct Unparker(Arc<ParkToken>);
 
-    struct Token {
+    struct ParkToken {
         there: Mutex<bool>,
         came: Condvar,
     }
 
     impl Parker {
         pub(crate) fn new() -> Self {
-            Parker(Unparker(Arc::new(Token { there: Mutex::new(false), came: Condvar::new() })))
+            Parker(Unparker(Arc::new(ParkToken { there: Mutex::new(false), came: Condvar::new() })))
         }
 
         pub(crate) fn unparker(&self) -> &Unparker {

@@ -3,7 +3,7 @@
 use crate::back_off::BackOff;
 use crate::child_start::{ChildStart, Factory, FactoryInPlace, SpawnOptions, StartChild};
 use crate::spec::{ChildId, ChildKind, ChildRules, RestartType, Shutdown};
-use krarup_act::{Actor, Behavior};
+use krarup_act::{Behavior, Restartable};
 use krarup_gen::Class;
 use std::fmt;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl ChildSpec {
     /// Such a child is restarted alone, so `one_for_all` and `rest_for_one` refuse it.
     pub fn worker_in_place<A, F>(id: impl Into<ChildId>, factory: F) -> Self
     where
-        A: Actor,
+        A: Restartable,
         F: Fn() -> A + Send + Sync + 'static,
     {
         let rules = ChildRules::new(id.into(), ChildKind::Worker, A::label());
@@ -145,7 +145,7 @@ impl<A: Clone + Send + Sync + 'static> ChildTemplate<A> {
     /// ([`ChildSpec::worker_in_place`]). The arguments are cloned for every state.
     pub fn worker_in_place<B, F>(id: impl Into<ChildId>, factory: F) -> Self
     where
-        B: Actor,
+        B: Restartable,
         F: Fn(A) -> B + Send + Sync + 'static,
     {
         let rules = ChildRules::new(id.into(), ChildKind::Worker, B::label());

@@ -3,7 +3,7 @@
 use crate::command::SupervisorContext;
 use crate::in_place::AskSupervisor;
 use crate::spec::ChildRules;
-use krarup_act::{Actor, Address, Behavior, InPlace, Watch, contain};
+use krarup_act::{Address, Behavior, InPlace, Restartable, Watch, contain};
 use krarup_gen::{Class, SpawnError};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -101,7 +101,7 @@ pub(crate) struct FactoryInPlace<F>(pub(crate) Arc<F>);
 impl<T, A, F> StartChild<T> for FactoryInPlace<F>
 where
     T: Send + 'static,
-    A: Actor,
+    A: Restartable,
     F: Fn() -> A + Send + Sync + 'static,
 {
     fn start(&self, ctx: &SupervisorContext<T>, birth: &Incarnation<'_>) -> StartingChild {

@@ -42,6 +42,21 @@ pub(crate) struct InPlaceRequest {
     pub(crate) reply: Reply<bool>,
 }
 
+impl<T> SupervisorCommand<T> {
+    /// Creates the request of [`crate::SupervisorCalls::which_children`] with this token. For
+    /// bridges to callers outside the node, which send it on the Urgent lane.
+    #[must_use]
+    pub fn which_children(reply: Reply<Result<Vec<ChildInfo>, CallError>>) -> Self {
+        SupervisorCommand(Command::WhichChildren(reply))
+    }
+
+    /// Creates the request of [`crate::SupervisorCalls::count_children`] with this token.
+    #[must_use]
+    pub fn count_children(reply: Reply<Result<ChildCounts, CallError>>) -> Self {
+        SupervisorCommand(Command::CountChildren(reply))
+    }
+}
+
 impl<T> fmt::Debug for SupervisorCommand<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {

@@ -9,6 +9,10 @@ use std::convert::Infallible;
 pub(crate) struct AskSupervisor<T>(pub(crate) Address<Infallible, SupervisorCommand<T>>);
 
 impl<T: Send + 'static> RestartPolicy for AskSupervisor<T> {
+    fn records(&self) -> bool {
+        true
+    }
+
     async fn may_restart(&mut self, failure: &StateFailure<'_>) -> bool {
         let (pid, reason) = (failure.pid, failure.reason.clone());
         let request = |reply| {

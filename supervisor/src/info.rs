@@ -2,7 +2,7 @@
 
 use crate::back_off::BackOff;
 use crate::spec::{ChildId, ChildKind, ChildRules, RestartType, Shutdown};
-use krarup_gen::Pid;
+use krarup_gen::{ManagedChild, Pid, ProcessKind};
 use std::fmt;
 
 /// The process of a child, as its supervisor knows it.
@@ -52,6 +52,20 @@ pub struct ChildInfo {
     pub behavior: &'static str,
     /// How often it was restarted since it was added.
     pub restarts: u64,
+}
+
+impl From<ChildInfo> for ManagedChild {
+    fn from(child: ChildInfo) -> Self {
+        let ChildInfo { id, state, kind, restarts, .. } = child;
+        let mut managed = ManagedChild::new(id.as_str().to_owned());
+        managed.pid = state.pid();
+        managed.restarting = state == ChildState::Restarting;
+        if kind == ChildKind::Supervisor {
+            managed.kind = ProcessKind::Supervisor;
+        }
+        managed.restarts = restarts;
+        managed
+    }
 }
 
 /// The answer to `count_children`.

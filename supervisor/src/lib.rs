@@ -60,6 +60,7 @@
 //! | adding, ending and listing children of a running supervisor | [`SupervisorCalls`] |
 //! | children made on demand from one template | [`ChildTemplate`] |
 //! | a child that has nothing to do | [`Ignore`] |
+//! | futures that run as children and are never restarted | [`Tasks`] |
 //!
 //! Some of OTP's rules, which also hold here, are easily misunderstood:
 //!
@@ -96,6 +97,7 @@ mod report;
 mod select;
 mod spec;
 mod supervisor;
+mod tasks;
 mod waits;
 
 pub use back_off::{BackOff, BackOffError};
@@ -110,3 +112,4 @@ pub use ignore::Ignore;
 pub use info::{ChildCounts, ChildInfo, ChildSpecInfo, ChildState};
 pub use spec::{AutoShutdown, ChildId, ChildKind, RestartType, Shutdown, Strategy};
 pub use supervisor::Supervisor;
+pub use tasks::{RunError, Tasks, TasksAddress, TasksCalls, TasksMessage};

@@ -42,14 +42,15 @@ pub(crate) enum EventOutcome {
 }
 
 impl<T: Send + 'static> PlanExecutor<T> {
-    pub(crate) fn new(plan: Plan<ChildStart<T>>, supervisor: Pid) -> Self {
+    pub(crate) fn new(plan: Plan<ChildStart<T>>, ctx: &SupervisorContext<T>) -> Self {
+        let report = Reporter::new(ctx.pid(), ctx.supervision_log(), plan.flags());
         PlanExecutor {
             plan,
             running: HashMap::new(),
             starting: None,
             held: VecDeque::new(),
             waits: ChildWaits::default(),
-            report: Reporter::new(supervisor),
+            report,
         }
     }
 

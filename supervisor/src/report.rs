@@ -20,37 +20,65 @@
 //! | supervisor ends | info |
 
 use crate::action::SupervisorEnd;
-use crate::spec::{ChildId, Shutdown};
-use krarup_act::contain;
-use krarup_gen::{Pid, Reason};
+use crate::spec::{ChildId, Shutdown, SupervisorFlags};
+use krarup_act::{SupervisionLog, contain};
+use krarup_gen::{Pid, Reason, ReasonRecord, RestartKind, SupervisionAction, SupervisionEvent};
 use std::time::Duration;
 use tracing::field::display;
 
 /// Reports the events of one supervisor.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Reporter {
     supervisor: Pid,
+    node: SupervisionLog,
+    strategy: &'static str,
+    intensity: (u32, Duration),
 }
 
 impl Reporter {
-    pub(crate) fn new(supervisor: Pid) -> Self {
-        Reporter { supervisor }
+    pub(crate) fn new(supervisor: Pid, node: SupervisionLog, flags: &SupervisorFlags) -> Self {
+        let (strategy, intensity) = (flags.strategy.as_str(), (flags.intensity, flags.period));
+        Reporter { supervisor, node, strategy, intensity }
     }
 
-    pub(crate) fn started(self, child: &ChildId, pid: Pid, count: u64) {
-        let Reporter { supervisor } = self;
+    /// Has the node remember an event, if it remembers any.
+    fn record(
+        &self,
+        what: SupervisionAction,
+        child: Option<&ChildId>,
+        count: u64,
+        fill: impl FnOnce(&mut SupervisionEvent),
+    ) {
+        self.node.record(|| {
+            SupervisionEvent::new(self.supervisor, what).with(|event| {
+                event.child = child.map(ToString::to_string);
+                event.count = count;
+                event.strategy = Some(self.strategy);
+                event.intensity = Some(self.intensity);
+                fill(event);
+            })
+        });
+    }
+
+    pub(crate) fn started(&self, child: &ChildId, pid: Pid, count: u64) {
+        let supervisor = self.supervisor;
+        self.record(SupervisionAction::Started, Some(child), count, |event| event.pid = Some(pid));
         tell(
             || tracing::info!(target: "krarup", %supervisor, %child, %pid, count, "child started"),
         );
     }
 
-    pub(crate) fn ignored(self, child: &ChildId, count: u64) {
-        let Reporter { supervisor } = self;
+    pub(crate) fn ignored(&self, child: &ChildId, count: u64) {
+        let supervisor = self.supervisor;
+        self.record(SupervisionAction::Ignored, Some(child), count, |_| {});
         tell(|| tracing::info!(target: "krarup", %supervisor, %child, count, "child ignored"));
     }
 
-    pub(crate) fn failed(self, child: &ChildId, reason: &Reason, count: u64) {
-        let Reporter { supervisor } = self;
+    pub(crate) fn failed(&self, child: &ChildId, reason: &Reason, count: u64) {
+        let supervisor = self.supervisor;
+        self.record(SupervisionAction::Failed, Some(child), count, |event| {
+            event.reason = Some(ReasonRecord::of(reason));
+        });
         tell(|| {
             tracing::error!(
                 target: "krarup", %supervisor, %child, %reason, count, "child failed to start"
@@ -58,8 +86,12 @@ impl Reporter {
         });
     }
 
-    pub(crate) fn ended(self, child: &ChildId, pid: Pid, reason: &Reason, count: u64) {
-        let Reporter { supervisor } = self;
+    pub(crate) fn ended(&self, child: &ChildId, pid: Pid, reason: &Reason, count: u64) {
+        let supervisor = self.supervisor;
+        self.record(SupervisionAction::Ended, Some(child), count, |event| {
+            event.pid = Some(pid);
+            event.reason = Some(ReasonRecord::of(reason));
+        });
         if reason.is_abnormal() {
             tell(|| {
                 tracing::warn!(
@@ -76,8 +108,13 @@ impl Reporter {
     }
 
     /// `ended` is the end that caused the restart, or `None` for a retry.
-    pub(crate) fn restarting(self, child: &ChildId, ended: Option<(Pid, &Reason)>, count: u64) {
-        let Reporter { supervisor } = self;
+    pub(crate) fn restarting(&self, child: &ChildId, ended: Option<(Pid, &Reason)>, count: u64) {
+        let supervisor = self.supervisor;
+        self.node.count_restart(RestartKind::Supervisor);
+        self.record(SupervisionAction::Restarting, Some(child), count, |event| {
+            event.pid = ended.map(|(pid, _)| pid);
+            event.reason = ended.map(|(_, reason)| ReasonRecord::of(reason));
+        });
         let (pid, reason) = ended.unzip();
         let (pid, reason) = (pid.map(display), reason.map(display));
         tell(|| {
@@ -88,13 +125,17 @@ impl Reporter {
     }
 
     pub(crate) fn restarting_in_place(
-        self,
+        &self,
         child: &ChildId,
         pid: Pid,
         reason: &Reason,
         count: u64,
     ) {
-        let Reporter { supervisor } = self;
+        let supervisor = self.supervisor;
+        self.record(SupervisionAction::InPlace, Some(child), count, |event| {
+            event.pid = Some(pid);
+            event.reason = Some(ReasonRecord::of(reason));
+        });
         tell(|| {
             tracing::warn!(
                 target: "krarup", %supervisor, %child, %pid, %reason, count, "child restarting in place"
@@ -102,8 +143,11 @@ impl Reporter {
         });
     }
 
-    pub(crate) fn waiting(self, child: &ChildId, wait: Duration, count: u64) {
-        let Reporter { supervisor } = self;
+    pub(crate) fn waiting(&self, child: &ChildId, wait: Duration, count: u64) {
+        let supervisor = self.supervisor;
+        self.record(SupervisionAction::Waiting, Some(child), count, |event| {
+            event.wait = Some(wait);
+        });
         tell(|| {
             tracing::info!(
                 target: "krarup", %supervisor, %child, ?wait, count, "child waits for its restart"
@@ -112,14 +156,18 @@ impl Reporter {
     }
 
     pub(crate) fn stopped(
-        self,
+        &self,
         child: &ChildId,
         pid: Pid,
         reason: &Reason,
         asked: Shutdown,
         count: u64,
     ) {
-        let Reporter { supervisor } = self;
+        let supervisor = self.supervisor;
+        self.record(SupervisionAction::Stopped, Some(child), count, |event| {
+            event.pid = Some(pid);
+            event.reason = Some(ReasonRecord::of(reason));
+        });
         let as_told = match asked {
             // A child that was already ending did not disobey.
             _ if matches!(reason, Reason::NoProcess) => true,
@@ -142,8 +190,11 @@ impl Reporter {
         }
     }
 
-    pub(crate) fn left_behind(self, child: &ChildId, pid: Pid, count: u64) {
-        let Reporter { supervisor } = self;
+    pub(crate) fn left_behind(&self, child: &ChildId, pid: Pid, count: u64) {
+        let supervisor = self.supervisor;
+        self.record(SupervisionAction::Abandoned, Some(child), count, |event| {
+            event.pid = Some(pid);
+        });
         tell(|| {
             tracing::error!(
                 target: "krarup", %supervisor, %child, %pid, count,
@@ -152,8 +203,17 @@ impl Reporter {
         });
     }
 
-    pub(crate) fn ending(self, ending: &SupervisorEnd, count: u64) {
-        let Reporter { supervisor } = self;
+    pub(crate) fn ending(&self, ending: &SupervisorEnd, count: u64) {
+        let supervisor = self.supervisor;
+        let (what, child) = match ending {
+            SupervisorEnd::RestartIntensity(child) | SupervisorEnd::StartFailed(child) => {
+                self.node.count_given_up();
+                (SupervisionAction::GaveUp, Some(child))
+            }
+            SupervisorEnd::AutoShutdown(child) => (SupervisionAction::EndedInOrder, Some(child)),
+            SupervisorEnd::Told => (SupervisionAction::EndedInOrder, None),
+        };
+        self.record(what, child, count, |_| {});
         match ending {
             SupervisorEnd::RestartIntensity(child) => tell(|| {
                 tracing::error!(

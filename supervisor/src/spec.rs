@@ -175,14 +175,20 @@ pub enum Strategy {
     SimpleOneForOne,
 }
 
-impl fmt::Display for Strategy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Strategy {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
             Strategy::OneForOne => "one_for_one",
             Strategy::OneForAll => "one_for_all",
             Strategy::RestForOne => "rest_for_one",
             Strategy::SimpleOneForOne => "simple_one_for_one",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

@@ -9,8 +9,10 @@ use crate::info::{ChildCounts, ChildInfo, ChildSpecInfo};
 use crate::plan::Plan;
 use crate::plan_executor::{EventOutcome, PlanExecutor};
 use crate::spec::{AutoShutdown, ChildKind, ChildRules, Strategy, SupervisorFlags};
-use krarup_act::{Behavior, Received, contain};
-use krarup_gen::{Inspection, Pid, Reason, Result, Value};
+use krarup_act::{Behavior, ManageRequest, Received, contain};
+use krarup_gen::{
+    Inspection, Managed, ManagedChild, Management, Pid, ProcessKind, Reason, Result, Value,
+};
 use std::convert::Infallible;
 use std::fmt;
 use std::time::Duration;
@@ -146,7 +148,7 @@ impl<T: Send + 'static> Behavior for Supervisor<T> {
             plan.add(rules, start);
         }
         let mut supervisor =
-            Supervising { executor: PlanExecutor::new(plan, ctx.pid()), source: self.source };
+            Supervising { executor: PlanExecutor::new(plan, &ctx), source: self.source };
         let begun = supervisor.executor.carry_out(&mut ctx, PlanEvent::Begin).await;
         let reason = if let EventOutcome::Ends(reason) = begun {
             reason
@@ -166,6 +168,10 @@ impl<T: Send + 'static> Behavior for Supervisor<T> {
 
     fn label() -> &'static str {
         "Supervisor"
+    }
+
+    fn kind() -> ProcessKind {
+        ProcessKind::Supervisor
     }
 }
 
@@ -199,6 +205,10 @@ impl<T: Send + 'static> Supervising<T> {
             Received::Command(SupervisorCommand(command)) => self.execute(ctx, command).await,
             Received::Inspect(reply) => {
                 reply.send(self.inspection());
+                EventOutcome::GoesOn
+            }
+            Received::Manage(request) => {
+                self.manage(ctx, request).await;
                 EventOutcome::GoesOn
             }
             // It monitors no process, and nothing can be sent to its Main lane.
@@ -268,6 +278,27 @@ impl<T: Send + 'static> Supervising<T> {
         match self.executor.carry_out(ctx, PlanEvent::Request(request)).await {
             EventOutcome::Answer(answer) => Some(answer),
             EventOutcome::GoesOn | EventOutcome::Ends(_) => None,
+        }
+    }
+
+    /// Does what was requested without the types of the supervisor (rule X12).
+    async fn manage(&mut self, ctx: &mut SupervisorContext<T>, request: ManageRequest) {
+        let child = match request.request() {
+            Management::ListChildren => {
+                let children = self.which_children().into_iter().map(ManagedChild::from);
+                return request.done(Managed::Children(children.collect()));
+            }
+            Management::TerminateChild { child } => ChildRequest::Terminate(child.as_str().into()),
+            Management::RestartChild { child } => ChildRequest::Restart(child.as_str().into()),
+            // Dropped: supervisors do not know it.
+            _ => return,
+        };
+        match self.request(ctx, child).await {
+            Some(RequestOutcome::Terminate(Ok(()))) => request.done(Managed::ChildTerminated),
+            Some(RequestOutcome::Terminate(Err(error))) => request.refuse(error),
+            Some(RequestOutcome::Restart(Ok(pid))) => request.done(Managed::ChildRestarted { pid }),
+            Some(RequestOutcome::Restart(Err(error))) => request.refuse(error),
+            _ => {}
         }
     }
 

@@ -313,9 +313,9 @@ fn s12_a_child_that_ends_badly_when_it_is_stopped_and_dynamic_ones_are_reported_
 }
 
 /// Panics at every event of a supervisor.
-struct PanickingSubscriber;
+struct PanicsAtEvents;
 
-impl tracing::Subscriber for PanickingSubscriber {
+impl tracing::Subscriber for PanicsAtEvents {
     fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
         metadata.fields().field("supervisor").is_some()
     }
@@ -339,7 +339,7 @@ impl tracing::Subscriber for PanickingSubscriber {
 
 #[test]
 fn s12_a_subscriber_that_panics_ends_no_supervisor() {
-    let _here = tracing::subscriber::set_default(PanickingSubscriber);
+    let _here = tracing::subscriber::set_default(PanicsAtEvents);
     let stage = Stage::new();
     stage.plan("c", &[Start::Ignore]);
     let (a, b, c) = (stage.child("a"), stage.child_in_place("b"), stage.child("c"));

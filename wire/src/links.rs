@@ -155,6 +155,11 @@ impl<K: Eq + Hash> Links<K> {
         linked.map(|(key, _)| key).collect()
     }
 
+    /// Removes the entries with other keys. Nobody is notified.
+    pub fn retain(&mut self, mut keeps: impl FnMut(&K) -> bool) {
+        self.entries.retain(|key, _| keeps(key));
+    }
+
     fn room_for(&self, key: &K) -> Result<(), TooManyLinks> {
         if self.entries.len() >= self.capacity && !self.entries.contains_key(key) {
             return Err(TooManyLinks { limit: self.capacity });

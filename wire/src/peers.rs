@@ -13,8 +13,11 @@
 //! ```
 //!
 //! Until the digest of a peer is checked, its claims affect only the answer to it and
-//! whether this node continues a dial of its own. So an accepted connection may come up
-//! while this node dials. Then the greater name decides again.
+//! whether this node continues a dial of its own. So the handshake of an accepted connection
+//! may be complete while this node dials. Then the greater name decides again: the lesser node
+//! abandons its dial, the greater one holds the accepted connection without an acknowledgement.
+//! It is closed when the dial is up, and comes up itself if the dial fails. So the lesser node,
+//! which has not heard of the dial yet, does not take the end of its own for a failure.
 
 use crate::etf::Atom;
 use crate::handshake::Decision;
@@ -38,6 +41,16 @@ pub enum PeerAction {
     },
     /// Close this connection, which was not up.
     Close(ConnectionId),
+    /// Keep this accepted connection, whose handshake is complete, without writing its
+    /// acknowledgement, until it is closed or resumed.
+    Hold(ConnectionId),
+    /// This connection was held and is up: write its acknowledgement.
+    Resume {
+        /// The peer.
+        peer: Atom,
+        /// The connection.
+        connection: ConnectionId,
+    },
     /// This connection to the peer is up, and messages can be sent.
     Up {
         /// The peer.
@@ -85,8 +98,8 @@ pub struct Peers {
 /// The state of a peer. A peer without connections and dials has no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PeerState {
-    /// This node dials.
-    Dialling { connection: ConnectionId, until: Duration },
+    /// This node dials. A connection that the peer has dialled may be held meanwhile.
+    Dialling { connection: ConnectionId, until: Duration, held: Option<ConnectionId> },
     /// This node has abandoned its dial, and waits for the peer's.
     Waiting { until: Duration },
     /// A connection is up.
@@ -130,8 +143,8 @@ impl Peers {
         if *peer == self.me {
             return Some(PeerAction::Failed { peer: peer.clone() });
         }
-        self.states
-            .insert(peer.clone(), PeerState::Dialling { connection, until: now + self.limit });
+        let until = now + self.limit;
+        self.states.insert(peer.clone(), PeerState::Dialling { connection, until, held: None });
         Some(PeerAction::Dial { peer: peer.clone(), connection })
     }
 
@@ -155,8 +168,8 @@ impl Peers {
     }
 
     /// Handles the end of the handshake of an accepted connection: the peer has the
-    /// cookie. `replaces` is the value from the answer to its name. If the result closes
-    /// the connection, the acknowledgement must not be written.
+    /// cookie. `replaces` is the value from the answer to its name. If the result closes or
+    /// holds the connection, the acknowledgement must not be written.
     pub fn accepted(
         &mut self,
         peer: &Atom,
@@ -166,8 +179,12 @@ impl Peers {
         match self.states.get(peer).copied() {
             // Both nodes dial, and this one started after it had received the name. The
             // dial of the greater name is kept.
-            Some(PeerState::Dialling { .. }) if self.me > *peer => {
-                vec![PeerAction::Close(connection)]
+            Some(PeerState::Dialling { connection: dialled, until, held }) if self.me > *peer => {
+                let dialling =
+                    PeerState::Dialling { connection: dialled, until, held: Some(connection) };
+                self.states.insert(peer.clone(), dialling);
+                let before = held.map(PeerAction::Close);
+                before.into_iter().chain([PeerAction::Hold(connection)]).collect()
             }
             Some(PeerState::Dialling { connection: dialled, .. }) => {
                 vec![PeerAction::Close(dialled), self.up(peer, connection)]
@@ -186,20 +203,23 @@ impl Peers {
     }
 
     /// Handles the end of the handshake of a connection that this node dialled.
-    pub fn dialled(&mut self, peer: &Atom, connection: ConnectionId) -> PeerAction {
-        match self.states.get(peer) {
-            Some(PeerState::Dialling { connection: current, .. }) if *current == connection => {
-                self.up(peer, connection)
+    pub fn dialled(&mut self, peer: &Atom, connection: ConnectionId) -> Vec<PeerAction> {
+        match self.states.get(peer).copied() {
+            Some(PeerState::Dialling { connection: current, held, .. })
+                if current == connection =>
+            {
+                let held = held.map(PeerAction::Close);
+                held.into_iter().chain([self.up(peer, connection)]).collect()
             }
             // The dial was abandoned meanwhile.
-            _ => PeerAction::Close(connection),
+            _ => vec![PeerAction::Close(connection)],
         }
     }
 
     /// Handles a `nok` of the peer to a dial. The peer is dialling this node, and this node
     /// waits for that dial. The caller closes the connection.
     pub fn gave_way(&mut self, peer: &Atom, connection: ConnectionId, now: Duration) {
-        if self.is_dialling(peer, connection) {
+        if self.is_dialling(peer, connection) && self.held(peer).is_none() {
             self.states.insert(peer.clone(), PeerState::Waiting { until: now + self.limit });
         }
     }
@@ -207,8 +227,12 @@ impl Peers {
     /// Handles the close of any connection: a failed dial, a handshake, or one that was up.
     pub fn closed(&mut self, peer: &Atom, connection: ConnectionId) -> Option<PeerAction> {
         if self.is_dialling(peer, connection) {
-            self.states.remove(peer);
-            return Some(PeerAction::Failed { peer: peer.clone() });
+            return Some(self.dial_failed(peer));
+        }
+        if let Some(PeerState::Dialling { held, .. }) = self.states.get_mut(peer)
+            && *held == Some(connection)
+        {
+            *held = None;
         }
         if self.connection(peer) == Some(connection) {
             self.states.remove(peer);
@@ -226,10 +250,10 @@ impl Peers {
         late.sort_unstable();
         let mut actions = Vec::new();
         for peer in late {
-            if let Some(PeerState::Dialling { connection, .. }) = self.states.remove(&peer) {
-                actions.push(PeerAction::Close(connection));
+            if let Some(PeerState::Dialling { connection, .. }) = self.states.get(&peer) {
+                actions.push(PeerAction::Close(*connection));
             }
-            actions.push(PeerAction::Failed { peer });
+            actions.push(self.dial_failed(&peer));
         }
         actions
     }
@@ -243,6 +267,28 @@ impl Peers {
     fn up(&mut self, peer: &Atom, connection: ConnectionId) -> PeerAction {
         self.states.insert(peer.clone(), PeerState::Up { connection });
         PeerAction::Up { peer: peer.clone(), connection }
+    }
+
+    /// A dial has failed: what was held comes up in its place.
+    fn dial_failed(&mut self, peer: &Atom) -> PeerAction {
+        let (held, peer) = (self.held(peer), peer.clone());
+        match held {
+            Some(connection) => {
+                self.states.insert(peer.clone(), PeerState::Up { connection });
+                PeerAction::Resume { peer, connection }
+            }
+            None => {
+                self.states.remove(&peer);
+                PeerAction::Failed { peer }
+            }
+        }
+    }
+
+    fn held(&self, peer: &Atom) -> Option<ConnectionId> {
+        match self.states.get(peer) {
+            Some(PeerState::Dialling { held, .. }) => *held,
+            _ => None,
+        }
     }
 
     fn is_dialling(&self, peer: &Atom, connection: ConnectionId) -> bool {
@@ -312,7 +358,7 @@ mod tests {
         assert_eq!(peers.tick(LIMIT.saturating_sub(Duration::from_nanos(1))), []);
         assert_eq!(peers.tick(LIMIT), [PeerAction::Close(2), failed.clone()]);
         // The end of the handshake arrives too late.
-        assert_eq!(peers.dialled(&other, 2), PeerAction::Close(2));
+        assert_eq!(peers.dialled(&other, 2), [PeerAction::Close(2)]);
         // A wait for the dial of a peer that never dials.
         assert_eq!(peers.wanted(&other, 4, LIMIT), dial(4));
         peers.gave_way(&other, 4, LIMIT);
@@ -329,11 +375,42 @@ mod tests {
         assert!(peers.wanted(&other, 1, START).is_some());
         assert!(peers.closed(&other, 1).is_some());
         assert!(peers.wanted(&other, 2, START).is_some());
-        assert_eq!(peers.dialled(&other, 1), PeerAction::Close(1));
+        assert_eq!(peers.dialled(&other, 1), [PeerAction::Close(1)]);
         assert_eq!(peers.closed(&other, 1), None);
         peers.gave_way(&other, 1, START);
         let up = PeerAction::Up { peer: other.clone(), connection: 2 };
-        assert_eq!(peers.dialled(&other, 2), up);
+        assert_eq!(peers.dialled(&other, 2), [up]);
+    }
+
+    #[test]
+    fn zhs5_a_held_connection_comes_up_if_the_dial_fails_and_is_closed_if_it_is_up() {
+        let other = Atom::fixed("a@x");
+        let dialling = || {
+            let mut peers = peers("b@x");
+            assert!(peers.wanted(&other, 1, START).is_some());
+            assert_eq!(peers.accepted(&other, 2, None), [PeerAction::Hold(2)]);
+            peers
+        };
+        let up = |connection| PeerAction::Up { peer: other.clone(), connection };
+        let resume = |connection| PeerAction::Resume { peer: other.clone(), connection };
+        let failed = PeerAction::Failed { peer: other.clone() };
+        let mut peers = dialling();
+        assert_eq!(peers.dialled(&other, 1), [PeerAction::Close(2), up(1)]);
+        let mut peers = dialling();
+        assert_eq!(peers.closed(&other, 1), Some(resume(2)));
+        assert_eq!(peers.connection(&other), Some(2));
+        let mut peers = dialling();
+        assert_eq!(peers.tick(LIMIT), [PeerAction::Close(1), resume(2)]);
+        // Another one takes its place; one that is closed is not held any more.
+        let mut peers = dialling();
+        let both = [PeerAction::Close(2), PeerAction::Hold(3)];
+        assert_eq!(peers.accepted(&other, 3, None), both);
+        assert_eq!(peers.closed(&other, 2), None);
+        peers.gave_way(&other, 1, START);
+        assert_eq!(peers.closed(&other, 1), Some(resume(3)));
+        let mut peers = dialling();
+        assert_eq!(peers.closed(&other, 2), None);
+        assert_eq!(peers.closed(&other, 1), Some(failed));
     }
 
     #[test]

@@ -42,9 +42,9 @@ mod tests {
 
     #[test]
     fn nothing_is_produced_beyond_the_limit() {
-        struct Endless;
+        struct EndlessDisplay;
 
-        impl Display for Endless {
+        impl Display for EndlessDisplay {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 loop {
                     f.write_str("ab")?;
@@ -52,6 +52,6 @@ mod tests {
             }
         }
 
-        assert_eq!(cut(Endless, 5), "ababa..");
+        assert_eq!(cut(EndlessDisplay, 5), "ababa..");
     }
 }

@@ -123,11 +123,11 @@ fn zterm9_an_unknown_key_of_a_struct_is_skipped_whatever_it_is() {
 
 /// A value that has no term.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Token(u8);
+struct TokenByte(u8);
 
-impl Serialize for Token {
+impl Serialize for TokenByte {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_newtype_struct("krarup.Token", &u64::from(self.0))
+        serializer.serialize_newtype_struct("krarup.TokenByte", &u64::from(self.0))
     }
 }
 
@@ -164,13 +164,13 @@ fn zterm11_a_value_without_a_term_never_leaves_bytes_that_are_not_a_term() {
         }
         written.map(|()| Decoder::new(&out).last_term().unwrap().to_string())
     }
-    assert_eq!(write(&Ok::<_, ()>(Token(0))), Ok("ok".to_owned()));
-    assert_eq!(write(&Err::<(), _>(Token(0))), Ok("error".to_owned()));
-    assert_eq!(write(&(1, Token(0))), Ok("{1}".to_owned()));
-    assert_eq!(write(&vec![Token(0), Token(1)]), Ok("[]".to_owned()));
-    let (value, key) = (BTreeMap::from([(1, Token(0))]), BTreeMap::from([(Token(0), 1)]));
+    assert_eq!(write(&Ok::<_, ()>(TokenByte(0))), Ok("ok".to_owned()));
+    assert_eq!(write(&Err::<(), _>(TokenByte(0))), Ok("error".to_owned()));
+    assert_eq!(write(&(1, TokenByte(0))), Ok("{1}".to_owned()));
+    assert_eq!(write(&vec![TokenByte(0), TokenByte(1)]), Ok("[]".to_owned()));
+    let (value, key) = (BTreeMap::from([(1, TokenByte(0))]), BTreeMap::from([(TokenByte(0), 1)]));
     assert_eq!(write(&value), Ok("#{}".to_owned()));
     assert!(write(&key).is_err());
-    assert!(write(&Token(0)).is_err());
-    assert!(write(&Some(Token(0))).is_err());
+    assert!(write(&TokenByte(0)).is_err());
+    assert!(write(&Some(TokenByte(0))).is_err());
 }

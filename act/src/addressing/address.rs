@@ -1,8 +1,9 @@
 //! The typed handle on a process.
 
-use crate::addressing::recipient::{DeliverMessage, Recipient};
+use crate::addressing::recipient::{DeliverMessage, Recipient, Room, RoomInLine};
 use crate::addressing::route::RoomFuture;
 use crate::host::host::Host;
+use crate::host::ready::Ready;
 use crate::mailbox::entry::{MailboxEntry, Notice};
 use crate::mailbox::permit::{Permit, Waiter};
 use crate::observe::trace::Tracer;
@@ -12,6 +13,7 @@ use crate::process::current;
 use crate::process::process::Process;
 use crate::process::reservation::{ReservedRoom, RoomGuard};
 use crate::sync::Ordering;
+use crate::topics::event_ticket::EventTicket;
 use krarup_gen::{Alias, DeadLetterCause, LookupError, Pid, Priority, ProcessInfo, SendError};
 use std::any::{Any, type_name};
 use std::fmt;
@@ -47,6 +49,12 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
                 found: (type_name::<M>(), type_name::<C>()),
             }
         })
+    }
+
+    /// Returns the node of the process. For parts of a node.
+    #[must_use]
+    pub fn node_host(&self) -> Arc<dyn Host> {
+        Arc::clone(self.host())
     }
 
     /// Returns the pid of the process.
@@ -168,6 +176,14 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
             Some(route) => route.mark(mark),
             None => self.cell.push_notice(Notice::Mark(Arc::clone(mark))),
         }
+    }
+
+    /// Puts a ticket for an event on Main, regardless of the bound; see [`Cell::put_ticket`].
+    pub(crate) fn put_ticket(
+        &self,
+        ticket: EventTicket<M>,
+    ) -> Result<Option<Ready>, EventTicket<M>> {
+        self.cell.put_ticket(ticket)
     }
 
     /// Takes back at most `most` of the newest waiting messages.
@@ -315,6 +331,13 @@ where
 
     fn reserve(&self) -> Result<Permit<T>, SendError<()>> {
         self.reserve_as()
+    }
+
+    fn room(&self) -> RoomInLine<T> {
+        let address = self.clone();
+        Box::pin(async move {
+            address.reserve_or_wait().await.map(|permit| Room::Permit(permit.converting()))
+        })
     }
 
     fn process(&self) -> Arc<dyn Process> {

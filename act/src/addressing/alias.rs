@@ -1,7 +1,7 @@
 //! Aliases: addresses that a process gives out and can revoke (rules N2, N5).
 
 use crate::addressing::address::Address;
-use crate::addressing::recipient::{DeliverMessage, Recipient};
+use crate::addressing::recipient::{DeliverMessage, Recipient, Room, RoomInLine};
 use crate::context::Context;
 use crate::host::host::Host;
 use crate::mailbox::permit::{Permit, Reserved};
@@ -73,6 +73,18 @@ impl<M: Send + 'static, C: Send + 'static> DeliverMessage<M> for ByAlias<M, C> {
         }
         let by = ByAlias { address: self.address.clone(), alias: self.alias };
         self.address.reserve().map(|room| Permit::new(RoomByAlias { room, by }))
+    }
+
+    fn room(&self) -> RoomInLine<M> {
+        let by = ByAlias { address: self.address.clone(), alias: self.alias };
+        Box::pin(async move {
+            if !by.is_valid() {
+                by.address.dead_letter(DeadLetterCause::Revoked);
+                return Err(SendError::Revoked { message: (), alias: by.alias });
+            }
+            let room = by.address.reserve_or_wait().await?;
+            Ok(Room::Permit(Permit::new(RoomByAlias { room, by })))
+        })
     }
 
     fn process(&self) -> Arc<dyn Process> {

@@ -5,9 +5,11 @@ use crate::addressing::dynamic::Dynamic;
 use crate::host::host::Host;
 use crate::process::bonds::is_foreign;
 use crate::process::current;
+use crate::process::process::Process;
 use krarup_gen::{
-    DeadLetter, DeadLetterCause, Destination, LookupError, Name, Pid, SendError, Target,
+    DeadLetter, DeadLetterCause, Destination, LookupError, Name, NodeName, Pid, SendError, Target,
 };
+use std::sync::Arc;
 
 /// Sends a value to a process identified by its pid, its name or an alias. The receiver's
 /// message type must be the value's, unless it accepts others (rule M7).
@@ -25,6 +27,7 @@ pub fn send_dynamic<T: Send + 'static>(
         Destination::Pid(pid) => (host.process(pid), None),
         Destination::Name(name) => (host.whereis(name), None),
         Destination::Alias(alias) => (host.by_alias(alias), Some(alias)),
+        Destination::Remote { name, node } => (remote_process(host, name, node), None),
     };
     if let Some(process) = process {
         return process.send_dynamic(message, alias);
@@ -36,6 +39,10 @@ pub fn send_dynamic<T: Send + 'static>(
             (Name::new(name).ok().map(|name| Target::Name(name, None)), DeadLetterCause::NoProcess)
         }
         Destination::Alias(alias) => (Some(Target::Alias(alias, None)), DeadLetterCause::Revoked),
+        Destination::Remote { name, node } => {
+            let target = Name::new(name).ok().zip(NodeName::new(node).ok());
+            (target.map(|(name, node)| Target::Remote(name, node)), DeadLetterCause::NoProcess)
+        }
     };
     let target = target.unwrap_or(Target::Pid(host.node_pid()));
     let from = current::pid().filter(|pid| pid.creation() == host.node_pid().creation());
@@ -47,7 +54,21 @@ pub fn send_dynamic<T: Send + 'static>(
         Destination::Pid(to) => SendError::NoProcess { message, to },
         Destination::Name(name) => SendError::NoName { message, name: name.to_owned() },
         Destination::Alias(alias) => SendError::Revoked { message, alias },
+        Destination::Remote { node, .. } if host.network().is_none() => {
+            SendError::NoNode { message, node: node.to_owned() }
+        }
+        Destination::Remote { name, node } => {
+            SendError::NoName { message, name: format!("{name}@{node}") }
+        }
     })
+}
+
+/// The process with this name on the node with that name, which may be this one.
+fn remote_process(host: &dyn Host, name: &str, node: &str) -> Option<Arc<dyn Process>> {
+    if node == host.node_name() {
+        return host.whereis(name);
+    }
+    host.network()?.named(&Name::new(name).ok()?, &NodeName::new(node).ok()?)
 }
 
 /// Returns the typed address of the process with this name.

@@ -6,5 +6,8 @@ pub(crate) mod dynamic;
 pub(crate) mod lookup;
 pub(crate) mod naming;
 pub(crate) mod recipient;
+pub(crate) mod recipient_wait;
+#[cfg(feature = "serde")]
+pub(crate) mod remote_recipient;
 pub(crate) mod route;
 pub(crate) mod send_or_wait;

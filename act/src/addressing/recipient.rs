@@ -7,6 +7,7 @@ use crate::process::process::Process;
 use krarup_gen::{Pid, SendError};
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::pin::Pin;
 use std::sync::Arc;
 
 /// A handle on a process for messages of type `T` only (actix's `Recipient`).
@@ -55,12 +56,40 @@ pub(crate) trait DeliverMessage<T>: Send + Sync {
     /// Reserves room for one message.
     fn reserve(&self) -> Result<Permit<T>, SendError<()>>;
 
+    /// Waits in line for room for one message.
+    fn room(&self) -> RoomInLine<T>;
+
+    /// Sends into room at another node that [`DeliverMessage::room`] has granted, on behalf of
+    /// the process with the given number.
+    fn deliver_at_place(&self, message: T, sender: u64) -> Result<(), SendError<T>> {
+        self.deliver(message, sender)
+    }
+
     fn process(&self) -> Arc<dyn Process>;
 
     fn host(&self) -> &Arc<dyn Host>;
 
     fn is_alive(&self) -> bool;
+
+    /// Takes the number of the call that the last message sent on this thread has made, if
+    /// its process is on another node.
+    fn begun_call(&self) -> Option<u64> {
+        None
+    }
 }
+
+/// Room that was waited for.
+pub(crate) enum Room<T> {
+    /// In a mailbox.
+    Permit(Permit<T>),
+    /// In the queue to another node. The place is left when it is dropped.
+    #[cfg_attr(not(feature = "serde"), expect(dead_code, reason = "there are no other nodes"))]
+    Place(Box<dyn Send>),
+}
+
+/// A future of room in line.
+pub(crate) type RoomInLine<T> =
+    Pin<Box<dyn Future<Output = Result<Room<T>, SendError<()>>> + Send>>;
 
 impl<T: Send + 'static> Recipient<T> {
     pub(crate) fn new(deliver: impl DeliverMessage<T> + 'static) -> Self {
@@ -69,6 +98,13 @@ impl<T: Send + 'static> Recipient<T> {
 
     pub(crate) fn host(&self) -> &Arc<dyn Host> {
         self.deliver.host()
+    }
+
+    /// Takes the call that the last message sent on this thread has made at another node: the
+    /// stand-in of its process, and its number there.
+    pub(crate) fn begun_call(&self) -> Option<(Arc<dyn Process>, u64)> {
+        let call = self.deliver.begun_call()?;
+        Some((self.deliver.process(), call))
     }
 
     /// Sends a message on the Main lane.
@@ -86,6 +122,25 @@ impl<T: Send + 'static> Recipient<T> {
     /// Those of [`crate::Address::send`].
     pub fn reserve(&self) -> Result<Permit<T>, SendError<()>> {
         self.deliver.reserve()
+    }
+
+    pub(crate) fn room(&self) -> RoomInLine<T> {
+        self.deliver.room()
+    }
+
+    pub(crate) fn send_into(&self, room: Room<T>, message: T) -> Result<(), SendError<T>> {
+        match room {
+            Room::Permit(permit) => {
+                permit.send(message);
+                Ok(())
+            }
+            Room::Place(place) => {
+                let sender = current::sender(self.pid().creation());
+                let sent = self.deliver.deliver_at_place(message, sender);
+                drop(place);
+                sent
+            }
+        }
     }
 
     /// Sends regardless of the bound of the mailbox, as the runtime does. For hosts.

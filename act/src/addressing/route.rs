@@ -2,7 +2,7 @@
 
 use crate::mailbox::permit::{Permit, Waiter};
 use crate::observe::watched_job::{Job, Mark};
-use krarup_gen::SendError;
+use krarup_gen::{PoolGauges, SendError};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -117,6 +117,17 @@ pub trait Route<M>: Send + Sync + 'static {
     /// then stays an error.
     fn room(&self, message: &M) -> Option<RoomFuture<M>> {
         let _ = message;
+        None
+    }
+
+    /// Returns how many senders wait in line for room at any receiver.
+    fn room_waiters(&self) -> usize {
+        0
+    }
+
+    /// Returns the numbers of the pool, if the route is one.
+    #[doc(hidden)]
+    fn gauges(&self) -> Option<PoolGauges> {
         None
     }
 

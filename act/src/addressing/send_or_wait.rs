@@ -9,6 +9,7 @@ use crate::mailbox::permit::{Permit, Waiter};
 use crate::process::current;
 use krarup_gen::{CannotWait, SendError};
 use std::fmt;
+use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +44,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         if current::pid().is_some_and(|myself| myself.is_same_process(self.pid())) {
             return Err(SendError::OwnMailbox { message: (), to: self.pid() });
         }
-        in_mailbox(self).await
+        room(self, None, None).await
     }
 }
 
@@ -132,6 +133,19 @@ fn send_into<M>(room: Result<Permit<M>, SendError<()>>, message: M) -> Result<()
 
 /// Waits for room for a message: in the mailbox, or at a receiver of the route.
 async fn room<M, C>(
+    address: &Address<M, C>,
+    timeout: Option<Duration>,
+    on_route: Option<RoomFuture<M>>,
+) -> Result<Permit<M>, SendError<()>>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    let mut room = pin!(room_in_time(address, timeout, on_route));
+    poll_fn(|cx| current::poll_for_room(address.pid(), || room.as_mut().poll(cx))).await
+}
+
+async fn room_in_time<M, C>(
     address: &Address<M, C>,
     timeout: Option<Duration>,
     on_route: Option<RoomFuture<M>>,

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// The lane on which a request is sent.
 #[derive(Clone, Copy, Debug)]
-enum Lane {
+enum CallLane {
     Main,
     System,
     Urgent,
@@ -36,7 +36,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         T: Send + 'static,
         F: FnOnce(Reply<T>) -> M,
     {
-        Call::new(self, request, Lane::Main)
+        Call::new(self, request, CallLane::Main)
     }
 
     /// Calls over the System lane. A call to a pool over this lane reaches the pool itself
@@ -46,7 +46,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         T: Send + 'static,
         F: FnOnce(Reply<T>) -> C,
     {
-        Call::new(self, request, Lane::System)
+        Call::new(self, request, CallLane::System)
     }
 
     /// Calls over the Urgent lane.
@@ -55,7 +55,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         T: Send + 'static,
         F: FnOnce(Reply<T>) -> C,
     {
-        Call::new(self, request, Lane::Urgent)
+        Call::new(self, request, CallLane::Urgent)
     }
 }
 
@@ -72,13 +72,13 @@ pub struct ControlCall;
 pub struct Call<'a, M, C, T, F, L = Main> {
     address: &'a Address<M, C>,
     request: F,
-    lane: Lane,
+    lane: CallLane,
     timeout: Option<Duration>,
     kind: PhantomData<fn() -> (T, L)>,
 }
 
 impl<'a, M, C, T, F, L> Call<'a, M, C, T, F, L> {
-    fn new(address: &'a Address<M, C>, request: F, lane: Lane) -> Self {
+    fn new(address: &'a Address<M, C>, request: F, lane: CallLane) -> Self {
         Call { address, request, lane, timeout: Some(DEFAULT_CALL_TIMEOUT), kind: PhantomData }
     }
 
@@ -135,7 +135,7 @@ where
         let _ = current::take_receiver();
         match address.send(message.arrive()) {
             Ok(()) => Ok(()),
-            Err(error) => Err(refused(&**address.host(), address.pid(), &error)),
+            Err(error) => Err(refused(&**address.host(), address.pid(), error)),
         }
     }
 }
@@ -151,7 +151,7 @@ where
         let command = (self.0)(reply);
         let _ = current::take_receiver();
         let sent = if urgent { address.send_max(command) } else { address.send_high(command) };
-        sent.map_err(|error| refused(&**address.host(), address.pid(), &error))
+        sent.map_err(|error| refused(&**address.host(), address.pid(), error))
     }
 }
 
@@ -270,7 +270,7 @@ macro_rules! ways_to_wait {
                 CallFuture {
                     address: self.address,
                     request: Some($request(self.request)),
-                    urgent: matches!(self.lane, Lane::Urgent),
+                    urgent: matches!(self.lane, CallLane::Urgent),
                     timeout: self.timeout,
                     asked: false,
                     answer: None,

@@ -1,6 +1,9 @@
 //! Requests and replies: the call, the reply token, the slot between them, and deadlines.
 
+pub(crate) mod answered;
 pub(crate) mod call;
+#[cfg(feature = "serde")]
+pub(crate) mod carried;
 pub(crate) mod deadline;
 pub(crate) mod dropped_calls;
 pub(crate) mod pending;

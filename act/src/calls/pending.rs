@@ -8,9 +8,10 @@ use crate::host::host::{Host, Stalled};
 use crate::process::current;
 use krarup_gen::{CannotWait, Pid, Reason};
 use std::fmt;
+use std::future::ready;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 /// Whether this thread runs a turn of a process. Such a thread must not block.
 #[must_use]
@@ -46,7 +47,8 @@ where
 /// An operation that has not been started. Use `.await`, or `.wait()` on a plain thread.
 #[must_use = "nothing happens until it is awaited or waited for"]
 pub struct Pending<T, E = Reason> {
-    host: Arc<dyn Host>,
+    /// `None` if the outcome is known.
+    host: Option<Arc<dyn Host>>,
     future: Pin<Box<dyn Future<Output = Result<T, E>> + Send>>,
 }
 
@@ -56,15 +58,32 @@ impl<T: Send, E: Send + From<CannotWait>> Pending<T, E> {
         host: Arc<dyn Host>,
         future: impl Future<Output = Result<T, E>> + Send + 'static,
     ) -> Self {
-        Pending { host, future: Box::pin(future) }
+        Pending { host: Some(host), future: Box::pin(future) }
+    }
+
+    /// Makes an operation whose outcome is known, and needs no host.
+    pub(crate) fn known(outcome: Result<T, E>) -> Self
+    where
+        T: 'static,
+        E: 'static,
+    {
+        Pending { host: None, future: Box::pin(ready(outcome)) }
     }
 
     /// Runs the operation and waits for it on a plain thread.
     ///
     /// # Errors
     /// Those of awaiting it, and those of a process or a stalled simulation that cannot wait.
-    pub fn wait(self) -> Result<T, E> {
-        wait(&*self.host, self.future)?
+    pub fn wait(mut self) -> Result<T, E> {
+        let Some(host) = &self.host else {
+            let known = self.future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            return if let Poll::Ready(outcome) = known {
+                outcome
+            } else {
+                Err(CannotWait::Stalled.into())
+            };
+        };
+        wait(&**host, self.future)?
     }
 }
 

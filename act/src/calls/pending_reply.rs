@@ -121,7 +121,12 @@ impl<T: Send + 'static> PendingReply<T> {
         } else {
             CallError::Timeout { to, limit: timeout }
         };
-        Poll::Ready(self.give_up(host).unwrap_or(Err(error)))
+        Poll::Ready(self.give_up(host).unwrap_or_else(|| {
+            if matches!(error, CallError::Timeout { .. }) {
+                host.count_timed_out_call();
+            }
+            Err(error)
+        }))
     }
 
     /// Records the process that this one waits for (rule C5).

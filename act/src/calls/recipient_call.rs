@@ -7,6 +7,7 @@ use crate::calls::pending_reply::PendingReply;
 use crate::calls::refusal::refused;
 use crate::calls::reply::Reply;
 use crate::host::host::Host;
+use crate::process::process::Process;
 use crate::process::{current, wait_graph};
 use krarup_gen::CallError;
 use std::fmt;
@@ -85,7 +86,16 @@ where
             let host = Arc::clone(recipient.host());
             let pid = recipient.pid();
             let mut asked = false;
-            let futile = poll_fn(|cx| wait_graph::poll_futile(&*host, pid, cx, &mut asked)).await;
+            // Cycles of calls through other nodes end by their timeouts (rule Zcall14).
+            let is_local = pid.node() == 0;
+            let futile = poll_fn(|cx| {
+                if is_local {
+                    wait_graph::poll_futile(&*host, pid, cx, &mut asked)
+                } else {
+                    Poll::Ready(None)
+                }
+            })
+            .await;
             if let Some(error) = futile {
                 return Err(error);
             }
@@ -93,10 +103,11 @@ where
             let message = request(token);
             // Forget the receiver of an earlier message.
             let _ = current::take_receiver();
-            recipient.send(message).map_err(|error| refused(&*host, pid, &error))?;
+            recipient.send(message).map_err(|error| refused(&*host, pid, error))?;
             let callee = current::take_receiver().unwrap_or(pid);
             let answer = PendingReply::new(reply, callee, timeout);
-            let asked = SentCall { host: Arc::clone(&host), answer };
+            let remote = recipient.begun_call();
+            let asked = SentCall { host: Arc::clone(&host), answer, remote };
             if callee != pid {
                 if let Some(error) = wait_graph::calls_itself(callee) {
                     return Err(error);
@@ -123,13 +134,15 @@ impl<T: Send + 'static, R, F> fmt::Debug for RecipientCall<T, R, F> {
 struct SentCall<R: Send + 'static> {
     host: Arc<dyn Host>,
     answer: PendingReply<R>,
+    /// The process on another node, and the number of the call there.
+    remote: Option<(Arc<dyn Process>, u64)>,
 }
 
 impl<R: Send + 'static> Future for SentCall<R> {
     type Output = Result<R, CallError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let SentCall { host, answer } = self.get_mut();
+        let SentCall { host, answer, .. } = self.get_mut();
         answer.poll(host, cx, |callee| {
             host.process(callee).is_some_and(|process| process.waits_for().is_some())
         })
@@ -139,5 +152,10 @@ impl<R: Send + 'static> Future for SentCall<R> {
 impl<R: Send + 'static> Drop for SentCall<R> {
     fn drop(&mut self) {
         self.answer.abandon(&self.host);
+        if let Some((process, call)) = self.remote.take()
+            && let Some(remote) = process.remote()
+        {
+            remote.end_call(call);
+        }
     }
 }

@@ -16,7 +16,7 @@ use std::task::Waker;
 /// other cases it is [`CallError::NoReply`].
 #[must_use = "a reply token that is dropped fails the call"]
 pub struct Reply<T: Send + 'static> {
-    slot: SlotSender<Answer<T>>,
+    pub(super) slot: SlotSender<Answer<T>>,
 }
 
 /// The answer of a call. Its error is boxed, so that a slot is not larger than its value needs.
@@ -28,11 +28,49 @@ impl<T: Send + 'static> Reply<T> {
         (Reply { slot: sender }, receiver)
     }
 
-    /// Answers the call. An answer to a call that was abandoned is dropped and counted (rule
-    /// C3).
+    /// Answers the call. An answer to a call that was abandoned is dropped here and counted
+    /// (rule C3). For a value that must not be lost see [`Reply::try_send`].
     #[inline]
     pub fn send(self, value: T) {
         self.into_slot().send_or_late(Ok(value));
+    }
+
+    /// Answers the call, or gives the value back if the caller does not wait any more (rule C9).
+    /// For values that stand for something, such as a lease or a permit. The answer is counted
+    /// as late (rule C3).
+    ///
+    /// After `Ok` the value is the caller's: if the call is abandoned later, the value is
+    /// dropped where the call is dropped. A caller on another node or outside of any node
+    /// always counts as waiting.
+    ///
+    /// ```
+    /// # use krarup_act::Reply;
+    /// # struct Lease;
+    /// fn hand_out(free: &mut Vec<Lease>, reply: Reply<Lease>) {
+    ///     let Some(lease) = free.pop() else { return };
+    ///     if let Err(lease) = reply.try_send(lease) {
+    ///         free.push(lease);
+    ///     }
+    /// }
+    /// # let _ = hand_out;
+    /// ```
+    ///
+    /// # Errors
+    /// The value, if the caller has given up: its timeout has passed, its call was dropped, or
+    /// it has ended.
+    pub fn try_send(self, value: T) -> Result<(), T> {
+        self.into_slot().try_send(Ok(value)).map_err(|answer| match answer {
+            Ok(value) => value,
+            Err(_) => unreachable!("the answer that was sent is a value"),
+        })
+    }
+
+    /// Whether the caller still waits (rule C10). Once false it stays false. It can become
+    /// false at any moment, so it can save work, but a value that must not be lost needs
+    /// [`Reply::try_send`].
+    #[must_use]
+    pub fn is_wanted(&self) -> bool {
+        self.slot.is_awaited()
     }
 
     /// Takes the slot out; the remaining token has nothing to do when it is dropped.
@@ -59,6 +97,10 @@ impl<T: Send + 'static> Reply<T> {
 
 impl<T: Send + 'static> Drop for Reply<T> {
     fn drop(&mut self) {
+        #[cfg(feature = "serde")]
+        if self.slot.forget_if_lent() {
+            return;
+        }
         let slot = self.slot.take();
         // Inside a turn it is not known yet whether the process is about to end with a reason
         // that the caller should get.

@@ -6,7 +6,7 @@ use crate::in_transit::InTransit;
 use crate::lock::{Lock, LockGuard};
 use crate::process::crash::contain;
 use crate::process::current;
-use crate::sync::{AtomicBool, Ordering};
+use crate::sync::{AtomicBool, AtomicU8, Ordering};
 use std::mem::{forget, replace};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -32,10 +32,17 @@ impl<T> Default for SlotState<T> {
     }
 }
 
+/// The token was passed on to another process of this node.
+const PASSED_ON: u8 = 1;
+/// The token was lent: another sender fills the slot, and the token has nothing to do.
+#[cfg(feature = "serde")]
+const LENT: u8 = 2;
+
 struct Slot<T> {
     state: Lock<SlotState<T>>,
-    /// The token was passed on: another process than the callee fills the slot.
-    passed_on: AtomicBool,
+    /// Whether the token was passed on: another process than the callee fills the slot. See
+    /// [`PASSED_ON`] and [`LENT`].
+    passed_on: AtomicU8,
     /// The value was taken. Only the waiter uses this flag.
     done: AtomicBool,
 }
@@ -44,7 +51,7 @@ impl<T> Default for Slot<T> {
     fn default() -> Self {
         Slot {
             state: Lock::new(SlotState::default()),
-            passed_on: AtomicBool::new(false),
+            passed_on: AtomicU8::new(0),
             done: AtomicBool::new(false),
         }
     }
@@ -69,7 +76,7 @@ pub(crate) fn slot_for<T: Send + 'static>(
 ) -> (SlotSender<T>, SlotReceiver<T>) {
     // Made in place and then filled in, so that it is not copied.
     let slot = slot_cache::take::<Slot<T>>().unwrap_or_default();
-    slot.passed_on.store(false, Ordering::Relaxed);
+    slot.passed_on.store(0, Ordering::Relaxed);
     slot.done.store(false, Ordering::Relaxed);
     // The old state holds no waker and no value, so there is nothing to drop.
     forget(replace(&mut *slot.state.lock(), SlotState::Empty(waiter)));
@@ -92,9 +99,37 @@ impl<T> SlotSender<T> {
     /// so that it updates its edge in the wait graph.
     pub(crate) fn pass_on(&self) {
         if let Some(slot) = &self.0 {
-            slot.passed_on.store(true, Ordering::Relaxed);
+            slot.passed_on.store(PASSED_ON, Ordering::Relaxed);
             slot.wake_waiter();
         }
+    }
+
+    /// Returns a second sender for the slot. This one has nothing to do from now on.
+    #[cfg(feature = "serde")]
+    pub(crate) fn lend(&self) -> Self {
+        if let Some(slot) = &self.0 {
+            slot.passed_on.store(LENT, Ordering::Relaxed);
+        }
+        SlotSender(self.0.clone())
+    }
+
+    /// Ends a loan, without filling the slot: the first sender has its duty again.
+    #[cfg(feature = "serde")]
+    pub(crate) fn give_back(mut self) {
+        if let Some(slot) = self.0.take() {
+            slot.passed_on.store(PASSED_ON, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes the slot out if it was lent; returns whether it was.
+    #[cfg(feature = "serde")]
+    pub(crate) fn forget_if_lent(&mut self) -> bool {
+        let lent =
+            self.0.as_ref().is_some_and(|slot| slot.passed_on.load(Ordering::Relaxed) == LENT);
+        if lent {
+            self.0 = None;
+        }
+        lent
     }
 
     /// Whether a waiter is left.
@@ -113,6 +148,14 @@ impl<T> SlotSender<T> {
             }
             drop(value);
         }
+    }
+
+    /// As [`SlotSender::send_or_late`], but returns the value if no waiter is left.
+    pub(crate) fn try_send(self, value: T) -> Result<(), T> {
+        self.settle(value).map_err(|(value, late)| {
+            late.into_iter().for_each(|late| late());
+            value
+        })
     }
 
     /// Fills the slot, or returns the value with the function that the waiter left for it.
@@ -200,7 +243,7 @@ impl<T> SlotReceiver<T> {
     /// Whether another process than the callee will fill the slot.
     #[inline]
     pub(crate) fn is_passed_on(&self) -> bool {
-        self.0.as_ref().is_some_and(|slot| slot.passed_on.load(Ordering::Relaxed))
+        self.0.as_ref().is_some_and(|slot| slot.passed_on.load(Ordering::Relaxed) != 0)
     }
 
     /// Stops waiting, and returns the value if it arrived in that moment. `late` runs if a

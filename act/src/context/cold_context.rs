@@ -4,9 +4,12 @@ use super::idle_state::Idle;
 use super::stash_queue::Stash;
 use super::timer_table::ProcessTimers;
 use crate::mailbox::order::Sorted;
+use crate::observe::item_log::ItemLog;
 use crate::observe::trace::Tracer;
 use crate::observe::watched_job::InHand;
-use krarup_gen::Reason;
+use crate::topics::own_topics::OwnTopics;
+use krarup_gen::{Lane, Reason};
+use std::sync::Arc;
 
 /// The parts of a context that most processes never use.
 pub(crate) struct ColdContext<M, C> {
@@ -14,6 +17,10 @@ pub(crate) struct ColdContext<M, C> {
     pub(crate) stash: Stash<M>,
     pub(crate) idle: Option<Box<Idle>>,
     pub(crate) tracer: Tracer<M, C>,
+    /// The flight recorder and the trace, if one of them is on.
+    pub(super) item_log: Option<Arc<ItemLog>>,
+    /// The lane of the item in progress, until it is shown.
+    pub(super) lane: Lane,
     pub(crate) suspended: bool,
     /// The job in progress, if it is watched.
     pub(crate) job: Option<InHand<M>>,
@@ -23,6 +30,9 @@ pub(crate) struct ColdContext<M, C> {
     /// The reason of a stop that a handler has received, to be obeyed when the handler is
     /// done.
     pub(super) stop_reason: Option<Reason>,
+    /// The topics that it has opened or is subscribed to, from the first one on: its cleaner is
+    /// registered once.
+    pub(crate) topics: Option<Arc<OwnTopics>>,
 }
 
 /// Whether messages keep their room when they are received.
@@ -44,11 +54,14 @@ impl<M, C> Default for ColdContext<M, C> {
             stash: Stash::default(),
             idle: None,
             tracer: Tracer::off(),
+            item_log: None,
+            lane: Lane::Main,
             suspended: false,
             job: None,
             holding: Holding::Never,
             sorted: None,
             stop_reason: None,
+            topics: None,
         }
     }
 }
@@ -59,15 +72,21 @@ impl<M, C> ColdContext<M, C> {
             && self.stash.is_empty()
             && self.idle.is_none()
             && self.tracer.is_off()
+            && self.item_log.is_none()
             && !self.suspended
             && self.job.is_none()
             && self.holding == Holding::Never
             && self.sorted.is_none()
             && self.stop_reason.is_none()
+            && self.topics.is_none()
     }
 
     /// Whether a condition keeps the process from taking the next message directly.
     pub(crate) fn is_in_the_way(&self) -> bool {
-        self.suspended || self.job.is_some() || !self.tracer.is_off() || self.stash.has_replay()
+        self.suspended
+            || self.job.is_some()
+            || !self.tracer.is_off()
+            || self.item_log.is_some()
+            || self.stash.has_replay()
     }
 }

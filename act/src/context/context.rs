@@ -10,6 +10,7 @@ use crate::mailbox::overflow::Overflow;
 use crate::process::cell::Cell;
 use crate::process::crash::{contain, drop_contained};
 use crate::process::current;
+use crate::process::last_item;
 use crate::process::process::Process;
 use krarup_gen::{
     DeadLetterCause, NoBound, OrderError, OverflowError, Pid, Reason, Ref, Timestamp,
@@ -26,13 +27,14 @@ pub struct Context<M, C = M> {
     pub(crate) cell: Arc<Cell<M, C>>,
     /// Entries that were taken off Main and are not handled yet.
     pub(crate) main: EntryQueue<M>,
-    /// The sender of the message in progress.
+    /// The item in progress: its sender, and its kind if it is no message on Main
+    /// ([`last_item`]).
     pub(crate) sender: SenderId,
     pub(crate) cold: Option<Box<ColdContext<M, C>>>,
     pub(crate) started: bool,
     /// Whether messages take the slow path, on which the next entry of Main is not always the
-    /// next item: Main is a route, stashed messages are replayed, a tracer is set, the job in
-    /// progress is watched, received messages keep their room, messages have an order, or the
+    /// next item: Main is a route, stashed messages are replayed, a tracer, a flight recorder
+    /// or a trace is set, the job in progress is watched, received messages keep their room, messages have an order, or the
     /// process is suspended.
     pub(crate) slow_path: bool,
     /// Whether to stop after this message: set by [`Context::stop`], and by a stop that was
@@ -45,7 +47,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         Context {
             cell,
             main: None,
-            sender: 0,
+            sender: last_item::NOTHING,
             cold: None,
             started: false,
             slow_path: false,
@@ -75,7 +77,14 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// (rule P1), `None` if it came from outside any process.
     #[must_use]
     pub fn sender(&self) -> Option<Pid> {
-        (self.sender != 0).then(|| Pid::local(self.sender, self.cell.pid.creation()))
+        let sender = self.sender_id();
+        (sender != 0).then(|| Pid::local(sender, self.cell.pid.creation()))
+    }
+
+    /// The number of the sender of the message in progress; 0: none.
+    #[inline]
+    pub(crate) fn sender_id(&self) -> SenderId {
+        last_item::sender(self.sender)
     }
 
     /// Returns the name of the node.
@@ -111,6 +120,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
     pub(crate) fn host(&self) -> &Arc<dyn Host> {
         &self.cell.host
+    }
+
+    /// Returns the node as this process sees it. For behaviours that are parts of a node.
+    #[must_use]
+    pub fn node_host(&self) -> Arc<dyn Host> {
+        Arc::clone(&self.cell.host)
     }
 
     pub(crate) fn process(&self) -> Arc<dyn Process> {
@@ -282,6 +297,7 @@ impl<M, C> Context<M, C> {
 /// not keep the next from running, nor panic during the panic of another.
 impl<M, C> Drop for Context<M, C> {
     fn drop(&mut self) {
+        last_item::leave(self.cell.pid, self.sender);
         if self.main.is_none() && self.cold.is_none() {
             return;
         }
@@ -307,9 +323,13 @@ impl<M, C> Drop for Context<M, C> {
             stash,
             idle,
             tracer,
+            item_log,
+            lane: _,
             suspended: _,
             job,
             stop_reason,
+            // Emptied by a cleaner, when the process ends.
+            topics: _,
             holding: _,
             // Dropped above.
             sorted: _,
@@ -322,7 +342,7 @@ impl<M, C> Drop for Context<M, C> {
         drop_contained(tracer);
         drop_contained(stop_reason);
         // Emptied before.
-        drop_contained((timers, idle));
+        drop_contained((timers, idle, item_log));
     }
 }
 

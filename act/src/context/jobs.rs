@@ -12,7 +12,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub(super) fn take_up(&mut self, job: Job<M>) -> Option<M> {
         if self.cell.is_routed() {
             self.cell.progress.count_taken();
-            self.cell.pass_on(job.into_message(), self.sender);
+            self.cell.pass_on(job.into_message(), self.sender_id());
             return None;
         }
         match job.begin(self.now()) {
@@ -24,7 +24,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             }
             Err(stale) => {
                 self.cell.progress.count_taken();
-                self.cell.dead_letter::<M>(self.sender, Stale::<M>::CAUSE);
+                self.cell.dead_letter::<M>(self.sender_id(), Stale::<M>::CAUSE);
                 let expired = CallError::Expired { to: self.cell.pid, waited: stale.waited };
                 current::refusing(OrphanCause::Refused(&expired), || stale.discard());
                 None

@@ -12,6 +12,9 @@
 //! | [`signals`], [`naming`] | links and monitors; processes by name |
 //! | [`priority_class`], [`on_end`] | setting the class; adding cleaners |
 //! | [`held_room`] | messages that were received ahead of their turn keep their room |
+//! | [`own_events`], [`own_process`] | events of the process's own; its handle on itself |
+//! | [`showing`] | its state as its label |
+//! | [`traced`] | its tracer, its flight recorder, its trace |
 //! | [`jobs`], [`unhandled`] | watched jobs; messages that will not be handled |
 
 mod batching;
@@ -26,14 +29,19 @@ mod naming;
 mod next;
 mod on_end;
 mod ordering;
+mod own_events;
+mod own_process;
 mod priority_class;
 mod receive;
+mod showing;
 mod signals;
 mod stash;
 pub(crate) mod stash_queue;
 pub(crate) mod timer_table;
 mod timers;
+mod traced;
 mod unhandled;
 
 pub use context::Context;
 pub use next::{NextMessage, Receive};
+pub use own_process::OwnProcess;

@@ -5,7 +5,9 @@ use crate::addressing::address::Address;
 use crate::addressing::dynamic::Dynamic;
 use crate::addressing::lookup::{address_of, lookup, send_dynamic};
 use crate::addressing::naming::{forget_name, release_name};
-use krarup_gen::{Destination, LookupError, Name, Pid, ProcessInfo, RegisterError, SendError};
+use krarup_gen::{
+    Destination, LookupError, Name, NameError, Pid, ProcessInfo, RegisterError, SendError,
+};
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Registers this process under a name (rule N2). Most processes get their name when they
@@ -34,6 +36,27 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             }
             Err(by) => Err(RegisterError::NameTaken { name, by }),
         }
+    }
+
+    /// Gives this process a label of its own, 1 to 255 bytes, that says what it works on, for
+    /// example a customer or an order (`proc_lib:set_label` of OTP 27). It replaces the label
+    /// before. It is shown in [`ProcessInfo::label`] and in crash reports. A label is not a
+    /// name: it need not be unique, and no process is found by it.
+    ///
+    /// # Errors
+    /// The text is empty or too long. Nothing has changed then.
+    pub fn set_label(&mut self, label: impl AsRef<str>) -> Result<(), NameError> {
+        let label = Name::new(label)?;
+        let mut relations = self.cell.locked_relations();
+        if !relations.closed {
+            relations.set_own_label(Some(label));
+        }
+        Ok(())
+    }
+
+    /// Removes the label of [`Context::set_label`].
+    pub fn clear_label(&mut self) {
+        self.cell.locked_relations().set_own_label(None);
     }
 
     /// Takes a name away from the process that has it, which may be another one (as Erlang's

@@ -8,18 +8,24 @@
 
 use super::context::Context;
 use crate::mailbox::entry::{Body, ControlEntry, MailboxEntry, Notice};
-use crate::observe::trace::{Traced, Tracer};
-use crate::process::crash::{contain, drop_contained, log_contained, raise};
+use crate::mailbox::inbox::Inbox;
+use crate::process::crash::raise;
 use crate::process::current;
+use crate::process::exit_source::ExitSource;
+use crate::process::last_item;
 use crate::process::turn_state::Wants;
 use crate::received::Received;
-use krarup_gen::{DeadLetterCause, Exit, Reason};
+use crate::topics::event_ticket::{EventTicket, Redeemed};
+use krarup_gen::{CrashCauseKind, DeadLetterCause, Exit, Lane, Reason};
 use std::future::poll_fn;
 use std::sync::atomic::Ordering;
 use std::task::{self, Poll};
 
+/// Which entry of the control lanes is taken next.
+pub(super) type TakeControl<M, C> = fn(&mut Inbox<M, C>) -> Option<ControlEntry<C>>;
+
 /// The result of checking `attention`.
-enum LookedUp<M, C> {
+pub(super) enum LookedUp<M, C> {
     /// The next item.
     Item(Received<M, C>),
     /// There is nothing to receive now.
@@ -70,7 +76,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
     fn poll_control(&mut self) -> Poll<Received<M, C>> {
         if self.cell.progress.attention.load(Ordering::Relaxed) {
-            match self.look_up() {
+            match self.look_up(Inbox::take_control) {
                 LookedUp::Item(item) => return Poll::Ready(self.shown(item)),
                 LookedUp::Wait(wants) => return self.pending(wants),
                 LookedUp::Main => {}
@@ -93,7 +99,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
         loop {
             if self.cell.progress.attention.load(Ordering::Relaxed) {
-                match self.look_up() {
+                match self.look_up(Inbox::take_control) {
                     LookedUp::Item(item) => return Poll::Ready(self.shown(item)),
                     LookedUp::Wait(wants) => return self.pending(wants),
                     LookedUp::Main => {}
@@ -135,6 +141,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 }
                 Body::Notice(notice) => {
                     if let Some(item) = self.accept(*notice) {
+                        self.mark(&item);
                         return Poll::Ready(self.shown(item));
                     }
                 }
@@ -187,7 +194,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Handles what raised `attention`: the control lanes, one item at a time, and all else
     /// that must be handled before the next message.
     #[cold]
-    fn look_up(&mut self) -> LookedUp<M, C> {
+    pub(super) fn look_up(&mut self, take: TakeControl<M, C>) -> LookedUp<M, C> {
         let mut granted = false;
         loop {
             let mut inbox = self.cell.inbox.lock();
@@ -200,10 +207,18 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             }
             let suspended = inbox.is_suspended();
             let tracer = inbox.take_tracer();
+            let log = inbox.take_changed_log();
             let grant = inbox.has_waiters() && !granted;
-            if grant || suspended != self.is_suspended() || tracer.is_some() {
+            let changed = tracer.is_some() || log.is_some();
+            if grant || suspended != self.is_suspended() || changed {
                 drop(inbox);
-                self.change(suspended, tracer);
+                self.set_suspended(suspended);
+                if let Some(tracer) = tracer {
+                    self.set_tracer(tracer);
+                }
+                if let Some(log) = log {
+                    self.set_item_log(log);
+                }
                 self.cell.grant_room();
                 granted = true;
                 continue;
@@ -216,25 +231,24 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             if !current::spend(|| self.cell.host.now()) {
                 return LookedUp::Wait(Wants::Turn);
             }
-            let control = inbox.take_control();
+            let lane = if inbox.control_lengths().0 > 0 { Lane::Urgent } else { Lane::System };
+            let Some(control) = take(&mut inbox) else {
+                current::refund();
+                return LookedUp::Main;
+            };
             drop(inbox);
-            if let Some(control) = control
-                && let Some(item) = self.accept_control(control)
-            {
+            if let Some(item) = self.accept_control(control) {
+                self.mark(&item);
+                self.note_lane(lane);
                 return LookedUp::Item(item);
             }
         }
     }
 
-    /// Applies a suspension and a tracer that were set from outside.
-    fn change(&mut self, suspended: bool, tracer: Option<Tracer<M, C>>) {
+    /// Applies a suspension that was set from outside.
+    fn set_suspended(&mut self, suspended: bool) {
         if suspended != self.is_suspended() {
             self.cold().suspended = suspended;
-        }
-        if let Some(tracer) = tracer {
-            // The old tracer is a user's, and its destructor may panic.
-            let before = std::mem::replace(&mut self.cold().tracer, tracer);
-            drop_contained(before);
         }
         self.update_slow_path();
     }
@@ -258,26 +272,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         Some(message)
     }
 
-    /// Passes an item to the tracer, if there is one.
-    #[inline]
-    fn shown(&mut self, item: Received<M, C>) -> Received<M, C> {
-        if self.slow_path { self.traced(item) } else { item }
-    }
-
+    /// Notes the kind of an item that is no plain message on Main.
     #[cold]
-    fn traced(&mut self, item: Received<M, C>) -> Received<M, C> {
-        let (pid, at, sender) = (self.pid(), self.now(), self.sender());
-        if let Some(cold) = self.cold.as_mut().filter(|cold| !cold.tracer.is_off()) {
-            let traced = Traced { pid, at, sender, item: &item };
-            let tracer = &mut cold.tracer;
-            if let Err(reason) = contain(|| tracer.look(&traced)) {
-                log_contained(|| {
-                    tracing::error!(target: "krarup", %pid, %reason, "a tracer panicked and was removed");
-                });
-                self.change(self.is_suspended(), Some(Tracer::off()));
-            }
-        }
-        item
+    fn mark(&mut self, item: &Received<M, C>) {
+        self.sender = last_item::of_kind(self.sender, item.kind());
     }
 
     fn accept_control(&mut self, control: ControlEntry<C>) -> Option<Received<M, C>> {
@@ -290,13 +288,22 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 Some(Received::Command(message))
             }
             ControlEntry::Stop(reason) => self.accept_stop(reason),
-            ControlEntry::Inspect(request) => {
+            ControlEntry::Inspect(mut request) => {
                 self.reset_idle_time();
+                if let Some(topics) = self.cold.as_ref().and_then(|cold| cold.topics.as_ref()) {
+                    let (opened, subscriptions) = topics.describe();
+                    request.add("topics", opened);
+                    request.add("subscriptions", subscriptions);
+                }
                 Some(Received::Inspect(request))
             }
             ControlEntry::State(reply) => {
                 self.reset_idle_time();
                 Some(Received::State(reply))
+            }
+            ControlEntry::Manage(request) => {
+                self.reset_idle_time();
+                Some(Received::Manage(request))
             }
             ControlEntry::Here(reply) => {
                 self.reset_idle_time();
@@ -323,9 +330,23 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         if inbox.trapping {
             return Some(Received::Exit(Exit { pid: self.cell.host.node_pid(), reason }));
         }
-        let ready = self.cell.set_pending_exit(inbox, reason);
+        let source = ExitSource::new(CrashCauseKind::Parent, self.parent());
+        let ready = self.cell.set_pending_exit(inbox, reason, source);
         self.cell.schedule_if(ready);
         None
+    }
+
+    /// Exchanges the ticket of an event.
+    #[cold]
+    fn redeem(&mut self, ticket: EventTicket<M>) -> Option<Received<M, C>> {
+        match ticket.redeem()? {
+            Redeemed::Message(message) if self.cell.is_routed() => {
+                self.cell.pass_on(message, self.sender_id());
+                None
+            }
+            Redeemed::Message(message) => Some(Received::Message(message)),
+            Redeemed::Down(down) => Some(Received::Down(down)),
+        }
     }
 
     /// Converts a notice into an item, unless its link, monitor or timer has been removed
@@ -343,13 +364,15 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 wanted.then_some(Received::Down(down))
             }
             Notice::Timer(timer) => self.ring(timer).map(Received::Message),
+            Notice::Alarm(alarm) => Some(Received::Alarm(alarm)),
             Notice::Idle(round) => return self.idle_timer_fired(round),
             Notice::Finish => Some(Received::Finish),
+            Notice::Event(ticket) => self.redeem(ticket),
             Notice::Job(job) => self.take_up(job).map(Received::Message),
             // Dropped here: everything before it has been handled.
             Notice::Mark(_) => None,
             Notice::Beyond(message) if self.cell.is_routed() => {
-                self.cell.pass_on(message, self.sender);
+                self.cell.pass_on(message, self.sender_id());
                 None
             }
             Notice::Beyond(message) => Some(Received::Message(message)),
@@ -357,7 +380,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 self.cell.progress.count_taken();
                 if self.cell.is_routed() {
                     let name = other.type_name();
-                    self.cell.dead_letter_named(name, self.sender, DeadLetterCause::Unhandled);
+                    let sender = self.sender_id();
+                    self.cell.dead_letter_named(name, sender, DeadLetterCause::Unhandled);
                     None
                 } else {
                     Some(Received::Other(other))

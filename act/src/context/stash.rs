@@ -46,7 +46,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// mailbox.
     pub fn stash(&mut self, message: M) -> Result<(), SendError<M>> {
         let bound = self.mailbox_bound();
-        let sender = self.sender;
+        let sender = self.sender_id();
         let stash = &mut self.cold().stash;
         if bound.is_some_and(|bound| stash.len() >= bound) {
             return Err(SendError::Full { message, to: self.cell.pid });

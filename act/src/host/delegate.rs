@@ -36,7 +36,7 @@ impl Delegate {
     /// the wait graph can name the callee before it exists ([`crate::note_receiver`]).
     #[must_use]
     pub fn unused_pid(&self) -> UnusedPid {
-        UnusedPid(self.host.next_pid())
+        UnusedPid::new(&*self.host)
     }
 
     /// Drops a message to the process that will not be handled, and counts it as a dead
@@ -61,6 +61,11 @@ impl fmt::Debug for Delegate {
 pub struct UnusedPid(Pid);
 
 impl UnusedPid {
+    /// Reserves a pid.
+    pub(crate) fn new(host: &dyn Host) -> Self {
+        UnusedPid(host.next_pid())
+    }
+
     /// Returns the pid.
     #[must_use]
     pub fn pid(&self) -> Pid {

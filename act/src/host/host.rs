@@ -4,17 +4,24 @@
 //! three hosts. A host in turn knows a process as a [`Process`] in its tables and as a
 //! [`Ready`] in its queues. The only operation on a ready process is to run a turn.
 
+use crate::host::network::Network;
 use crate::host::ready::Ready;
+use crate::host::simulated_network::SimulatedEvents;
+use crate::observe::records::NodeRecords;
+use crate::observe::state_labels::StateLabels;
 use crate::observe::subscription::{EventTopic, Subscription};
+use crate::observe::turn_recorder::TurnRecording;
 use crate::process::process::Process;
+use crate::topics::table::TopicTable;
 use krarup_gen::{
-    Alias, BlockError, Class, DeadLetter, Name, NameError, Pid, Priority, Reason, Ref, Root,
-    SpawnError, Timestamp,
+    Alias, BlockError, Class, DeadLetter, MessageTotals, Name, NameError, NodeStats, Pid, Priority,
+    Reason, ReasonKind, RecordTurnsError, Ref, RefusalCause, RestartKind, Root, SpawnError,
+    Timestamp, TurnRecordingLimits,
 };
 use std::any::Any;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::Waker;
 
 /// The node as its processes see it, together with the dispatcher that runs the process that
@@ -40,8 +47,8 @@ pub trait Host: Send + Sync + 'static {
     /// [`SpawnError::NameTaken`], [`SpawnError::NodeStopping`] and [`SpawnError::NoThread`].
     fn admit(&self, process: Arc<dyn Process>, name: Option<&Name>) -> Result<(), SpawnError>;
 
-    /// Removes a dead process and the name it had from the tables.
-    fn retire(&self, pid: Pid, name: Option<&Name>);
+    /// Removes a dead process and the name it had from the tables, and counts its end.
+    fn retire(&self, pid: Pid, name: Option<&Name>, end: &ProcessEnd);
 
     /// Gives a living process a name (rule N2).
     ///
@@ -157,6 +164,11 @@ pub trait Host: Send + Sync + 'static {
     /// be spawned below it any more (rule X2).
     fn is_stopping(&self) -> bool;
 
+    /// Whether the node is stopping, even if that has not reached the root of this host.
+    fn is_node_stopping(&self) -> bool {
+        self.is_stopping()
+    }
+
     /// Adds a new alias to the table.
     fn add_alias(&self, alias: Alias, process: Arc<dyn Process>);
 
@@ -178,6 +190,9 @@ pub trait Host: Send + Sync + 'static {
     /// Reports that a process has started (rule X4).
     fn note_initialised(&self, pid: Pid);
 
+    /// The texts of the states that processes show as their labels.
+    fn state_labels(&self) -> &StateLabels;
+
     /// Reports that a process has ended and its name is free (rule X4).
     fn note_ended(&self, pid: Pid, name: Option<Name>, reason: &Reason);
 
@@ -189,10 +204,87 @@ pub trait Host: Send + Sync + 'static {
     /// Counts a reply that arrived after its call was abandoned (rule C3).
     fn count_late_reply(&self);
 
+    /// Counts a message that was given back to its sender.
+    fn count_refusal(&self, cause: RefusalCause) {
+        let _ = cause;
+    }
+
+    /// Counts a call that has timed out.
+    fn count_timed_out_call(&self) {}
+
+    /// Counts a cycle of calls that was found (rule C5).
+    fn count_deadlock(&self) {}
+
+    /// Counts a state that has failed and was replaced.
+    fn count_restart(&self, kind: RestartKind) {
+        let _ = kind;
+    }
+
+    /// Counts a supervisor that gives up (rule S5).
+    fn count_given_up(&self) {}
+
+    /// Returns what the node remembers; `None` if it remembers nothing.
+    fn records(&self) -> Option<&NodeRecords> {
+        None
+    }
+
     /// Returns the simulated link between senders and the processes that have joined it
     /// ([`Process::join_simulated_link`]). Most hosts have none.
     fn simulated_link(&self) -> Option<&dyn SimulatedLink> {
         None
+    }
+
+    /// Returns the events of the simulation that this node belongs to. A real node has none.
+    fn simulated_events(&self) -> Option<&dyn SimulatedEvents> {
+        None
+    }
+
+    /// Returns the cluster of the node. Most nodes have none.
+    fn network(&self) -> Option<Arc<dyn Network>> {
+        None
+    }
+
+    /// Returns a place for what a cluster must still know when it is started again in the same
+    /// node: which numbers it has given to other nodes (rule Zid4). `None` if the host keeps
+    /// nothing.
+    fn network_memory(&self) -> Option<&OnceLock<Arc<dyn Any + Send + Sync>>> {
+        None
+    }
+
+    /// Returns the topics of the node (rules E1, E11). Without a table topics have no names, and
+    /// are not listed.
+    fn topics(&self) -> Option<&TopicTable> {
+        None
+    }
+
+    /// Returns the node's statistics (rule X4).
+    fn stats(&self) -> NodeStats {
+        NodeStats::default()
+    }
+
+    /// Begins to record the turns of the node (rule X13).
+    ///
+    /// # Errors
+    /// [`RecordTurnsError`].
+    fn record_turns(&self, limits: TurnRecordingLimits) -> Result<TurnRecording, RecordTurnsError> {
+        let _ = limits;
+        Err(RecordTurnsError::NodeStopped(self.node_name().to_owned()))
+    }
+
+    /// Adds the next living processes of the table to `into`, at most some thousands, and moves
+    /// the cursor behind them. Returns false, and adds none, if there are no more. The table is
+    /// locked only while they are copied. A process that lives during the whole walk is
+    /// returned once; one that is spawned meanwhile may be left out.
+    fn next_processes(&self, cursor: &mut TableCursor, into: &mut Vec<Arc<dyn Process>>) -> bool {
+        let _ = (cursor, into);
+        false
+    }
+
+    /// Sets the cluster of the node; `None` removes it. Returns whether it was set: a node has
+    /// one cluster at a time.
+    fn set_network(&self, network: Option<Arc<dyn Network>>) -> bool {
+        let _ = network;
+        false
     }
 }
 
@@ -223,6 +315,24 @@ pub struct Sending {
     pub priority: Priority,
     /// The name of the message's type.
     pub type_name: &'static str,
+}
+
+/// The end of a process, as a host counts it.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessEnd {
+    /// The kind of its reason.
+    pub kind: ReasonKind,
+    /// Its messages.
+    pub messages: MessageTotals,
+}
+
+/// A position in the table of the processes of a host; see [`Host::next_processes`].
+#[derive(Clone, Debug, Default)]
+pub struct TableCursor {
+    /// The next part of the table.
+    pub part: usize,
+    /// The positions in the current part that are still to come, the next one last.
+    pub rest: Vec<u64>,
 }
 
 /// A process that waits without a timer.

@@ -3,5 +3,7 @@
 pub(crate) mod delegate;
 #[allow(clippy::module_inception, reason = "the module is named after its main trait `Host`")]
 pub(crate) mod host;
+pub(crate) mod network;
 pub(crate) mod ready;
+pub(crate) mod simulated_network;
 pub(crate) mod worker_slot;

@@ -10,12 +10,18 @@
 //!            └─────────────┴──── an error or a panic: failed again ──►
 //! ```
 
-use crate::actor::{Actor, ActorEnd, serve};
+use crate::actor::ActorEnd;
 use crate::behavior::Behavior;
 use crate::context::Context;
+use crate::host::host::Host;
+use crate::lifecycle::restartable::Restartable;
+use crate::observe::recording::record_supervision;
 use crate::process::crash::{Contained, contain, first_failure, log_contained};
 use crate::process::current::{self, OrphanCause};
-use krarup_gen::{Pid, Reason, RestartWindow, Result, Timestamp};
+use krarup_gen::{
+    Pid, ProcessKind, Reason, ReasonRecord, RestartKind, RestartWindow, Result, SupervisionAction,
+    SupervisionEvent, Timestamp,
+};
 use std::fmt;
 use std::future::{poll_fn, ready};
 use std::task::Poll;
@@ -30,11 +36,11 @@ use std::time::Duration;
 /// failed is not handled again. A call that the old state held fails with
 /// [`krarup_gen::CallError::Terminated`] and the reason (rule C2). The order is:
 ///
-/// 1. [`Actor::before_restart`] on the old state, after a panic too; then the state is
+/// 1. [`crate::Actor::before_restart`] on the old state, after a panic too; then the state is
 ///    dropped.
 /// 2. Its timers and idle times are cancelled, a [`Context::stop`] that it requested is void,
 ///    and stashed messages will be handled again, by the new state.
-/// 3. The factory, [`Actor::init`] and [`Actor::after_restart`] on the new state. A failure in
+/// 3. The factory, [`crate::Actor::init`] and [`crate::Actor::after_restart`] on the new state. A failure in
 ///    these is another failure; a state whose `init` failed gets no `before_restart`.
 ///
 /// Settings of the process stay: whether it traps exits or takes others, its overflow, its
@@ -100,6 +106,13 @@ pub trait RestartPolicy: Send + 'static {
         Ok(())
     }
 
+    /// Whether the policy itself has the node remember its decisions, as that of a supervisor
+    /// does.
+    #[doc(hidden)]
+    fn records(&self) -> bool {
+        false
+    }
+
     /// Returns whether the process continues; otherwise it ends with the reason of the
     /// failure.
     fn may_restart(&mut self, failure: &StateFailure<'_>) -> impl Future<Output = bool> + Send;
@@ -140,7 +153,7 @@ impl RestartPolicy for DefaultIntensity {
 
 impl<A, F> InPlace<F>
 where
-    A: Actor,
+    A: Restartable,
     F: Fn() -> A + Send + 'static,
 {
     /// Makes an actor that is restarted in place. `factory` makes every state, in the
@@ -186,7 +199,7 @@ impl<F, P> fmt::Debug for InPlace<F, P> {
 
 impl<A, F, P> Behavior for InPlace<F, P>
 where
-    A: Actor,
+    A: Restartable,
     F: Fn() -> A + Send + 'static,
     P: RestartPolicy,
 {
@@ -202,7 +215,7 @@ where
         }
         ctx.initialised();
         loop {
-            let failure = match Contained::new(serve(&mut state, &mut ctx)).await {
+            let failure = match Contained::new(state.serve(&mut ctx)).await {
                 Ok(ActorEnd::Failed(reason)) | Err(reason) => reason,
                 Ok(end) => {
                     return Err(last_words(state, &mut ctx, end.reason()).await);
@@ -217,11 +230,23 @@ where
     fn label() -> &'static str {
         A::label()
     }
+
+    fn kind() -> ProcessKind {
+        A::kind()
+    }
+
+    fn show_message(message: &A::Message) -> Option<String> {
+        A::show_message(message)
+    }
+
+    fn show_command(command: &A::Message) -> Option<String> {
+        A::show_message(command)
+    }
 }
 
 impl<A, F, P> InPlace<F, P>
 where
-    A: Actor,
+    A: Restartable,
     F: Fn() -> A + Send + 'static,
     P: RestartPolicy,
 {
@@ -239,7 +264,7 @@ where
             // ends, not before its name is free (rule N3).
             let calls = current::take_orphans();
             let event = StateFailure { pid: ctx.pid(), reason: &failure, now: ctx.now() };
-            if !self.may_go_on(event).await {
+            if !self.may_go_on(&**ctx.host(), event).await {
                 return Err(match failed {
                     Some(state) => last_words(state, ctx, failure).await,
                     None => failure,
@@ -263,12 +288,22 @@ where
         }
     }
 
-    async fn may_go_on(&mut self, failure: StateFailure<'_>) -> bool {
+    async fn may_go_on(&mut self, host: &dyn Host, failure: StateFailure<'_>) -> bool {
         let StateFailure { pid, reason, .. } = failure;
         if !reason.is_abnormal() || !self.policy.may_restart(&failure).await {
             return false;
         }
         self.restarts += 1;
+        host.count_restart(RestartKind::InPlace);
+        if !self.policy.records() {
+            record_supervision(host, || {
+                SupervisionEvent::new(pid, SupervisionAction::InPlace).with(|event| {
+                    event.pid = Some(pid);
+                    event.reason = Some(ReasonRecord::of(reason));
+                    event.count = self.restarts;
+                })
+            });
+        }
         let (behavior, count) = (A::label(), self.restarts);
         // The reason is a user's, and so is its `Display`.
         log_contained(|| {
@@ -300,7 +335,7 @@ where
 
 /// Runs `terminate` and drops the state; returns the reason of the end. The first failure is
 /// the cause, whatever fails afterwards.
-async fn last_words<A: Actor>(
+async fn last_words<A: Restartable>(
     mut state: A,
     ctx: &mut Context<A::Message>,
     reason: Reason,

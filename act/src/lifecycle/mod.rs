@@ -3,6 +3,8 @@
 pub(crate) mod block;
 pub(crate) mod cleaners;
 pub(crate) mod in_place;
+pub(crate) mod owned_tasks;
 pub(crate) mod pipe;
+pub(crate) mod restartable;
 pub(crate) mod spawn;
 pub(crate) mod stop;

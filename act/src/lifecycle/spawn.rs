@@ -43,6 +43,8 @@ pub struct Spawn<B: Behavior, F, P = Outside> {
     class: Option<Class>,
     init_timeout: Option<Duration>,
     kill_grace: Duration,
+    /// How many items the flight recorder keeps.
+    record: usize,
     /// Whether messages are taken off Main one by one.
     one_by_one: bool,
     pid: Option<UnusedPid>,
@@ -91,7 +93,7 @@ where
     B: Behavior,
     F: FnOnce() -> B + Send + 'static,
 {
-    fn new(host: Arc<dyn Host>, factory: F, parent: Option<Arc<dyn Process>>) -> Self {
+    pub(crate) fn new(host: Arc<dyn Host>, factory: F, parent: Option<Arc<dyn Process>>) -> Self {
         Spawn {
             host,
             factory,
@@ -105,6 +107,7 @@ where
             class: None,
             init_timeout: None,
             kill_grace: KILL_GRACE,
+            record: 0,
             one_by_one: false,
             pid: None,
             link: None,
@@ -161,6 +164,17 @@ where
     /// difference.
     pub fn class(mut self, class: Class) -> Self {
         self.class = Some(class);
+        self
+    }
+
+    /// Gives the process a flight recorder: it records the last `items` items that it takes, at
+    /// most [`RecordedItem::MOST`](krarup_gen::RecordedItem), for its crash report and for those
+    /// that look at it (rule V-16). The texts of messages are recorded only if the behaviour
+    /// shows them ([`crate::Actor::show_message`]). Each message then takes a longer path; a
+    /// process without a recorder pays nothing. A process may also turn its recorder on
+    /// ([`Context::record`]), as may others ([`crate::NodeView::record`]).
+    pub fn record(mut self, items: usize) -> Self {
+        self.record = items;
         self
     }
 

@@ -205,6 +205,11 @@ impl<M, C> Inbox<M, C> {
         Some(waiter)
     }
 
+    /// How many senders wait for room. Those that wait at a pool are counted there.
+    pub(crate) fn waiters(&self) -> usize {
+        self.cold.as_ref().map_or(0, |cold| cold.waiting.senders())
+    }
+
     /// Whether senders wait for room.
     pub(crate) fn has_waiters(&self) -> bool {
         self.cold.as_ref().is_some_and(|cold| !cold.waiting.is_empty())

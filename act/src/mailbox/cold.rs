@@ -5,15 +5,20 @@ use super::muted_senders::MutedSenders;
 use super::overflow::Overflow;
 use super::waiting_senders::WaitingSenders;
 use crate::calls::slot::SlotSender;
+use crate::observe::item_log::ItemLog;
 use crate::observe::trace::Tracer;
+use crate::process::exit_source::ExitSource;
 use krarup_gen::{Reason, SpawnError};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::task::Waker;
 
 /// The parts of a mailbox that most processes never use.
 pub(crate) struct ColdMailbox<M, C> {
     /// A pending exit: the process ends with this reason and without `terminate`.
     pub(crate) pending_exit: Option<Reason>,
+    /// Where the pending exit came from. It stays when the exit is taken.
+    pub(crate) exit_source: Option<ExitSource>,
     pub(crate) urgent: VecDeque<ControlEntry<C>>,
     pub(crate) system: VecDeque<ControlEntry<C>>,
     /// The slot of the spawner, filled when `init` has returned or failed.
@@ -26,11 +31,18 @@ pub(crate) struct ColdMailbox<M, C> {
     pub(crate) suspended: u32,
     /// A tracer that is to replace the current one.
     pub(crate) tracer: Option<Tracer<M, C>>,
+    /// The flight recorder and the trace, if one of them is on.
+    pub(crate) item_log: Option<Arc<ItemLog>>,
+    /// Whether the process has not seen the last change of `item_log`.
+    pub(crate) log_changed: bool,
     /// The waker of a receive future in a collection that has wakers of its own. It is woken
     /// before the process is polled.
     pub(crate) receiver: Option<Waker>,
     /// Fault injection of a simulation: the process panics when it next checks `attention`.
     pub(crate) panics: bool,
+    /// The process waits inside a task, and its owner may wait for the task, with no request in
+    /// this mailbox.
+    pub(crate) awaited: bool,
     /// The senders that wait until the process has caught up (rule R1).
     pub(super) muted: MutedSenders,
 }
@@ -39,6 +51,7 @@ impl<M, C> Default for ColdMailbox<M, C> {
     fn default() -> Self {
         ColdMailbox {
             pending_exit: None,
+            exit_source: None,
             urgent: VecDeque::new(),
             system: VecDeque::new(),
             starter: None,
@@ -46,16 +59,26 @@ impl<M, C> Default for ColdMailbox<M, C> {
             waiting: WaitingSenders::default(),
             suspended: 0,
             tracer: None,
+            item_log: None,
+            log_changed: false,
             receiver: None,
             panics: false,
+            awaited: false,
             muted: MutedSenders::default(),
         }
     }
 }
 
 impl<M, C> ColdMailbox<M, C> {
+    /// Its bytes, with those of the control lanes.
+    pub(super) fn bytes(&self) -> usize {
+        let entries = self.urgent.capacity() + self.system.capacity();
+        size_of_val(self) + entries * size_of::<ControlEntry<C>>()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.pending_exit.is_none()
+            && self.exit_source.is_none()
             && self.urgent.is_empty()
             && self.system.is_empty()
             && self.starter.is_none()
@@ -63,8 +86,11 @@ impl<M, C> ColdMailbox<M, C> {
             && self.waiting.is_empty()
             && self.suspended == 0
             && self.tracer.is_none()
+            && self.item_log.is_none()
+            && !self.log_changed
             && self.receiver.is_none()
             && !self.panics
+            && !self.awaited
             && self.muted.is_empty()
     }
 }

@@ -3,6 +3,8 @@
 
 use super::entry::ControlEntry;
 use super::inbox::Inbox;
+use crate::process::exit_source::ExitSource;
+use krarup_gen::CrashCauseKind;
 
 impl<M, C> Inbox<M, C> {
     pub(crate) fn has_pending_exit(&self) -> bool {
@@ -21,6 +23,7 @@ impl<M, C> Inbox<M, C> {
         match stop.and_then(|place| cold.urgent.remove(place)) {
             Some(ControlEntry::Stop(reason)) => {
                 cold.pending_exit = Some(reason);
+                cold.exit_source = Some(ExitSource::new(CrashCauseKind::Parent, None));
                 true
             }
             _ => false,
@@ -40,6 +43,11 @@ impl<M, C> Inbox<M, C> {
     /// Returns the lengths of the Urgent and System lanes.
     pub(crate) fn control_lengths(&self) -> (usize, usize) {
         self.cold.as_ref().map_or((0, 0), |cold| (cold.urgent.len(), cold.system.len()))
+    }
+
+    /// How many suspensions are in effect.
+    pub(crate) fn suspensions(&self) -> u32 {
+        self.cold.as_ref().map_or(0, |cold| cold.suspended)
     }
 
     /// Whether the process is suspended, so that it handles nothing until it is resumed.
@@ -64,14 +72,27 @@ impl<M, C> Inbox<M, C> {
         if self.is_suspended() { self.has_mail() } else { self.has_control() }
     }
 
+    /// Whether anything but a message on Main waits for the process: an entry of the control
+    /// lanes, or the owner of this task.
+    pub(crate) fn is_asked(&self) -> bool {
+        match &self.cold {
+            None => false,
+            Some(cold) => cold.awaited || self.has_mail_ahead(),
+        }
+    }
+
+    /// Whether the process is a task that its owner may wait for.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.cold.as_ref().is_some_and(|cold| cold.awaited)
+    }
+
     /// Whether the process must handle something before its next message, other than granting
     /// room.
     pub(crate) fn wants_attention(&self) -> bool {
         self.has_pending_exit()
             || self.has_mail_ahead()
-            || self
-                .cold
-                .as_ref()
-                .is_some_and(|cold| cold.suspended > 0 || cold.tracer.is_some() || cold.panics)
+            || self.cold.as_ref().is_some_and(|cold| {
+                cold.suspended > 0 || cold.tracer.is_some() || cold.log_changed || cold.panics
+            })
     }
 }

@@ -27,6 +27,7 @@ impl<M, C> DrainedMailbox<M, C> {
             // Field by field, so that a new field cannot be dropped unnoticed.
             let ColdMailbox {
                 pending_exit,
+                exit_source: _,
                 urgent,
                 system,
                 starter,
@@ -34,9 +35,13 @@ impl<M, C> DrainedMailbox<M, C> {
                 waiting,
                 suspended: _,
                 tracer,
+                // Closed when the mailbox was; no value of a user.
+                item_log: _,
+                log_changed: _,
                 receiver,
                 panics: _,
                 // Released when the mailbox was closed.
+                awaited: _,
                 muted: _,
             } = *cold;
             receiver.into_iter().for_each(|waker| drop(Dropped::Receiver(waker)));

@@ -3,7 +3,9 @@
 use crate::addressing::dynamic::Dynamic;
 use crate::calls::reply::Reply;
 use crate::observe::inspect_request::InspectRequest;
+use crate::observe::manage_request::ManageRequest;
 use crate::observe::watched_job::{Job, Mark};
+use crate::topics::event_ticket::EventTicket;
 use krarup_gen::{Down, Exit, Reason, Ref};
 use std::collections::VecDeque;
 
@@ -39,9 +41,11 @@ impl<M> MailboxEntry<M> {
     pub(crate) fn is_letter(&self) -> bool {
         match &self.body {
             Body::Message(_) => true,
-            Body::Notice(notice) => {
-                matches!(**notice, Notice::Beyond(_) | Notice::Other(_) | Notice::Job(_))
-            }
+            Body::Notice(notice) => match &**notice {
+                Notice::Beyond(_) | Notice::Other(_) | Notice::Job(_) => true,
+                Notice::Event(ticket) => ticket.is_letter(),
+                _ => false,
+            },
         }
     }
 }
@@ -70,6 +74,8 @@ pub(crate) enum Notice<M> {
     Down(Down),
     /// A timer of this process has fired.
     Timer(Ref),
+    /// An alarm of the behaviour has fired.
+    Alarm(Ref),
     /// The idle timer with this number has fired.
     Idle(u64),
     /// A request to end normally, after everything that was accepted before.
@@ -77,6 +83,8 @@ pub(crate) enum Notice<M> {
     /// A message that does not count towards the bound, because the process requested it
     /// itself.
     Beyond(M),
+    /// A ticket for an event of a topic, which waits at the subscription (rule E7).
+    Event(EventTicket<M>),
     /// A user's message of another type than the process's own; it counts towards the bound.
     Other(Dynamic),
     /// A user's message whose progress is watched; it counts towards the bound.
@@ -97,6 +105,8 @@ pub(crate) enum ControlEntry<C> {
     Inspect(InspectRequest),
     /// A request for the state (rule X5).
     State(Reply<Option<Dynamic>>),
+    /// A request to change the process (rule X12).
+    Manage(ManageRequest),
     /// A request to confirm that the process has come to this entry: a suspension is in effect
     /// (rule X5).
     Here(Reply<()>),

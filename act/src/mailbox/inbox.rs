@@ -172,6 +172,22 @@ impl<M, C> Inbox<M, C> {
         self.accepted
     }
 
+    /// The sender of the first entry that lies in the mailbox; 0: none, or from outside.
+    pub(crate) fn head_sender(&self) -> u64 {
+        let first = self.first.as_ref();
+        let queued = || self.main.as_ref().and_then(|main| main.front());
+        first.or_else(queued).map_or(0, |entry| entry.sender)
+    }
+
+    /// The bytes of the queues that it holds.
+    pub(crate) fn queue_bytes(&self) -> usize {
+        let main = self.main.as_ref().map_or(0, |main| {
+            size_of_val(&**main) + main.capacity() * size_of::<MailboxEntry<M>>()
+        });
+        let cold = self.cold.as_ref().map_or(0, |cold| cold.bytes());
+        main + cold
+    }
+
     pub(crate) fn bound(&self) -> Option<usize> {
         (self.bound != UNBOUNDED).then_some(self.bound as usize)
     }

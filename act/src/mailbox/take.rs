@@ -6,6 +6,7 @@
 use super::entry::{Body, ControlEntry, EntryQueue, MailboxEntry, SenderId};
 use super::inbox::{Inbox, MainTake};
 use crate::in_transit::InTransit;
+use crate::observe::item_log::ChangedLog;
 use crate::observe::trace::Tracer;
 
 impl<M, C> Inbox<M, C> {
@@ -103,13 +104,29 @@ impl<M, C> Inbox<M, C> {
         self.cold.as_mut()?.tracer.take()
     }
 
+    /// Returns the flight recorder and the trace if they have changed.
+    pub(crate) fn take_changed_log(&mut self) -> Option<ChangedLog> {
+        let cold = self.cold.as_mut()?;
+        if !std::mem::take(&mut cold.log_changed) {
+            return None;
+        }
+        cold.item_log.take_if(|log| log.is_idle());
+        Some(ChangedLog(cold.item_log.clone()))
+    }
+
     /// Takes the next entry of the control lanes.
     pub(crate) fn take_control(&mut self) -> Option<ControlEntry<C>> {
         let cold = self.cold.as_mut()?;
         if cold.suspended > 0 {
-            let place = cold.urgent.iter().position(ControlEntry::is_for_suspended)?;
-            return cold.urgent.remove(place);
+            return self.take_request();
         }
         cold.urgent.pop_front().or_else(|| cold.system.pop_front())
+    }
+
+    /// Takes the next stop, inspection or other request that also a suspended process handles.
+    pub(crate) fn take_request(&mut self) -> Option<ControlEntry<C>> {
+        let urgent = &mut self.cold.as_mut()?.urgent;
+        let place = urgent.iter().position(ControlEntry::is_for_suspended)?;
+        urgent.remove(place)
     }
 }

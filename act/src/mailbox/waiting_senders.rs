@@ -16,6 +16,8 @@ pub(crate) struct WaitingSenders<M> {
     /// line.
     numbers: BTreeMap<usize, u64>,
     next: u64,
+    /// How many of the waiters are lines of senders.
+    lines: usize,
 }
 
 fn place<M>(waiter: &Arc<Waiter<M>>) -> usize {
@@ -27,6 +29,11 @@ impl<M> WaitingSenders<M> {
         self.in_order.is_empty()
     }
 
+    /// The number of senders in line, without the lines of senders.
+    pub(crate) fn senders(&self) -> usize {
+        self.in_order.len() - self.lines
+    }
+
     /// Adds a waiter to the end, unless it is in line already.
     pub(crate) fn push(&mut self, waiter: &Arc<Waiter<M>>) {
         let number = self.next;
@@ -34,6 +41,7 @@ impl<M> WaitingSenders<M> {
         {
             free.insert(number);
             self.in_order.insert(number, Arc::clone(waiter));
+            self.lines += usize::from(waiter.is_line());
             self.next += 1;
         }
     }
@@ -42,6 +50,7 @@ impl<M> WaitingSenders<M> {
     pub(crate) fn pop(&mut self) -> Option<Arc<Waiter<M>>> {
         let (_, waiter) = self.in_order.pop_first()?;
         self.numbers.remove(&place(&waiter));
+        self.lines -= usize::from(waiter.is_line());
         Some(waiter)
     }
 
@@ -49,13 +58,14 @@ impl<M> WaitingSenders<M> {
     pub(crate) fn remove(&mut self, waiter: &Arc<Waiter<M>>) {
         if let Some(number) = self.numbers.remove(&place(waiter)) {
             self.in_order.remove(&number);
+            self.lines -= usize::from(waiter.is_line());
         }
     }
 }
 
 impl<M> Default for WaitingSenders<M> {
     fn default() -> Self {
-        WaitingSenders { in_order: BTreeMap::new(), numbers: BTreeMap::new(), next: 0 }
+        WaitingSenders { in_order: BTreeMap::new(), numbers: BTreeMap::new(), next: 0, lines: 0 }
     }
 }
 

@@ -111,7 +111,7 @@ fn no_message_is_handled_after_a_kill() {
 /// one is neither.
 #[test]
 fn a_refused_message_is_never_handled() {
-    bounded(5, || {
+    bounded(4, || {
         let host = ModelHost::new();
         let (cell, handled) = handling(&host, 1, false);
         let worker = host.worker();

@@ -12,8 +12,10 @@
 //! | [`in_place`] | restarts in place |
 //! | [`aliases`] | aliases that are revoked |
 //! | [`bonds`] | links and monitors |
+//! | [`topics`] | the end of a topic, and of a subscriber |
 //! | [`slot`] | a reply on its way |
 //! | [`calls`] | the call that waits for a reply |
+//! | [`tasks`] | the end of a task, its await, and the end of its owner |
 //!
 //! These models run the real code, each under three checkers ([`checker`]). Models that must
 //! fail show what the code would lose without one of its safeguards. They are in the `broken`
@@ -36,6 +38,8 @@ mod refused;
 mod room;
 mod slot;
 mod suspending;
+mod tasks;
+mod topics;
 #[cfg(loom)]
 mod waits;
 mod wake_flag;

@@ -5,11 +5,13 @@ use crate::context::Context;
 use crate::host::host::{Alarm, Host, Poke};
 use crate::host::ready::{Ready, TurnLimits};
 use crate::mailbox::overflow::Overflow;
+use crate::observe::state_labels::StateLabels;
 use crate::process::cell::{Cell, NewProcess};
 use crate::process::crash::raise;
+use crate::process::facts::BehaviorFacts;
 use crate::process::process::Process;
 use crate::process::turn::Life;
-use krarup_gen::{Pid, Reason, Timestamp};
+use krarup_gen::{Pid, ProcessKind, Reason, Timestamp};
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -47,6 +49,7 @@ pub(crate) struct ModelHost {
     ends: u64,
     /// Whether its tables panic when a process ends.
     fails: bool,
+    labels: StateLabels,
 }
 
 #[derive(Default)]
@@ -88,6 +91,7 @@ impl ModelHost {
             panicked: Mutex::default(),
             ends,
             fails: false,
+            labels: StateLabels::default(),
         })
     }
 
@@ -109,7 +113,13 @@ impl ModelHost {
             pid: self.next_pid(),
             parent: None,
             host: self.host(),
-            behavior: || "model",
+            behavior: &BehaviorFacts {
+                label: || "model",
+                kind: ProcessKind::default,
+                show_message: |_| None,
+                show_command: |_| None,
+                future: 0,
+            },
             bound,
             overflow: Overflow::Refuse,
         }));

@@ -49,6 +49,41 @@ fn a_reply_against_a_timeout_has_one_outcome() {
     });
 }
 
+/// A value that must not be lost, against a caller that gives up. Exactly one of the two has it
+/// (rule C9).
+#[test]
+fn c9_a_value_is_given_back_or_arrives() {
+    for drops in [false, true] {
+        model(move || {
+            let (reply, mut receiver) = Reply::new(None);
+            let late = SharedCount::default();
+            let value = Arc::new(());
+            let sent = Arc::clone(&value);
+            let replying = thread::spawn(move || {
+                let wanted = reply.is_wanted();
+                let outcome = reply.try_send(sent);
+                assert!(wanted || outcome.is_err(), "wanted again");
+                outcome.err()
+            });
+            let arrived = if drops {
+                drop(receiver);
+                None
+            } else {
+                let counted = late.clone();
+                receiver.close(move || counted.add()).map(|answer| answer.expect("a value"))
+            };
+            let given_back = joined(replying);
+            if !drops {
+                assert_eq!(usize::from(given_back.is_some()), late.get(), "late replies");
+                assert_ne!(given_back.is_some(), arrived.is_some(), "outcomes");
+            }
+            // What the waiter did not take is dropped with the slot, or given back.
+            drop((given_back, arrived));
+            assert_eq!(Arc::strong_count(&value), 1, "a value is left");
+        });
+    }
+}
+
 #[test]
 fn a_token_dropped_at_the_timeout_is_not_a_late_reply() {
     model(|| {
@@ -217,6 +252,31 @@ mod broken {
                 move || usize::from(slot.send(7).is_err())
             });
             let taken = usize::from(slot.close().is_some());
+            assert_eq!(taken + joined(sending), 1, "outcomes");
+        });
+    }
+
+    #[test]
+    #[should_panic(expected = "outcomes")]
+    fn a_value_sent_after_a_look_at_the_waiter_is_lost() {
+        model(|| {
+            let slot = Arc::new(Halting::default());
+            let sending = thread::spawn({
+                let slot = Arc::clone(&slot);
+                move || {
+                    // The waiter may leave between the look and the value.
+                    let wanted = !slot.0.lock().2;
+                    if wanted {
+                        slot.0.lock().0 = Some(7);
+                    }
+                    usize::from(!wanted)
+                }
+            });
+            let taken = {
+                let mut state = slot.0.lock();
+                state.2 = true;
+                usize::from(state.0.take().is_some())
+            };
             assert_eq!(taken + joined(sending), 1, "outcomes");
         });
     }

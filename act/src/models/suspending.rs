@@ -52,8 +52,8 @@ fn a_resumed_process_continues() {
 
 /// A suspension against a message and the turn that may be handling it. Once the suspension is
 /// in effect no message is handled; after the resumption all are.
-fn a_suspension(resumes: impl Fn(&ModelActor) + Send + Sync + Copy + 'static) {
-    bounded(3, move || {
+fn a_suspension(preemptions: usize, resumes: impl Fn(&ModelActor) + Send + Sync + Copy + 'static) {
+    bounded(preemptions, move || {
         let host = ModelHost::new();
         let (cell, handled) = counting(&host, 2);
         let worker = host.worker();
@@ -77,13 +77,13 @@ fn a_suspension(resumes: impl Fn(&ModelActor) + Send + Sync + Copy + 'static) {
 
 #[test]
 fn a_suspended_process_handles_nothing() {
-    a_suspension(|_| {});
+    a_suspension(3, |_| {});
 }
 
 /// Two suspensions, one of which is taken back. The process still handles nothing.
 #[test]
 fn a_process_suspended_twice_and_resumed_once_handles_nothing() {
-    a_suspension(|cell| {
+    a_suspension(2, |cell| {
         let (reply, answer) = Reply::new(None);
         (Arc::clone(cell) as Arc<dyn Process>).suspend(reply);
         assert_eq!(block_on(answer), Some(Ok(())));

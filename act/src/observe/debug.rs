@@ -11,6 +11,7 @@ use crate::calls::pending::Pending;
 use crate::calls::reply::Reply;
 use crate::host::host::Host;
 use crate::observe::trace::{Traced, Tracer};
+use crate::process::crash::{contain, drop_contained};
 use crate::process::current;
 use crate::process::process::Process;
 use krarup_gen::{CallError, DebugError, Pid};
@@ -33,6 +34,36 @@ pub fn state<T: Send + 'static>(
             found: state.type_name(),
         })
     })
+}
+
+/// Requests the state of a process as text. `process` is the process with this pid, if it is
+/// known.
+pub fn state_text(
+    host: Arc<dyn Host>,
+    pid: Pid,
+    process: Option<Arc<dyn Process>>,
+) -> Pending<ShownState, DebugError> {
+    Pending::new(Arc::clone(&host), async move {
+        let process = process.ok_or(DebugError::NoProcess(pid))?;
+        let state = ask(&host, process, Process::state).await?;
+        let state: Dynamic = state.ok_or(DebugError::NotOffered(pid))?;
+        // The formatting and the destructor of the state are user code.
+        let text = contain(|| state.text()).ok().flatten();
+        let type_name = state.type_name();
+        drop_contained(state);
+        let text = text.ok_or(DebugError::NotOffered(pid))?;
+        Ok(ShownState { type_name, text })
+    })
+}
+
+/// The state of a process as text, which its behaviour offers ([`Dynamic::shown`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ShownState {
+    /// The type of the state.
+    pub type_name: &'static str,
+    /// The state, cut at 4096 bytes.
+    pub text: String,
 }
 
 /// Suspends a process: it handles nothing until it is resumed. `process` is the process with

@@ -54,7 +54,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     where
         M: From<DeadLetter>,
     {
-        self.subscribe(Subscription::to_dead_letters(self.address().recipient()));
+        self.subscribe_to_events(Subscription::to_dead_letters(self.address().recipient()));
     }
 
     /// Subscribes this process to the starts and ends of all other processes of the node. Each
@@ -64,10 +64,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     where
         M: From<Lifecycle>,
     {
-        self.subscribe(Subscription::to_lifecycle(self.address().recipient()));
+        self.subscribe_to_events(Subscription::to_lifecycle(self.address().recipient()));
     }
 
-    fn subscribe(&self, subscription: Subscription) {
+    fn subscribe_to_events(&self, subscription: Subscription) {
         let (topic, pid) = (subscription.topic(), subscription.pid);
         self.host().subscribe(subscription);
         // A context can outlive its process. If the process ends after this check, its end
@@ -77,9 +77,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
     }
 
-    /// Ends a subscription of this process, and returns whether there was one. Earlier notices
+    /// Ends a subscription of this process to events of the node, and returns whether there was one. Earlier notices
     /// may still be in its mailbox.
-    pub fn unsubscribe(&mut self, topic: EventTopic) -> bool {
+    pub fn unsubscribe_events(&mut self, topic: EventTopic) -> bool {
         self.host().unsubscribe(topic, self.pid())
     }
 }

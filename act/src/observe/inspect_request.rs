@@ -1,7 +1,7 @@
 //! The request for an inspection (rule X3).
 
 use crate::calls::reply::Reply;
-use krarup_gen::{CallError, Inspection, Pid};
+use krarup_gen::{CallError, Inspection, Pid, Value};
 use std::fmt;
 
 /// A request for an inspection, as in [`crate::Received::Inspect`] and
@@ -16,12 +16,25 @@ pub struct InspectRequest {
 struct InspectCall {
     asker: Option<Pid>,
     items: Box<[String]>,
+    /// What the runtime adds to the answer.
+    beside: Inspection,
 }
 
 impl InspectRequest {
     pub(crate) fn new(asker: Option<Pid>, items: Box<[String]>, reply: Reply<Inspection>) -> Self {
         let asked = asker.is_some() || !items.is_empty();
-        InspectRequest { reply, asked: asked.then(|| Box::new(InspectCall { asker, items })) }
+        let call = || Box::new(InspectCall { asker, items, beside: Inspection::new() });
+        InspectRequest { reply, asked: asked.then(call) }
+    }
+
+    /// Adds an item of the runtime's, behind those of the behaviour.
+    pub(crate) fn add(&mut self, item: &str, values: Vec<Value>) {
+        if !values.is_empty() && self.wants(item) {
+            let none = || {
+                Box::new(InspectCall { asker: None, items: [].into(), beside: Inspection::new() })
+            };
+            self.asked.get_or_insert_with(none).beside.set(item, values);
+        }
     }
 
     /// Returns the inspecting process; `None` if the request came from outside any process.
@@ -44,7 +57,12 @@ impl InspectRequest {
     }
 
     /// Answers the request. Only the requested items are sent.
-    pub fn send(self, inspection: Inspection) {
+    pub fn send(self, mut inspection: Inspection) {
+        for (item, value) in self.asked.iter().flat_map(|asked| asked.beside.iter()) {
+            if inspection.value(item).is_none() {
+                inspection.set(item, value.clone());
+            }
+        }
         let inspection = match self.items() {
             [] => inspection,
             items => inspection.only(items),

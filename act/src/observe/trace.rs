@@ -1,7 +1,7 @@
 //! Tracing what a living process receives (rule X5; OTP's `sys:trace` and `sys:install`).
 
 use crate::received::Received;
-use krarup_gen::{Pid, Timestamp};
+use krarup_gen::{Lane, Pid, Timestamp};
 use std::any::type_name;
 
 /// One item that a traced process is about to handle.
@@ -14,6 +14,8 @@ pub struct Traced<'a, M, C> {
     pub at: Timestamp,
     /// The sender, if the item is a message from a process.
     pub sender: Option<Pid>,
+    /// The lane that it came by.
+    pub lane: Lane,
     /// The item.
     pub item: &'a Received<M, C>,
 }
@@ -67,7 +69,9 @@ fn describe<M, C>(item: &Received<M, C>) -> (&'static str, &'static str) {
         Received::Stop(_) => ("stop", ""),
         Received::Finish => ("finish", ""),
         Received::Timeout => ("timeout", ""),
+        Received::Alarm(_) => ("alarm", ""),
         Received::Inspect(_) => ("inspect", ""),
         Received::State(_) => ("state", ""),
+        Received::Manage(_) => ("manage", ""),
     }
 }

@@ -21,7 +21,7 @@ use crate::mailbox::permit::{Permit, Waiter};
 use crate::observe::watched_job::{Job, JobWatcher, Mark};
 use crate::process::reservation::send_diverted;
 use crate::process::{current, deferred};
-use krarup_gen::{DeadLetter, DeadLetterCause, Pid, SendError, Timestamp};
+use krarup_gen::{DeadLetter, DeadLetterCause, Pid, PoolGauges, SendError, Timestamp};
 use std::any::type_name;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -342,6 +342,14 @@ where
 
     fn waiting(&self) -> usize {
         self.0.waiting()
+    }
+
+    fn room_waiters(&self) -> usize {
+        self.0.line.waiters() + self.0.at_workers.waiters()
+    }
+
+    fn gauges(&self) -> Option<PoolGauges> {
+        Some(self.0.gauges())
     }
 
     fn room(&self, message: &M) -> Option<RoomFuture<M>> {

@@ -8,6 +8,7 @@
 //! So a class is at most a 16th of its values wide, and every value up to the largest has a
 //! class. No lock is taken and no value is lost: a value is one count, a sum and a maximum.
 
+use krarup_gen::Latency;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -21,25 +22,6 @@ pub(super) struct DurationHistogram {
     classes: Box<[AtomicU64]>,
     sum: AtomicU64,
     longest: AtomicU64,
-}
-
-/// The distribution of the times for which the jobs of a pool waited, or ran.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Latency {
-    /// How many times were measured.
-    pub count: u64,
-    /// The mean.
-    pub mean: Duration,
-    /// Half of the jobs took at most this long. Quantiles are at most a 16th too long, never
-    /// too short.
-    pub p50: Duration,
-    /// 90 of 100 jobs took at most this long.
-    pub p90: Duration,
-    /// 99 of 100 jobs took at most this long.
-    pub p99: Duration,
-    /// The longest time.
-    pub max: Duration,
 }
 
 impl DurationHistogram {
@@ -72,15 +54,26 @@ impl DurationHistogram {
             });
             Duration::from_nanos(found.map_or(max, |class| last_of(class).min(max)))
         };
-        Latency {
-            count,
-            mean: Duration::from_nanos(self.sum.load(Ordering::Relaxed) / count),
-            p50: quantile(50),
-            p90: quantile(90),
-            p99: quantile(99),
-            max: Duration::from_nanos(max),
-        }
+        let sum = self.sum.load(Ordering::Relaxed);
+        Latency::default().with(|latency| {
+            latency.count = count;
+            latency.sum = Duration::from_nanos(sum);
+            latency.mean = Duration::from_nanos(sum / count);
+            latency.p50 = quantile(50);
+            latency.p90 = quantile(90);
+            latency.p99 = quantile(99);
+            latency.max = Duration::from_nanos(max);
+            latency.at_most = Latency::BOUNDS.map(|bound| within(&counts, bound));
+        })
     }
+}
+
+/// How many values lie in classes that end at this bound or before.
+fn within(counts: &[u64], bound: Duration) -> u64 {
+    let bound = u64::try_from(bound.as_nanos()).unwrap_or(u64::MAX);
+    let classes = class(bound);
+    let whole = classes + usize::from(last_of(classes) == bound);
+    counts[..whole].iter().sum()
 }
 
 /// The class of a value.
@@ -131,12 +124,21 @@ mod tests {
         let single = DurationHistogram::new();
         let exact = Duration::from_nanos(1_000_001);
         single.record(exact);
-        let Latency { count, mean, p50, p90, p99, max } = single.latency();
+        let Latency { count, mean, p50, p90, p99, max, .. } = single.latency();
         assert_eq!((count, [mean, p50, p90, p99, max]), (1, [exact; 5]), "none is too long");
         (1..=100).for_each(|n| histogram.record(Duration::from_millis(n)));
         let latency = histogram.latency();
         assert_eq!((latency.count, latency.max), (100, Duration::from_millis(100)));
         assert_eq!(latency.mean, Duration::from_micros(50_500));
+        assert_eq!(latency.sum, Duration::from_millis(5050));
+        // Of the numbers from 1 to 100. A class that contains a bound counts as beyond it.
+        let at_most = latency.at_most;
+        assert_eq!((at_most[0], at_most[3], at_most[10], at_most[15]), (0, 0, 100, 100));
+        for (counted, bound) in at_most.into_iter().zip(Latency::BOUNDS) {
+            let (least, most) = (bound.as_millis() * 15 / 16, bound.as_millis());
+            let counted = u128::from(counted);
+            assert!(counted <= most && (counted + 1 >= least.min(100)), "{counted} {bound:?}");
+        }
         for (quantile, exact) in [(latency.p50, 50), (latency.p90, 90), (latency.p99, 99)] {
             let exact = Duration::from_millis(exact);
             assert!(quantile >= exact && quantile <= exact + exact / 16, "{quantile:?}");

@@ -1,41 +1,32 @@
 //! The counters of a pool and its inspection (rule P6).
 
-use super::job_watch::JobRecords;
 use super::pool_workers::PoolWorkers;
-use super::ring::Gate;
 use super::routing::Routing;
 use super::statistics::{PoolStatistics, inspected};
 use crate::behavior::Behavior;
 use krarup_gen::{Inspection, Label};
 use std::any::type_name;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
     pub(super) fn statistics(&self) -> PoolStatistics {
-        let counts = self.shared.counts();
-        let records = self.records.as_deref();
-        let of_records = |count: fn(&JobRecords<B::Message>) -> &AtomicU64| {
-            records.map_or(0, |records| count(records).load(Ordering::Relaxed))
-        };
-        let latencies = records.and_then(|records| records.latencies.as_ref());
-        let workers = self.shared.workers();
+        let gauges = self.shared.gauges();
         PoolStatistics {
-            pool_size: self.settings.size,
-            places: self.shared.size(),
-            workers: workers.iter().filter(|worker| worker.address.is_alive()).count(),
-            waiting: self.shared.waiting(),
-            restarts: self.restarts,
-            stuck: self.stuck,
-            forwarded: counts.forwarded,
-            unhandled: counts.unhandled,
-            rate_limited: self.shared.rate_limited.load(Ordering::Relaxed),
-            diverted: self.shared.diverted.load(Ordering::Relaxed),
-            expired: of_records(|records| &records.expired),
-            lost: of_records(|records| &records.lost),
-            crashed: of_records(|records| &records.crashed),
-            draining: self.shared.gate() == Gate::Draining,
-            wait: latencies.map(|latencies| latencies.waiting.latency()),
-            service: latencies.map(|latencies| latencies.service.latency()),
+            pool_size: gauges.size,
+            places: gauges.places,
+            workers: gauges.workers,
+            waiting: gauges.waiting,
+            restarts: gauges.restarts,
+            stuck: gauges.stuck,
+            forwarded: gauges.forwarded,
+            unhandled: gauges.unhandled,
+            rate_limited: gauges.rate_limited,
+            diverted: gauges.diverted,
+            expired: gauges.expired,
+            lost: gauges.lost,
+            crashed: gauges.crashed,
+            draining: gauges.draining,
+            wait: gauges.wait,
+            service: gauges.service,
         }
     }
 

@@ -78,12 +78,14 @@ pub(crate) mod behavior;
 pub(crate) mod command;
 mod delivery;
 pub(crate) mod elastic;
-pub(crate) mod histogram;
+mod gauges;
+mod histogram;
 mod inspection;
 mod job_times;
 mod job_watch;
 mod lent_value;
 mod line_at_workers;
+mod management;
 mod opening;
 mod periodic;
 #[allow(clippy::module_inception, reason = "the module is named after the type `Pool`")]
@@ -97,6 +99,7 @@ mod ring;
 pub(crate) mod routing;
 pub(crate) mod settings;
 mod shared;
+mod size_answer;
 mod starting;
 pub(crate) mod statistics;
 #[cfg(all(test, not(loom)))]

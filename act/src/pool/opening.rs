@@ -9,6 +9,7 @@ use super::behavior::PoolBehavior;
 use super::command::PoolCommand;
 use super::pool_workers::PoolWorkers;
 use super::routing::Routing;
+use super::size_answer::SizeAnswer;
 use super::starting::{Started, WorkerPurpose};
 use super::work::{Own, PoolMail, inspection};
 use crate::behavior::Behavior;
@@ -100,7 +101,7 @@ where
             reply.send(pool_workers.statistics());
         }
         Received::Command(PoolCommand::AddWorkers(count, reply)) if in_order => {
-            pool_workers.add(ctx, count, Some(reply));
+            pool_workers.add(ctx, count, Some(SizeAnswer::Typed(reply)));
         }
         Received::Command(PoolCommand::RemoveWorkers(count, reply)) if in_order => {
             reply.send(pool_workers.remove(ctx.pid(), count));

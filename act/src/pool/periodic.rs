@@ -8,6 +8,7 @@ use super::routing::Routing;
 use crate::behavior::Behavior;
 use crate::context::Context;
 use krarup_gen::{Pid, Timestamp};
+use std::sync::atomic::Ordering;
 
 impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
     /// The time of the next periodic work.
@@ -56,7 +57,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
                 target: "krarup", pool = %ctx.pid(), worker = %worker.address.pid(), ?limit,
                 "killing a stuck worker"
             );
-            self.stuck += 1;
+            self.shared.numbers.stuck.fetch_add(1, Ordering::Relaxed);
             self.give_up(&worker.address, now);
         }
         self.look = Some(next);

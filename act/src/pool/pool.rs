@@ -14,7 +14,7 @@ use crate::mailbox::overflow::Overflow;
 use crate::observe::watched_job::Discarded;
 use crate::process::crash::{Contained, contain, first_failure};
 use crate::process::current;
-use krarup_gen::Result;
+use krarup_gen::{ProcessKind, Result};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -309,6 +309,10 @@ where
 
     fn label() -> &'static str {
         "Pool"
+    }
+
+    fn kind() -> ProcessKind {
+        ProcessKind::Pool
     }
 
     fn routes_main() -> bool {

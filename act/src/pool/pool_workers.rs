@@ -25,11 +25,12 @@ use super::delivery::PoolRoute;
 use super::elastic::ElasticPlan;
 use super::job_watch::{JobRecords, Latencies};
 use super::rate::Bucket;
-use super::resize::{PoolState, ResizeError, Resized};
+use super::resize::PoolState;
 use super::ring::{Gate, PoolWorker};
 use super::routing::Routing;
 use super::settings::PoolSettings;
-use super::shared::{Rules, SharedPool};
+use super::shared::{PoolNumbers, Rules, SharedPool};
+use super::size_answer::SizeAnswer;
 use super::starting::Starts;
 use super::vacancy::Vacancies;
 use crate::addressing::address::Address;
@@ -38,8 +39,9 @@ use crate::calls::reply::Reply;
 use crate::context::Context;
 use crate::mailbox::overflow::Overflow;
 use crate::observe::watched_job::Mark;
-use krarup_gen::{CallError, Exit, Pid, RestartWindow, Result, Timestamp};
+use krarup_gen::{CallError, Exit, Pid, RestartWindow, Timestamp};
 use parking_lot::Mutex;
+use std::any::type_name;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -49,15 +51,12 @@ pub(super) mod exits;
 mod resizing;
 mod worker_starts;
 
-/// Receives the answer to a request to add workers.
-pub(super) type ToldOfSize = Reply<Result<Resized, ResizeError>>;
-
 /// A request to add workers. They start one after the other.
 struct Adding {
     asked: usize,
     changed: usize,
     /// `None` if the pool itself decided to grow.
-    told: Option<ToldOfSize>,
+    told: Option<SizeAnswer>,
 }
 
 pub(super) struct PoolWorkers<B: Behavior, R>
@@ -88,8 +87,6 @@ where
     /// When the workers are next checked for a stuck one.
     pub(super) look: Option<Timestamp>,
     pub(super) report: Option<Timestamp>,
-    pub(super) restarts: u64,
-    pub(super) stuck: u64,
 }
 
 /// However the pool ends, its route is closed: a send then returns `NoProcess`.
@@ -124,9 +121,16 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         };
         let bucket = settings.rate.map(Bucket::new);
         let moves = settings.elastic.is_some();
+        let numbers = PoolNumbers {
+            worker_behavior: type_name::<B>(),
+            size: settings.size,
+            mailbox: settings.mailbox,
+            restarts: AtomicU64::new(0),
+            stuck: AtomicU64::new(0),
+        };
         let now = ctx.now();
         PoolWorkers {
-            shared: SharedPool::new(ctx.pid(), ctx.host(), routing, rules, bucket, moves),
+            shared: SharedPool::new(ctx.pid(), ctx.host(), routing, rules, bucket, moves, numbers),
             records,
             state: Some(PoolState::Starting),
             starts: Starts::new(settings.init_timeout),
@@ -141,8 +145,6 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
             plan: settings.elastic.map(|elastic| ElasticPlan::new(elastic, now)),
             look: settings.stuck.map(|limit| now + limit),
             report: settings.report.map(|period| now + period),
-            restarts: 0,
-            stuck: 0,
             factory,
             settings,
         }

@@ -30,6 +30,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+/// What a pool tells of itself and its senders do not need.
+pub(super) struct PoolNumbers {
+    pub(super) worker_behavior: &'static str,
+    /// How many workers are configured.
+    pub(super) size: usize,
+    /// The bound of each worker.
+    pub(super) mailbox: Option<usize>,
+    /// How many workers were replaced.
+    pub(super) restarts: AtomicU64,
+    /// How many workers were killed because they were stuck.
+    pub(super) stuck: AtomicU64,
+}
+
 /// Returns how long a job may wait.
 pub(super) type TimeToLive<M> = Arc<dyn Fn(&M) -> Option<Duration> + Send + Sync>;
 
@@ -72,6 +85,7 @@ pub(super) struct SharedPool<M: Send + 'static, C: Send + 'static, R> {
     /// pool.
     leaving: Mutex<BTreeMap<Pid, Address<M, C>>>,
     pub(super) epochs: DrainEpochs,
+    pub(super) numbers: PoolNumbers,
     /// The waiter that stands for the line of the pool in the lines of the workers.
     pub(super) stand_in: Arc<Waiter<M>>,
     pub(super) myself: Weak<Self>,
@@ -97,6 +111,7 @@ where
         rules: Rules<M>,
         bucket: Option<Bucket>,
         moves: bool,
+        numbers: PoolNumbers,
     ) -> Arc<Self> {
         Arc::new_cyclic(|myself: &Weak<Self>| SharedPool {
             pid,
@@ -117,6 +132,7 @@ where
             at_workers: PoolLine::new(),
             leaving: Mutex::new(BTreeMap::new()),
             epochs: DrainEpochs::default(),
+            numbers,
             stand_in: Arc::new(Waiter::for_line(Weak::clone(myself) as Weak<dyn WaitingLine<M>>)),
             myself: Weak::clone(myself),
         })

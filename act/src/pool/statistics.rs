@@ -1,7 +1,6 @@
 //! The counters of a pool.
 
-use super::histogram::Latency;
-use krarup_gen::{Inspection, Value};
+use krarup_gen::{Inspection, Latency, Value};
 
 /// The counters of a pool at one moment (rule P6).
 ///
@@ -65,7 +64,7 @@ impl PoolStatistics {
 
 /// Formats a latency for an inspection.
 pub(super) fn inspected(latency: &Latency) -> Value {
-    let Latency { count, mean, p50, p90, p99, max } = *latency;
+    let Latency { count, mean, p50, p90, p99, max, .. } = *latency;
     let record = Inspection::new().with("count", count).with("mean", mean);
     record.with("p50", p50).with("p90", p90).with("p99", p99).with("max", max).into()
 }

@@ -6,7 +6,7 @@ use super::pool_workers::PoolWorkers;
 use super::pool_workers::exits::ExitOrigin;
 use super::routing::{Choice, RoundRobin, Routing, Workers};
 use super::settings::PoolSettings;
-use super::shared::{Rules, SharedPool};
+use super::shared::{PoolNumbers, Rules, SharedPool};
 use super::starting::{Started, Starts, WorkerPurpose};
 use crate::addressing::address::Address;
 use crate::behavior::Behavior;
@@ -16,13 +16,14 @@ use crate::mailbox::inbox::UNBOUNDED;
 use crate::mailbox::overflow::Overflow;
 use crate::models::model_host::ModelHost;
 use crate::process::cell::{Cell, NewProcess};
+use crate::process::facts::BehaviorFacts;
 use crate::process::process::Process;
 use crate::received::Received;
-use krarup_gen::{Exit, Pid, Reason, SpawnError};
+use krarup_gen::{Exit, Pid, ProcessKind, Reason, SpawnError};
 use std::convert::Infallible;
 use std::future::pending;
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{self, Poll, Waker};
 use std::time::Duration;
@@ -41,7 +42,13 @@ fn context(host: &Arc<ModelHost>) -> OwnContext {
         pid: host.next_pid(),
         parent: None,
         host: Arc::clone(&host),
-        behavior: || "pool",
+        behavior: &BehaviorFacts {
+            label: || "pool",
+            kind: ProcessKind::default,
+            show_message: |_| None,
+            show_command: |_| None,
+            future: 0,
+        },
         bound: UNBOUNDED,
         overflow: Overflow::Refuse,
     }));
@@ -272,7 +279,14 @@ type TestPool<R> = Arc<SharedPool<u32, u32, R>>;
 fn full<R: Routing<u32>>(model: &Arc<ModelHost>, routing: R) -> (TestPool<R>, Address<u32, u32>) {
     let host = model.host();
     let rules = Rules { overflow: Overflow::Refuse, time_to_live: None, records: None };
-    let shared = SharedPool::new(host.next_pid(), &host, routing, rules, None, false);
+    let numbers = PoolNumbers {
+        worker_behavior: "worker",
+        size: 1,
+        mailbox: Some(1),
+        restarts: AtomicU64::new(0),
+        stuck: AtomicU64::new(0),
+    };
+    let shared = SharedPool::new(host.next_pid(), &host, routing, rules, None, false, numbers);
     let worker = Address::new(model.admit_new(1));
     shared.add(&worker);
     worker.forward(1, 0).unwrap();

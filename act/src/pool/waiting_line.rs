@@ -155,6 +155,11 @@ impl<M> PoolLine<M> {
         }
     }
 
+    /// The number of waiters in line.
+    pub(super) fn waiters(&self) -> usize {
+        self.0.lock().senders.len()
+    }
+
     /// The number of stranded messages.
     pub(super) fn stranded(&self) -> usize {
         self.0.lock().stranded.len()

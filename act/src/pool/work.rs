@@ -8,13 +8,14 @@ use super::command::PoolCommand;
 use super::pool_workers::PoolWorkers;
 use super::pool_workers::exits::ExitOrigin;
 use super::routing::Routing;
+use super::size_answer::SizeAnswer;
 use super::starting::Started;
 use crate::behavior::Behavior;
 use crate::calls::deadline::Sleep;
 use crate::context::Context;
 use crate::observe::inspect_request::InspectRequest;
 use crate::received::Received;
-use krarup_gen::{Exit, Reason, Result};
+use krarup_gen::{Exit, Reason, ReasonRecord, Result, SupervisionAction};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -105,17 +106,23 @@ where
             inspection(pool_workers, behavior, request);
             Ok(())
         }
+        Received::Manage(request) => {
+            pool_workers.manage(ctx, request);
+            Ok(())
+        }
         Received::Stop(reason) => Err(reason),
         Received::Finish => {
             *finishing = true;
             pool_workers.begin_to_stop(ctx.pid());
             Ok(())
         }
-        // Main is a route, so no message arrives. A pool sets no timeout, takes no messages of
-        // other types and shows no state.
-        Received::Message(_) | Received::Timeout | Received::Other(_) | Received::State(_) => {
-            Ok(())
-        }
+        // Main is a route, so no message arrives. A pool sets no timeout and no alarm, takes no
+        // messages of other types and shows no state.
+        Received::Message(_)
+        | Received::Timeout
+        | Received::Alarm(_)
+        | Received::Other(_)
+        | Received::State(_) => Ok(()),
     }
 }
 
@@ -175,7 +182,9 @@ where
     P: PoolBehavior<Job = B::Message>,
 {
     match command {
-        PoolCommand::AddWorkers(count, reply) => pool_workers.add(ctx, count, Some(reply)),
+        PoolCommand::AddWorkers(count, reply) => {
+            pool_workers.add(ctx, count, Some(SizeAnswer::Typed(reply)));
+        }
         PoolCommand::RemoveWorkers(count, reply) => {
             reply.send(pool_workers.remove(ctx.pid(), count));
         }
@@ -210,6 +219,9 @@ where
             behavior.handle_exit(&mut PoolContext::new(ctx, pool_workers), exit).await
         }
         ExitOrigin::Worker => {
+            pool_workers.record(SupervisionAction::Restarting, exit.pid, |event| {
+                event.reason = Some(ReasonRecord::of(&exit.reason));
+            });
             tracing::debug!(
                 target: "krarup", pool = %ctx.pid(), worker = %exit.pid, reason = %exit.reason,
                 "replacing a dead worker"

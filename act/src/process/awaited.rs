@@ -15,6 +15,8 @@ const TIMED: u64 = 1 << 63;
 const UNSENT: u64 = 1 << 62;
 /// Only the answer could have woken the process at the time it was made ready.
 const ALONE: u64 = 1 << 61;
+/// The process waits for room, not for an answer. It is no edge.
+const ROOM: u64 = 1 << 60;
 
 impl AwaitedProcess {
     /// The process waits for no answer, or not for one answer alone.
@@ -26,6 +28,17 @@ impl AwaitedProcess {
     #[inline]
     pub(crate) fn on(callee: Pid) -> Self {
         AwaitedProcess(callee.id())
+    }
+
+    /// The process waits for room at `receiver`. As an unsent call it has no handle on the
+    /// waker, while the wait for room has one, so the wait graph takes it for no edge.
+    pub(crate) fn for_room(receiver: Pid) -> Self {
+        AwaitedProcess(receiver.id() | ROOM | UNSENT)
+    }
+
+    /// Whether it is a wait for room.
+    pub(crate) fn is_for_room(self) -> bool {
+        self.0 & ROOM != 0
     }
 
     /// The same wait, limited by a timer.
@@ -60,7 +73,7 @@ impl AwaitedProcess {
 
     /// The number of the process whose answer is awaited.
     pub(crate) fn callee(self) -> u64 {
-        self.0 & !(TIMED | UNSENT | ALONE)
+        self.0 & !(TIMED | UNSENT | ALONE | ROOM)
     }
 
     /// Whether only the answer of `callee` could have woken the process.
@@ -89,5 +102,8 @@ mod tests {
         assert!(!wait.is_alone_for(callee));
         assert!(wait.timed().alone().is_alone_for(callee));
         assert!(!wait.alone().is_alone_for(Pid::local(8, 1)));
+        let room = AwaitedProcess::for_room(callee);
+        assert_eq!((room.callee(), room.handles(), room.is_for_room()), (7, 0, true));
+        assert!(![wait, wait.timed(), wait.unsent()].iter().any(|it| it.is_for_room()));
     }
 }

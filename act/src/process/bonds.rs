@@ -16,11 +16,11 @@ use crate::sync::MutexGuard;
 use krarup_gen::{Down, Exit, Pid, Reason, Ref, Target};
 use std::sync::Arc;
 
-type LockedRelations<'a> = MutexGuard<'a, Relations>;
+pub(super) type LockedRelations<'a> = MutexGuard<'a, Relations>;
 
 /// Locks two different processes in the order of their pids. Returns the guards in argument
 /// order.
-fn lock_both<'a>(
+pub(super) fn lock_both<'a>(
     a: &'a dyn Process,
     b: &'a dyn Process,
 ) -> (LockedRelations<'a>, LockedRelations<'a>) {
@@ -38,13 +38,14 @@ pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool)
     if a.pid().is_same_process(to) {
         return;
     }
-    if is_foreign(a.pid(), to) {
+    let b = host.process(to);
+    if b.is_none() && is_foreign(a.pid(), to) {
         let exit = Exit { pid: to, reason: Reason::NoConnection };
         Arc::clone(a).exit_signal(exit, Via::Signal);
         return;
     }
     let number = host.next_ref().number();
-    if let Some(b) = host.process(to) {
+    if let Some(b) = b {
         let (mut ours, mut theirs) = lock_both(&**a, &*b);
         if ours.closed || already_linked(&mut ours, to, urgent) {
             return;
@@ -53,6 +54,11 @@ pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool)
             ours.bonds().links.insert(to, Link { number, fired: false, urgent, late: false });
             let half = Link { number, fired: false, urgent: false, late: b.has_pending_exit() };
             theirs.bonds().links.insert(a.pid(), half);
+            if let Some(remote) = b.remote() {
+                remote.link(a.pid());
+                drop((ours, theirs));
+                b.schedule(None);
+            }
             return;
         }
     }
@@ -75,10 +81,11 @@ pub(crate) fn is_foreign(ours: Pid, other: Pid) -> bool {
     other.node() != 0 || (other.creation() != 0 && other.creation() != ours.creation())
 }
 
-/// Why no process was found to monitor. This node talks to no other node (rule L4).
+/// Why no process was found to monitor (rule L4).
 fn absence(host: &dyn Host, target: &Target) -> Reason {
     match pid_of(target) {
         Some(pid) if is_foreign(host.node_pid(), pid) => Reason::NoConnection,
+        None if matches!(target, Target::Remote(..) | Target::Node(_)) => Reason::NoConnection,
         _ => Reason::NoProcess,
     }
 }
@@ -97,21 +104,26 @@ fn already_linked(ours: &mut Relations, to: Pid, urgent: bool) -> bool {
 
 /// Removes the link. After this returns, no exit notice of the link is received (rule L5).
 pub(crate) fn unlink(host: &dyn Host, a: &Arc<dyn Process>, from: Pid) {
-    if a.pid().is_same_process(from) || is_foreign(a.pid(), from) {
+    if a.pid().is_same_process(from) {
         return;
     }
     if let Some(b) = host.process(from) {
         let (mut ours, mut theirs) = lock_both(&**a, &*b);
         remove_link(&mut ours, from);
         remove_link(&mut theirs, a.pid());
-    } else {
+        if let Some(remote) = b.remote() {
+            remote.unlink(a.pid());
+            drop((ours, theirs));
+            b.schedule(None);
+        }
+    } else if !is_foreign(a.pid(), from) {
         remove_link(&mut a.relations().0.lock(), from);
     }
 }
 
-fn remove_link(relations: &mut Relations, pid: Pid) {
+pub(super) fn remove_link(relations: &mut Relations, pid: Pid) {
     if let Some(bonds) = relations.bonds_if_any() {
-        bonds.links.remove(&pid);
+        bonds.unlink(pid);
     }
     relations.shrink();
 }
@@ -124,22 +136,28 @@ pub(crate) fn monitor(
     target: Target,
     urgent: bool,
 ) {
-    let pid = pid_of(&target);
-    if pid.is_some_and(|pid| a.pid().is_same_process(pid)) {
+    if pid_of(&target).is_some_and(|pid| a.pid().is_same_process(pid)) {
         // As in Erlang, a process's monitor on itself never fires.
         return;
     }
-    if let Some(b) = pid.and_then(|pid| host.process(pid)) {
+    if let Some(b) = process_of(host, &target) {
         let (mut ours, mut theirs) = lock_both(&**a, &*b);
         if ours.closed {
             return;
         }
         if !theirs.closed {
+            if let Some(remote) = b.remote() {
+                remote.monitor(Some(a.pid()), monitor, &target);
+            }
             ours.bonds().watching.insert(monitor, Watching { target, urgent });
             theirs
                 .bonds()
                 .watched
                 .insert(monitor, Watcher::Process { pid: a.pid(), late: b.has_pending_exit() });
+            if b.remote().is_some() {
+                drop((ours, theirs));
+                b.schedule(None);
+            }
             return;
         }
     }
@@ -151,8 +169,19 @@ pub(crate) fn monitor(
     let reason = absence(host, &target);
     let down = Down { monitor, target, reason };
     let ready = a.put_down(down, urgent);
+    forget_told(&**a, &mut ours, monitor);
     drop(ours);
     a.schedule(ready);
+}
+
+/// Removes a monitor of a process of another node that was told. No mailbox holds its notice.
+fn forget_told(a: &dyn Process, ours: &mut Relations, monitor: Ref) {
+    if a.remote().is_some() {
+        if let Some(bonds) = ours.bonds_if_any() {
+            bonds.watching.remove(&monitor);
+        }
+        ours.shrink();
+    }
 }
 
 /// Removes a monitor and returns whether it existed. After this returns, no down notice of the
@@ -170,22 +199,38 @@ pub(crate) fn demonitor(host: &dyn Host, a: &Arc<dyn Process>, monitor: Ref) -> 
 }
 
 fn forget_watcher(host: &dyn Host, watching: &Watching, monitor: Ref) {
-    if let Some(b) = pid_of(&watching.target).and_then(|pid| host.process(pid)) {
-        let mut theirs = b.relations().0.lock();
-        if let Some(bonds) = theirs.bonds_if_any() {
-            bonds.watched.remove(&monitor);
-        }
-        theirs.shrink();
+    if let Some(b) = process_of(host, &watching.target) {
+        drop(remove_watcher(&*b, monitor));
     }
+}
+
+/// Removes a monitor from its target, and returns it to be dropped.
+fn remove_watcher(b: &dyn Process, monitor: Ref) -> Option<Watcher> {
+    let mut theirs = b.relations().0.lock();
+    let removed = theirs.bonds_if_any().and_then(|bonds| bonds.watched.remove(&monitor));
+    theirs.shrink();
+    if let (Some(remote), Some(_)) = (b.remote(), &removed) {
+        remote.demonitor(monitor);
+        drop(theirs);
+        b.schedule(None);
+    }
+    removed
 }
 
 /// Monitors a process on behalf of code outside any process. Fires at once if the target does
 /// not exist.
 pub(crate) fn watch(host: &dyn Host, monitor: Ref, target: Target, slot: SlotSender<Down>) {
-    if let Some(b) = pid_of(&target).and_then(|pid| host.process(pid)) {
+    if let Some(b) = process_of(host, &target) {
         let mut theirs = b.relations().0.lock();
         if !theirs.closed {
+            if let Some(remote) = b.remote() {
+                remote.monitor(None, monitor, &target);
+            }
             theirs.bonds().watched.insert(monitor, Watcher::Outside { target, slot });
+            if b.remote().is_some() {
+                drop(theirs);
+                b.schedule(None);
+            }
             return;
         }
     }
@@ -195,15 +240,9 @@ pub(crate) fn watch(host: &dyn Host, monitor: Ref, target: Target, slot: SlotSen
 
 /// Removes a monitor that [`watch`] made.
 pub(crate) fn unwatch(host: &dyn Host, monitor: Ref, target: &Target) {
-    if let Some(b) = pid_of(target).and_then(|pid| host.process(pid)) {
-        let removed = {
-            let mut theirs = b.relations().0.lock();
-            let removed = theirs.bonds_if_any().and_then(|bonds| bonds.watched.remove(&monitor));
-            theirs.shrink();
-            removed
-        };
+    if let Some(b) = process_of(host, target) {
         // Dropped outside the lock, because it may wake a waiting thread or task.
-        drop(removed);
+        drop(remove_watcher(&*b, monitor));
     }
 }
 
@@ -211,6 +250,16 @@ fn pid_of(target: &Target) -> Option<Pid> {
     match target {
         Target::Pid(pid) | Target::Name(_, Some(pid)) | Target::Alias(_, Some(pid)) => Some(*pid),
         _ => None,
+    }
+}
+
+/// The process that a monitor names: of this node, or the stand-in of one of another node.
+fn process_of(host: &dyn Host, target: &Target) -> Option<Arc<dyn Process>> {
+    match target {
+        Target::Remote(name, node) => host.network()?.named(name, node),
+        Target::Node(node) => host.network()?.node(node),
+        Target::Topic(_) => None,
+        target => host.process(pid_of(target)?),
     }
 }
 
@@ -238,7 +287,7 @@ pub(crate) fn fire(host: &dyn Host, dead: Pid, bonds: Bonds, reason: &Reason) {
     }
 }
 
-fn fire_link(host: &dyn Host, dead: Pid, pid: Pid, link: Link, reason: &Reason) {
+pub(super) fn fire_link(host: &dyn Host, dead: Pid, pid: Pid, link: Link, reason: &Reason) {
     let Some(peer) = host.process(pid).filter(|_| !link.fired) else { return };
     let mut theirs = peer.relations().0.lock();
     let Some(half) = theirs.bonds_if_any().and_then(|bonds| bonds.links.get_mut(&dead)) else {
@@ -258,7 +307,7 @@ fn fire_link(host: &dyn Host, dead: Pid, pid: Pid, link: Link, reason: &Reason) 
     peer.schedule(put.ready);
 }
 
-fn fire_monitor(host: &dyn Host, monitor: Ref, watcher: Watcher, reason: &Reason) {
+pub(super) fn fire_monitor(host: &dyn Host, monitor: Ref, watcher: Watcher, reason: &Reason) {
     let (pid, late) = match watcher {
         Watcher::Outside { target, slot } => {
             let _ = slot.send(Down { monitor, target, reason: reason.clone() });
@@ -272,6 +321,7 @@ fn fire_monitor(host: &dyn Host, monitor: Ref, watcher: Watcher, reason: &Reason
     let Some(Watching { target, urgent }) = watching else { return };
     let down = Down { monitor, target: target.clone(), reason: reason_for(late, reason) };
     let ready = peer.put_down(down, *urgent);
+    forget_told(&*peer, &mut theirs, monitor);
     drop(theirs);
     peer.schedule(ready);
 }

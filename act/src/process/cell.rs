@@ -5,7 +5,9 @@
 //! parked in the mailbox or running, and is dropped when the process ends.
 
 use super::crash::{contain, log_contained};
+use super::current;
 use super::deferred;
+use super::facts::BehaviorFacts;
 use super::process::Guarded;
 use super::progress::Progress;
 use super::relations::Relations;
@@ -15,7 +17,7 @@ use crate::lock::Lock;
 use crate::mailbox::inbox::{Inbox, MailboxPhase, MainPush};
 use crate::mailbox::overflow::Overflow;
 use crate::sync::{MutexGuard, Ordering};
-use krarup_gen::{DeadLetter, DeadLetterCause, Label, Pid, Timestamp};
+use krarup_gen::{DeadLetter, DeadLetterCause, Label, Name, Pid, ProcessKind, Timestamp};
 use once_cell::race::OnceBox;
 use std::any::type_name;
 use std::sync::Arc;
@@ -35,8 +37,7 @@ pub(crate) struct Cell<M, C> {
     pub(crate) relations: Guarded,
     /// The number of the process that spawned it; 0 if it was spawned from outside.
     parent: u64,
-    /// Returns the label of the behaviour. A function pointer is half the size of the text.
-    behavior: fn() -> &'static str,
+    pub(super) behavior: &'static BehaviorFacts,
     pub(crate) started: Timestamp,
 }
 
@@ -45,7 +46,7 @@ pub(crate) struct NewProcess<M> {
     pub(crate) pid: Pid,
     pub(crate) parent: Option<Pid>,
     pub(crate) host: Arc<dyn Host>,
-    pub(crate) behavior: fn() -> &'static str,
+    pub(crate) behavior: &'static BehaviorFacts,
     pub(crate) bound: u32,
     pub(crate) overflow: Overflow<M>,
 }
@@ -67,7 +68,21 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 
     /// Whether the mailbox holds anything that the process has not begun to handle.
     pub(crate) fn has_unhandled(&self, inbox: &Inbox<M, C>) -> bool {
-        inbox.accepted() != self.progress.taken.load(Ordering::Relaxed) || inbox.has_mail_ahead()
+        inbox.accepted() != self.progress.taken.load(Ordering::Relaxed) || inbox.is_asked()
+    }
+
+    /// Whether the process is a task that its owner may wait for.
+    #[cold]
+    pub(crate) fn is_task(&self) -> bool {
+        self.inbox.lock().is_awaited()
+    }
+
+    /// Called by a task that waits. If it waits for an answer, it searches for a cycle of waits
+    /// when it has parked, although no request lies in its mailbox: its owner may wait for it.
+    pub(crate) fn may_be_awaited(&self) {
+        if !current::wait().is_none() {
+            self.inbox.lock().cold().awaited = true;
+        }
     }
 
     /// Makes Main a route. Returns false if it is one already. No message is put into the
@@ -161,7 +176,23 @@ impl<M, C> Cell<M, C> {
         let given = self.locked_relations().label().cloned();
         // The label of a behaviour is user code. Other threads call it too, also before the
         // first turn.
-        let own = || Label::of_type(contain(self.behavior).unwrap_or("label panicked"));
+        let own = || Label::of_type(contain(self.behavior.label).unwrap_or("label panicked"));
         given.map_or_else(own, Label::given)
+    }
+
+    /// The state that the process shows as its label, if it shows one.
+    pub(crate) fn state_label(&self) -> Option<Name> {
+        let shown = self.locked_relations().shown_state()?;
+        self.host.state_labels().name(shown)
+    }
+
+    /// What is known of the type of its behaviour.
+    pub(crate) fn facts(&self) -> &'static BehaviorFacts {
+        self.behavior
+    }
+
+    /// The kind of its behaviour. That is user code, as the label is.
+    pub(crate) fn kind(&self) -> ProcessKind {
+        contain(self.behavior.kind).unwrap_or_default()
     }
 }

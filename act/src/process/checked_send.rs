@@ -8,7 +8,7 @@ use crate::addressing::dynamic::Dynamic;
 use crate::mailbox::entry::{Body, MailboxEntry, Notice};
 use crate::mailbox::push::Refused;
 use crate::sync::Ordering;
-use krarup_gen::{Alias, DeadLetterCause, MessageTypes, SendError};
+use krarup_gen::{Alias, DeadLetterCause, MessageTypes, RefusalCause, SendError};
 use std::any::type_name;
 use std::sync::Arc;
 
@@ -40,7 +40,10 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 self.schedule_if(ready);
                 Ok(())
             }
-            Err(Refused::Full(message)) => Err(SendError::Full { message, to: self.pid }),
+            Err(Refused::Full(message)) => {
+                self.host.count_refusal(RefusalCause::Full);
+                Err(SendError::Full { message, to: self.pid })
+            }
             Err(Refused::Overflow(message) | Refused::Dead(message) | Refused::Routed(message)) => {
                 self.send_with_room_by_alias(alias, message, sender)
             }
@@ -69,9 +72,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 Err(message) => Err(self.is_revoked(alias, message, sender)),
             },
             Err(error) => {
-                if matches!(error, SendError::NoProcess { .. }) {
-                    self.dead_letter::<M>(sender, DeadLetterCause::NoProcess);
-                }
+                self.note_refused(&error, type_name::<M>(), sender);
                 Err(error.map(|()| message))
             }
         }
@@ -139,12 +140,11 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             }
             // A fallback takes only messages of the process's own type.
             Ok(ReservedRoom::Elsewhere(..) | ReservedRoom::OnRoute(_)) => {
+                self.host.count_refusal(RefusalCause::Full);
                 Err(SendError::Full { message, to: self.pid })
             }
             Err(error) => {
-                if matches!(error, SendError::NoProcess { .. }) {
-                    self.dead_letter_named(message.type_name(), sender, DeadLetterCause::NoProcess);
-                }
+                self.note_refused(&error, message.type_name(), sender);
                 Err(error.map(|()| message))
             }
         }

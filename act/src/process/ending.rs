@@ -11,17 +11,24 @@
 //! the next stage runs even if one fails. Values that a later stage needs lie in [`Ending`]. A
 //! stage that handles several things contains each of them.
 
+use super::asked_to_end::ask_to_end;
 use super::bonds;
 use super::cell::Cell;
 use super::crash::{contain, drop_contained, log_contained};
+use super::crash_reporting::{Dead, DeathNote, report};
 use super::current::{self, OrphanCause};
+use super::last_item;
 use super::muting::release;
 use super::relations::Bonds;
+use crate::host::host::ProcessEnd;
+use crate::lifecycle::cleaners::Cleaners;
 use crate::mailbox::drain::{DrainedMailbox, Dropped, NotifiedLast};
 use crate::mailbox::entry::ControlEntry;
 use crate::mailbox::muted_senders::MutedSender;
 use crate::sync::Ordering;
-use krarup_gen::{DeadLetterCause, Name, Reason, SpawnError};
+use krarup_gen::{
+    DeadLetterCause, MessageTotals, Name, Reason, Recorded, RecordedItem, SpawnError, TraceEnd,
+};
 use std::sync::Arc;
 
 type EndStage<M, C> = fn(&mut Ending<M, C>);
@@ -36,6 +43,12 @@ struct Ending<M, C> {
     last_to_hear: NotifiedLast<M>,
     name: Option<Name>,
     bonds: Option<Box<Bonds>>,
+    messages: MessageTotals,
+    /// If the reason is abnormal.
+    death: Option<DeathNote>,
+    /// What its flight recorder has kept.
+    recorded: Vec<Recorded<RecordedItem>>,
+    letters_lost: u64,
 }
 
 /// Ends a process whose future has been dropped. `terminate` has already run, if it runs at
@@ -69,6 +82,10 @@ where
         last_to_hear: NotifiedLast::default(),
         name: None,
         bonds: None,
+        messages: MessageTotals::default(),
+        death: None,
+        recorded: Vec::new(),
+        letters_lost: 0,
     };
     for stage in stages {
         // A panic in a stage has been printed and has no further effect.
@@ -83,8 +100,14 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
     fn run_cleaners(&mut self) {
         if self.cell.progress.has_cleaners.load(Ordering::Relaxed) {
             let cleaners = self.cell.locked_relations().take_cleaners();
-            cleaners.run(self.cell.pid, &self.reason);
+            self.clean(cleaners);
         }
+    }
+
+    #[inline]
+    fn clean(&self, cleaners: Cleaners) {
+        let owner = self.cell.pid;
+        cleaners.run(owner, &self.reason, |task| ask_to_end(&*self.cell.host, owner, task));
     }
 
     fn log(&mut self) {
@@ -108,8 +131,21 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
         let mut inbox = self.cell.inbox.lock();
         // A bare process that ended without ever waiting has not failed to start.
         self.initialised = inbox.initialised || (!inbox.orderly && self.reason.is_normal());
+        self.messages = self.cell.messages(&inbox);
+        if self.reason.is_abnormal() {
+            let last = last_item::left::<M, C>(self.cell.pid);
+            self.death = Some(DeathNote::of(&self.cell, &mut inbox, last));
+            // Those in a batch were dropped with the context.
+            self.letters_lost = self.cell.waiting(inbox.accepted()) as u64;
+        }
         self.muted = inbox.take_muted(u64::MAX);
+        let log = inbox.cold_if_any().and_then(|cold| cold.item_log.take());
         self.remains = Some(inbox.close());
+        drop(inbox);
+        if let Some(log) = log {
+            log.end_trace(TraceEnd::Ended);
+            self.recorded = log.recorded();
+        }
     }
 
     /// The senders that waited for this process to catch up go on.
@@ -121,10 +157,12 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
     /// name is free.
     fn drop_remaining_mail(&mut self) {
         let Some(remains) = self.remains.take() else { return };
-        let Ending { cell, last_to_hear, .. } = self;
+        let Ending { cell, last_to_hear, letters_lost, .. } = self;
+        let beyond = std::cell::Cell::new(0);
         *last_to_hear = remains.drop_all(|dropped| {
             match &dropped {
                 Dropped::Entry(entry) if entry.is_letter() => {
+                    beyond.set(beyond.get() + u64::from(!entry.takes_room()));
                     cell.dead_letter_named(
                         entry.type_name(),
                         entry.sender,
@@ -132,12 +170,14 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
                     );
                 }
                 Dropped::Control(ControlEntry::Message { sender, .. }) => {
+                    beyond.set(beyond.get() + 1);
                     cell.dead_letter::<C>(*sender, DeadLetterCause::Unhandled);
                 }
                 _ => {}
             }
             current::not_begun(|| drop_contained(dropped));
         });
+        *letters_lost += beyond.get();
     }
 
     /// Frees the name before any process is notified. The relations are closed after that, so a
@@ -150,11 +190,12 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
         for alias in aliases {
             self.cell.host.remove_alias(alias);
         }
-        self.cell.host.retire(self.cell.pid, name.as_ref());
+        let end = ProcessEnd { kind: self.reason.kind(), messages: self.messages };
+        self.cell.host.retire(self.cell.pid, name.as_ref(), &end);
         self.name = name;
         // A context can be moved out of its process, to a thread that was just adding a
         // cleaner.
-        late.run(self.cell.pid, &self.reason);
+        self.clean(late);
     }
 
     /// Fails the calls whose tokens were dropped with the process.
@@ -178,6 +219,23 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
     }
 
     fn tell_subscribers(&mut self) {
+        if let Some(note) = &self.death
+            && let Some(records) = self.cell.host.records()
+            && records.crashes.is_on()
+        {
+            let dead = Dead {
+                reason: &self.reason,
+                note,
+                recorded: &self.recorded,
+                name: self.name.as_ref(),
+                bonds: self.bonds.as_deref(),
+                initialised: self.initialised,
+                letters_lost: self.letters_lost,
+                messages: self.messages,
+            };
+            // Labels, the text of the reason and the log subscriber are user code.
+            let _ = contain(|| report(&self.cell, records, &dead));
+        }
         self.cell.host.note_ended(self.cell.pid, self.name.take(), &self.reason);
     }
 
@@ -205,8 +263,7 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
     /// Drops the remaining values one by one, because two panics must not coincide. Most of
     /// them remain only if a stage did not complete.
     fn let_go(self) {
-        let Ending { cell, reason, muted, remains, initialised: _, last_to_hear, name, bonds } =
-            self;
+        let Ending { cell, reason, muted, remains, last_to_hear, name, bonds, .. } = self;
         muted.into_iter().for_each(drop_contained);
         drop_contained(remains);
         drop_contained(last_to_hear);

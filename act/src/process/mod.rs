@@ -5,6 +5,8 @@
 //! | [`process`] | the interface of a process towards the host and other processes |
 //! | [`cell`] | the parts of a process |
 //! | [`process_impl`] | how a cell implements that interface |
+//! | [`snapshot`] | what a cell tells about its process without its help |
+//! | [`facts`] | what is known of a process from its type |
 //! | [`sending`] | how messages, control entries and notices are put into its mailbox |
 //! | [`checked_send`] | sends by an alias, and of values of another type |
 //! | [`waking`] | how it is woken |
@@ -13,6 +15,7 @@
 //! | [`turn_span`] | the `tracing` span of a turn |
 //! | [`muting`] | how a process that floods another waits for it |
 //! | [`ending`] | how a process ends |
+//! | [`asked_to_end`] | how a task is ended |
 //! | [`progress`] | counters and flags that turns write |
 //! | [`relations`] | the links and monitors that a process stores |
 //! | [`bonds`] | how links and monitors work between two processes |
@@ -24,24 +27,36 @@
 //! | [`turn_state`] | what it and the polled future tell each other |
 //! | [`deferred`] | work that waits for a lock to be released |
 //! | [`crash`] | how a panic becomes a reason |
+//! | [`crash_reporting`] | the crash report of a process that has failed |
+//! | [`exit_source`] | where a pending exit came from |
+//! | [`last_item`] | the last item that a process has received |
 
+pub(crate) mod asked_to_end;
 pub(crate) mod awaited;
 pub(crate) mod bonds;
 pub(crate) mod cell;
 mod checked_send;
 pub(crate) mod crash;
+mod crash_reporting;
 pub(crate) mod current;
 pub(crate) mod deferred;
 mod ending;
+pub(crate) mod exit_source;
+pub(crate) mod facts;
+pub(crate) mod last_item;
 mod muting;
+pub(crate) mod outside;
 #[allow(clippy::module_inception, reason = "the module is named after the trait `Process`")]
 pub(crate) mod process;
 pub(crate) mod process_impl;
 pub(crate) mod progress;
 pub(crate) mod relations;
+pub(crate) mod remote;
+pub(crate) mod remote_bonds;
 pub(crate) mod reservation;
 mod sending;
 pub(crate) mod simulated_link;
+mod snapshot;
 pub(crate) mod turn;
 pub(crate) mod turn_span;
 pub(crate) mod turn_state;

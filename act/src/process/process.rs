@@ -1,13 +1,19 @@
 //! The interface of a process towards its host and other processes.
 
 use super::relations::Relations;
+use super::remote::Remote;
 use crate::addressing::dynamic::Dynamic;
 use crate::calls::reply::Reply;
 use crate::host::ready::Ready;
 use crate::mailbox::muted_senders::MutedSender;
 use crate::observe::inspect_request::InspectRequest;
+use crate::observe::manage_request::ManageRequest;
+use crate::observe::trace_ring::TraceRing;
 use crate::sync::Mutex;
-use krarup_gen::{Alias, Down, Exit, Label, Pid, ProcessInfo, Reason, Root, SendError};
+use krarup_gen::{
+    Alias, Down, Exit, Label, Pid, ProcessInfo, Reason, Recorded, RecordedItem, Root, Sample,
+    SendError,
+};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -73,6 +79,12 @@ pub trait Process: Any + Send + Sync {
     /// Returns a snapshot of its state, without waiting (rule X3).
     fn info(&self) -> ProcessInfo;
 
+    /// Returns its numbers, without text and without waiting. `None` if it is no process of
+    /// this node, or has ended.
+    fn sample(&self) -> Option<Sample> {
+        None
+    }
+
     /// Returns how many messages it has handled.
     fn handled(&self) -> u64;
 
@@ -121,6 +133,12 @@ pub trait Process: Any + Send + Sync {
     /// Asks it to describe itself. The token fails if the process has ended.
     fn inspect(self: Arc<Self>, request: InspectRequest);
 
+    /// Asks it to change (rule X12). The token fails if the process has ended, and if it offers
+    /// nothing.
+    fn manage(self: Arc<Self>, request: ManageRequest) {
+        drop(request);
+    }
+
     /// Sends a value that must be of the receiver's message type, unless it takes other types
     /// as well (rule M7).
     ///
@@ -158,6 +176,28 @@ pub trait Process: Any + Send + Sync {
     /// Turns the logging of received messages on or off (rule X5).
     fn trace(self: Arc<Self>, on: bool);
 
+    /// Sets how many of the items that it takes are recorded; 0: none. Returns false if it has
+    /// ended, or is no process of this node (rule V-16).
+    fn record(&self, _items: usize) -> bool {
+        false
+    }
+
+    /// Returns the items that are recorded, the oldest first.
+    fn recorded(&self) -> Vec<Recorded<RecordedItem>> {
+        Vec::new()
+    }
+
+    /// Has a trace show the items that it takes, instead of an earlier one. Returns false if it
+    /// has ended, or is no process of this node (rule V-21).
+    fn set_trace(&self, _trace: Arc<TraceRing>) -> bool {
+        false
+    }
+
+    /// Ends the trace. Returns whether one was running.
+    fn untrace(&self) -> bool {
+        false
+    }
+
     /// Returns its links and monitors.
     fn relations(&self) -> &Guarded;
 
@@ -173,6 +213,20 @@ pub trait Process: Any + Send + Sync {
     /// Returns `None` if no room was taken, for example because it has no bound or no mailbox
     /// of its own, or has ended.
     fn occupy(self: Arc<Self>) -> Option<Box<dyn Send>>;
+
+    /// Returns the connection to the process, if it is the stand-in of one of another node.
+    fn remote(&self) -> Option<&dyn Remote> {
+        None
+    }
+
+    /// Records that its pid was sent to another node. From then on the process can be reached
+    /// from there by its pid (rule Zsec5).
+    fn expose(&self) {}
+
+    /// Whether its pid was sent to another node.
+    fn is_exposed(&self) -> bool {
+        false
+    }
 }
 
 impl fmt::Debug for dyn Process {

@@ -1,6 +1,8 @@
 //! How a cell implements [`Process`]: sends, questions and exit signals from outside.
 
 use super::cell::Cell;
+use super::current;
+use super::exit_source::ExitSource;
 use super::process::{Guarded, Process, Put, Via};
 use crate::addressing::dynamic::Dynamic;
 use crate::calls::reply::Reply;
@@ -9,11 +11,14 @@ use crate::mailbox::entry::{ControlEntry, Notice};
 use crate::mailbox::inbox::{MailboxPhase, MainPush};
 use crate::mailbox::muted_senders::MutedSender;
 use crate::observe::inspect_request::InspectRequest;
+use crate::observe::item_log::ItemLog;
+use crate::observe::manage_request::ManageRequest;
 use crate::observe::trace::Tracer;
+use crate::observe::trace_ring::TraceRing;
 use crate::sync::Ordering;
 use krarup_gen::{
-    Alias, CallError, Class, Down, Exit, Label, Pid, Priority, ProcessInfo, ProcessState, Reason,
-    Root, SendError,
+    Alias, CallError, CrashCauseKind, Down, Exit, Label, Pid, Priority, ProcessInfo, Reason,
+    Recorded, RecordedItem, Root, Sample, SendError, TraceEnd,
 };
 use std::any::{Any, TypeId, type_name};
 use std::sync::Arc;
@@ -37,54 +42,11 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
     }
 
     fn info(&self) -> ProcessInfo {
-        let (name, aliases, links, (monitors, monitored_by)) = {
-            let relations = self.relations.0.lock();
-            let name = relations.name().cloned();
-            (name, relations.aliases(), relations.links(), relations.monitors())
-        };
-        let main = self.main_length();
-        let inbox = self.inbox.lock();
-        let (urgent, system) = inbox.control_lengths();
-        let (trapping, bound) = (inbox.trapping, inbox.bound());
-        let accepted = inbox.accepted();
-        let state = match inbox.phase {
-            MailboxPhase::Terminated => ProcessState::Terminated,
-            _ if inbox.is_suspended() => ProcessState::Suspended,
-            _ if !inbox.initialised => ProcessState::Init,
-            MailboxPhase::Idle => ProcessState::Idle,
-            MailboxPhase::Waiting | MailboxPhase::Listening => ProcessState::Waiting,
-            MailboxPhase::Active if self.progress.running.load(Ordering::Relaxed) => {
-                ProcessState::Running
-            }
-            MailboxPhase::Active | MailboxPhase::Muted => ProcessState::Scheduled,
-        };
-        drop(inbox);
-        ProcessInfo::new(self.pid, self.label(), state).with(|info| {
-            info.name = name;
-            info.aliases = aliases;
-            info.parent = self.parent_pid();
-            info.trapping = trapping;
-            info.links = links;
-            info.monitors = monitors;
-            info.monitored_by = monitored_by;
-            info.urgent = urgent;
-            info.system = system;
-            info.main = main;
-            info.mailbox = bound;
-            let controls = self.progress.controls.load(Ordering::Relaxed);
-            info.messages_in = accepted + controls + (urgent + system) as u64;
-            info.messages_out = self.progress.sent.load(Ordering::Relaxed);
-            info.handled = self.handled();
-            self.host.dispatcher_name().clone_into(&mut info.dispatcher);
-            info.class = match self.host.class() {
-                Class::Varying if self.progress.is_high() => Class::High,
-                Class::Varying => Class::Normal,
-                class => class,
-            };
-            info.root = self.host.root();
-            info.running_time = Duration::from_nanos(self.progress.ran.load(Ordering::Relaxed));
-            info.uptime = self.host.now().since(self.started);
-        })
+        self.snapshot()
+    }
+
+    fn sample(&self) -> Option<Sample> {
+        self.numbers()
     }
 
     fn handled(&self) -> u64 {
@@ -114,7 +76,8 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         }
         let by_signal = via == Via::Signal;
         if by_signal && matches!(exit.reason, Reason::Kill) {
-            return Put::unheard(self.set_pending_exit(inbox, Reason::Killed));
+            let source = ExitSource::new(CrashCauseKind::Kill, Some(exit.pid));
+            return Put::unheard(self.set_pending_exit(inbox, Reason::Killed, source));
         }
         let from_parent = inbox.orderly
             && self.parent_pid().is_some_and(|parent| parent.is_same_process(exit.pid));
@@ -138,7 +101,8 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         Put::unheard(if from_parent && by_signal {
             self.put_urgent(inbox, ControlEntry::Stop(exit.reason))
         } else {
-            self.set_pending_exit(inbox, exit.reason)
+            let kind = if by_signal { CrashCauseKind::Signal } else { CrashCauseKind::Link };
+            self.set_pending_exit(inbox, exit.reason, ExitSource::new(kind, Some(exit.pid)))
         })
     }
 
@@ -185,13 +149,17 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
                 let exit = Exit { pid: self.host.node_pid(), reason };
                 self.put_notice(inbox, Notice::Exit { exit, link: None })
             }
-            _ => self.set_pending_exit(inbox, reason),
+            _ => {
+                let source = ExitSource::new(CrashCauseKind::Parent, current::pid());
+                self.set_pending_exit(inbox, reason, source)
+            }
         };
         self.schedule_if(ready);
     }
 
     fn kill(self: Arc<Self>) {
-        let ready = self.set_pending_exit(self.inbox.lock(), Reason::Killed);
+        let source = ExitSource::new(CrashCauseKind::Kill, current::pid());
+        let ready = self.set_pending_exit(self.inbox.lock(), Reason::Killed, source);
         self.schedule_if(ready);
     }
 
@@ -200,6 +168,14 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
             self.push_control(Priority::Max, ControlEntry::Inspect(request))
         {
             request.fail(CallError::NoProcess { to: self.pid });
+        }
+    }
+
+    fn manage(self: Arc<Self>, request: ManageRequest) {
+        if let Err(ControlEntry::Manage(request)) =
+            self.push_control(Priority::High, ControlEntry::Manage(request))
+        {
+            request.into_reply().fail(CallError::NoProcess { to: self.pid });
         }
     }
 
@@ -270,6 +246,26 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         self.set_tracer(if on { Tracer::logging() } else { Tracer::off() });
     }
 
+    fn record(&self, items: usize) -> bool {
+        self.change_log(|log| log.record(items)).is_some()
+    }
+
+    fn recorded(&self) -> Vec<Recorded<RecordedItem>> {
+        self.item_log().map(|log| log.recorded()).unwrap_or_default()
+    }
+
+    fn set_trace(&self, trace: Arc<TraceRing>) -> bool {
+        let Some(before) = self.change_log(|log| log.set_trace(trace)) else { return false };
+        if let Some(before) = before {
+            before.finish(TraceEnd::Untraced);
+        }
+        true
+    }
+
+    fn untrace(&self) -> bool {
+        self.item_log().is_some_and(|log| log.end_trace(TraceEnd::Untraced))
+    }
+
     fn waits_for(&self) -> Option<Pid> {
         if self.progress.waits_for.load(Ordering::Relaxed) == 0 {
             return None;
@@ -305,17 +301,47 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
     fn occupy(self: Arc<Self>) -> Option<Box<dyn Send>> {
         self.occupied()
     }
+
+    fn expose(&self) {
+        self.progress.exposed.store(true, Ordering::Relaxed);
+    }
+
+    fn is_exposed(&self) -> bool {
+        self.progress.exposed.load(Ordering::Relaxed)
+    }
 }
 
 impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
+    /// The flight recorder and the trace, if one of them was on when the process last looked.
+    pub(crate) fn item_log(&self) -> Option<Arc<ItemLog>> {
+        self.inbox.lock().cold_if_any()?.item_log.clone()
+    }
+
+    /// Changes the flight recorder or the trace, unless the process has ended. It looks at them
+    /// before its next item.
+    fn change_log<T>(&self, change: impl FnOnce(&ItemLog) -> T) -> Option<T> {
+        let mut inbox = self.inbox.lock();
+        if inbox.phase == MailboxPhase::Terminated {
+            return None;
+        }
+        let cold = inbox.cold();
+        let changed = change(cold.item_log.get_or_insert_default());
+        cold.log_changed = true;
+        let ready = self.attract(inbox);
+        self.schedule_if(ready);
+        Some(changed)
+    }
+
     /// Sets or replaces the tracer. The process uses it from the next time it looks up.
     pub(crate) fn set_tracer(&self, tracer: Tracer<M, C>) {
+        let traces = !tracer.is_off();
         let mut inbox = self.inbox.lock();
         if inbox.phase == MailboxPhase::Terminated {
             return;
         }
         // A tracer that never ran is dropped outside the lock, because it is user code.
         let before = inbox.cold().tracer.replace(tracer);
+        self.progress.traced.store(traces, Ordering::Relaxed);
         let ready = self.attract(inbox);
         self.schedule_if(ready);
         drop(before);

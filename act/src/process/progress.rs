@@ -28,6 +28,11 @@ pub(crate) struct Progress {
     /// the mailbox's lock, read without it before every message. A sender's store can be seen
     /// late, but no later than at the next lock (rule M4).
     pub(crate) attention: AtomicBool,
+    /// Whether its pid was sent to another node. Written by any thread, once.
+    pub(crate) exposed: AtomicBool,
+    /// Whether it has a tracer, for those that look. Written under the mailbox's lock, and by
+    /// the turn.
+    pub(crate) traced: AtomicBool,
     /// How many messages were taken off the control lanes.
     pub(crate) controls: AtomicU64,
     /// Running time in nanoseconds. Only the watchdog, which looks at the workers, writes it.
@@ -55,6 +60,8 @@ impl Progress {
             running: AtomicBool::new(false),
             has_cleaners: AtomicBool::new(false),
             attention: AtomicBool::new(false),
+            exposed: AtomicBool::new(false),
+            traced: AtomicBool::new(false),
         }
     }
 

@@ -8,8 +8,13 @@
 
 use crate::calls::slot::SlotSender;
 use crate::lifecycle::cleaners::{CleanerFn, Cleaners};
+use crate::lifecycle::owned_tasks::OwnedTasks;
 use krarup_gen::{Alias, Down, Name, Pid, Ref, Target};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The number of a shown state that has none: its text is the label.
+const SHOWN_ALONE: u32 = u32::MAX;
 
 #[derive(Default)]
 pub(crate) struct Relations {
@@ -21,6 +26,9 @@ pub(crate) struct Relations {
     /// under the same lock as they are, because a context can be moved out of its process to
     /// another thread.
     pub(crate) retired: bool,
+    /// The state that the process shows as its label, by its number in
+    /// [`crate::observe::state_labels::StateLabels`]; 0 if it shows none.
+    shown: u32,
     /// Boxed, because most processes have none.
     bonds: Option<Box<Bonds>>,
 }
@@ -29,13 +37,18 @@ pub(crate) struct Relations {
 pub(crate) struct Bonds {
     /// The registered name.
     name: Option<Name>,
-    /// The label beside the type of the behaviour.
+    /// The label of the behaviour, if it was given one.
     label: Option<Name>,
+    /// The label that the process has given itself.
+    own_label: Option<Name>,
     /// Functions that clean up after its state has been dropped.
     cleaners: Cleaners,
     /// The aliases that are not revoked.
     pub(crate) aliases: BTreeSet<Alias>,
     pub(crate) links: BTreeMap<Pid, Link>,
+    /// The exit notices in the mailbox of links that were lost with a connection, and whose
+    /// processes have linked again since: with the number of the earlier link.
+    earlier_exits: BTreeSet<(Pid, u64)>,
     /// Monitors that this process holds on others.
     pub(crate) watching: BTreeMap<Ref, Watching>,
     /// Monitors that others hold on this process.
@@ -54,6 +67,24 @@ pub(crate) struct Link {
     /// Whether this process had a pending exit when the link was made. Its peer then finds no
     /// process.
     pub(crate) late: bool,
+}
+
+impl Bonds {
+    /// Adds a link that a process of another node has made. If an exit notice of that process is
+    /// in the mailbox, it was sent when an earlier connection was lost, and is still received.
+    pub(crate) fn link_again(&mut self, from: Pid, link: Link) {
+        if let Some(Link { number, fired: true, .. }) = self.links.insert(from, link) {
+            self.earlier_exits.insert((from, number));
+        }
+    }
+
+    /// Removes a link. No notice of it is received after that.
+    pub(crate) fn unlink(&mut self, from: Pid) {
+        self.links.remove(&from);
+        if !self.earlier_exits.is_empty() {
+            self.earlier_exits.retain(|(pid, _)| *pid != from);
+        }
+    }
 }
 
 /// A monitor on the side of its owner.
@@ -76,6 +107,18 @@ pub(crate) enum Watcher {
     },
 }
 
+impl Bonds {
+    /// The label of the behaviour, if it was given one.
+    pub(crate) fn behavior_label(&self) -> Option<&Name> {
+        self.label.as_ref()
+    }
+
+    /// The label that the process has given itself.
+    pub(crate) fn own_label(&self) -> Option<&Name> {
+        self.own_label.as_ref()
+    }
+}
+
 impl Relations {
     pub(crate) fn bonds(&mut self) -> &mut Bonds {
         self.bonds.get_or_insert_default()
@@ -95,6 +138,50 @@ impl Relations {
 
     pub(crate) fn set_label(&mut self, label: Name) {
         self.bonds().label = Some(label);
+    }
+
+    pub(crate) fn own_label(&self) -> Option<&Name> {
+        self.bonds.as_ref().and_then(|bonds| bonds.own_label.as_ref())
+    }
+
+    /// Sets or removes the label that the process gives itself.
+    pub(crate) fn set_own_label(&mut self, label: Option<Name>) {
+        if self.shown == SHOWN_ALONE {
+            self.shown = 0;
+        }
+        if label.is_some() || self.bonds.is_some() {
+            self.bonds().own_label = label;
+            self.shrink();
+        }
+    }
+
+    /// Whether a state that the process shows is its label: it has given itself no other.
+    pub(crate) fn may_show_state(&self) -> bool {
+        !self.closed && (self.shown == SHOWN_ALONE || self.own_label().is_none())
+    }
+
+    /// The number of the state that the process shows, if its label is one with a number.
+    pub(crate) fn shown_state(&self) -> Option<u32> {
+        let has_number = self.shown != 0 && self.shown != SHOWN_ALONE;
+        (has_number && self.own_label().is_none()).then_some(self.shown)
+    }
+
+    /// Shows a state with a number. Returns the text that it replaces, if that had none.
+    pub(crate) fn show_state(&mut self, number: u32) -> Option<Name> {
+        let alone = self.shown == SHOWN_ALONE;
+        self.shown = number;
+        let bonds = self.bonds_if_any().filter(|_| alone);
+        let replaced = bonds.and_then(|bonds| bonds.own_label.take());
+        if alone {
+            self.shrink();
+        }
+        replaced
+    }
+
+    /// Shows a state that has no number. Returns the text that it replaces.
+    pub(crate) fn show_state_alone(&mut self, state: Name) -> Option<Name> {
+        self.shown = SHOWN_ALONE;
+        self.bonds().own_label.replace(state)
     }
 
     pub(crate) fn set_name(&mut self, name: Name) {
@@ -132,6 +219,11 @@ impl Relations {
         self.bonds().cleaners.add(cleaner);
     }
 
+    /// The tasks that end with the process; `None` if its cleaners have been taken to be run.
+    pub(crate) fn tasks(&mut self) -> Option<Arc<OwnedTasks>> {
+        (!self.cleaned).then(|| self.bonds().cleaners.tasks())
+    }
+
     /// Takes the cleaners to be run. No cleaner can be added from now on.
     pub(crate) fn take_cleaners(&mut self) -> Cleaners {
         self.cleaned = true;
@@ -162,11 +254,12 @@ impl Relations {
         match bonds.links.get(&from) {
             Some(link) if link.number == number && link.fired => {
                 bonds.links.remove(&from);
-                self.shrink();
-                true
             }
-            _ => false,
+            _ if bonds.earlier_exits.remove(&(from, number)) => {}
+            _ => return false,
         }
+        self.shrink();
+        true
     }
 
     /// Handles a down notice taken out of the mailbox. Returns whether its monitor still
@@ -183,9 +276,11 @@ impl Relations {
         if self.bonds.as_ref().is_some_and(|bonds| {
             bonds.name.is_none()
                 && bonds.label.is_none()
+                && bonds.own_label.is_none()
                 && bonds.cleaners.is_empty()
                 && bonds.aliases.is_empty()
                 && bonds.links.is_empty()
+                && bonds.earlier_exits.is_empty()
                 && bonds.watching.is_empty()
                 && bonds.watched.is_empty()
         }) {

@@ -12,7 +12,9 @@ use crate::mailbox::entry::{ControlEntry, Notice};
 use crate::mailbox::inbox::{Inbox, MailboxPhase, MainPush};
 use crate::mailbox::push::Refused;
 use crate::sync::Ordering;
-use krarup_gen::{DeadLetterCause, Priority, SendError};
+use crate::topics::event_ticket::EventTicket;
+use krarup_gen::{DeadLetterCause, Priority, RefusalCause, SendError};
+use std::any::type_name;
 
 /// A message that does not go straight into a mailbox.
 ///
@@ -70,10 +72,20 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     fn note_sent(&self, sent: &Result<(), SendError<M>>, sender: u64) {
         match sent {
             Ok(()) => current::count_sent(),
-            Err(SendError::NoProcess { .. }) => {
-                self.dead_letter::<M>(sender, DeadLetterCause::NoProcess);
+            Err(error) => self.note_refused(error, type_name::<M>(), sender),
+        }
+    }
+
+    /// Counts a message that is given back to its sender, as a dead letter if the process has
+    /// ended.
+    #[cold]
+    pub(super) fn note_refused<T>(&self, error: &SendError<T>, message: &'static str, sender: u64) {
+        match error.refusal() {
+            Some(RefusalCause::NoProcess) => {
+                self.dead_letter_named(message, sender, DeadLetterCause::NoProcess);
             }
-            Err(_) => {}
+            Some(cause) => self.host.count_refusal(cause),
+            None => {}
         }
     }
 
@@ -208,6 +220,21 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             return Err(message);
         }
         let notice = Box::new(Notice::Beyond(message));
+        let ready = inbox.push_notice(notice, |length| self.is_deep(length));
+        Ok(self.unlock(inbox, ready))
+    }
+
+    /// Puts a ticket for an event on Main. Gives it back if the process has ended. The caller
+    /// schedules the process.
+    pub(crate) fn put_ticket(
+        &self,
+        ticket: EventTicket<M>,
+    ) -> Result<Option<Ready>, EventTicket<M>> {
+        let mut inbox = self.inbox.lock();
+        if inbox.phase == MailboxPhase::Terminated {
+            return Err(ticket);
+        }
+        let notice = Box::new(Notice::Event(ticket));
         let ready = inbox.push_notice(notice, |length| self.is_deep(length));
         Ok(self.unlock(inbox, ready))
     }

@@ -302,7 +302,7 @@ where
             release(muted);
         }
         if mail_waits {
-            wait_graph::wake_cycle(&*cell.host, &**cell);
+            wait_graph::wake_cycle(&*cell.host, &**cell, cell.is_task());
         }
         Parked::Done
     }

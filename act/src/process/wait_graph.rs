@@ -29,8 +29,8 @@
 use super::current;
 use super::process::Process;
 use crate::host::host::Host;
+use crate::observe::recording::record_deadlock;
 use krarup_gen::{CallCycle, CallError, Pid};
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// The longest cycle that is found. A process that calls into a longer chain stops the search
@@ -118,18 +118,27 @@ pub(crate) fn deadlock(host: &dyn Host, callee: Pid) -> Option<CallError> {
     if !current::waited_only_for(callee) {
         return None;
     }
-    cycle(host, current::pid()?, callee).map(CallError::Deadlock)
+    let cycle = cycle(host, current::pid()?, callee)?;
+    host.count_deadlock();
+    record_deadlock(host, &cycle);
+    Some(CallError::Deadlock(cycle))
 }
 
 /// Has a cycle checked after this process has parked with messages in its mailbox, to wait for
 /// an answer. If the process waits in a cycle, the last process of that cycle, which waits for
-/// this one, is polled and searches again.
+/// this one, is polled and searches again. If this one is a task, the last one may be its owner,
+/// which makes no call, so all processes of the cycle are polled.
 #[cold]
-pub(crate) fn wake_cycle(host: &dyn Host, parked: &impl Process) {
+pub(crate) fn wake_cycle(host: &dyn Host, parked: &impl Process, is_task: bool) {
     if let Some(callee) = parked.waits_for()
         && let Some(cycle) = cycle(host, parked.pid(), callee)
-        && let Some(closer) = cycle.pids().last().and_then(|pid| host.process(*pid))
     {
-        Arc::clone(&closer).nudge();
+        let pids = cycle.pids();
+        let polled = if is_task { pids } else { &pids[pids.len().saturating_sub(1)..] };
+        for pid in polled {
+            if let Some(process) = host.process(*pid) {
+                process.nudge();
+            }
+        }
     }
 }

@@ -6,6 +6,9 @@
 use super::awaited::AwaitedProcess;
 use super::cell::Cell;
 use super::crash::contain;
+use super::current;
+use super::exit_source::ExitSource;
+use super::turn_state::Wants;
 use crate::host::host::Poke;
 use crate::host::ready::Ready;
 use crate::lock::LockGuard;
@@ -40,12 +43,17 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         &self,
         mut inbox: LockGuard<'_, Inbox<M, C>>,
         reason: Reason,
+        source: ExitSource,
     ) -> Option<Ready> {
         if inbox.phase == MailboxPhase::Terminated {
             // The lock is released before the reason is dropped, because a reason is a user
             // value.
             drop(inbox);
             return None;
+        }
+        if !inbox.has_pending_exit() {
+            let handling = self.is_handling(&inbox);
+            inbox.cold().exit_source = Some(ExitSource { handling, ..source });
         }
         // A reason that comes second is dropped outside the lock, because it is a user value.
         let pending_exit = &mut inbox.cold().pending_exit;
@@ -57,6 +65,17 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         ready
     }
 
+    /// Whether the process is inside a handler. `None` if it runs, so that this is not known.
+    fn is_handling(&self, inbox: &Inbox<M, C>) -> Option<bool> {
+        match inbox.phase {
+            MailboxPhase::Waiting => Some(true),
+            MailboxPhase::Active if self.progress.running.load(Ordering::Relaxed) => None,
+            // Queued: the record of a call in a handler is still there.
+            MailboxPhase::Active => Some(self.progress.waits_for.load(Ordering::Relaxed) != 0),
+            _ => Some(false),
+        }
+    }
+
     /// Takes the reason with which the process must end now. If there is none, the process will
     /// be polled, and a foreign waker that waits for a message is woken first.
     #[cold]
@@ -64,6 +83,11 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let mut inbox = self.inbox.lock();
         let cold = inbox.cold_if_any()?;
         let (pending_exit, receiver) = (cold.pending_exit.take(), cold.receiver.take());
+        if let (Some(_), Some(source)) = (&pending_exit, &mut cold.exit_source) {
+            source.taken = true;
+            // It ran when the exit arrived, and has returned from a poll since.
+            source.handling.get_or_insert(current::wants() == Wants::Other);
+        }
         drop(inbox);
         if let Some(receiver) = receiver {
             let _ = contain(|| receiver.wake());
@@ -110,6 +134,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(crate) fn edge(&self, inbox: &Inbox<M, C>) -> Option<AwaitedProcess> {
         let wait = AwaitedProcess::of_word(self.progress.waits_for.load(Ordering::Relaxed));
         let alone = !wait.is_none()
+            && !wait.is_for_room()
             && inbox.phase == MailboxPhase::Waiting
             && inbox.handles_on_waker() == Some(wait.handles());
         alone.then_some(wait)

@@ -6,7 +6,8 @@ use crate::latch::Latch;
 use crate::measurement::{Measurement, as_f64};
 use crate::message::BenchMessage;
 use crate::peers::start;
-use krarup::{Actor, Address, Context, Node, Result};
+use krarup::behavior::Behavior;
+use krarup::{Actor, Address, Context, Event, First, Machine, Next, Node, Result, StateMachine};
 use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -79,6 +80,28 @@ impl Actor for IdleActor {
     }
 }
 
+/// The same as a state machine.
+impl StateMachine for IdleActor {
+    type State = ();
+    type Message = BenchMessage;
+    type Internal = ();
+    type Timer = ();
+
+    async fn init(&mut self, _: &mut Context<BenchMessage>) -> Result<First<Self>> {
+        Ok(First::state(()))
+    }
+
+    async fn handle_event(
+        &mut self,
+        _: &mut Context<BenchMessage>,
+        (): (),
+        _: Event<Self>,
+    ) -> Result<Next<Self>> {
+        self.latch.count_down();
+        Ok(Next::keep())
+    }
+}
+
 /// Actors spawned before the measurement, because the tables and threads of the node use memory
 /// too.
 const WARM_UP: u64 = 1000;
@@ -87,34 +110,59 @@ const REST: Duration = Duration::from_millis(300);
 
 /// The bytes of memory for each of `actors` idle actors, with one address each.
 pub(super) fn memory(node: &Node, actors: u64) -> WorkloadResult {
+    memory_of(node, "mem", actors, |actor| actor)
+}
+
+/// The same for state machines (rule F18).
+pub(super) fn memory_of_machines(node: &Node, machines: u64) -> WorkloadResult {
+    memory_of(node, "mem-machine", machines, Machine::new)
+}
+
+fn memory_of<B>(
+    node: &Node,
+    name: &str,
+    actors: u64,
+    make: impl Fn(IdleActor) -> B + Clone + Send + 'static,
+) -> WorkloadResult
+where
+    B: Behavior<Message = BenchMessage, Command = BenchMessage>,
+{
     share(actors, 1)?;
-    let warm = idle(node, WARM_UP)?;
+    let warm = idle(node, WARM_UP, &make)?;
     let before = resident_bytes()?;
     let begin = Instant::now();
-    let addresses = idle(node, actors)?;
+    let addresses = idle(node, actors, &make)?;
     let took = begin.elapsed();
     thread::sleep(REST);
     let grown = resident_bytes()?.saturating_sub(before);
     drop((warm, addresses));
-    Ok(Measurement::with_figure("mem", actors, took, as_f64(grown) / as_f64(actors)))
+    Ok(Measurement::with_figure(name, actors, took, as_f64(grown) / as_f64(actors)))
 }
 
 /// Two actors play ping-pong while `actors` others are idle.
 pub(super) fn crowd(node: &Node, rounds: u64, actors: u64) -> WorkloadResult {
     share(actors, 1)?;
-    let addresses = idle(node, actors)?;
+    let addresses = idle(node, actors, &|actor| actor)?;
     let played = pingpong::run(node, "crowd", rounds, 1);
     drop(addresses);
     played
 }
 
 /// Spawns actors and waits until each has handled a message.
-fn idle(node: &Node, actors: u64) -> Result<Vec<Address<BenchMessage>>, WorkloadFailure> {
+fn idle<B>(
+    node: &Node,
+    actors: u64,
+    make: &(impl Fn(IdleActor) -> B + Clone + Send + 'static),
+) -> Result<Vec<Address<BenchMessage>>, WorkloadFailure>
+where
+    B: Behavior<Message = BenchMessage, Command = BenchMessage>,
+{
     let done = Latch::new(actors);
     let addresses = (0..actors)
         .map(|number| {
             let actor = IdleActor { latch: done.clone() };
-            let address = node.spawn(move || actor).start()?;
+            let make = make.clone();
+            let address = node.spawn(move || make(actor)).start()?;
             address
                 .send(BenchMessage::Value { from: 0, number })
                 .map_err(|_| WorkloadFailure::Ended)?;

@@ -5,12 +5,15 @@ mod call;
 mod fan;
 mod latency;
 mod lifecycle;
+mod machine;
 mod pingpong;
 mod pool;
 mod ring;
 mod stolen;
 mod stream;
+mod task;
 mod timers;
+mod topic;
 
 use crate::arguments::Arguments;
 use crate::failure::WorkloadFailure;
@@ -43,6 +46,7 @@ pub(crate) fn run(node: &Node, arguments: &Arguments) -> Result<Vec<Measurement>
         "stolen" => stolen::run(node, size(1_000_000), count(1_000)),
         "spawn" => lifecycle::spawn(node, size(1_000_000)),
         "mem" => lifecycle::memory(node, size(1_000_000)),
+        "mem-machine" => lifecycle::memory_of_machines(node, size(1_000_000)),
         "crowd" => lifecycle::crowd(node, size(1_000_000), count(1_000_000) as u64),
         "pool" => pool::by_hand(node, size(5_000_000), count(4)),
         "pool-direct" => pool::direct(node, size(5_000_000), count(4)),
@@ -53,6 +57,9 @@ pub(crate) fn run(node: &Node, arguments: &Arguments) -> Result<Vec<Measurement>
         "pool-measured" => pool::native(node, PoolKind::Measured, size(5_000_000), count(4)),
         "timers" => timers::set_and_cancel(node, size(1_000_000), count(1_000_000)),
         "timers-fire" => timers::fire(node, size(1_000_000), count(8)),
+        "machine" => return machine::run(node, size(2_000_000)),
+        "task" => return task::run(node, size(300_000)),
+        "topic" => return topic::run(node, size(1_000_000), count(64)),
         "latency" => return latency::run(node, size(40_000), count(20_000)),
         other => Err(WorkloadFailure::Unsupported(other.to_owned())),
     };

@@ -98,6 +98,23 @@ pub enum SendError<M> {
         /// The cause.
         cause: CannotWait,
     },
+    /// The receiver is on another node, and the message cannot be written for it (rule
+    /// Zmsg14).
+    Unserializable {
+        /// The message.
+        message: M,
+        /// The process that was to receive it.
+        to: Pid,
+        /// What cannot be written.
+        why: Box<str>,
+    },
+    /// The receiver has a name on another node, and this node cannot reach that one.
+    NoNode {
+        /// The message.
+        message: M,
+        /// The name of the node.
+        node: String,
+    },
     /// The receiver takes messages of another type.
     WrongType {
         /// The message.
@@ -134,6 +151,8 @@ impl<M> SendError<M> {
             | SendError::Timeout { message, .. }
             | SendError::OwnMailbox { message, .. }
             | SendError::CannotWait { message, .. }
+            | SendError::Unserializable { message, .. }
+            | SendError::NoNode { message, .. }
             | SendError::WrongType { message, .. } => message,
         }
     }
@@ -172,6 +191,10 @@ impl<M> SendError<M> {
             SendError::CannotWait { message, cause } => {
                 SendError::CannotWait { message: f(message), cause }
             }
+            SendError::Unserializable { message, to, why } => {
+                SendError::Unserializable { message: f(message), to, why }
+            }
+            SendError::NoNode { message, node } => SendError::NoNode { message: f(message), node },
             SendError::WrongType { message, to, types } => {
                 SendError::WrongType { message: f(message), to, types }
             }
@@ -219,6 +242,10 @@ impl<M> fmt::Display for SendError<M> {
                 write!(f, "{to} cannot wait for room in its own mailbox")
             }
             SendError::CannotWait { cause, .. } => fmt::Display::fmt(cause, f),
+            SendError::Unserializable { to, why, .. } => {
+                write!(f, "the message to {to} cannot be sent to another node: {why}")
+            }
+            SendError::NoNode { node, .. } => write!(f, "no connection to the node {node:?}"),
             SendError::WrongType { to, types, .. } => {
                 write!(f, "{to} takes messages of type {}, not {}", types.expected, types.found)
             }
@@ -248,6 +275,10 @@ impl<M> fmt::Debug for SendError<M> {
             SendError::CannotWait { cause, .. } => {
                 return f.debug_struct("CannotWait").field("cause", cause).finish_non_exhaustive();
             }
+            SendError::NoNode { node, .. } => {
+                return f.debug_struct("NoNode").field("node", node).finish_non_exhaustive();
+            }
+            SendError::Unserializable { to, .. } => ("Unserializable", to),
             SendError::WrongType { to, .. } => ("WrongType", to),
         };
         let mut fields = f.debug_struct(variant);
@@ -258,6 +289,9 @@ impl<M> fmt::Debug for SendError<M> {
             }
             SendError::Timeout { limit, .. } => {
                 fields.field("limit", limit);
+            }
+            SendError::Unserializable { why, .. } => {
+                fields.field("why", why);
             }
             SendError::WrongType { types, .. } => {
                 fields.field("expected", &types.expected).field("found", &types.found);
@@ -343,6 +377,16 @@ mod tests {
                 SendError::CannotWait { message, cause: CannotWait::Stalled },
                 "the simulation ran out of events",
                 "CannotWait { cause: Stalled, .. }",
+            ),
+            (
+                SendError::Unserializable { message, to, why: "a map key".into() },
+                "the message to <0.7.0> cannot be sent to another node: a map key",
+                "Unserializable { to: <0.7.0>, why: \"a map key\", .. }",
+            ),
+            (
+                SendError::NoNode { message, node: "shop@far".into() },
+                "no connection to the node \"shop@far\"",
+                "NoNode { node: \"shop@far\", .. }",
             ),
             (
                 SendError::WrongType { message, to, types },

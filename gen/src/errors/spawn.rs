@@ -2,6 +2,7 @@
 
 use crate::errors::order::OrderError;
 use crate::errors::overflow::NoBound;
+use crate::errors::record::TooManyRecorded;
 use crate::errors::thread::ThreadError;
 use crate::errors::wait::CannotWait;
 use crate::{Name, NameError, Pid, Reason};
@@ -30,6 +31,8 @@ pub enum SpawnError {
     NoBound(NoBound),
     /// An order was set for a mailbox that drops its oldest message.
     Order(OrderError),
+    /// Its flight recorder was to keep too many items.
+    Record(TooManyRecorded),
     /// There is no dispatcher with this name.
     UnknownDispatcher(String),
     /// A thread of its dispatcher could not be started.
@@ -65,6 +68,12 @@ impl From<OrderError> for SpawnError {
     }
 }
 
+impl From<TooManyRecorded> for SpawnError {
+    fn from(error: TooManyRecorded) -> Self {
+        SpawnError::Record(error)
+    }
+}
+
 impl From<ThreadError> for SpawnError {
     fn from(error: ThreadError) -> Self {
         SpawnError::NoThread(error)
@@ -88,6 +97,7 @@ impl fmt::Display for SpawnError {
             }
             SpawnError::NoBound(error) => fmt::Display::fmt(error, f),
             SpawnError::Order(error) => fmt::Display::fmt(error, f),
+            SpawnError::Record(error) => fmt::Display::fmt(error, f),
             SpawnError::UnknownDispatcher(name) => write!(f, "unknown dispatcher {name:?}"),
             SpawnError::NoThread(error) => write!(f, "cannot start a thread: {error}"),
             SpawnError::Timeout(limit) => write!(f, "init did not return within {limit:?}"),
@@ -109,6 +119,7 @@ impl Error for SpawnError {
             | SpawnError::ZeroMailbox
             | SpawnError::NoBound(_)
             | SpawnError::Order(_)
+            | SpawnError::Record(_)
             | SpawnError::UnknownDispatcher(_)
             | SpawnError::Timeout(_)
             | SpawnError::NodeStopping
@@ -147,6 +158,11 @@ mod tests {
             (
                 SpawnError::from(OrderError),
                 "a mailbox that drops its oldest message cannot have an order",
+                None,
+            ),
+            (
+                SpawnError::from(TooManyRecorded::check(300).unwrap_err()),
+                "cannot record 300 items: at most 256",
                 None,
             ),
             (SpawnError::UnknownDispatcher("disk".into()), "unknown dispatcher \"disk\"", None),

@@ -61,6 +61,13 @@ pub trait Codec: Send + 'static {
         Ok(frame)
     }
 
+    /// Returns how many bytes of an incomplete frame this codec waits for at most, its own marks
+    /// included, or `None`, the default, if it does not know. It is the limit of a connection
+    /// that has no [`read_limit`](crate::ConnectionOptions::read_limit) of its own.
+    fn longest(&self) -> Option<usize> {
+        None
+    }
+
     /// Appends a frame to `out`.
     ///
     /// # Errors

@@ -69,6 +69,11 @@ impl Codec for Lines {
         }
     }
 
+    fn longest(&self) -> Option<usize> {
+        // The line end may be two bytes, of which one has arrived.
+        Some(self.longest.saturating_add(1))
+    }
+
     fn encode(&mut self, line: &str, out: &mut BytesMut) -> Result<(), CodecError> {
         if line.contains(['\n', '\r']) {
             return Err(break_in(line));

@@ -57,6 +57,10 @@ impl Codec for Prefixed {
         Ok(Some(buffer.split_to(length).freeze()))
     }
 
+    fn longest(&self) -> Option<usize> {
+        Some(self.longest.saturating_add(PREFIX))
+    }
+
     fn encode(&mut self, frame: &[u8], out: &mut BytesMut) -> Result<(), CodecError> {
         self.check(frame.len())?;
         let length = u32::try_from(frame.len())

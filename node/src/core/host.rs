@@ -5,15 +5,19 @@ use crate::block_on::block_on;
 use crate::dispatcher::any::Dispatcher;
 use crate::runtime;
 use krarup_act::{
-    Alarm, EventTopic, Host, Poke, Process, Ready, SimulatedLink, Stalled, Subscription, TimerKey,
+    Alarm, EventTopic, Host, Network, NodeRecords, Poke, Process, ProcessEnd, Ready,
+    SimulatedEvents, SimulatedLink, Stalled, StateLabels, Subscription, TableCursor, TimerKey,
+    TopicTable, TurnRecording,
 };
 use krarup_gen::{
-    Alias, BlockError, Class, DeadLetter, Lifecycle, Name, Pid, Reason, Ref, Root, SpawnError,
-    ThreadError, Timestamp,
+    Alias, BlockError, Class, DeadLetter, Lifecycle, Name, NodeStats, Pid, Reason,
+    RecordTurnsError, Ref, RefusalCause, RestartKind, Root, SpawnError, ThreadError, Timestamp,
+    TurnRecordingLimits,
 };
+use std::any::Any;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
 impl Host for DispatcherHost {
     fn node_name(&self) -> &str {
@@ -46,7 +50,7 @@ impl Host for DispatcherHost {
         if let Some((recorder, process)) = recorded {
             recorder.spawned(process, name.cloned());
         }
-        self.core.events.lifecycle(|| Lifecycle::Spawned {
+        self.note_life(|| Lifecycle::Spawned {
             pid,
             name: name.cloned(),
             parent: told.parent(),
@@ -55,8 +59,8 @@ impl Host for DispatcherHost {
         Ok(())
     }
 
-    fn retire(&self, pid: Pid, name: Option<&Name>) {
-        self.core.registry.retire(pid, name);
+    fn retire(&self, pid: Pid, name: Option<&Name>, end: &ProcessEnd) {
+        self.core.registry.retire(pid, name, end);
         self.dispatcher.forget(pid);
     }
 
@@ -116,7 +120,7 @@ impl Host for DispatcherHost {
     fn set_timer(&self, due: Timestamp, alarm: Alarm) -> TimerKey {
         let key = self.core.timers.set(due, alarm);
         if let Dispatcher::Simulated(simulated) = &self.dispatcher {
-            simulated.timer_is_set(key);
+            simulated.timer_is_set(self.core.creation, key);
         }
         key
     }
@@ -124,7 +128,7 @@ impl Host for DispatcherHost {
     fn cancel_timer(&self, key: TimerKey) -> bool {
         let was_set = self.core.timers.cancel(key);
         match &self.dispatcher {
-            Dispatcher::Simulated(simulated) => simulated.cancel(key, was_set),
+            Dispatcher::Simulated(simulated) => simulated.cancel(self.core.creation, key, was_set),
             _ => was_set,
         }
     }
@@ -137,6 +141,34 @@ impl Host for DispatcherHost {
         self.core.registry.is_closed_below(self.root)
     }
 
+    fn is_node_stopping(&self) -> bool {
+        self.core.registry.is_closing()
+    }
+
+    fn stats(&self) -> NodeStats {
+        self.core.stats()
+    }
+
+    fn record_turns(&self, limits: TurnRecordingLimits) -> Result<TurnRecording, RecordTurnsError> {
+        self.core.record_turns(limits)
+    }
+
+    fn next_processes(&self, cursor: &mut TableCursor, into: &mut Vec<Arc<dyn Process>>) -> bool {
+        self.core.registry.next_processes(cursor, into)
+    }
+
+    fn network(&self) -> Option<Arc<dyn Network>> {
+        self.core.network()
+    }
+
+    fn network_memory(&self) -> Option<&OnceLock<Arc<dyn Any + Send + Sync>>> {
+        Some(&self.core.network_memory)
+    }
+
+    fn set_network(&self, network: Option<Arc<dyn Network>>) -> bool {
+        self.core.set_network(network)
+    }
+
     fn poke_later(&self, poke: &dyn Fn() -> Arc<dyn Poke>) -> bool {
         self.dispatcher.poke_later(poke)
     }
@@ -145,7 +177,7 @@ impl Host for DispatcherHost {
         match &self.dispatcher {
             Dispatcher::Simulated(_) if self.has_stopped() => Err(BlockError::NodeStopped),
             Dispatcher::Simulated(simulated) => {
-                simulated.block(work);
+                simulated.block(self.core.creation, work);
                 Ok(())
             }
             _ => self.core.blocking.submit(work),
@@ -162,9 +194,7 @@ impl Host for DispatcherHost {
 
     fn wait(&self, future: Pin<&mut (dyn Future<Output = ()> + Send)>) -> Result<(), Stalled> {
         match &self.dispatcher {
-            Dispatcher::Simulated(simulated) => {
-                simulated.drive(future, &self.core.clock, &self.core.timers)
-            }
+            Dispatcher::Simulated(simulated) => simulated.drive(future),
             _ => {
                 block_on(future);
                 Ok(())
@@ -216,6 +246,8 @@ impl Host for DispatcherHost {
     }
 
     fn dead_letter(&self, letter: DeadLetter) {
+        self.core.records.dead_letter(&letter, || self.core.clock.now());
+        self.core.own_events.dead_letter(&letter, || self.core.clock.now());
         self.core.events.dead_letter(&letter, || self.core.clock.now());
     }
 
@@ -228,7 +260,15 @@ impl Host for DispatcherHost {
     }
 
     fn note_initialised(&self, pid: Pid) {
-        self.core.events.lifecycle(|| Lifecycle::Initialised { pid });
+        self.note_life(|| Lifecycle::Initialised { pid });
+    }
+
+    fn state_labels(&self) -> &StateLabels {
+        &self.core.state_labels
+    }
+
+    fn topics(&self) -> Option<&TopicTable> {
+        Some(&self.core.topics)
     }
 
     fn note_ended(&self, pid: Pid, name: Option<Name>, reason: &Reason) {
@@ -236,10 +276,17 @@ impl Host for DispatcherHost {
             recorder.ended(pid, reason);
         }
         self.core.events.forget(pid);
-        self.core.events.lifecycle(|| Lifecycle::Ended { pid, name, reason: reason.clone() });
+        self.note_life(|| Lifecycle::Ended { pid, name, reason: reason.clone() });
     }
 
     fn simulated_link(&self) -> Option<&dyn SimulatedLink> {
+        match &self.dispatcher {
+            Dispatcher::Simulated(simulated) => Some(&**simulated),
+            _ => None,
+        }
+    }
+
+    fn simulated_events(&self) -> Option<&dyn SimulatedEvents> {
         match &self.dispatcher {
             Dispatcher::Simulated(simulated) => Some(&**simulated),
             _ => None,
@@ -260,7 +307,43 @@ impl Host for DispatcherHost {
         }
     }
 
+    fn count_refusal(&self, cause: RefusalCause) {
+        self.core.incidents.refusal(cause);
+    }
+
+    fn count_timed_out_call(&self) {
+        self.core.incidents.timed_out_call();
+    }
+
+    fn count_deadlock(&self) {
+        self.core.incidents.deadlock();
+    }
+
+    fn count_restart(&self, kind: RestartKind) {
+        self.core.incidents.restart(kind);
+    }
+
+    fn count_given_up(&self) {
+        self.core.incidents.gave_up();
+    }
+
+    fn records(&self) -> Option<&NodeRecords> {
+        Some(&self.core.records)
+    }
+
     fn count_late_reply(&self) {
         self.core.late_replies.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl DispatcherHost {
+    fn note_life(&self, life: impl FnOnce() -> Lifecycle) {
+        if self.core.own_events.hears_of_lives() {
+            let life = life();
+            self.core.own_events.life(&life, || self.core.clock.now());
+            self.core.events.lifecycle(|| life);
+        } else {
+            self.core.events.lifecycle(life);
+        }
     }
 }

@@ -105,14 +105,22 @@ impl Dispatcher {
         }
     }
 
-    /// Tells the threads to end after their current turn. Does not wait.
-    pub(crate) fn signal_stop(&self) {
+    /// Tells the workers that turns are recorded from now on. The other kinds look for themselves.
+    pub(crate) fn record_turns(&self) {
+        if let Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) = self {
+            shared.priority_queue.begin_recording();
+        }
+    }
+
+    /// Tells the threads to end after their current turn. Does not wait. The nodes of a
+    /// simulation share a dispatcher: it drops what belongs to the node with this creation.
+    pub(crate) fn signal_stop(&self, creation: u32) {
         match self {
             Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => shared.signal_stop(),
             Dispatcher::Pinned(pinned) => pinned.signal_stop(),
             Dispatcher::Executor(executor) => executor.signal_stop(),
             Dispatcher::CallingThread(_) => {}
-            Dispatcher::Simulated(simulated) => simulated.clear(),
+            Dispatcher::Simulated(simulated) => simulated.clear(creation),
         }
     }
 
@@ -136,10 +144,10 @@ impl Dispatcher {
         calling_thread::after_turn(|_| {});
     }
 
-    /// The number of timers that are due and have not fired.
-    pub(crate) fn due_timers(&self) -> usize {
+    /// The number of timers of the node with this creation that are due and have not fired.
+    pub(crate) fn due_timers(&self, creation: u32) -> usize {
         match self {
-            Dispatcher::Simulated(simulated) => simulated.due(),
+            Dispatcher::Simulated(simulated) => simulated.due(creation),
             _ => 0,
         }
     }

@@ -26,6 +26,7 @@ pub(crate) struct Counters {
     stolen: AtomicU64,
     parks: AtomicU64,
     messages: [AtomicU64; Histogram::PLACES],
+    message_sum: AtomicU64,
 }
 
 /// A snapshot of a worker: which turn it is in, and of which process.
@@ -106,6 +107,7 @@ impl Counters {
     /// Records that a measured turn handled this many messages.
     pub(crate) fn count_messages(&self, messages: u64) {
         add(&self.messages[Histogram::place(messages)], 1);
+        add(&self.message_sum, messages);
     }
 
     /// A snapshot. The two values may belong to neighbouring turns; the next snapshot corrects
@@ -128,7 +130,10 @@ impl Counters {
             stats.steals = read(&self.steals);
             stats.stolen = read(&self.stolen);
             stats.parks = read(&self.parks);
-            stats.messages_per_turn = Histogram(std::array::from_fn(|n| read(&self.messages[n])));
+            stats.messages_per_turn = Histogram {
+                counts: std::array::from_fn(|n| read(&self.messages[n])),
+                sum: read(&self.message_sum),
+            };
         })
     }
 }

@@ -239,7 +239,9 @@ impl ExecutorDispatcher {
             return self.last.schedule(ready);
         }
         self.turns.fetch_add(1, Ordering::Relaxed);
-        let again = turn::run(ready, &self.setup.limits);
+        let run = |ready| turn::run(ready, &self.setup.limits);
+        // An executor does not tell its threads apart.
+        let again = self.setup.turn_log.run(0, ready, run);
         calling_thread::after_turn(|_| {});
         if let Some(again) = again {
             self.schedule(again);

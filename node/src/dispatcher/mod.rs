@@ -11,7 +11,8 @@
 //! | [`calling_thread`] | none: the thread that makes a process ready runs it | tests |
 //! | [`crate::simulation::dispatcher`] | none: every choice comes from a seed | tests |
 //!
-//! [`setup`] holds what dispatchers are made with, [`turn`] what they run.
+//! [`setup`] holds what dispatchers are made with, [`turn`] what they run, [`turn_log`] how turns
+//! are recorded.
 //!
 //! The parts of the shared dispatcher:
 //! - [`sleep`]: how its workers park and wake.
@@ -36,6 +37,7 @@ mod models;
 pub(crate) mod pinned;
 pub(crate) mod priority_queue;
 pub(crate) mod priority_turns;
+mod recorded_turns;
 pub(crate) mod reports;
 mod search;
 mod searcher;
@@ -47,4 +49,5 @@ mod spare_workers;
 pub(crate) mod steal_policy;
 mod take;
 pub(crate) mod turn;
+pub(crate) mod turn_log;
 pub(crate) mod watchdog;

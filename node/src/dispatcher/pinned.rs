@@ -82,7 +82,7 @@ impl Pinned {
     pub(crate) fn new(setup: Setup) -> Arc<Self> {
         Arc::new(Pinned {
             watchdog: Watchdog::new(None),
-            reports: Reports::new(&setup.name, Arc::clone(&setup.processes)),
+            reports: Reports::new(&setup),
             setup,
             stopped: AtomicBool::new(false),
             slots: Mutex::new(BTreeMap::new()),
@@ -152,7 +152,8 @@ impl Pinned {
                     self.each_slot(|slot| slot.watchdog.begin(now));
                     self.set_watchdog();
                 }
-                next = turn::run(ready, &self.setup.limits);
+                let run = |ready| turn::run(ready, &self.setup.limits);
+                next = self.setup.turn_log.run(process, ready, run);
                 calling_thread::after_turn(|_| {});
                 if self.stopped.load(Ordering::Relaxed) {
                     next.take().into_iter().for_each(|ready| slot.put(ready));

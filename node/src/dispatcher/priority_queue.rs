@@ -3,14 +3,15 @@
 //!
 //! ```text
 //!                        ┌──────────── word: 0? ────────────┐
-//!   before each turn ──► │ stopped │ processes in the queue │ ──► 0: a normal process, as usual
+//!   before each turn ──► │ stopped │ records │ processes here │ ──► 0: a normal process, as usual
 //!                        └──────────────────────────────────┘
 //!                             not 0: up to 16 of these, then one normal process
 //! ```
 //!
 //! A worker has to check before each turn whether its dispatcher has stopped. The number of
 //! waiting high processes lies in the same word, so that programs without high processes pay
-//! nothing for them (docs/performance.md). All workers and spares share one queue, first in,
+//! nothing for them (docs/performance.md). So does the bit that says that turns are recorded, for
+//! the same reason; it keeps no worker from sleeping. All workers and spares share one queue, first in,
 //! first out, behind a lock: either high processes are few, or the class means nothing.
 //!
 //! A high process that is taken from here returns here if its turn was too short for it. Its
@@ -24,11 +25,12 @@ use std::collections::VecDeque;
 pub(crate) const IN_A_ROW: u32 = 16;
 
 const STOPPED: usize = 1;
-const ONE: usize = 2;
+const RECORDS: usize = 2;
+const ONE: usize = 4;
 
 /// Holds `Ready` processes; in the models, numbers.
 pub(crate) struct PriorityQueue<T> {
-    /// [`STOPPED`], and [`ONE`] for each process in the queue. Written under its lock.
+    /// [`STOPPED`], [`RECORDS`], and [`ONE`] for each process in the queue. Written under its lock.
     word: AtomicUsize,
     high: Mutex<VecDeque<T>>,
 }
@@ -47,7 +49,27 @@ impl<T> PriorityQueue<T> {
 
     /// Whether the dispatcher has not stopped and nothing is queued.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.word.load(Ordering::SeqCst) == 0
+        self.word.load(Ordering::SeqCst) & !RECORDS == 0
+    }
+
+    /// As not [`PriorityQueue::is_quiet`], but a hint.
+    pub(crate) fn interrupts(&self) -> bool {
+        self.word.load(Ordering::Relaxed) & !RECORDS != 0
+    }
+
+    /// Whether the workers were told that turns are recorded.
+    pub(crate) fn records(&self) -> bool {
+        self.word.load(Ordering::Relaxed) & RECORDS != 0
+    }
+
+    pub(crate) fn begin_recording(&self) {
+        let _high = self.high.lock();
+        self.word.fetch_or(RECORDS, Ordering::SeqCst);
+    }
+
+    pub(crate) fn end_recording(&self) {
+        let _high = self.high.lock();
+        self.word.fetch_and(!RECORDS, Ordering::SeqCst);
     }
 
     pub(crate) fn has_stopped(&self) -> bool {
@@ -100,5 +122,20 @@ mod tests {
             (None, 0, false)
         );
         assert!(priority_queue.has_stopped());
+    }
+
+    #[test]
+    fn x13_a_recording_calls_the_workers_and_lets_them_sleep() {
+        let priority_queue = PriorityQueue::new();
+        priority_queue.begin_recording();
+        assert!(priority_queue.records() && priority_queue.calls());
+        assert!(priority_queue.is_quiet() && !priority_queue.interrupts());
+        assert_eq!((priority_queue.len(), priority_queue.has_stopped()), (0, false));
+        priority_queue.push(1);
+        assert!(priority_queue.interrupts() && !priority_queue.is_quiet());
+        assert_eq!((priority_queue.pop(), priority_queue.len()), (Some(1), 0));
+        priority_queue.begin_recording();
+        priority_queue.end_recording();
+        assert!(!priority_queue.records() && !priority_queue.calls());
     }
 }

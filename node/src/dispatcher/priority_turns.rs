@@ -12,7 +12,6 @@
 //! or a sibling's queue. If it finds none there, it returns here at once.
 
 use super::calling_thread;
-use super::counters::Counters;
 use super::priority_queue::IN_A_ROW;
 use super::shared::SharedDispatcher;
 use super::turn;
@@ -29,7 +28,8 @@ impl SharedDispatcher {
     /// Runs up to 16 turns of high processes. Returns false if the dispatcher has
     /// stopped.
     #[cold]
-    pub(super) fn run_high(&self, counters: &Counters, searching: &mut bool) -> bool {
+    pub(super) fn run_high(&self, worker: usize, searching: &mut bool) -> bool {
+        let counters = &self.counters[worker];
         for _ in 0..IN_A_ROW {
             if self.priority_queue.has_stopped() {
                 return false;
@@ -39,7 +39,8 @@ impl SharedDispatcher {
                 self.sleep.found();
             }
             counters.begin_high_turn(ready.pid().id());
-            let again = turn::run(ready, &self.setup.limits);
+            let run = |ready| turn::run(ready, &self.setup.limits);
+            let again = self.setup.turn_log.run(worker as u64, ready, run);
             calling_thread::after_turn(|pid| counters.begin_turn(pid));
             if let Some(again) = again {
                 self.priority_queue.push(again);

@@ -1,33 +1,42 @@
 //! Reports what the watchdog sees of the workers: running time to the processes, long turns to
 //! the log and the counters.
 
-use super::setup::Processes;
+use super::setup::Setup;
+use super::turn_log::Processes;
 use super::watchdog::{LongTurn, WatchdogReport};
-use krarup_act::contain;
-use krarup_gen::DispatcherStats;
+use crate::timers::clock::Clock;
+use krarup_act::{NodeRecords, contain};
+use krarup_gen::{DispatcherStats, LongTurnRecord};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 pub(crate) struct Reports {
     dispatcher: String,
     processes: Processes,
+    records: Arc<NodeRecords>,
+    clock: Arc<Clock>,
     blocked: AtomicUsize,
     long_turns: AtomicU64,
     /// In nanoseconds.
     longest_turn: AtomicU64,
     longest_injector: AtomicUsize,
+    /// How long workers have run processes, in nanoseconds.
+    running: AtomicU64,
 }
 
 impl Reports {
-    pub(crate) fn new(dispatcher: &str, processes: Processes) -> Self {
-        let dispatcher = dispatcher.to_owned();
+    pub(crate) fn new(setup: &Setup) -> Self {
         Reports {
-            dispatcher,
-            processes,
+            dispatcher: setup.name.clone(),
+            processes: Arc::clone(&setup.processes),
+            records: Arc::clone(&setup.records),
+            clock: Arc::clone(&setup.time.clock),
             blocked: AtomicUsize::new(0),
             long_turns: AtomicU64::new(0),
             longest_turn: AtomicU64::new(0),
             longest_injector: AtomicUsize::new(0),
+            running: AtomicU64::new(0),
         }
     }
 
@@ -44,6 +53,9 @@ impl Reports {
     pub(crate) fn tell(&self, look: &WatchdogReport) {
         let longest = u64::try_from(look.longest.as_nanos()).unwrap_or(u64::MAX);
         self.longest_turn.fetch_max(longest, Ordering::Relaxed);
+        let running = look.tick * u32::try_from(look.running.len()).unwrap_or(u32::MAX);
+        let running = u64::try_from(running.as_nanos()).unwrap_or(u64::MAX);
+        self.running.fetch_add(running, Ordering::Relaxed);
         for pid in &look.running {
             if let Some(process) = (self.processes)(*pid) {
                 process.ran(look.tick);
@@ -53,7 +65,23 @@ impl Reports {
             self.long_turns.fetch_add(1, Ordering::Relaxed);
             // The log subscriber is user code, and its panic must not end the watchdog.
             let _ = contain(|| self.warn(*long));
+            if self.records.long_turns.is_on() {
+                self.record(*long);
+            }
         }
+    }
+
+    fn record(&self, long: LongTurn) {
+        let info = (self.processes)(long.pid).map(|process| process.info());
+        let record = LongTurnRecord::new(self.dispatcher.clone(), long.worker, long.held);
+        let record = record.with(|record| {
+            if let Some(info) = info {
+                record.pid = Some(info.pid);
+                record.name = info.name;
+                record.behavior = Some(info.behavior);
+            }
+        });
+        self.records.long_turns.push(self.clock.now(), record);
     }
 
     fn warn(&self, long: LongTurn) {
@@ -71,6 +99,7 @@ impl Reports {
 
     pub(crate) fn fill(&self, stats: &mut DispatcherStats) {
         stats.blocked = self.blocked.load(Ordering::Relaxed);
+        stats.running = Duration::from_nanos(self.running.load(Ordering::Relaxed));
         stats.long_turns = self.long_turns.load(Ordering::Relaxed);
         stats.longest_turn = Duration::from_nanos(self.longest_turn.load(Ordering::Relaxed));
         stats.longest_injector = self.longest_injector.load(Ordering::Relaxed);
@@ -80,7 +109,7 @@ impl Reports {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use std::sync::Arc;
+    use krarup_gen::Memory;
 
     const fn millis(millis: u64) -> Duration {
         Duration::from_millis(millis)
@@ -88,7 +117,18 @@ mod tests {
 
     #[test]
     fn r4_a_log_that_panics_keeps_no_other_turn_from_its_report() {
-        let reports = Reports::new("test", Arc::new(|_| None));
+        let reports = Reports {
+            dispatcher: "test".to_owned(),
+            processes: Arc::new(|_| None),
+            records: Arc::default(),
+            clock: Arc::new(Clock::simulated()),
+            blocked: AtomicUsize::new(0),
+            long_turns: AtomicU64::new(0),
+            longest_turn: AtomicU64::new(0),
+            longest_injector: AtomicUsize::new(0),
+            running: AtomicU64::new(0),
+        };
+        reports.records.remember(Memory { long_turns: 1, ..Memory::default() });
         let look = |turns: &[(usize, u64)], longest| WatchdogReport {
             long: turns
                 .iter()
@@ -100,6 +140,10 @@ mod tests {
         let told =
             crate::panicking_log::told(|| reports.tell(&look(&[(0, 7), (1, 8)], millis(300))));
         assert_eq!(told, 2);
+        let page = reports.records.long_turns.page(0, 9);
+        let record = &page.items[0].item;
+        assert_eq!((page.lost, record.worker, record.held), (1, 1, millis(300)));
+        assert_eq!((record.dispatcher.as_str(), record.pid), ("test", None));
         // The longest turn stays, after a shorter one and after none.
         reports.tell(&look(&[(0, 9)], millis(200)));
         reports.tell(&WatchdogReport::default());

@@ -61,7 +61,7 @@ impl SharedDispatcher {
                 return Some(ready);
             }
             // The dispatcher has stopped, or a process of high class is ready.
-            if self.priority_queue.calls() {
+            if self.priority_queue.interrupts() {
                 return None;
             }
             if round < SPINS {

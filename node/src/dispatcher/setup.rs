@@ -1,14 +1,12 @@
 //! What a dispatcher is made with: its options, and what the node provides.
 
+use super::turn_log::{Processes, TurnLog};
 use crate::threads::{Around, ThreadName};
 use crate::timers::clock::Clock;
 use crate::timers::timer::NodeTimers;
-use krarup_act::{Alarm, Process, TurnLimits};
+use krarup_act::{Alarm, NodeRecords, TurnLimits};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Finds a living process by its number.
-pub(crate) type Processes = Arc<dyn Fn(u64) -> Option<Arc<dyn Process>> + Send + Sync>;
 
 #[derive(Clone)]
 pub(crate) struct Setup {
@@ -26,6 +24,8 @@ pub(crate) struct Setup {
     pub(crate) long_turn: Option<Duration>,
     pub(crate) time: Time,
     pub(crate) processes: Processes,
+    pub(crate) records: Arc<NodeRecords>,
+    pub(crate) turn_log: TurnLog,
     pub(crate) around: Around,
 }
 

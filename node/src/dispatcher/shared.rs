@@ -20,7 +20,8 @@
 //!
 //! Processes of high class have a queue of their own, [`PriorityQueue`];
 //! [`super::priority_turns`] runs them. [`super::take`] says how a worker takes from its
-//! own queue and the injector, [`super::search`] how it looks elsewhere, [`super::spare_workers`] how spare workers fill in.
+//! own queue and the injector, [`super::search`] how it looks elsewhere, [`super::spare_workers`] how spare workers fill in,
+//! [`super::recorded_turns`] what a worker does while turns are recorded.
 
 use super::calling_thread;
 use super::counters::Counters;
@@ -138,7 +139,7 @@ impl SharedDispatcher {
             sleep,
             spares: SpareWorkers::new(slots),
             watchdog: Watchdog::new(setup.long_turn),
-            reports: Reports::new(&setup.name, Arc::clone(&setup.processes)),
+            reports: Reports::new(&setup),
             setup,
             stopped: AtomicBool::new(false),
             counters,
@@ -242,7 +243,9 @@ impl SharedDispatcher {
             let counters = &shared.counters[index];
             let mut takes = TakeCount::new();
             let mut turns = || {
-                while !shared.priority_queue.calls() || self.run_high(counters, &mut searcher.searching) {
+                while !shared.priority_queue.calls()
+                    || self.attend(local, &mut searcher.searching, &mut takes)
+                {
                     let ready = self.take(local, parker, &mut searcher, &mut takes);
                     let Some(ready) = ready else { continue };
                     if searcher.searching {

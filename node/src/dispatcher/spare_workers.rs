@@ -65,7 +65,7 @@ impl SharedDispatcher {
         // Whether its last process came from the injector.
         let injected = Cell::new(false);
         while !self.spares.leaves() {
-            if self.priority_queue.calls() && !self.run_high(counters, &mut searcher.searching) {
+            if self.priority_queue.calls() && !self.run_high(slot.index, &mut searcher.searching) {
                 break;
             }
             // In alternation: a process that the spare runs returns to the injector, so one that
@@ -88,7 +88,8 @@ impl SharedDispatcher {
                 self.sleep.found();
             }
             counters.begin_turn(ready.pid().id());
-            let again = turn::run(ready, &self.setup.limits);
+            let run = |ready| turn::run(ready, &self.setup.limits);
+            let again = self.setup.turn_log.run(slot.index as u64, ready, run);
             calling_thread::after_turn(|pid| counters.begin_turn(pid));
             if let Some(again) = again {
                 self.inject(again);

@@ -29,7 +29,13 @@ impl SharedDispatcher {
                 let stolen = stealer.steal_batch_and_pop(&local.queue);
                 with_number(stolen, || 1 + local.queue.len())
             };
-            self.search(local.index, parker, searcher, take, steal)
+            let found = self.search(local.index, parker, searcher, take, steal)?;
+            if self.priority_queue.records() {
+                // It is to be recorded: the worker comes back for it.
+                local.queue.push(found);
+                return None;
+            }
+            Some(found)
         })
     }
 
@@ -49,7 +55,7 @@ impl SharedDispatcher {
     fn look_up(&self, local: &Local, takes: &mut TakeCount) -> Option<Ready> {
         takes.look_up = takes.begun + u64::from(LOOK_UP_INTERVAL);
         if takes.begun.is_multiple_of(u64::from(SAMPLE_INTERVAL)) {
-            self.run_measured(local);
+            self.run_apart(local, false);
         }
         let held = local.queue.len();
         let first = self.take_injected(local)?;
@@ -95,21 +101,33 @@ impl SharedDispatcher {
         Some(taken)
     }
 
-    /// Runs a turn of the next local process, if there is one, and counts the messages it
-    /// handles.
-    fn run_measured(&self, local: &Local) {
-        let Some(ready) = local.queue.pop() else { return };
+    /// Runs a turn of the next local process apart from the ordinary ones, and counts the messages
+    /// it handles: the turn is recorded, or measured for the statistics. Returns whether there was
+    /// one.
+    #[inline(never)]
+    pub(super) fn run_apart(&self, local: &Local, records: bool) -> bool {
+        let Some(ready) = local.queue.pop() else { return false };
         let counters = &self.counters[local.index];
-        let Some(process) = (self.setup.processes)(ready.pid().id()) else {
-            return local.queue.push(ready);
+        let pid = ready.pid();
+        let Some(process) = (self.setup.processes)(pid.id()) else {
+            local.queue.push(ready);
+            return false;
         };
+        let turn_log = &self.setup.turn_log;
+        let begin = records.then(|| turn_log.clock.now());
         let before = process.handled();
         counters.count_turn();
         let again = ready.run_at(&self.setup.limits, counters.slot());
-        counters.count_messages(process.handled() - before);
+        match begin {
+            Some(begin) => {
+                turn_log.note(local.index as u64, pid, begin, [before, process.handled()]);
+            }
+            None => counters.count_messages(process.handled() - before),
+        }
         calling_thread::after_turn(|pid| counters.begin_turn(pid));
         if let Some(again) = again {
             self.push_again(local, again);
         }
+        true
     }
 }

@@ -3,9 +3,12 @@
 
 use super::checker::{bounded, joined, model, thread};
 use crate::registry::Registry;
-use krarup_act::{Dynamic, Guarded, InspectRequest, MutedSender, Process, Put, Ready, Reply, Via};
+use krarup_act::{
+    Dynamic, Guarded, InspectRequest, MutedSender, Process, ProcessEnd, Put, Ready, Reply, Via,
+};
 use krarup_gen::{
-    Alias, Down, Exit, Name, Pid, ProcessInfo, ProcessState, Reason, Root, SendError, SpawnError,
+    Alias, Down, Exit, MessageTotals, Name, Pid, ProcessInfo, ProcessState, Reason, ReasonKind,
+    Root, SendError, SpawnError,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -110,6 +113,10 @@ impl Process for TableEntry {
     }
 }
 
+fn end() -> ProcessEnd {
+    ProcessEnd { kind: ReasonKind::Normal, messages: MessageTotals::default() }
+}
+
 fn name() -> Name {
     Name::new("one").expect("a name")
 }
@@ -146,11 +153,11 @@ fn a_name_moves_from_an_ended_process_to_a_living_one() {
         registry.admit(process(1), Some(&name())).expect("a free name");
         let ending = thread::spawn({
             let registry = Arc::clone(&registry);
-            move || registry.retire(Pid::local(1, 1), Some(&name()))
+            move || registry.retire(Pid::local(1, 1), Some(&name()), &end())
         });
         let admitted = registry.admit(process(2), Some(&name()));
         joined(ending);
-        registry.retire(Pid::local(1, 1), Some(&name()));
+        registry.retire(Pid::local(1, 1), Some(&name()), &end());
         let holder = registry.whereis("one").map(|process| process.pid().id());
         assert_eq!(holder, admitted.is_ok().then_some(2), "whose name");
         let alive = usize::from(admitted.is_ok());

@@ -20,16 +20,17 @@
 //! A message sent from outside any process neither overtakes others nor is overtaken: the test's
 //! own thread does one thing after the other, and processes run only when it drives them.
 
+use crate::simulation::process_key::ProcessKey;
 use krarup_gen::Pid;
 use std::collections::BTreeMap;
 
 #[derive(Default)]
 pub(crate) struct Arrivals {
     events: u64,
-    /// The last event that reached each process, by process number.
-    knows: BTreeMap<u64, u64>,
+    /// The last event that reached each process.
+    knows: BTreeMap<ProcessKey, u64>,
     /// The events of the messages that have arrived at each process since its last turn.
-    came: BTreeMap<u64, Vec<u64>>,
+    came: BTreeMap<ProcessKey, Vec<u64>>,
     /// The last event that the running process knows.
     running: Option<u64>,
 }
@@ -41,12 +42,12 @@ impl Arrivals {
     /// Records an event at a process other than a message on Main.
     pub(crate) fn reached(&mut self, pid: Pid) {
         self.events += 1;
-        self.knows.insert(pid.id(), self.events);
+        self.knows.insert(pid.into(), self.events);
     }
 
     pub(crate) fn turn_begins(&mut self, pid: Pid) {
-        self.came.remove(&pid.id());
-        self.running = Some(self.knows.get(&pid.id()).copied().unwrap_or(self.events));
+        self.came.remove(&pid.into());
+        self.running = Some(self.knows.get(&pid.into()).copied().unwrap_or(self.events));
     }
 
     pub(crate) fn turn_is_over(&mut self) {
@@ -54,13 +55,13 @@ impl Arrivals {
     }
 
     pub(crate) fn ended(&mut self, pid: Pid) {
-        self.knows.remove(&pid.id());
-        self.came.remove(&pid.id());
+        self.knows.remove(&pid.into());
+        self.came.remove(&pid.into());
     }
 
     /// How many of the last messages to this process a message sent now may overtake.
     pub(crate) fn passable(&self, to: Pid, outside: bool) -> usize {
-        match (self.running, self.came.get(&to.id())) {
+        match (self.running, self.came.get(&to.into())) {
             (Some(knows), Some(came)) if !outside => {
                 came.iter().rev().take_while(|event| **event > knows).count()
             }
@@ -72,7 +73,7 @@ impl Arrivals {
     pub(crate) fn arrived(&mut self, to: Pid, outside: bool, passed: usize) {
         self.reached(to);
         let event = if outside || self.running.is_none() { NEVER } else { self.events };
-        let came = self.came.entry(to.id()).or_default();
+        let came = self.came.entry(to.into()).or_default();
         came.insert(came.len().saturating_sub(passed), event);
     }
 }

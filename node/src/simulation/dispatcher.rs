@@ -2,18 +2,23 @@
 //!
 //! | choice | between |
 //! |---|---|
-//! | the next step | a turn of any ready process (of high class, if any is ready: [`ReadyLists`]), the first due timer of any process, work for a side thread |
+//! | the next step | a turn of any ready process (of high class, if any is ready: [`ReadyLists`]), the first due timer of any process, work for a side thread, an event of the network ([`NetworkEvents`]) |
 //! | the place of a message | after all others, or before those that were sent concurrently ([`Arrivals`]) |
 //! | the faults | see [`Faults`] |
+//!
+//! All nodes of a simulation share it, with one virtual time and one trace.
 
 use crate::block_on::WokenFlag;
 use crate::dispatcher::calling_thread;
 use crate::dispatcher::late_timers::LateTimers;
+use crate::dispatcher::turn_log::TurnLog;
 use crate::simulation::arrivals::Arrivals;
 use crate::simulation::codecs::{Carried, Codecs};
 use crate::simulation::due_timers::{Due, DueTimers};
 use crate::simulation::faults::Faults;
 use crate::simulation::injected_faults::InjectedFaults;
+use crate::simulation::network_events::NetworkEvents;
+use crate::simulation::nodes::SimulatedNodes;
 use crate::simulation::ready_lists::ReadyLists;
 use crate::simulation::recorder::Recorder;
 use crate::simulation::seeded::Seeded;
@@ -21,15 +26,17 @@ use crate::simulation::trace::Run;
 use crate::timers::clock::Clock;
 use crate::timers::timer::{NodeTimers, give_up, ring};
 use krarup_act::{
-    Poke, Ready, Sending, SimulatedLink, Stalled, TimerKey, TurnLimits, contain, is_in_process,
+    NetworkEvent, Poke, Ready, Sending, SimulatedLink, SimulatedNetwork, Stalled, TimerKey,
+    TurnLimits, contain, is_in_process,
 };
-use krarup_gen::{Class, DispatcherStats, Pid, Timestamp};
+use krarup_gen::{Class, DispatcherStats, Name, Pid, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 
 pub(crate) struct Simulated {
@@ -41,10 +48,15 @@ pub(crate) struct Simulated {
     /// simulation.
     turn: Mutex<()>,
     state: Mutex<SimulatedState>,
+    nodes: Mutex<SimulatedNodes>,
+    /// The network between the nodes.
+    network: Mutex<Option<Weak<dyn SimulatedNetwork>>>,
     codecs: Mutex<Codecs>,
     faults: Mutex<InjectedFaults>,
     /// See [`Simulated::poke_later`].
     pokes: LateTimers,
+    /// By the creation of the node, what records its turns.
+    turn_logs: Mutex<BTreeMap<u32, TurnLog>>,
     pub(crate) recorder: Recorder,
 }
 
@@ -55,18 +67,24 @@ struct SimulatedState {
     seeded: Seeded,
     /// The work that processes have given to side threads.
     works: Vec<SimulatedWork>,
+    events: NetworkEvents,
     /// The process whose turn runs.
     running: Option<Pid>,
 }
 
 /// Work that may block: see [`krarup_act::Host::block`].
-type SimulatedWork = Box<dyn FnOnce() + Send>;
+struct SimulatedWork {
+    /// The creation of the node.
+    node: u32,
+    run: Box<dyn FnOnce() + Send>,
+}
 
 /// The next step.
 enum NextStep {
     Turn(Ready, u64),
     Timer(Due),
     Work(SimulatedWork),
+    Network(NetworkEvent),
 }
 
 impl Simulated {
@@ -77,6 +95,7 @@ impl Simulated {
             arrivals: Arrivals::default(),
             seeded: Seeded::new(run.seed),
             works: Vec::new(),
+            events: NetworkEvents::default(),
             running: None,
         };
         Simulated {
@@ -89,11 +108,27 @@ impl Simulated {
             clock: Arc::clone(&clock),
             turn: Mutex::new(()),
             state: Mutex::new(state),
+            nodes: Mutex::default(),
+            network: Mutex::default(),
             codecs: Mutex::default(),
             faults: Mutex::default(),
             pokes: LateTimers::default(),
+            turn_logs: Mutex::default(),
             recorder: Recorder::new(run, clock),
         }
+    }
+
+    /// Adds a node.
+    pub(crate) fn add_node(
+        &self,
+        creation: u32,
+        name: Name,
+        timers: Arc<NodeTimers>,
+        turn_log: TurnLog,
+    ) {
+        self.nodes.lock().add(creation, timers);
+        self.turn_logs.lock().insert(creation, turn_log);
+        self.recorder.node_is_made(creation, name);
     }
 
     pub(crate) fn schedule(&self, ready: Ready) {
@@ -110,8 +145,8 @@ impl Simulated {
 
     /// Runs the work between turns, on the thread that drives the simulation. As on a side
     /// thread, no process is the current one.
-    pub(crate) fn block(&self, work: SimulatedWork) {
-        self.state.lock().works.push(work);
+    pub(crate) fn block(&self, node: u32, run: Box<dyn FnOnce() + Send>) {
+        self.state.lock().works.push(SimulatedWork { node, run });
     }
 
     /// Prepares for a process of this class, which is about to be spawned.
@@ -130,6 +165,11 @@ impl Simulated {
 
     pub(crate) fn random(&self) -> u64 {
         self.state.lock().seeded.number()
+    }
+
+    /// Chooses one of `count` things for a test.
+    pub(crate) fn choose_of(&self, count: usize) -> usize {
+        self.state.lock().seeded.choose(count)
     }
 
     /// Runs one turn of a ready process that the seed chooses, and all timers and work chosen
@@ -154,12 +194,17 @@ impl Simulated {
                 }
                 NextStep::Work(work) => {
                     // Outside any turn: the work may wait for processes, which then run here.
-                    let done = MutexGuard::unlocked(&mut turn, || contain(work));
+                    let done = MutexGuard::unlocked(&mut turn, || contain(work.run));
                     if let Err(reason) = done {
                         // The log subscriber is user code too.
                         let _ = contain(|| {
                             tracing::error!(target: "krarup", %reason, "blocking work panicked");
                         });
+                    }
+                }
+                NextStep::Network(event) => {
+                    if let Ok(Some(text)) = contain(|| event.run()) {
+                        self.recorder.network(text);
                     }
                 }
                 NextStep::Turn(ready, number) => {
@@ -175,16 +220,21 @@ impl Simulated {
     fn choose(&self) -> Option<NextStep> {
         let mut faults = self.faults.lock();
         let mut state = self.state.lock();
-        let SimulatedState { ready, due, seeded, works, .. } = &mut *state;
-        let holds_any = faults.holds_any(self.clock.now());
+        let SimulatedState { ready, due, seeded, works, events, .. } = &mut *state;
+        let now = self.clock.now();
+        let holds_any = faults.holds_any(now);
         let holds = |pid| faults.holds(pid);
         let candidates = ready.candidates(if holds_any { Some(&holds) } else { None });
         let timers = due.choices();
-        let count = candidates.count + timers + works.len();
+        let before_events = candidates.count + timers + works.len();
+        let count = before_events + events.ready(now);
         if count == 0 {
             return None;
         }
         let chosen = seeded.choose(count);
+        if chosen >= before_events {
+            return events.take(now, chosen - before_events).map(NextStep::Network);
+        }
         if chosen >= candidates.count + timers {
             return Some(NextStep::Work(works.remove(chosen - candidates.count - timers)));
         }
@@ -198,6 +248,30 @@ impl Simulated {
     pub(crate) fn set_faults(&self, faults: Faults) {
         let before = self.faults.lock().begin(faults);
         drop(before);
+    }
+
+    /// The network between the nodes.
+    pub(crate) fn network(&self) -> Option<Weak<dyn SimulatedNetwork>> {
+        self.network.lock().clone()
+    }
+
+    pub(crate) fn set_network(&self, network: Weak<dyn SimulatedNetwork>) {
+        *self.network.lock() = Some(network);
+    }
+
+    /// Adds an event of the network, which happens at this time or later.
+    pub(crate) fn add_event(&self, at: Timestamp, event: NetworkEvent) {
+        self.state.lock().events.add(at, event);
+    }
+
+    /// Whether one more random fault may strike.
+    pub(crate) fn may_count(&self) -> bool {
+        self.faults.lock().may_count()
+    }
+
+    /// Counts a random fault.
+    pub(crate) fn count_fault(&self) {
+        self.faults.lock().count();
     }
 
     /// Exempts a process from random faults.
@@ -215,7 +289,7 @@ impl Simulated {
             faults.fails_to_start(&newcomer, turn, &mut self.state.lock().seeded)
         };
         if fails {
-            self.recorder.fault(format!("{} fails to start", newcomer.label()));
+            self.recorder.fault(Some(pid), format!("{} fails to start", newcomer.label()));
             InjectedFaults::fail_start(newcomer);
         }
     }
@@ -229,13 +303,17 @@ impl Simulated {
         let strikes = faults.after_turn(turn, &mut self.state.lock().seeded);
         drop(faults);
         for strike in strikes {
+            if strike.fault.is_of_network() {
+                self.strike_network(strike);
+                continue;
+            }
             let living = self.recorder.living();
             let struck = {
                 let mut faults = self.faults.lock();
                 faults.choose(strike, living, &mut self.state.lock().seeded)
             };
             let Some(struck) = struck else { continue };
-            self.recorder.fault(struck.to_string());
+            self.recorder.fault(struck.pid(), struck.to_string());
             // Not under any lock: the fault may make the process ready.
             let held = struck.apply(self.clock.now());
             self.faults.lock().keep(held);
@@ -263,7 +341,12 @@ impl Simulated {
             state.arrivals.turn_begins(pid);
         }
         let spans = self.spans.load(Ordering::Relaxed);
-        let again = ready.run(&TurnLimits { spans, ..self.limits });
+        let limits = TurnLimits { spans, ..self.limits };
+        let turn_log = self.turn_logs.lock().get(&pid.creation()).cloned();
+        let again = match turn_log.filter(TurnLog::is_on) {
+            Some(turn_log) => turn_log.run_recorded(0, ready, |ready| ready.run(&limits)),
+            None => ready.run(&limits),
+        };
         {
             let mut state = self.state.lock();
             state.running = None;
@@ -280,41 +363,44 @@ impl Simulated {
         pid
     }
 
-    pub(crate) fn timer_is_set(&self, key: TimerKey) {
+    pub(crate) fn timer_is_set(&self, node: u32, key: TimerKey) {
         let mut state = self.state.lock();
         let owner = state.running;
-        state.due.is_set(key, owner);
+        state.due.is_set(node, key, owner);
     }
 
     /// Cancels a timer that is set or due. Returns whether it was in time.
-    pub(crate) fn cancel(&self, key: TimerKey, was_set: bool) -> bool {
+    pub(crate) fn cancel(&self, node: u32, key: TimerKey, was_set: bool) -> bool {
         let mut state = self.state.lock();
         if was_set {
-            state.due.cancelled(key);
+            state.due.cancelled(node, key);
             return true;
         }
-        let alarm = state.due.cancel(key);
+        let alarm = state.due.cancel(node, key);
         drop(state);
         // The alarm is dropped without the lock: it may hold the last handle on a process.
         alarm.is_some()
     }
 
-    /// The number of timers that are due and have not fired.
-    pub(crate) fn due(&self) -> usize {
-        self.state.lock().due.len()
+    /// The number of timers of a node that are due and have not fired.
+    pub(crate) fn due(&self, node: u32) -> usize {
+        self.state.lock().due.of_node(node)
     }
 
-    /// When the next timer or the end of a fault is due.
-    pub(crate) fn next_due(&self, timers: &NodeTimers) -> Option<Timestamp> {
-        timers.next_due().into_iter().chain(self.faults.lock().next_end()).min()
+    /// When the next timer, event of the network or end of a fault is due.
+    pub(crate) fn next_due(&self) -> Option<Timestamp> {
+        let timers = self.nodes.lock().next_due();
+        let event = self.state.lock().events.next();
+        timers.into_iter().chain(event).chain(self.faults.lock().next_end()).min()
     }
 
     /// Advances virtual time. Timers that are due by then fire in the next steps.
-    pub(crate) fn move_to(&self, to: Timestamp, clock: &Clock, timers: &NodeTimers) {
-        clock.advance_to(to);
-        let due = timers.take_due(clock.now());
+    pub(crate) fn move_to(&self, to: Timestamp) {
+        self.clock.advance_to(to);
+        let now = self.clock.now();
+        let due = self.nodes.lock().take_due(now);
         self.state.lock().due.add(due);
-        let over = self.faults.lock().until(clock.now());
+        let over = self.faults.lock().until(now);
         drop(over);
     }
 
@@ -323,8 +409,6 @@ impl Simulated {
     pub(crate) fn drive(
         &self,
         mut future: Pin<&mut (dyn Future<Output = ()> + Send)>,
-        clock: &Clock,
-        timers: &NodeTimers,
     ) -> Result<(), Stalled> {
         let flag = Arc::new(WokenFlag::default());
         let waker = Waker::from(Arc::clone(&flag));
@@ -341,13 +425,13 @@ impl Simulated {
                 if flag.take() {
                     break;
                 }
-                let due = self.next_due(timers).ok_or(Stalled)?;
-                if clock.now() == Timestamp::MAX {
+                let due = self.next_due().ok_or(Stalled)?;
+                if self.clock.now() == Timestamp::MAX {
                     // Time has reached its maximum, at which only timers that mean "never" are
                     // due.
                     return Err(Stalled);
                 }
-                self.move_to(due, clock, timers);
+                self.move_to(due);
             }
         }
     }
@@ -360,19 +444,28 @@ impl Simulated {
         self.codecs.lock().carried().clone()
     }
 
-    /// Drops all work that has not run, at the end of the simulation.
-    pub(crate) fn clear(&self) {
-        let (ready, due, works) = {
+    /// Drops all work of a node that has not run, at its end. With the last node the simulation
+    /// ends.
+    pub(crate) fn clear(&self, node: u32) {
+        let is_last = self.nodes.lock().remove(node);
+        let turn_log = self.turn_logs.lock().remove(&node);
+        drop(turn_log);
+        let (ready, due, works, events) = {
             let mut state = self.state.lock();
-            (state.ready.take_all(), state.due.take_all(), std::mem::take(&mut state.works))
+            let works: Vec<_> = state.works.extract_if(.., |work| work.node == node).collect();
+            let events = if is_last { state.events.take_all() } else { Vec::new() };
+            (state.ready.take_of_node(node), state.due.take_of_node(node), works, events)
         };
         let _ = contain(|| drop(works));
-        ready.for_each(drop);
-        due.for_each(give_up);
-        // A process on the list keeps its host alive, and so this dispatcher.
-        self.pokes.clear();
-        self.set_faults(Faults::new());
-        self.recorder.forget_the_living();
+        drop(ready);
+        due.into_iter().for_each(give_up);
+        drop(events);
+        self.recorder.forget_the_living(node);
+        if is_last {
+            // A process on the list keeps its host alive, and so this dispatcher.
+            self.pokes.clear();
+            self.set_faults(Faults::new());
+        }
     }
 
     pub(crate) fn stats(&self) -> DispatcherStats {
@@ -393,7 +486,7 @@ impl SimulatedLink for Simulated {
         // The codec is user code and may panic.
         let outcome = contain(|| codec(message)).map_err(|panic| panic.to_string()).flatten();
         if let Err(error) = &outcome {
-            self.recorder.codec_failed(type_name, error.clone());
+            self.recorder.codec_failed(sending.to, type_name, error.clone());
         }
         self.codecs.lock().note(type_name, outcome);
     }

@@ -4,6 +4,7 @@
 //! they were set (rule T1). Among several processes any timer may be first, and turns may come
 //! between: the timers of a real node fire on a thread of their own, beside its workers.
 
+use crate::simulation::process_key::ProcessKey;
 use krarup_act::{Alarm, TimerKey};
 use krarup_gen::Pid;
 use std::collections::BTreeMap;
@@ -11,47 +12,52 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(crate) struct DueTimers {
     /// The process in whose turn each timer was set. Timers set from outside have none.
-    owners: BTreeMap<(u32, u32), Pid>,
+    owners: BTreeMap<TimerPlace, Pid>,
     due: Vec<Due>,
 }
 
 pub(crate) struct Due {
     pub(crate) owner: Option<Pid>,
-    key: TimerKey,
+    place: TimerPlace,
     pub(crate) alarm: Alarm,
 }
 
-fn place(key: TimerKey) -> (u32, u32) {
-    (key.index, key.generation)
+/// A timer: the creation of its node, and its key there.
+type TimerPlace = (u32, u32, u32);
+
+fn place(node: u32, key: TimerKey) -> TimerPlace {
+    (node, key.index, key.generation)
 }
 
 impl DueTimers {
-    pub(crate) fn is_set(&mut self, key: TimerKey, owner: Option<Pid>) {
+    pub(crate) fn is_set(&mut self, node: u32, key: TimerKey, owner: Option<Pid>) {
         if let Some(owner) = owner {
-            self.owners.insert(place(key), owner);
+            self.owners.insert(place(node, key), owner);
         }
     }
 
-    pub(crate) fn cancelled(&mut self, key: TimerKey) {
-        self.owners.remove(&place(key));
+    pub(crate) fn cancelled(&mut self, node: u32, key: TimerKey) {
+        self.owners.remove(&place(node, key));
     }
 
     /// Cancels a timer that is due and has not fired.
-    pub(crate) fn cancel(&mut self, key: TimerKey) -> Option<Alarm> {
-        let found = self.due.iter().position(|due| due.key == key)?;
+    pub(crate) fn cancel(&mut self, node: u32, key: TimerKey) -> Option<Alarm> {
+        let found = self.due.iter().position(|due| due.place == place(node, key))?;
         Some(self.due.remove(found).alarm)
     }
 
     /// Adds timers that are due, in this order.
-    pub(crate) fn add(&mut self, due: Vec<(TimerKey, Alarm)>) {
-        for (key, alarm) in due {
-            let owner = self.owners.remove(&place(key));
-            self.due.push(Due { owner, key, alarm });
+    pub(crate) fn add(&mut self, due: Vec<(u32, TimerKey, Alarm)>) {
+        for (node, key, alarm) in due {
+            let place = place(node, key);
+            let owner = self.owners.remove(&place);
+            self.due.push(Due { owner, place, alarm });
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.due.len()
+    /// How many timers of a node are due.
+    pub(crate) fn of_node(&self, node: u32) -> usize {
+        self.due.iter().filter(|due| due.place.0 == node).count()
     }
 
     /// How many timers could fire next: the first of each process.
@@ -65,13 +71,17 @@ impl DueTimers {
         Some(self.due.remove(place))
     }
 
-    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Alarm> + use<> {
-        std::mem::take(&mut self.due).into_iter().map(|due| due.alarm)
+    /// Takes out the timers of a node.
+    pub(crate) fn take_of_node(&mut self, node: u32) -> Vec<Alarm> {
+        self.owners.retain(|place, _| place.0 != node);
+        self.due.extract_if(.., |due| due.place.0 == node).map(|due| due.alarm).collect()
     }
 
     fn firsts(&self) -> impl Iterator<Item = usize> {
-        let is_first =
-            |at: &usize| !self.due[..*at].iter().any(|due| due.owner == self.due[*at].owner);
+        let owner = |due: &Due| due.owner.map(ProcessKey::from);
+        let is_first = move |at: &usize| {
+            !self.due[..*at].iter().any(|due| owner(due) == owner(&self.due[*at]))
+        };
         (0..self.due.len()).filter(is_first)
     }
 }

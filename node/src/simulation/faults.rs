@@ -25,6 +25,12 @@ pub enum Fault {
     Fill(Duration),
     /// The `init` of the process fails before it has done anything (rule D2).
     FailInit,
+    /// A connection between two nodes of the simulation is reset. The victim is the name of a
+    /// node (rule Zsim2).
+    Reset,
+    /// Nothing passes between two nodes of the simulation for this long. The victim is the name
+    /// of a node (rule Zsim2).
+    Partition(Duration),
 }
 
 /// The process that a fault hits.
@@ -137,6 +143,18 @@ impl Faults {
         self.one_in(turns, Fault::Fill(at_most))
     }
 
+    /// Resets a connection between two nodes, with the probability of [`Faults::kill_one_in`]:
+    /// see [`Fault::Reset`].
+    pub fn reset_one_in(self, turns: u32) -> Self {
+        self.one_in(turns, Fault::Reset)
+    }
+
+    /// Cuts two nodes off from each other, with the probability of [`Faults::kill_one_in`], for
+    /// a number of whole milliseconds up to `at_most`: see [`Fault::Partition`].
+    pub fn partition_one_in(self, turns: u32, at_most: Duration) -> Self {
+        self.one_in(turns, Fault::Partition(at_most))
+    }
+
     /// Makes one in `starts` of the processes that start from now on fail: see
     /// [`Fault::FailInit`].
     pub fn fail_init_one_in(self, starts: u32) -> Self {
@@ -223,6 +241,11 @@ impl Faults {
         !self.spared.iter().any(|spared| spared.is_same_process(pid)) && self.only.is(pid, name)
     }
 
+    /// Whether one more random fault may strike.
+    pub(crate) fn may_count(&self) -> bool {
+        self.left > 0
+    }
+
     /// Counts a random fault. Returns false if the limit has been reached. Several faults can
     /// strike after one turn, so each is counted when it strikes.
     pub(crate) fn count(&mut self) -> bool {
@@ -241,6 +264,7 @@ fn drawn(fault: Fault, seeded: &mut Seeded) -> Fault {
     match fault {
         Fault::Delay(at_most) => Fault::Delay(draw(at_most)),
         Fault::Fill(at_most) => Fault::Fill(draw(at_most)),
+        Fault::Partition(at_most) => Fault::Partition(draw(at_most)),
         other => other,
     }
 }

@@ -1,6 +1,7 @@
 //! The faults that are active in a simulation, and what they hold up.
 
 use crate::simulation::faults::{Fault, Faults, Strike, Victim};
+use crate::simulation::process_key::ProcessKey;
 use crate::simulation::recorder::Candidate;
 use crate::simulation::seeded::Seeded;
 use krarup_act::Via;
@@ -13,9 +14,9 @@ use std::sync::Arc;
 pub(crate) struct InjectedFaults {
     faults: Option<Faults>,
     /// Processes that no random fault hits: the test's own.
-    spared: Vec<Pid>,
+    spared: Vec<ProcessKey>,
     /// Processes that have no turn, and until when.
-    held: BTreeMap<Pid, Timestamp>,
+    held: BTreeMap<ProcessKey, Timestamp>,
     /// Room that is reserved, and until when.
     occupied: Vec<(Timestamp, OccupiedRoom)>,
 }
@@ -50,12 +51,12 @@ impl InjectedFaults {
     }
 
     pub(crate) fn spare(&mut self, pid: Pid) {
-        self.spared.push(pid);
+        self.spared.push(pid.into());
     }
 
     pub(crate) fn forget(&mut self, pid: Pid) {
-        self.held.remove(&pid);
-        self.spared.retain(|spared| *spared != pid);
+        self.held.remove(&pid.into());
+        self.spared.retain(|spared| *spared != pid.into());
     }
 
     /// Whether any process is held up now.
@@ -65,7 +66,7 @@ impl InjectedFaults {
     }
 
     pub(crate) fn holds(&self, pid: Pid) -> bool {
-        self.held.contains_key(&pid)
+        self.held.contains_key(&pid.into())
     }
 
     /// When the next effect ends.
@@ -85,7 +86,7 @@ impl InjectedFaults {
         turn: u64,
         seeded: &mut Seeded,
     ) -> bool {
-        let spared = self.spared.contains(&newcomer.pid);
+        let spared = self.spared.contains(&newcomer.pid.into());
         let name = newcomer.name.as_ref();
         let faults = self.faults.as_mut().filter(|_| !spared);
         faults.is_some_and(|faults| faults.fails_to_start(turn, newcomer.pid, name, seeded))
@@ -96,6 +97,18 @@ impl InjectedFaults {
         let reason = Reason::error("injected fault of the simulation");
         let exit = Exit { pid: newcomer.pid, reason };
         newcomer.process.exit_signal(exit, Via::Signal);
+    }
+
+    /// Whether one more random fault may strike.
+    pub(crate) fn may_count(&self) -> bool {
+        self.faults.as_ref().is_some_and(Faults::may_count)
+    }
+
+    /// Counts a random fault.
+    pub(crate) fn count(&mut self) {
+        if let Some(faults) = &mut self.faults {
+            faults.count();
+        }
     }
 
     pub(crate) fn after_turn(&mut self, turn: u64, seeded: &mut Seeded) -> Vec<Strike> {
@@ -115,10 +128,10 @@ impl InjectedFaults {
             let name = one.name.as_ref();
             let apart = is_random || victim == Victim::Anyone;
             let spared =
-                apart && (self.spared.contains(&one.pid) || !faults.may_hit(one.pid, name));
+                apart && (self.spared.contains(&one.pid.into()) || !faults.may_hit(one.pid, name));
             let fits = match fault {
                 Fault::Fill(_) => one.process.info().mailbox.is_some(),
-                Fault::Delay(_) => !self.held.contains_key(&one.pid),
+                Fault::Delay(_) => !self.held.contains_key(&one.pid.into()),
                 _ => true,
             };
             !spared && fits && victim.is(one.pid, name)
@@ -139,7 +152,7 @@ impl InjectedFaults {
         match held {
             FaultEffect::Nothing => {}
             FaultEffect::Turns(pid, until) => {
-                self.held.insert(pid, until);
+                self.held.insert(pid.into(), until);
             }
             FaultEffect::Room(until, room) => self.occupied.push((until, room)),
         }
@@ -147,6 +160,11 @@ impl InjectedFaults {
 }
 
 impl Struck {
+    /// The process that it hits.
+    pub(crate) fn pid(&self) -> Option<Pid> {
+        self.victim.as_ref().ok().map(|victim| victim.pid)
+    }
+
     pub(crate) fn apply(self, now: Timestamp) -> FaultEffect {
         let Ok(Candidate { pid, process, .. }) = self.victim else { return FaultEffect::Nothing };
         match self.fault {
@@ -158,7 +176,8 @@ impl Struck {
                 return room
                     .map_or(FaultEffect::Nothing, |room| FaultEffect::Room(now + time, room));
             }
-            Fault::FailInit => {}
+            // Faults of the network hit no process.
+            Fault::FailInit | Fault::Reset | Fault::Partition(_) => {}
         }
         FaultEffect::Nothing
     }
@@ -180,6 +199,7 @@ impl fmt::Display for Struck {
             Fault::Delay(time) => write!(f, "{victim} is delayed for {time:?}"),
             Fault::Fill(time) => write!(f, "the mailbox of {victim} is full for {time:?}"),
             Fault::FailInit => write!(f, "{victim} fails to start"),
+            fault @ (Fault::Reset | Fault::Partition(_)) => write!(f, "{fault:?} at {victim}"),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! in a row a normal process has one, if any is ready (rule R6).
 
 use crate::dispatcher::priority_queue::IN_A_ROW;
+use crate::simulation::process_key::ProcessKey;
 use krarup_act::Ready;
 use krarup_gen::{Class, Pid};
 use std::collections::BTreeSet;
@@ -12,8 +13,8 @@ use std::collections::BTreeSet;
 pub(crate) struct ReadyLists {
     normal: Vec<Ready>,
     high: Vec<Ready>,
-    /// All living processes of high class, by number.
-    highs: BTreeSet<u64>,
+    /// All living processes of high class.
+    highs: BTreeSet<ProcessKey>,
     /// Turns of high processes since the last turn of a normal one.
     in_a_row: u32,
     turns: u64,
@@ -30,7 +31,7 @@ pub(crate) struct Candidates {
 
 impl ReadyLists {
     pub(crate) fn push(&mut self, ready: Ready) {
-        let is_high = ready.is_high() || self.highs.contains(&ready.pid().id());
+        let is_high = ready.is_high() || self.highs.contains(&ready.pid().into());
         let class = if is_high { Class::High } else { Class::Normal };
         self.of_class(class).push(ready);
     }
@@ -38,13 +39,13 @@ impl ReadyLists {
     /// Prepares for a process of this class, which is about to be spawned.
     pub(crate) fn expect(&mut self, pid: Pid, class: Class) {
         if class == Class::High {
-            self.highs.insert(pid.id());
+            self.highs.insert(pid.into());
         }
     }
 
     /// Removes a process that has ended or was not admitted.
     pub(crate) fn forget(&mut self, pid: Pid) {
-        self.highs.remove(&pid.id());
+        self.highs.remove(&pid.into());
     }
 
     /// The processes that may have the next turn, without those for which `holds` returns true.
@@ -72,7 +73,8 @@ impl ReadyLists {
     /// Takes out this process if it is ready, with the number of its turn.
     pub(crate) fn take_this(&mut self, pid: Pid) -> Option<(Ready, u64)> {
         [Class::Normal, Class::High].into_iter().find_map(|class| {
-            let place = self.of_class(class).iter().position(|ready| ready.pid() == pid)?;
+            let place =
+                self.of_class(class).iter().position(|ready| ready.pid().is_same_process(pid))?;
             Some(self.take_from(class, place))
         })
     }
@@ -90,9 +92,11 @@ impl ReadyLists {
         (self.of_class(class).remove(place), self.turns)
     }
 
-    /// Takes out all processes: none runs any more.
-    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Ready> + use<> {
-        std::mem::take(&mut self.normal).into_iter().chain(std::mem::take(&mut self.high))
+    /// Takes out the processes of the node with this creation: none runs any more.
+    pub(crate) fn take_of_node(&mut self, creation: u32) -> Vec<Ready> {
+        let is_there = |ready: &mut Ready| ready.pid().creation() == creation;
+        let normal = self.normal.extract_if(.., is_there);
+        normal.chain(self.high.extract_if(.., is_there)).collect()
     }
 
     /// How many processes are ready.

@@ -3,6 +3,7 @@
 //! A step is recorded when it begins, so that the events within a turn follow the turn. The
 //! number of its messages is added when it is over, if the line is still there.
 
+use crate::simulation::process_key::ProcessKey;
 use crate::simulation::trace::{Run, Trace, TraceEvent, TraceStep, Who};
 use crate::timers::clock::Clock;
 use krarup_act::{Process, Sending};
@@ -25,7 +26,9 @@ struct RecordedSteps {
     steps: VecDeque<TraceStep>,
     /// The number of discarded steps, which is the number of the first one that is left.
     forgotten: u64,
-    living: BTreeMap<Pid, Living>,
+    living: BTreeMap<ProcessKey, Living>,
+    /// The nodes that there were, by their creations. If there is one, no step names it.
+    nodes: Vec<(u32, Name)>,
 }
 
 struct Living {
@@ -66,6 +69,10 @@ impl Recorder {
         Recorder { run, clock, record: Mutex::new(RecordedSteps::default()) }
     }
 
+    pub(crate) fn node_is_made(&self, creation: u32, name: Name) {
+        self.record.lock().nodes.push((creation, name));
+    }
+
     pub(crate) fn run(&self) -> Run {
         self.run
     }
@@ -80,12 +87,12 @@ impl Recorder {
         let who = Who { pid: process.pid(), name, behavior: process.behavior() };
         let event = TraceEvent::Spawned { who: who.clone(), parent: process.parent() };
         let mut record = self.record.lock();
-        record.push(&self.clock, event);
-        record.living.insert(who.pid, Living { who, process, has_run: false });
+        record.push(&self.clock, Some(who.pid), event);
+        record.living.insert(who.pid.into(), Living { who, process, has_run: false });
     }
 
     pub(crate) fn named(&self, pid: Pid, name: Option<Name>) {
-        if let Some(living) = self.record.lock().living.get_mut(&pid) {
+        if let Some(living) = self.record.lock().living.get_mut(&pid.into()) {
             living.who.name = name;
         }
     }
@@ -94,8 +101,8 @@ impl Recorder {
         // Formatting an error runs user code: not under the lock.
         let reason = reason.to_string();
         let mut record = self.record.lock();
-        let Some(Living { who, process, .. }) = record.living.remove(&pid) else { return };
-        record.push(&self.clock, TraceEvent::Ended { who, reason });
+        let Some(Living { who, process, .. }) = record.living.remove(&pid.into()) else { return };
+        record.push(&self.clock, Some(pid), TraceEvent::Ended { who, reason });
         drop(record);
         // It may be the last handle.
         drop(process);
@@ -108,44 +115,58 @@ impl Recorder {
 
     /// The process, if it lives and has not had a turn.
     pub(crate) fn newcomer(&self, pid: Pid) -> Option<Candidate> {
-        self.record.lock().living.get(&pid).filter(|living| !living.has_run).map(Candidate::of)
+        let record = self.record.lock();
+        record.living.get(&pid.into()).filter(|living| !living.has_run).map(Candidate::of)
     }
 
-    pub(crate) fn fault(&self, what: String) {
-        self.record.lock().push(&self.clock, TraceEvent::Fault(what));
+    /// Records a fault that hits this process.
+    pub(crate) fn fault(&self, pid: Option<Pid>, what: String) {
+        self.record.lock().push(&self.clock, pid, TraceEvent::Fault(what));
+    }
+
+    pub(crate) fn network(&self, what: String) {
+        self.record.lock().push(&self.clock, None, TraceEvent::Network(what));
     }
 
     pub(crate) fn sent(&self, sending: &Sending) {
         let mut record = self.record.lock();
-        let who = |pid| record.living.get(&pid).map(|living| living.who.clone());
+        let who = |pid: Pid| record.living.get(&pid.into()).map(|living| living.who.clone());
         let event = TraceEvent::Sent { from: sending.from.and_then(who), sending: *sending };
-        record.push(&self.clock, event);
+        record.push(&self.clock, Some(sending.to), event);
     }
 
-    pub(crate) fn codec_failed(&self, message: &'static str, error: String) {
-        self.record.lock().push(&self.clock, TraceEvent::Codec { message, error });
+    pub(crate) fn codec_failed(&self, to: Pid, message: &'static str, error: String) {
+        self.record.lock().push(&self.clock, Some(to), TraceEvent::Codec { message, error });
     }
 
-    /// Drops the living processes when the simulation ends: they keep their host alive, and so
-    /// this record.
-    pub(crate) fn forget_the_living(&self) {
-        let living = std::mem::take(&mut self.record.lock().living);
+    /// Drops the living processes of a node that ends: they keep their host alive, and so this
+    /// record.
+    pub(crate) fn forget_the_living(&self, creation: u32) {
+        let mut record = self.record.lock();
+        let living: Vec<Living> = record
+            .living
+            .extract_if(.., |_, living| living.who.pid.creation() == creation)
+            .map(|(_, living)| living)
+            .collect();
+        drop(record);
         drop(living);
     }
 
     /// Records a timer that was set in a turn of this process.
     pub(crate) fn timer_fires(&self, owner: Option<Pid>) {
         let mut record = self.record.lock();
-        let who = owner.and_then(|pid| record.living.get(&pid)).map(|living| living.who.clone());
-        record.push(&self.clock, TraceEvent::Timer { owner, who });
+        let who = owner.and_then(|pid| record.living.get(&pid.into()));
+        let who = who.map(|living| living.who.clone());
+        record.push(&self.clock, owner, TraceEvent::Timer { owner, who });
     }
 
     pub(crate) fn turn_begins(&self, number: u64, pid: Pid) -> Option<RunningTurn> {
         let mut record = self.record.lock();
-        let living = record.living.get_mut(&pid)?;
+        let living = record.living.get_mut(&pid.into())?;
         living.has_run = true;
         let (who, process) = (living.who.clone(), Arc::clone(&living.process));
-        let step = record.push(&self.clock, TraceEvent::Turn { number, who, handled: 0 });
+        let event = TraceEvent::Turn { number, who, handled: 0 };
+        let step = record.push(&self.clock, Some(pid), event);
         drop(record);
         let handled = process.handled();
         Some(RunningTurn { step, process, handled })
@@ -163,13 +184,17 @@ impl Recorder {
 }
 
 impl RecordedSteps {
-    /// Appends a step. Returns its number.
-    fn push(&mut self, clock: &Clock, event: TraceEvent) -> u64 {
+    /// Appends a step at the node of this process. Returns its number.
+    fn push(&mut self, clock: &Clock, pid: Option<Pid>, event: TraceEvent) -> u64 {
         if self.steps.len() == STEPS {
             self.steps.pop_front();
             self.forgotten += 1;
         }
-        self.steps.push_back(TraceStep { at: clock.now(), event });
+        let node = pid.filter(|_| self.nodes.len() > 1).and_then(|pid| {
+            let made = self.nodes.iter().find(|(creation, _)| *creation == pid.creation());
+            made.map(|(_, name)| name.clone())
+        });
+        self.steps.push_back(TraceStep { at: clock.now(), node, event });
         self.forgotten + self.steps.len() as u64 - 1
     }
 }

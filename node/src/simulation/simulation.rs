@@ -16,11 +16,15 @@ use crate::stop::stop::{NodeStop, Stopper};
 use crate::timers::clock::Clock;
 use krarup_act::Host;
 use krarup_gen::{Name, Pid, Timestamp};
+use parking_lot::Mutex;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+
+/// The creations below this one are not used (rule Zid6).
+const LEAST_CREATION: u32 = 4;
 
 /// A node on one thread, the caller's, in virtual time, in which every choice comes from a seed:
 /// the same seed gives the same run, and years pass in milliseconds.
@@ -36,7 +40,9 @@ use std::time::Duration;
 /// choices: a seed replays on every machine and with every version of the dependencies, as long
 /// as Krarup and the program take the same turns.
 ///
-/// A simulation dereferences to its [`Node`], so trees are spawned, called and inspected as on a
+/// It has one node, and others on request ([`Simulation::beside`]).
+///
+/// A simulation dereferences to its first [`Node`], so trees are spawned, called and inspected as on a
 /// real node. Nothing runs by itself: `.wait()` on a pending result runs the simulation until
 /// the result is ready, and so do the methods here.
 ///
@@ -60,6 +66,8 @@ use std::time::Duration;
 pub struct Simulation {
     node: Node,
     host: Arc<DispatcherHost>,
+    /// The other nodes.
+    beside: Mutex<Vec<Arc<DispatcherHost>>>,
 }
 
 impl Simulation {
@@ -78,16 +86,50 @@ impl Simulation {
         // The name is not empty and has 13 bytes.
         let name = Name::new("sim@localhost").expect("a valid name");
         krarup_act::note_panic_locations();
-        // The creation does not come from the seed, but it is neither printed nor compared.
-        let core =
-            Core::new(name, rand::random::<u32>().max(1), Clock::simulated(), Blocking::none());
-        let dispatcher =
-            Dispatcher::Simulated(Arc::new(Simulated::new(run, Arc::clone(&core.clock))));
-        let host = core.settle(DEFAULT, "simulated", dispatcher);
-        Simulation {
-            node: Node::on(Arc::clone(&host), Stopper::new(NodeStop::DEFAULT_TIMEOUT, Vec::new())),
-            host,
-        }
+        // The creation does not come from the seed, but it is neither printed nor compared. Those
+        // of other nodes follow it.
+        let creation = (rand::random::<u32>() >> 1).max(LEAST_CREATION);
+        let clock = Arc::new(Clock::simulated());
+        let dispatcher = Dispatcher::Simulated(Arc::new(Simulated::new(run, Arc::clone(&clock))));
+        let host = node_on(name, creation, clock, dispatcher);
+        Simulation { node: handle(&host), host, beside: Mutex::default() }
+    }
+
+    /// Adds a node to this simulation: it has its own processes, names and pids, and shares the
+    /// thread, the virtual time, the seed and the trace (rule Zsim1). It is a [`Node`] as any
+    /// other: it stops when its last handle is dropped, and another one can have its name then.
+    /// So a node restarts.
+    ///
+    /// Two nodes reach each other only through a cluster, over a simulated network. What is set
+    /// with the methods of the simulation, such as [`Simulation::add_dispatcher`], holds for its
+    /// first node; faults and codecs hold for all.
+    ///
+    /// ```
+    /// # use krarup_node::Simulation;
+    /// # use krarup_act::{behavior_fn, Context};
+    /// # fn main() -> krarup_gen::Result {
+    /// let sim = Simulation::new(7);
+    /// let other = sim.beside("b@sim")?;
+    /// let process = other.spawn(|| behavior_fn(|_: Context<()>| async { Ok(()) }));
+    /// process.name("one").start()?;
+    /// assert!(other.whereis("one").is_some() && sim.whereis("one").is_none());
+    /// sim.run_until_idle();
+    /// assert!(sim.last_steps().to_string().contains("b@sim"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`NodeError::InvalidName`].
+    pub fn beside(&self, name: impl AsRef<str>) -> Result<Node, NodeError> {
+        let name = Name::new(name.as_ref())?;
+        let mut beside = self.beside.lock();
+        let number = u32::try_from(beside.len() + 1).unwrap_or(u32::MAX);
+        let creation = self.host.core.creation.saturating_add(number);
+        let clock = Arc::clone(&self.host.core.clock);
+        let host = node_on(name, creation, clock, self.host.dispatcher.clone());
+        beside.push(Arc::clone(&host));
+        Ok(handle(&host))
     }
 
     /// Adds a dispatcher name, so that processes can be spawned with `.dispatcher(name)` as on a
@@ -156,7 +198,7 @@ impl Simulation {
         if self.step().is_some() {
             return true;
         }
-        match simulated(&self.host).next_due(&self.host.core.timers) {
+        match simulated(&self.host).next_due() {
             Some(due) if due <= until && self.now() < Timestamp::MAX => {
                 self.move_to(due);
                 true
@@ -174,8 +216,7 @@ impl Simulation {
     }
 
     fn move_to(&self, to: Timestamp) {
-        let core = &self.host.core;
-        simulated(&self.host).move_to(to, &core.clock, &core.timers);
+        simulated(&self.host).move_to(to);
     }
 
     /// Sets the faults from now on, at given steps or at moments that the seed chooses. They
@@ -219,6 +260,13 @@ impl Simulation {
         simulated(&self.host).codecs().lock().add(codec);
     }
 
+    /// Returns a number below `count` that the seed chooses; 0 if `count` is 0. For a test with
+    /// choices of its own: they are made again when the seed is run again.
+    #[must_use]
+    pub fn choose(&self, count: usize) -> usize {
+        simulated(&self.host).choose_of(count)
+    }
+
     /// Returns the results of the codecs so far.
     #[must_use]
     pub fn carried(&self) -> Carried {
@@ -260,14 +308,18 @@ impl Drop for Simulation {
         if std::thread::panicking() {
             return;
         }
-        self.host.core.registry.close();
+        let beside = std::mem::take(&mut *self.beside.lock());
+        let cores = || std::iter::once(&self.host.core).chain(beside.iter().map(|host| &host.core));
+        for core in cores() {
+            core.registry.close();
+        }
         // Ends all delays.
         self.faults(Faults::new());
-        for process in self.host.core.registry.all() {
+        for process in cores().flat_map(|core| core.registry.all()) {
             process.kill();
         }
         self.run_until_idle();
-        stop_machine(&self.host.core);
+        cores().for_each(|core| stop_machine(core));
     }
 }
 
@@ -275,6 +327,24 @@ impl fmt::Debug for Simulation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Simulation({}, at {})", simulated(&self.host).recorder.run(), self.now())
     }
+}
+
+/// Makes a node of a simulation.
+fn node_on(
+    name: Name,
+    creation: u32,
+    clock: Arc<Clock>,
+    dispatcher: Dispatcher,
+) -> Arc<DispatcherHost> {
+    let core = Core::new(name.clone(), creation, clock, Blocking::none());
+    let host = core.settle(DEFAULT, "simulated", dispatcher);
+    let turn_log = core.turn_log("simulated");
+    simulated(&host).add_node(creation, name, Arc::clone(&core.timers), turn_log);
+    host
+}
+
+fn handle(host: &Arc<DispatcherHost>) -> Node {
+    Node::on(Arc::clone(host), Stopper::new(NodeStop::DEFAULT_TIMEOUT, Vec::new()))
 }
 
 fn simulated(host: &DispatcherHost) -> &Simulated {

@@ -9,7 +9,9 @@ use std::fmt;
 ///
 /// It prints one step per line, the oldest first, each with its virtual time. The same seed
 /// gives the same trace, byte for byte. A turn has its number from the start of the simulation,
-/// and the process that ran: pid, name if it has one, behaviour.
+/// and the process that ran: pid, name if it has one, behaviour. If the simulation has several
+/// nodes, each step names its node (rule Zsim1); what arrives over the network between them is a
+/// step, too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     pub(crate) run: Run,
@@ -28,6 +30,8 @@ pub(crate) struct Run {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TraceStep {
     pub(crate) at: Timestamp,
+    /// The node, if the simulation has several.
+    pub(crate) node: Option<Name>,
     pub(crate) event: TraceEvent,
 }
 
@@ -50,6 +54,8 @@ pub(crate) enum TraceEvent {
     },
     /// A fault, as text.
     Fault(String),
+    /// An event of the network, as text.
+    Network(String),
     /// A message is sent; `from` gives the sender's name.
     Sent {
         from: Option<Who>,
@@ -120,6 +126,9 @@ impl fmt::Display for Run {
 impl fmt::Display for TraceStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:>8} ", self.at.to_string())?;
+        if let Some(node) = &self.node {
+            write!(f, "{:<12} ", node.as_str())?;
+        }
         match &self.event {
             TraceEvent::Spawned { who, parent: None } => write!(f, "spawned    {who}"),
             TraceEvent::Spawned { who, parent: Some(parent) } => {
@@ -137,6 +146,7 @@ impl fmt::Display for TraceStep {
             TraceEvent::Timer { owner: Some(owner), .. } => write!(f, "timer      {owner}, ended"),
             TraceEvent::Timer { .. } => f.write_str("timer      set from outside"),
             TraceEvent::Fault(what) => write!(f, "fault      {what}"),
+            TraceEvent::Network(what) => write!(f, "network    {what}"),
             TraceEvent::Sent { from, sending } => write_sent(f, from.as_ref(), sending),
             TraceEvent::Codec { message, error } => write!(f, "codec      {message}: {error}"),
             TraceEvent::Ended { who, reason } => write!(f, "ended      {who}: {reason}"),

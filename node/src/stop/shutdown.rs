@@ -232,7 +232,7 @@ pub(crate) fn stop_machine(core: &Core) {
     let hosts = core.hosts();
     let nobody_is_left = core.registry.living() == 0;
     for host in &hosts {
-        contained(|| host.dispatcher.signal_stop());
+        contained(|| host.dispatcher.signal_stop(core.creation));
     }
     core.halt();
     contained(|| core.timers.stop());
@@ -241,5 +241,6 @@ pub(crate) fn stop_machine(core: &Core) {
         hosts.iter().for_each(|host| contained(|| host.dispatcher.join()));
     }
     hosts.iter().for_each(|host| contained(|| host.dispatcher.clear()));
+    contained(|| core.topics.end_all(&Reason::Shutdown));
     contained(|| core.clear_homes());
 }

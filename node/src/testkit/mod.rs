@@ -6,3 +6,4 @@ pub(crate) mod lifecycle_probe;
 pub(crate) mod patience;
 pub(crate) mod probe;
 pub(crate) mod probe_process;
+pub(crate) mod topic_probe;

@@ -7,7 +7,7 @@ use crate::grains::error::GrainsError;
 use crate::grains::grains::Grains;
 use crate::grains::route::ToGrains;
 use krarup_act::{AddressOf, Behavior, Context, DroppedCalls, Received, contain};
-use krarup_gen::{Down, Inspection, Pid, Reason, Result};
+use krarup_gen::{Down, Inspection, Pid, ProcessKind, Reason, Result};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::hash::Hash;
@@ -43,6 +43,10 @@ where
         let reason = poll_fn(|cx| keeping.poll(cx)).await;
         keeping.end(&reason).await;
         Err(reason)
+    }
+
+    fn kind() -> ProcessKind {
+        ProcessKind::Grains
     }
 
     fn routes_main() -> bool {
@@ -266,5 +270,17 @@ where
 
     fn label() -> &'static str {
         B::label()
+    }
+
+    fn kind() -> ProcessKind {
+        B::kind()
+    }
+
+    fn show_message(message: &B::Message) -> Option<String> {
+        B::show_message(message)
+    }
+
+    fn show_command(command: &B::Command) -> Option<String> {
+        B::show_command(command)
     }
 }

@@ -19,7 +19,7 @@ use crate::state_actor::stateful_error::StatefulError;
 use krarup_act::{
     Behavior, Contained, DroppedCalls, InPlaceError, contain, first_failure, yield_now,
 };
-use krarup_gen::{Reason, RestartWindow, Result};
+use krarup_gen::{ProcessKind, Reason, RestartWindow, Result};
 use std::fmt;
 use std::future::poll_fn;
 use std::time::Duration;
@@ -170,6 +170,10 @@ impl<A: StateActor> Behavior for Stateful<A> {
 
     fn label() -> &'static str {
         std::any::type_name::<A>()
+    }
+
+    fn kind() -> ProcessKind {
+        ProcessKind::Stateful
     }
 }
 

@@ -8,7 +8,7 @@ use crate::step_process::commands::{
     CommandResult, CommandWork, Commands, Completion, CompletionQueue, Handler,
 };
 use crate::step_process::step_process::{
-    CommandError, Next, StepEvent, StepOutput, StepProcess, Tag,
+    CommandError, StepEvent, StepNext, StepOutput, StepProcess, Tag,
 };
 use crate::table::{Table, TableKey};
 use krarup_act::{Context, Received, contain};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::task::{self, Poll, Waker};
 
 /// A running step process.
-pub(crate) struct Machine<P: StepProcess> {
+pub(crate) struct RunningSteps<P: StepProcess> {
     // Field order is drop order: the commands before the process is closed, and the
     // process before its mailbox.
     running: Table<Running<P::Value>>,
@@ -30,7 +30,7 @@ pub(crate) struct Machine<P: StepProcess> {
     pub(crate) closing: Closing<P>,
     events: VecDeque<StepEvent<P::Value, P::Message>>,
     out: StepOutput<P::Value>,
-    next: Next<P::Value>,
+    next: StepNext<P::Value>,
     /// An event that the process waits for has arrived.
     due: bool,
     counter: Arc<CompletionQueue<P::Value>>,
@@ -67,21 +67,21 @@ struct Running<V> {
     waker: Arc<HandlerWaker>,
 }
 
-impl<P: StepProcess> Machine<P> {
+impl<P: StepProcess> RunningSteps<P> {
     pub(crate) fn new(
         process: P,
         commands: Arc<Commands<P::Value, P::Message>>,
         mut ctx: Context<P::Message>,
     ) -> Self {
         let keeps_room = ctx.hold_room().is_ok();
-        Machine {
+        RunningSteps {
             running: Table::default(),
             outstanding: HashMap::new(),
             commands,
             closing: Closing { process: ContainedDrop::new(process) },
             events: VecDeque::new(),
             out: StepOutput::new(),
-            next: Next::Again,
+            next: StepNext::Again,
             due: true,
             counter: Arc::new(CompletionQueue::new()),
             wakers: Arc::default(),
@@ -128,18 +128,18 @@ impl<P: StepProcess> Machine<P> {
             return Some(Err(reason));
         }
         let next = self.out.next.take();
-        if let Some(Next::Done(result)) = next {
+        if let Some(StepNext::Done(result)) = next {
             return Some(Ok(result));
         }
-        self.next = Next::Again;
+        self.next = StepNext::Again;
         self.carry_out();
         let waits = !self.outstanding.is_empty();
         self.next = match next {
-            Some(Next::Blocked) | None if waits => Next::Blocked,
-            Some(Next::Blocked) | None => Next::Idle,
+            Some(StepNext::Blocked) | None if waits => StepNext::Blocked,
+            Some(StepNext::Blocked) | None => StepNext::Idle,
             Some(next) => next,
         };
-        self.due |= matches!(self.next, Next::Again);
+        self.due |= matches!(self.next, StepNext::Again);
         None
     }
 
@@ -177,7 +177,7 @@ impl<P: StepProcess> Machine<P> {
                     let sender = self.ctx.sender();
                     self.kept += usize::from(keeps_room);
                     self.events.push_back(StepEvent::Message { sender, message });
-                    self.due |= !matches!(self.next, Next::Blocked);
+                    self.due |= !matches!(self.next, StepNext::Blocked);
                 }
                 Received::Stop(reason) => self.cancel(reason),
                 Received::Finish => self.cancel(Reason::Normal),
@@ -192,7 +192,7 @@ impl<P: StepProcess> Machine<P> {
     fn leaves_messages(&self) -> bool {
         self.keeps_room
             && self.ctx.drops_oldest()
-            && (self.kept > 0 || matches!(self.next, Next::Blocked))
+            && (self.kept > 0 || matches!(self.next, StepNext::Blocked))
     }
 
     fn cancel(&mut self, reason: Reason) {
@@ -274,9 +274,9 @@ impl<P: StepProcess> Machine<P> {
 
     fn inspect(&self) -> Inspection {
         let status = match self.next {
-            Next::Blocked => "blocked",
-            Next::Idle => "idle",
-            Next::Again | Next::Done(_) => "ready",
+            StepNext::Blocked => "blocked",
+            StepNext::Idle => "idle",
+            StepNext::Again | StepNext::Done(_) => "ready",
         };
         Inspection::new()
             .with("status", status)
@@ -288,7 +288,7 @@ impl<P: StepProcess> Machine<P> {
 
 /// Messages that were sent and not passed to a step count as lost. Completions that arrive
 /// from now on have no effect.
-impl<P: StepProcess> Drop for Machine<P> {
+impl<P: StepProcess> Drop for RunningSteps<P> {
     fn drop(&mut self) {
         drop_each(self.running.drain());
         drop_each(self.counter.close());

@@ -139,12 +139,12 @@ pub struct UnknownMethod(pub String);
 pub struct StepOutput<V> {
     pub(crate) dispatched: Vec<(Tag, String, V)>,
     pub(crate) cancelled: Vec<Tag>,
-    pub(crate) next: Option<Next<V>>,
+    pub(crate) next: Option<StepNext<V>>,
     last: u64,
 }
 
 /// How the process continues after a step.
-pub(crate) enum Next<V> {
+pub(crate) enum StepNext<V> {
     /// With another step in its next turn.
     Again,
     /// When any event has arrived.
@@ -178,26 +178,26 @@ impl<V> StepOutput<V> {
     /// Declares that there is more to do. The next step follows when others have had their
     /// turns, with the events that have arrived by then.
     pub fn again(&mut self) {
-        self.next = Some(Next::Again);
+        self.next = Some(StepNext::Again);
     }
 
     /// Declares that the process waits for a message or a completion. This is the default
     /// if no command is outstanding.
     pub fn idle(&mut self) {
-        self.next = Some(Next::Idle);
+        self.next = Some(StepNext::Idle);
     }
 
     /// Declares that the process waits for a completion. Messages wait for the step that
     /// follows it. This is the default if a command is outstanding. If none is, the
     /// process waits for any event.
     pub fn block(&mut self) {
-        self.next = Some(Next::Blocked);
+        self.next = Some(StepNext::Blocked);
     }
 
     /// Declares that the process is done, with this result. Outstanding commands are given
     /// up. The process ends normally, or with the reason with which it was cancelled.
     pub fn done(&mut self, result: V) {
-        self.next = Some(Next::Done(result));
+        self.next = Some(StepNext::Done(result));
     }
 }
 

@@ -10,10 +10,10 @@
 
 use crate::contained_drop::ContainedDrop;
 use crate::step_process::commands::Commands;
-use crate::step_process::machine::Machine;
+use crate::step_process::machine::RunningSteps;
 use crate::step_process::step_process::StepProcess;
 use krarup_act::{Behavior, Context, contain, first_failure};
-use krarup_gen::Result;
+use krarup_gen::{ProcessKind, Result};
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -118,7 +118,7 @@ impl<P: StepProcess> Behavior for Stepped<P> {
         let Stepped { process, commands, method, inputs, then } = self;
         let then = then.map(ContainedDrop::new);
         ctx.stop_in_order();
-        let mut machine = Machine::new(process, commands, ctx);
+        let mut machine = RunningSteps::new(process, commands, ctx);
         machine.closing.process.init(&machine.ctx, &method, inputs)?;
         machine.ctx.initialised();
         let end = poll_fn(|cx| {
@@ -144,5 +144,9 @@ impl<P: StepProcess> Behavior for Stepped<P> {
 
     fn label() -> &'static str {
         std::any::type_name::<P>()
+    }
+
+    fn kind() -> ProcessKind {
+        ProcessKind::Step
     }
 }

@@ -24,7 +24,7 @@ fn s10_a_child_that_fails_before_its_start_is_known_is_restarted_in_place() {
                 let spec = ChildSpec::worker("a", starts).name("a");
                 let mut plan = Plan::new(SupervisorFlags::new(Strategy::OneForOne));
                 plan.add(spec.rules, spec.start);
-                let mut executor = PlanExecutor::new(plan, ctx.pid());
+                let mut executor = PlanExecutor::new(plan, &ctx);
                 executor.carry_out(&mut ctx, PlanEvent::Begin).await;
                 Ok(())
             })
@@ -64,7 +64,7 @@ fn s4_nothing_is_kept_of_a_process_that_has_ended() {
             ..SupervisorFlags::new(Strategy::OneForOne)
         });
         plan.add(spec.rules, spec.start);
-        let mut executor = PlanExecutor::new(plan, ctx.pid());
+        let mut executor = PlanExecutor::new(plan, &ctx);
         executor.carry_out(&mut ctx, PlanEvent::Begin).await;
         loop {
             let Received::Exit(exit) = executor.receive(&mut ctx).await else { continue };

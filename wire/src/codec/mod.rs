@@ -61,8 +61,9 @@ pub use options::{Absent, Names, Structs};
 
 use crate::etf::{Decoder, Term};
 use from_term::FromTerm;
-use serde::de::{Deserialize, DeserializeOwned};
+use serde::de::{Deserialize, DeserializeOwned, DeserializeSeed};
 use serde::ser::Serialize;
+use std::marker::PhantomData;
 use to_term::ToTerm;
 
 /// The codec: the options of the correspondence between Rust types and terms, and the
@@ -136,9 +137,22 @@ impl TermCodec {
         decoder: Decoder<'de>,
         extension: &mut dyn Extension,
     ) -> Result<T, ReadError> {
+        self.read_seed(decoder, extension, PhantomData)
+    }
+
+    /// Reads as [`TermCodec::read_with`] does, with a seed.
+    ///
+    /// # Errors
+    /// [`ReadError`], with the path to the place.
+    pub fn read_seed<'de, S: DeserializeSeed<'de>>(
+        &self,
+        decoder: Decoder<'de>,
+        extension: &mut dyn Extension,
+        seed: S,
+    ) -> Result<S::Value, ReadError> {
         let TermCodec { names, structs, .. } = *self;
         let mut reader = FromTerm { tokens: decoder.tokens, names, structs, extension, depth: 0 };
-        let value = T::deserialize(&mut reader)?;
+        let value = seed.deserialize(&mut reader)?;
         reader.tokens.end()?;
         Ok(value)
     }

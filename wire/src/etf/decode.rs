@@ -80,6 +80,40 @@ impl<'a> Decoder<'a> {
         self.tokens.offset()
     }
 
+    /// Reads the head of the next term if it is a tuple, and returns the number of its
+    /// elements, which follow. Any other term is left as it is.
+    ///
+    /// # Errors
+    /// [`DecodeError`]; the decoder must not be used any more.
+    pub fn tuple(&mut self) -> Result<Option<usize>, DecodeError> {
+        if !matches!(self.tokens.peek_tag()?, tag::SMALL_TUPLE | tag::LARGE_TUPLE) {
+            return Ok(None);
+        }
+        match self.tokens.next()? {
+            TermToken::Tuple(count) => Ok(Some(count)),
+            // Unreachable: the tag is that of a tuple.
+            _ => Ok(None),
+        }
+    }
+
+    /// Reads the next term if it is the atom with this text, and returns whether it was. Any
+    /// other term is left as it is.
+    ///
+    /// # Errors
+    /// [`DecodeError`]; the decoder must not be used any more.
+    pub fn atom(&mut self, text: &str) -> Result<bool, DecodeError> {
+        let offset = self.tokens.offset();
+        self.tokens.peek_tag()?;
+        let is = match self.tokens.again_at(offset).next() {
+            Ok(TermToken::Atom(atom)) => atom.as_str() == text,
+            _ => false,
+        };
+        if is {
+            self.tokens.next()?;
+        }
+        Ok(is)
+    }
+
     /// Decodes the next term.
     ///
     /// # Errors

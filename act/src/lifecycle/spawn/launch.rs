@@ -13,10 +13,13 @@ use crate::host::host::Host;
 use crate::mailbox::inbox::UNBOUNDED;
 use crate::mailbox::overflow::Overflow;
 use crate::process::cell::{Cell, NewProcess};
+use crate::process::facts::BehaviorFacts;
 use crate::process::process::Process;
 use crate::process::turn::Life;
 use crate::process::{bonds, current};
-use krarup_gen::{CannotWait, Class, NoBound, OrderError, SpawnError, Target};
+use krarup_gen::{CannotWait, Class, NoBound, OrderError, SpawnError, Target, TooManyRecorded};
+use std::any::Any;
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -97,6 +100,7 @@ where
         self,
         starter: Option<SlotSender<Result<(), SpawnError>>>,
     ) -> Result<AddressOf<B>, SpawnError> {
+        let factory = self.factory;
         let name = self.name.transpose()?;
         let label = self.label.transpose()?;
         if self.order.is_some()
@@ -104,6 +108,7 @@ where
         {
             return Err(OrderError.into());
         }
+        TooManyRecorded::check(self.record)?;
         let bound = match self.mailbox {
             Some(0) => return Err(SpawnError::ZeroMailbox),
             // A bound beyond any memory counts as no bound.
@@ -122,11 +127,12 @@ where
             }
         };
         let host = of_class(host, self.class)?;
+        let run = |ctx| factory().run(ctx);
         let cell = Arc::new(Cell::<B::Message, B::Command>::new(NewProcess {
             pid: self.pid.and_then(|pid| pid.on(&*host)).unwrap_or_else(|| host.next_pid()),
             parent: self.parent.as_ref().map(|parent| parent.pid()),
             host: Arc::clone(&host),
-            behavior: B::label,
+            behavior: facts::<B, _, _>(&run),
             bound,
             overflow: self.overflow,
         }));
@@ -156,13 +162,41 @@ where
         }
         // Charged to the turn: a process that spawns many lets them run before it continues.
         current::charge(1, 0);
-        let factory = self.factory;
         let mut ctx = Context::new(Arc::clone(&cell));
         if let Some(order) = self.order {
             ctx.set_order(order)?;
         }
-        host.schedule(Life::ready(Arc::clone(&cell), move || factory().run(ctx)));
+        if self.record > 0 {
+            ctx.record(self.record)?;
+        }
+        host.schedule(Life::ready(Arc::clone(&cell), move || run(ctx)));
         Ok(Address::new(cell))
+    }
+}
+
+/// The facts of a behaviour whose future is the result of `run`.
+fn facts<B: Behavior, T, F>(run: &impl FnOnce(T) -> F) -> &'static BehaviorFacts {
+    let _ = run;
+    const { &FactsOf::<B, F>::FACTS }
+}
+
+struct FactsOf<B, F>(PhantomData<(B, F)>);
+
+impl<B: Behavior, F> FactsOf<B, F> {
+    const FACTS: BehaviorFacts = BehaviorFacts {
+        label: B::label,
+        kind: B::kind,
+        show_message: Self::show_message,
+        show_command: Self::show_command,
+        future: size_of::<F>(),
+    };
+
+    fn show_message(message: &dyn Any) -> Option<String> {
+        message.downcast_ref().and_then(B::show_message)
+    }
+
+    fn show_command(command: &dyn Any) -> Option<String> {
+        command.downcast_ref().and_then(B::show_command)
     }
 }
 

@@ -1,9 +1,10 @@
 //! What the model host does for processes: tables, a queue, timers that are fired by hand.
 
 use super::ModelHost;
-use crate::host::host::{Alarm, Host, Poke, Stalled, TimerKey};
+use crate::host::host::{Alarm, Host, Poke, ProcessEnd, Stalled, TimerKey};
 use crate::host::ready::Ready;
 use crate::models::wake_flag::block_on;
+use crate::observe::state_labels::StateLabels;
 use crate::observe::subscription::{EventTopic, Subscription};
 use crate::process::process::Process;
 use krarup_gen::{Alias, BlockError, DeadLetter, Name, Pid, Reason, Ref, SpawnError, Timestamp};
@@ -41,7 +42,7 @@ impl Host for ModelHost {
         Ok(())
     }
 
-    fn retire(&self, pid: Pid, name: Option<&Name>) {
+    fn retire(&self, pid: Pid, name: Option<&Name>, _: &ProcessEnd) {
         let gone = {
             let mut tables = self.tables.lock();
             let holder = name.and_then(|name| tables.names.remove(name.as_str()));
@@ -165,6 +166,10 @@ impl Host for ModelHost {
     }
 
     fn note_initialised(&self, _: Pid) {}
+
+    fn state_labels(&self) -> &StateLabels {
+        &self.labels
+    }
 
     fn note_ended(&self, _: Pid, _: Option<Name>, reason: &Reason) {
         if let Reason::Panic(panic) = reason {

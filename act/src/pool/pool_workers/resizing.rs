@@ -1,6 +1,6 @@
 //! Workers that are added, and workers that are removed and finish.
 
-use super::{Adding, PoolWorkers, ToldOfSize};
+use super::{Adding, PoolWorkers};
 use crate::behavior::Behavior;
 use crate::calls::reply::Reply;
 use crate::context::Context;
@@ -9,6 +9,7 @@ use crate::pool::resize::{PoolState, ResizeError, Resized};
 use crate::pool::ring::{Gate, PoolWorker};
 use crate::pool::routing::Routing;
 use crate::pool::settings::MOST_WORKERS;
+use crate::pool::size_answer::SizeAnswer;
 use crate::pool::starting::WorkerPurpose;
 use krarup_gen::{CallError, Pid, Result, SpawnError};
 use std::future::poll_fn;
@@ -43,6 +44,11 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         Err(ResizeError::NotRunning { pool, state })
     }
 
+    /// Whether its workers finish, or it has ended.
+    pub(in crate::pool) fn has_begun_to_stop(&self) -> bool {
+        self.state.is_some()
+    }
+
     /// How many workers are to be added and have not started yet.
     pub(in crate::pool) fn to_be_added(&self) -> usize {
         self.adding.iter().fold(0, |sum, adding| sum.saturating_add(adding.asked - adding.changed))
@@ -54,7 +60,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         &mut self,
         ctx: &Context<B::Message, PoolCommand<C>>,
         asked: usize,
-        told: Option<ToldOfSize>,
+        told: Option<SizeAnswer>,
     ) {
         let size = self.shared.size();
         let coming = size.saturating_add(self.to_be_added());
@@ -149,7 +155,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         count: usize,
     ) -> Result<Resized, ResizeError> {
         let (told, mut answer) = Reply::new(None);
-        self.add(ctx, count, Some(told));
+        self.add(ctx, count, Some(SizeAnswer::Typed(told)));
         loop {
             let next = poll_fn(|cx| match Pin::new(&mut answer).poll(cx) {
                 Poll::Ready(answer) => Poll::Ready(Ok(answer)),

@@ -4,14 +4,19 @@ use super::PoolWorkers;
 use crate::addressing::address::Address;
 use crate::behavior::Behavior;
 use crate::context::Context;
+use crate::observe::recording::record_supervision;
 use crate::pool::command::PoolCommand;
 use crate::pool::resize::PoolState;
 use crate::pool::ring::PoolWorker;
 use crate::pool::routing::Routing;
 use crate::pool::settings::PoolError;
 use crate::pool::starting::{Started, WorkerPurpose};
-use krarup_gen::{Pid, Result, SpawnError, Timestamp};
+use krarup_gen::{
+    Pid, Reason, ReasonRecord, RestartKind, Result, SpawnError, SupervisionAction,
+    SupervisionEvent, Timestamp,
+};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{self, Poll};
 
 /// The most replacements that start at the same time. All of them are polled whenever one makes
@@ -84,13 +89,34 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
             WorkerPurpose::First => self.shared.add(&worker),
             WorkerPurpose::Replacement(dead) => {
                 self.shared.replace(dead, &worker);
-                self.restarts += 1;
+                self.shared.numbers.restarts.fetch_add(1, Ordering::Relaxed);
+                self.shared.host.count_restart(RestartKind::Pool);
+                self.record(SupervisionAction::Started, worker.pid(), |event| {
+                    event.replaces = Some(dead);
+                });
             }
             WorkerPurpose::Added => {
                 self.shared.add(&worker);
                 self.note_added();
             }
         }
+    }
+
+    /// Has the node remember an event of this worker, if it remembers any.
+    pub(in crate::pool) fn record(
+        &self,
+        what: SupervisionAction,
+        worker: Pid,
+        fill: impl FnOnce(&mut SupervisionEvent),
+    ) {
+        record_supervision(&*self.shared.host, || {
+            SupervisionEvent::new(self.shared.pid, what).with(|event| {
+                event.pid = Some(worker);
+                event.count = self.shared.numbers.restarts.load(Ordering::Relaxed);
+                event.intensity = self.settings.intensity;
+                fill(event);
+            })
+        });
     }
 
     /// Delays the next attempt after a replacement has failed to start (rule P4). Its place is
@@ -101,6 +127,9 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         dead: Pid,
         error: &SpawnError,
     ) {
+        self.record(SupervisionAction::Failed, dead, |event| {
+            event.reason = Some(ReasonRecord::of(&Reason::from(error.clone())));
+        });
         if let Some(delay) = self.vacancies.put_off(dead, ctx.now()) {
             tracing::warn!(
                 target: "krarup", pool = %ctx.pid(), %error, ?delay,
@@ -143,6 +172,8 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
                 && !window.record(now)
             {
                 let error = PoolError::TooManyReplacements { replacements, period };
+                self.shared.host.count_given_up();
+                self.record(SupervisionAction::GaveUp, dead, |_| {});
                 tracing::error!(target: "krarup", pool = %ctx.pid(), %error, "pool exceeded its replacement intensity and ends");
                 return Err(error.into());
             }

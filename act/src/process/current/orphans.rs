@@ -50,6 +50,8 @@ thread_local! {
     static ORPHANS: RefCell<Vec<OrphanedReply>> = const { RefCell::new(Vec::new()) };
     /// Whether requests that are dropped now were never handled.
     static NOT_BEGUN: Cell<bool> = const { Cell::new(false) };
+    /// Whether a refused message is dropped now, outside any turn.
+    static REFUSED_OUTSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Sets the running turn aside until the returned guard is dropped. A process that stops
@@ -80,7 +82,12 @@ pub(crate) fn adopt<F>(fail: F) -> Result<(), F>
 where
     F: FnOnce(Pid, OrphanCause<'_>) + Send + 'static,
 {
-    let Some(pid) = pid() else { return Err(fail) };
+    let pid = match pid() {
+        Some(pid) => pid,
+        // Its error names the process that has refused the message.
+        None if REFUSED_OUTSIDE.with(Cell::get) => Pid::local(0, 0),
+        None => return Err(fail),
+    };
     keep(OrphanedReply { pid, fail: Box::new(fail), begun: !NOT_BEGUN.with(Cell::get) });
     Ok(())
 }
@@ -129,6 +136,20 @@ pub(crate) fn take_orphans() -> OrphanedReplies {
 /// are dropped by it fail at once, not with the end of the current process.
 pub(crate) fn apart(f: impl FnOnce()) {
     refusing(OrphanCause::Dropped, f);
+}
+
+/// Drops a refused message, also outside any turn. The calls in it fail with the error.
+pub(crate) fn drop_refused<T>(message: T, error: &CallError) {
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            REFUSED_OUTSIDE.with(|refused| refused.set(self.0));
+        }
+    }
+    refusing(OrphanCause::Refused(error), || {
+        let _before = Before(REFUSED_OUTSIDE.with(|refused| refused.replace(true)));
+        drop(message);
+    });
 }
 
 /// Does the same as [`apart`], with an answer for those calls.

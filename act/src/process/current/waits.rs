@@ -4,12 +4,13 @@
 //! |---|---|
 //! | none | no wait |
 //! | one answer, with the process's own waker, of a process of the same node | that answer |
+//! | room at one process of the same node | that room: no edge |
 //! | any other wait, or a second one | several: no edge |
 
 use super::local::TURN;
 use crate::process::awaited::AwaitedProcess;
 use krarup_gen::Pid;
-use std::task::Waker;
+use std::task::{Poll, Waker};
 
 /// Records that a future polled in this poll, with this waker, waits for the answer of `callee`
 /// (rule C5).
@@ -32,6 +33,20 @@ pub(crate) fn note_wait(callee: Pid, wait: AwaitedProcess, waker: &Waker) {
 #[inline]
 pub(crate) fn note_other_wait() {
     TURN.with(|turn| turn.waits.set(AwaitedProcess::SEVERAL));
+}
+
+/// Polls a future that waits for room at `receiver`, and records that, if nothing else was
+/// waited for in this poll.
+pub(crate) fn poll_for_room<T>(receiver: Pid, poll: impl FnOnce() -> Poll<T>) -> Poll<T> {
+    let first = TURN.with(|turn| turn.waits.get().is_none());
+    let outcome = poll();
+    TURN.with(|turn| {
+        let here = receiver.creation() == turn.pid.get().creation();
+        if outcome.is_pending() && first && here {
+            turn.waits.set(AwaitedProcess::for_room(receiver));
+        }
+    });
+    outcome
 }
 
 /// The process whose answer the current one waits for, if it waits for that alone.

@@ -122,7 +122,7 @@ impl SteppedWorker {
         LOCAL.with(|local| {
             let (local, shared) = (local.get().unwrap(), &self.shared);
             let counters = &shared.counters[0];
-            if shared.priority_queue.calls() && !shared.run_high(counters, &mut false) {
+            if shared.priority_queue.calls() && !shared.run_high(0, &mut false) {
                 return None;
             }
             let near = shared.take_near(local, &mut self.takes);

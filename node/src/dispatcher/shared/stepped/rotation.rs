@@ -36,7 +36,7 @@ fn x4_every_976th_turn_is_measured() {
         stepped.run_until_idle();
         let measured = stepped.worker().messages_per_turn;
         // Turns of 8 to 15 messages.
-        assert_eq!((measured.0[4], measured.count()), (6, 6));
+        assert_eq!((measured.counts[4], measured.count()), (6, 6));
         assert_eq!(stepped.taken().len(), 2 * 8 * 3000);
         // With no local process there is nothing to measure.
         stepped.steps(2000);

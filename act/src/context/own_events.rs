@@ -1,0 +1,52 @@
+//! Events of a process's own, for behaviours that queue them: OTP's `next_event`.
+//!
+//! Between two such events the process looks at nothing but requests that also a suspended
+//! process obeys: a stop, an inspection, a suspension. Messages and notices stay in the mailbox,
+//! on their lanes and in their order. Each event costs a message of the budget, so a process
+//! whose events never end shares its worker.
+
+use super::context::Context;
+use super::receive::LookedUp;
+use crate::mailbox::inbox::Inbox;
+use crate::process::current;
+use crate::process::turn_state::Wants;
+use crate::received::Received;
+use krarup_gen::Pid;
+use std::sync::atomic::Ordering;
+use std::task::Poll;
+
+impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
+    /// Polls for what goes before an event of this process's own: a stop, or a request for its
+    /// state or an inspection. `None` says that the event may be handled now. Pending while the
+    /// process is suspended, or if its turn is over. To be polled with the process's own waker.
+    pub fn poll_request(&mut self) -> Poll<Option<Received<M, C>>> {
+        if self.cell.progress.attention.load(Ordering::Relaxed) {
+            match self.look_up(Inbox::take_request) {
+                LookedUp::Item(item) => return Poll::Ready(Some(self.shown(item))),
+                LookedUp::Wait(wants) => return self.pending(wants),
+                LookedUp::Main => {}
+            }
+        }
+        if self.is_suspended() {
+            return self.pending(Wants::Control);
+        }
+        if current::spend(|| self.cell.host.now()) {
+            Poll::Ready(None)
+        } else {
+            self.pending(Wants::Turn)
+        }
+    }
+
+    /// The number of the process that sent the message in progress; 0 if it came from outside any
+    /// process. Cheaper than [`Context::sender`].
+    #[must_use]
+    #[inline]
+    pub fn sender_number(&self) -> u64 {
+        self.sender
+    }
+
+    /// Sets the sender of the message in progress, for a message that is handled again.
+    pub fn set_sender(&mut self, sender: Option<Pid>) {
+        self.sender = sender.map_or(0, Pid::id);
+    }
+}

@@ -1,0 +1,120 @@
+//! Topics: the end of a topic, and that of a subscriber, against a subscription and a publication.
+
+use super::checker::{bounded, joined, thread};
+use super::model_host::{ModelActor, ModelHost};
+use crate::context::Context;
+use crate::mailbox::entry::{Body, Notice};
+use crate::mailbox::inbox::UNBOUNDED;
+use crate::topics::event_ticket::Redeemed;
+use crate::topics::open::OpenTopic;
+use crate::topics::publisher::Publisher;
+use krarup_gen::Reason;
+use std::sync::Arc;
+
+/// What a process finds in its mailbox: events, then `None` for the end of the topic.
+fn taken(cell: &ModelActor) -> Vec<Option<u32>> {
+    let mut found = Vec::new();
+    loop {
+        let mut batch = None;
+        let first = cell.inbox.lock().take_main(&mut batch);
+        if first.is_none() {
+            return found;
+        }
+        for entry in first.into_iter().chain(batch.into_iter().flat_map(|batch| *batch)) {
+            if let Body::Notice(notice) = entry.body
+                && let Notice::Event(ticket) = *notice
+            {
+                match ticket.redeem() {
+                    Some(Redeemed::Message(event)) => found.push(Some(event)),
+                    Some(Redeemed::Down(_)) => found.push(None),
+                    None => {}
+                }
+            }
+        }
+    }
+}
+
+fn opened(host: &Arc<ModelHost>, keep: usize) -> Publisher<u32> {
+    OpenTopic::outside(host.host()).keep(keep).open().unwrap()
+}
+
+/// An event that was published reaches a subscriber once: kept, or as a message. The end of the
+/// topic comes once and last, to each that was subscribed (rules E2, E6).
+fn ends(keep: usize) {
+    bounded(2, move || {
+        let host = ModelHost::new();
+        let prices = opened(&host, keep);
+        let cell = host.admit_new(UNBOUNDED);
+        let mut ctx = Context::new(Arc::clone(&cell));
+        let topic = prices.topic();
+        let subscriber = thread::spawn(move || {
+            let kept = ctx.subscribe(&topic).start();
+            (ctx, kept)
+        });
+        let publisher = {
+            let prices = prices.clone();
+            thread::spawn(move || prices.publish(7).is_ok())
+        };
+        prices.close();
+        let (ctx, kept) = joined(subscriber);
+        let published = joined(publisher);
+        let mut found = taken(&cell);
+        match kept {
+            Ok(kept) => {
+                assert_eq!(found.pop(), Some(None), "one notice of the end, and it is the last");
+                let events: Vec<_> = kept.into_iter().map(Some).chain(found).collect();
+                assert!(events.iter().all(|event| *event == Some(7)), "{events:?}");
+                // Without kept events one that was published before is not heard of.
+                let fewest = usize::from(published && keep > 0);
+                let most = usize::from(published);
+                assert!((fewest..=most).contains(&events.len()), "{published} {events:?}");
+            }
+            Err(_) => assert!(found.is_empty(), "{found:?}"),
+        }
+        assert!(prices.publish(8).is_err());
+        drop(ctx);
+        host.clear();
+    });
+}
+
+#[test]
+fn e6_the_end_of_a_topic_comes_once_behind_each_event_that_was_published() {
+    ends(1);
+}
+
+#[test]
+fn e6_the_end_of_a_topic_that_keeps_nothing_comes_once() {
+    ends(0);
+}
+
+/// A context that was moved out of its process subscribes while the process ends (rule E4).
+#[test]
+fn e4_no_subscriber_is_left_that_ends_while_it_subscribes() {
+    bounded(2, || {
+        let host = ModelHost::new();
+        let prices = opened(&host, 0);
+        let cell = host.admit_new(UNBOUNDED);
+        let mut ctx = Context::new(Arc::clone(&cell));
+        // The cleaner is there before the process ends.
+        let own = ctx.own_topics();
+        let topic = prices.topic();
+        let subscriber = thread::spawn(move || {
+            let started = ctx.subscribe(&topic).start().is_ok();
+            (ctx, started)
+        });
+        let publisher = {
+            let prices = prices.clone();
+            thread::spawn(move || prices.publish(7).map_or(0, |published| published.heard))
+        };
+        let cleaners = cell.locked_relations().take_cleaners();
+        cleaners.run(cell.pid, &Reason::Killed, |_| {});
+        let (ctx, started) = joined(subscriber);
+        let heard = joined(publisher);
+        assert!(prices.topic().subscribers().is_empty());
+        assert!(started || heard == 0);
+        assert!(own.has_ended());
+        drop(taken(&cell));
+        drop(ctx);
+        host.clear();
+    });
+}

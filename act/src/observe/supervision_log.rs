@@ -1,0 +1,52 @@
+//! How supervisors, pools and restarts in place tell their node what they decide (rule S12).
+
+use crate::context::Context;
+use crate::host::host::Host;
+use crate::observe::recording::record_supervision;
+use krarup_gen::{RestartKind, SupervisionEvent};
+use std::fmt;
+use std::sync::Arc;
+
+/// Tells the node what a supervisor decides. For behaviours that supervise others; made by
+/// [`Context::supervision_log`].
+#[derive(Clone)]
+pub struct SupervisionLog {
+    host: Arc<dyn Host>,
+}
+
+impl SupervisionLog {
+    pub(crate) fn of(host: &Arc<dyn Host>) -> Self {
+        SupervisionLog { host: Arc::clone(host) }
+    }
+
+    /// Records an event, if the node remembers such events; otherwise it is not made. The name
+    /// and the kind of the process `by` and the number of the crash report are filled in.
+    pub fn record(&self, event: impl FnOnce() -> SupervisionEvent) {
+        record_supervision(&*self.host, event);
+    }
+
+    /// Counts a state that has failed and is replaced.
+    pub fn count_restart(&self, kind: RestartKind) {
+        self.host.count_restart(kind);
+    }
+
+    /// Counts a supervisor that gives up.
+    pub fn count_given_up(&self) {
+        self.host.count_given_up();
+    }
+}
+
+impl fmt::Debug for SupervisionLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SupervisionLog")
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
+    /// Returns what tells the node the decisions of this process. For behaviours that supervise
+    /// others.
+    #[must_use]
+    pub fn supervision_log(&self) -> SupervisionLog {
+        SupervisionLog::of(self.host())
+    }
+}

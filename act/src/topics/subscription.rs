@@ -1,0 +1,367 @@
+//! The subscription of one process to one topic: the events that it has not taken.
+//!
+//! ```text
+//!                      the topic, locked                     the subscriber, in its turn
+//!   publish(event) ──► events: ┌───┬───┬───┬───┐ oldest ──► one event, made a message
+//!                              │ 7 │ 6 │ 5 │ 4 │
+//!                              └───┴───┴───┴───┘
+//!                      mailbox: .. ticket, message, ticket, ticket, message, ticket ──► taken
+//! ```
+//!
+//! There is a ticket in the mailbox for each event that waits, so events and messages alternate as
+//! they came. At `at_most` events a new one replaces the oldest, is missed, or ends the
+//! subscription (rule E7). A replaced event leaves its ticket to the next one.
+
+use super::event_ticket::{EventTicket, Redeemed, TicketIssuer};
+use super::hearer::{Effects, Hearer, HearerLoad};
+use super::own_topics::{Departure, OwnTopics};
+use super::topic_core::TopicCore;
+use crate::addressing::address::Address;
+use crate::lock::Lock;
+use crate::observe::watched_job::Mark;
+use crate::process::crash::{contain, drop_contained, log_contained};
+use crate::process::process::Via;
+use krarup_gen::{Down, Exit, Inspection, Pid, Reason, Ref, Target, TooSlow};
+use std::any::Any;
+use std::collections::VecDeque;
+use std::sync::{Arc, Weak};
+
+/// What happens to an event for a subscriber that has [`at_most`](crate::Subscribe::at_most)
+/// events waiting (rule E7). The events that a subscription has missed are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum WhenFull {
+    /// The event that has waited longest is missed.
+    DropOldest,
+    /// The new event is missed.
+    #[default]
+    DropNewest,
+    /// The new event is missed, and the subscription ends. The process gets a
+    /// [`Down`] with [`Target::Topic`] and the reason [`TooSlow`], behind the events that wait.
+    End,
+    /// [`Publisher::publish_or_wait`](crate::Publisher::publish_or_wait) waits for room. A plain
+    /// `publish` does not wait: its event is missed.
+    Wait,
+}
+
+/// Makes a message of an event, its number, and how many were missed before it.
+pub(crate) type MakeMessage<T, M> = Arc<dyn Fn(T, u64, u64) -> M + Send + Sync>;
+
+/// The options of a subscription.
+pub(crate) struct SubscriptionOptions<T, M> {
+    pub(crate) at_most: usize,
+    pub(crate) when_full: WhenFull,
+    pub(crate) linked: bool,
+    pub(crate) make: MakeMessage<T, M>,
+}
+
+impl<T, M> Clone for SubscriptionOptions<T, M> {
+    fn clone(&self) -> Self {
+        SubscriptionOptions { make: Arc::clone(&self.make), ..*self }
+    }
+}
+
+pub(crate) struct TopicSubscription<T, M, C> {
+    subscriber: Address<M, C>,
+    reference: Ref,
+    topic: Arc<TopicCore<T>>,
+    own: Weak<OwnTopics>,
+    itself: Weak<TopicSubscription<T, M, C>>,
+    queue: Lock<SubscriptionQueue<T, M>>,
+}
+
+struct SubscriptionQueue<T, M> {
+    options: SubscriptionOptions<T, M>,
+    items: VecDeque<QueuedItem<T>>,
+    /// How many of the items are events.
+    untaken: usize,
+    /// How many events were offered, and the place of the last one that was taken among them.
+    offered: u64,
+    taken: u64,
+    missed: u64,
+    /// Events get no place any more.
+    closed: bool,
+    /// A publisher waits for room here.
+    awaited: bool,
+}
+
+enum QueuedItem<T> {
+    Event {
+        event: Arc<T>,
+        /// Its number in the topic.
+        number: u64,
+        /// Its place among the events that were offered to this subscription.
+        place: u64,
+    },
+    End(Reason),
+}
+
+impl<T, M, C> TopicSubscription<T, M, C>
+where
+    T: Clone + Send + Sync + 'static,
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    pub(crate) fn new(
+        subscriber: Address<M, C>,
+        reference: Ref,
+        topic: Arc<TopicCore<T>>,
+        own: &Arc<OwnTopics>,
+        options: SubscriptionOptions<T, M>,
+    ) -> Arc<Self> {
+        Arc::new_cyclic(|itself| TopicSubscription {
+            subscriber,
+            reference,
+            topic,
+            own: Arc::downgrade(own),
+            itself: Weak::clone(itself),
+            queue: Lock::new(SubscriptionQueue {
+                options,
+                items: VecDeque::new(),
+                untaken: 0,
+                offered: 0,
+                taken: 0,
+                missed: 0,
+                closed: false,
+                awaited: false,
+            }),
+        })
+    }
+
+    /// Puts a ticket into the mailbox for an item that was queued.
+    fn put_ticket(self: Arc<Self>, effects: &mut Effects<T>) {
+        let ticket = EventTicket::new(Arc::clone(&self) as Arc<dyn TicketIssuer<M>>);
+        match self.subscriber.put_ticket(ticket) {
+            Ok(None) => {}
+            Ok(Some(ready)) => effects.ready.push((Arc::clone(self.subscriber.host()), ready)),
+            // The process has ended, and its end removes the subscription.
+            Err(ticket) => drop(ticket.withdraw()),
+        }
+    }
+
+    fn make(&self, event: Arc<T>, make: &MakeMessage<T, M>, number: u64, gap: u64) -> Option<M> {
+        let made = contain(|| {
+            let event = Arc::try_unwrap(event).unwrap_or_else(|shared| T::clone(&shared));
+            make(event, number, gap)
+        });
+        made.inspect_err(|panic| self.failed(panic, gap)).ok()
+    }
+
+    /// Counts an event of which no message could be made (rule E8).
+    #[cold]
+    fn failed(&self, panic: &Reason, gap: u64) {
+        let mut queue = self.queue.lock();
+        queue.missed += 1;
+        // It is missed before the next event, as those before it were.
+        queue.taken -= gap + 1;
+        drop(queue);
+        self.topic.count_missed(1);
+        let (pid, topic) = (self.subscriber.pid(), self.topic.id());
+        log_contained(|| {
+            tracing::error!(target: "krarup", %pid, %topic, %panic, "an event could not be made a message");
+        });
+    }
+
+    /// Closes the queue, and empties it if nothing in it is to be taken any more.
+    fn close(&self, empties: bool) {
+        let mut queue = self.queue.lock();
+        queue.closed = true;
+        let emptied = if empties { std::mem::take(&mut queue.items) } else { VecDeque::new() };
+        if empties {
+            queue.untaken = 0;
+        }
+        drop(queue);
+        emptied.into_iter().for_each(drop_contained);
+    }
+}
+
+impl<T, M, C> Hearer<T> for TopicSubscription<T, M, C>
+where
+    T: Clone + Send + Sync + 'static,
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    fn pid(&self) -> Pid {
+        self.subscriber.pid()
+    }
+
+    fn hear(self: Arc<Self>, event: &Arc<T>, number: u64, effects: &mut Effects<T>) {
+        let mut queue = self.queue.lock();
+        if queue.closed {
+            return;
+        }
+        queue.offered += 1;
+        let place = queue.offered;
+        let item = QueuedItem::Event { event: Arc::clone(event), number, place };
+        if queue.untaken < queue.options.at_most {
+            queue.items.push_back(item);
+            queue.untaken += 1;
+            drop(queue);
+            effects.heard += 1;
+            return self.put_ticket(effects);
+        }
+        queue.missed += 1;
+        effects.missed += 1;
+        match queue.options.when_full {
+            WhenFull::DropOldest => {
+                if let Some(QueuedItem::Event { event, .. }) = queue.items.pop_front() {
+                    effects.events.push(event);
+                }
+                queue.items.push_back(item);
+                drop(queue);
+                effects.heard += 1;
+            }
+            WhenFull::End => {
+                let at_most = queue.options.at_most;
+                let reason = Reason::error(TooSlow { topic: self.topic.id().clone(), at_most });
+                queue.items.push_back(QueuedItem::End(reason));
+                queue.closed = true;
+                drop(queue);
+                effects.ended.push(Arc::clone(&self) as Arc<dyn Hearer<T>>);
+                self.put_ticket(effects);
+            }
+            WhenFull::DropNewest | WhenFull::Wait => {}
+        }
+    }
+
+    fn end(self: Arc<Self>, opener: Option<Pid>, reason: &Reason, effects: &mut Effects<T>) {
+        let mut queue = self.queue.lock();
+        if std::mem::replace(&mut queue.closed, true) {
+            return;
+        }
+        effects.ended.push(Arc::clone(&self) as Arc<dyn Hearer<T>>);
+        let from = opener.unwrap_or_else(|| self.subscriber.host().node_pid());
+        // A signal to oneself would end oneself, even a normal one.
+        if queue.options.linked && !from.is_same_process(self.subscriber.pid()) {
+            drop(queue);
+            let exit = Exit { pid: from, reason: reason.clone() };
+            let put = self.subscriber.process().put_exit(exit, Via::Signal);
+            effects
+                .ready
+                .extend(put.ready.map(|ready| (Arc::clone(self.subscriber.host()), ready)));
+        } else {
+            queue.items.push_back(QueuedItem::End(reason.clone()));
+            drop(queue);
+            self.put_ticket(effects);
+        }
+    }
+
+    fn adopt(&self, later: Arc<dyn Hearer<T>>, effects: &mut Effects<T>) {
+        // The types of messages of a process never change.
+        if let Ok(later) = later.into_any().downcast::<Self>() {
+            let options = later.queue.lock().options.clone();
+            let before = std::mem::replace(&mut self.queue.lock().options, options);
+            effects.values.push(Box::new((before, later)));
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        let mut queue = self.queue.lock();
+        let full = !queue.closed
+            && queue.options.when_full == WhenFull::Wait
+            && queue.untaken >= queue.options.at_most;
+        queue.awaited |= full;
+        full
+    }
+
+    fn forget(self: Arc<Self>) {
+        if let Some(own) = self.own.upgrade() {
+            own.forget_subscription(&(Arc::clone(&self) as Arc<dyn Departure>));
+        }
+    }
+
+    fn mark(&self, mark: &Mark) {
+        self.subscriber.mark(mark);
+    }
+
+    fn load(&self) -> HearerLoad {
+        let queue = self.queue.lock();
+        HearerLoad { untaken: queue.untaken, missed: queue.missed }
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+}
+
+impl<T, M, C> TicketIssuer<M> for TopicSubscription<T, M, C>
+where
+    T: Clone + Send + Sync + 'static,
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    fn redeem(&self) -> Option<Redeemed<M>> {
+        let mut queue = self.queue.lock();
+        match queue.items.pop_front()? {
+            QueuedItem::End(reason) => {
+                drop(queue);
+                let target = Target::Topic(self.topic.id().clone());
+                Some(Redeemed::Down(Down { monitor: self.reference, target, reason }))
+            }
+            QueuedItem::Event { event, number, place } => {
+                queue.untaken -= 1;
+                let gap = place - queue.taken - 1;
+                queue.taken = place;
+                let make = Arc::clone(&queue.options.make);
+                let awaited = std::mem::take(&mut queue.awaited);
+                drop(queue);
+                if awaited {
+                    self.topic.wake_waiting();
+                }
+                let message = self.make(event, &make, number, gap);
+                // It may be the last copy, after a later subscription has replaced it.
+                drop_contained(make);
+                message.map(Redeemed::Message)
+            }
+        }
+    }
+
+    fn lose(&self) {
+        let mut queue = self.queue.lock();
+        let lost = queue.items.pop_front();
+        if matches!(lost, Some(QueuedItem::Event { .. })) {
+            queue.untaken -= 1;
+        }
+        drop(queue);
+        drop_contained(lost);
+    }
+
+    fn has_message(&self) -> bool {
+        matches!(self.queue.lock().items.front(), Some(QueuedItem::Event { .. }))
+    }
+}
+
+impl<T, M, C> Departure for TopicSubscription<T, M, C>
+where
+    T: Clone + Send + Sync + 'static,
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    fn topic(&self) -> Ref {
+        self.topic.id().reference
+    }
+
+    fn reference(&self) -> Ref {
+        self.reference
+    }
+
+    fn load(&self) -> HearerLoad {
+        Hearer::load(self)
+    }
+
+    fn describe(&self) -> Inspection {
+        let load = Hearer::load(self);
+        Inspection::new()
+            .with("topic", self.topic.id().to_string())
+            .with("untaken", load.untaken)
+            .with("missed", load.missed)
+    }
+
+    fn depart(&self, with_process: bool) {
+        if let Some(itself) = self.itself.upgrade() {
+            self.topic.remove(&(itself as Arc<dyn Hearer<T>>));
+        }
+        // What waits when the process ends is dropped with its mailbox, as dead letters.
+        self.close(!with_process);
+    }
+}

@@ -1,0 +1,239 @@
+//! The command line. Pure: it is read into a [`CliCommand`], which does the work elsewhere.
+
+use crate::target::{ObserverUrl, UrlError};
+use crate::top::query::{SORTS, SortColumn};
+use lexopt::prelude::{Long, Short, Value, ValueExt};
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// What the program is told to do.
+#[derive(Debug)]
+pub(crate) enum CliCommand {
+    /// Prints a text.
+    Print(String),
+    Top(TopArguments),
+    Tree(TreeArguments),
+    View(ViewArguments),
+}
+
+/// `krarup top`.
+#[derive(Debug)]
+pub(crate) struct TopArguments {
+    pub(crate) url: ObserverUrl,
+    pub(crate) token_file: Option<PathBuf>,
+    /// One frame, and the end.
+    pub(crate) once: bool,
+    pub(crate) period_ms: u64,
+    pub(crate) sort: SortColumn,
+}
+
+/// `krarup tree`.
+#[derive(Debug)]
+pub(crate) struct TreeArguments {
+    pub(crate) url: ObserverUrl,
+    pub(crate) token_file: Option<PathBuf>,
+    /// The number of the process whose tree is asked for.
+    pub(crate) from: Option<u64>,
+    pub(crate) depth: Option<u64>,
+}
+
+/// `krarup view`.
+#[derive(Debug)]
+pub(crate) struct ViewArguments {
+    pub(crate) file: PathBuf,
+    pub(crate) listen: SocketAddr,
+}
+
+/// Why a command line is none of this program's.
+#[derive(Debug, Error)]
+pub(crate) enum UsageError {
+    #[error("{0}")]
+    Syntax(#[from] lexopt::Error),
+    #[error("{0}")]
+    Url(#[from] UrlError),
+    #[error("{0:?} is no command: there are top, tree and view")]
+    Unknown(String),
+    #[error("{0} is missing")]
+    Missing(&'static str),
+    #[error("{option}={value:?} is not {expected}")]
+    Value { option: &'static str, value: String, expected: String },
+}
+
+const HELP: &str = "\
+krarup: looks into a running Krarup node by its observer
+
+    krarup top URL      load, findings and processes, live
+    krarup tree URL     the tree of processes as text
+    krarup view FILE    the observer's page on a file of /api/v1/snapshot
+
+URL is the address of an observer, such as http://127.0.0.1:9414.
+
+top:   --once               prints one frame and ends
+       --sort COLUMN        cpu (default), main, growth, handled_rate, head_wait_ms,
+                            running_ms, name, behavior, state or id
+       --period-ms N        200 to 60000 (1000)
+tree:  --from ID            the processes below that of this number
+       --depth N            1 to 64 (16) generations
+view:  --listen ADDRESS     a loopback address (127.0.0.1:0, which is any port)
+
+top and tree: --token-file FILE   a token, if the observer wants one for reading;
+                                  else that of KRARUP_OBSERVER_TOKEN is used
+
+-h, --help and -V, --version print and end. Exit codes: 0 done, 1 failed, 2 wrong usage.
+";
+
+/// Reads the arguments, without the program's own name.
+pub(crate) fn read(all: impl IntoIterator<Item = OsString>) -> Result<CliCommand, UsageError> {
+    let mut parser = lexopt::Parser::from_args(all);
+    match parser.next()? {
+        Some(Short('h') | Long("help")) => Ok(CliCommand::Print(HELP.to_owned())),
+        Some(Short('V') | Long("version")) => {
+            Ok(CliCommand::Print(concat!("krarup ", env!("CARGO_PKG_VERSION"), "\n").to_owned()))
+        }
+        Some(Value(name)) => match name.string()?.as_str() {
+            "top" => top(&mut parser),
+            "tree" => tree(&mut parser),
+            "view" => view(&mut parser),
+            other => Err(UsageError::Unknown(other.to_owned())),
+        },
+        Some(other) => Err(other.unexpected().into()),
+        None => Err(UsageError::Missing("a command")),
+    }
+}
+
+fn top(parser: &mut lexopt::Parser) -> Result<CliCommand, UsageError> {
+    let (mut url, mut token_file) = (None, None);
+    let (mut once, mut period_ms, mut sort) = (false, 1000, SortColumn::default());
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("once") => once = true,
+            Long("token-file") => token_file = Some(parser.value()?.into()),
+            Long("period-ms") => {
+                period_ms = whole("--period-ms", parser.value()?.string()?, 200, 60_000)?;
+            }
+            Long("sort") => sort = column(parser.value()?.string()?)?,
+            Short('h') | Long("help") => return Ok(CliCommand::Print(HELP.to_owned())),
+            Value(text) if url.is_none() => url = Some(ObserverUrl::read(&text.string()?)?),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let url = url.ok_or(UsageError::Missing("URL"))?;
+    Ok(CliCommand::Top(TopArguments { url, token_file, once, period_ms, sort }))
+}
+
+fn tree(parser: &mut lexopt::Parser) -> Result<CliCommand, UsageError> {
+    let (mut url, mut token_file, mut from, mut depth) = (None, None, None, None);
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("token-file") => token_file = Some(parser.value()?.into()),
+            Long("from") => from = Some(whole("--from", parser.value()?.string()?, 0, u64::MAX)?),
+            Long("depth") => depth = Some(whole("--depth", parser.value()?.string()?, 1, 64)?),
+            Short('h') | Long("help") => return Ok(CliCommand::Print(HELP.to_owned())),
+            Value(text) if url.is_none() => url = Some(ObserverUrl::read(&text.string()?)?),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let url = url.ok_or(UsageError::Missing("URL"))?;
+    Ok(CliCommand::Tree(TreeArguments { url, token_file, from, depth }))
+}
+
+fn view(parser: &mut lexopt::Parser) -> Result<CliCommand, UsageError> {
+    let (mut file, mut listen) = (None, SocketAddr::from(([127, 0, 0, 1], 0)));
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("listen") => listen = loopback(parser.value()?.string()?)?,
+            Short('h') | Long("help") => return Ok(CliCommand::Print(HELP.to_owned())),
+            Value(path) if file.is_none() => file = Some(PathBuf::from(path)),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(CliCommand::View(ViewArguments { file: file.ok_or(UsageError::Missing("FILE"))?, listen }))
+}
+
+fn whole(option: &'static str, value: String, least: u64, most: u64) -> Result<u64, UsageError> {
+    match value.parse() {
+        Ok(number) if (least..=most).contains(&number) => Ok(number),
+        _ => {
+            let expected = format!("a whole number from {least} to {most}");
+            Err(UsageError::Value { option, value, expected })
+        }
+    }
+}
+
+fn column(value: String) -> Result<SortColumn, UsageError> {
+    SortColumn::find(&value).ok_or_else(|| {
+        let names: Vec<&str> = SORTS.iter().map(|sort| sort.name).collect();
+        UsageError::Value {
+            option: "--sort",
+            value,
+            expected: format!("one of {}", names.join(" ")),
+        }
+    })
+}
+
+/// A file may tell what is nobody else's matter, and there is no token.
+fn loopback(value: String) -> Result<SocketAddr, UsageError> {
+    match value.parse::<SocketAddr>() {
+        Ok(address) if address.ip().is_loopback() => Ok(address),
+        _ => {
+            let expected = "a loopback address with a port, such as 127.0.0.1:9415".to_owned();
+            Err(UsageError::Value { option: "--listen", value, expected })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> Result<CliCommand, UsageError> {
+        read(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn v81_a_command_line_is_read() {
+        let Ok(CliCommand::Top(top)) = of("top --once --sort main --period-ms=500 127.0.0.1:9414")
+        else {
+            panic!("it is a command line of top")
+        };
+        assert!(top.once && top.period_ms == 500 && top.sort.name() == "main");
+        assert_eq!(top.url.as_str(), "http://127.0.0.1:9414");
+        let Ok(CliCommand::Tree(tree)) = of("tree http://h:1 --from 7 --depth 3 --token-file t")
+        else {
+            panic!("it is a command line of tree")
+        };
+        assert_eq!((tree.from, tree.depth, tree.token_file), (Some(7), Some(3), Some("t".into())));
+        let Ok(CliCommand::View(view)) = of("view f.json --listen [::1]:9") else {
+            panic!("it is a command line of view")
+        };
+        assert_eq!(view.listen.to_string(), "[::1]:9");
+        for line in ["-h", "--help", "top --help", "tree -h", "view -h"] {
+            assert!(matches!(of(line), Ok(CliCommand::Print(text)) if text == HELP), "{line}");
+        }
+        for sort in SORTS {
+            assert!(HELP.contains(sort.name), "{} is not told", sort.name);
+        }
+    }
+
+    #[test]
+    fn v81_a_wrong_command_line_is_told_what_is_wrong() {
+        for (line, wrong) in [
+            ("", "a command is missing"),
+            ("bottom", "\"bottom\" is no command: there are top, tree and view"),
+            ("top", "URL is missing"),
+            ("view", "FILE is missing"),
+            ("--nothing", "--nothing"),
+            ("top a b", "\"b\""),
+            ("top --sort color h:1", "--sort=\"color\" is not one of cpu"),
+            ("top --period-ms 1 h:1", "--period-ms=\"1\" is not a whole number from 200 to 60000"),
+            ("tree --depth 65 h:1", "--depth=\"65\" is not a whole number from 1 to 64"),
+            ("view f --listen 0.0.0.0:1", "--listen=\"0.0.0.0:1\" is not a loopback address"),
+            ("view f --listen localhost:1", "--listen=\"localhost:1\" is not a loopback address"),
+        ] {
+            let error = of(line).unwrap_err().to_string();
+            assert!(error.contains(wrong), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Requests to an observer. They follow no redirect, go through no proxy, and carry the token only
+//! after the observer has asked for one.
+
+use crate::target::ObserverUrl;
+use crate::text::printable;
+use crate::token::ReadToken;
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use thiserror::Error;
+use ureq::http::Response;
+use ureq::{Agent, Body};
+
+/// The longest a whole request takes.
+const REQUEST: Duration = Duration::from_secs(10);
+const CONNECT: Duration = Duration::from_secs(5);
+/// A stream says something every 15 s.
+const SILENCE: Duration = Duration::from_secs(20);
+/// An observer answers with at most 4 MiB.
+const LARGEST: u64 = 8 << 20;
+
+/// Why there is no answer of use. Texts of the other side are written out, see
+/// [`printable`].
+#[derive(Debug, Error)]
+pub(crate) enum ApiFailure {
+    #[error("no observer answers at {url}: {error}")]
+    NoAnswer { url: String, error: String },
+    #[error(
+        "the observer wants a token: name its file with --token-file, or set KRARUP_OBSERVER_TOKEN"
+    )]
+    TokenMissing,
+    #[error("the observer refuses: {message} ({status} {code})")]
+    Refused { status: u16, code: String, message: String },
+    #[error("{url} answers with status {status}, and not as an observer does")]
+    NoObserver { url: String, status: u16 },
+}
+
+/// A client of one observer.
+pub(crate) struct ApiClient {
+    agent: Agent,
+    url: ObserverUrl,
+    token: Option<ReadToken>,
+    /// The observer has asked for a token.
+    asked: AtomicBool,
+}
+
+impl ApiClient {
+    pub(crate) fn new(url: ObserverUrl, token: Option<ReadToken>) -> Self {
+        let agent = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .proxy(None)
+            .max_idle_connections(0)
+            .user_agent(concat!("krarup/", env!("CARGO_PKG_VERSION")))
+            .timeout_connect(Some(CONNECT))
+            .build()
+            .new_agent();
+        ApiClient { agent, url, token, asked: AtomicBool::new(false) }
+    }
+
+    /// The text of a route.
+    pub(crate) fn text(&self, route: &str) -> Result<String, ApiFailure> {
+        let mut answer = self.open(route, false)?;
+        let text = answer.body_mut().with_config().limit(LARGEST).lossy_utf8(true).read_to_string();
+        text.map_err(|error| self.no_answer(&error))
+    }
+
+    /// The JSON of a route.
+    pub(crate) fn json(&self, route: &str) -> Result<Value, ApiFailure> {
+        let text = self.text(route)?;
+        serde_json::from_str(&text).map_err(|_| self.no_observer(200))
+    }
+
+    /// The body of a stream, as it comes. A read of it fails after 20 s without a byte.
+    pub(crate) fn stream(&self, route: &str) -> Result<impl BufRead + use<>, ApiFailure> {
+        let body = self.open(route, true)?.into_body();
+        // A stream has no end; its lines are bounded where they are read.
+        Ok(BufReader::new(body.into_with_config().limit(u64::MAX).reader()))
+    }
+
+    fn open(&self, route: &str, streams: bool) -> Result<Response<Body>, ApiFailure> {
+        let with = self.asked.load(Ordering::Relaxed);
+        let mut answer = self.send(route, streams, with)?;
+        if answer.status().as_u16() == 401 && !with && self.token.is_some() {
+            self.asked.store(true, Ordering::Relaxed);
+            answer = self.send(route, streams, true)?;
+        }
+        if answer.status().as_u16() == 200 {
+            return Ok(answer);
+        }
+        Err(self.refusal(answer))
+    }
+
+    fn send(&self, route: &str, streams: bool, with: bool) -> Result<Response<Body>, ApiFailure> {
+        let request = self.agent.get(self.url.route(route)).config();
+        let request = if streams {
+            request.timeout_recv_response(Some(REQUEST)).timeout_per_read(Some(SILENCE))
+        } else {
+            request.timeout_global(Some(REQUEST))
+        };
+        let mut request = request.build();
+        if let Some(token) = self.token.as_ref().filter(|_| with) {
+            request = request.header("authorization", token.bearer());
+        }
+        request.call().map_err(|error| self.no_answer(&error))
+    }
+
+    fn refusal(&self, mut answer: Response<Body>) -> ApiFailure {
+        let status = answer.status().as_u16();
+        let text = answer.body_mut().with_config().limit(1 << 16).lossy_utf8(true).read_to_string();
+        let body: Value = serde_json::from_str(&text.unwrap_or_default()).unwrap_or_default();
+        let error = &body["error"];
+        match (error["code"].as_str(), error["message"].as_str()) {
+            (Some("token_missing"), _) => ApiFailure::TokenMissing,
+            (Some(code), Some(message)) => {
+                ApiFailure::Refused { status, code: printable(code), message: printable(message) }
+            }
+            _ => self.no_observer(status),
+        }
+    }
+
+    /// The failure of a stream that was lost.
+    pub(crate) fn lost(&self, why: &str) -> ApiFailure {
+        ApiFailure::NoAnswer { url: self.url.as_str().to_owned(), error: printable(why) }
+    }
+
+    fn no_answer(&self, error: &ureq::Error) -> ApiFailure {
+        let error = match error {
+            ureq::Error::Io(error) => error.to_string(),
+            ureq::Error::Timeout(phase) => format!("timed out ({phase})"),
+            error => error.to_string(),
+        };
+        ApiFailure::NoAnswer { url: self.url.as_str().to_owned(), error: printable(&error) }
+    }
+
+    fn no_observer(&self, status: u16) -> ApiFailure {
+        ApiFailure::NoObserver { url: self.url.as_str().to_owned(), status }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::thread::{self, JoinHandle};
+
+    const TOKEN: &str = "read-read-read-read-read-read-read-read";
+
+    /// A server that gives each connection the next of these answers; its end has their heads.
+    fn server(answers: Vec<String>) -> (ObserverUrl, JoinHandle<Vec<String>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = ObserverUrl::read(&listener.local_addr().unwrap().to_string()).unwrap();
+        let heads = thread::spawn(move || {
+            let answer = |answer: String| {
+                let (mut stream, _) = listener.accept().unwrap();
+                let (mut head, mut byte) = (Vec::new(), [0]);
+                while !head.ends_with(b"\r\n\r\n") {
+                    stream.read_exact(&mut byte).unwrap();
+                    head.push(byte[0]);
+                }
+                stream.write_all(answer.as_bytes()).unwrap();
+                String::from_utf8(head).unwrap().to_ascii_lowercase()
+            };
+            answers.into_iter().map(answer).collect()
+        });
+        (url, heads)
+    }
+
+    fn answer(status: &str, body: &str) -> String {
+        format!(
+            "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        )
+    }
+
+    #[test]
+    fn v81_a_token_is_sent_only_after_it_was_asked_for() {
+        let missing = r#"{"error":{"code":"token_missing","message":"m","parameter":null}}"#;
+        let (url, heads) = server(vec![
+            answer("200 OK", "{}"),
+            answer("401 Unauthorized", missing),
+            answer("200 OK", "{\"a\":1}"),
+            answer("200 OK", "{}"),
+        ]);
+        let client = ApiClient::new(url, ReadToken::of(TOKEN));
+        client.json("/api/v1/node").unwrap();
+        assert_eq!(client.json("/api/v1/node").unwrap()["a"], 1);
+        client.json("/api/v1/node").unwrap();
+        let bearer = format!("authorization: bearer {TOKEN}");
+        let sent: Vec<bool> =
+            heads.join().unwrap().iter().map(|head| head.contains(&bearer)).collect();
+        assert_eq!(sent, [false, false, true, true]);
+    }
+
+    #[test]
+    fn v81_what_is_no_observer_is_told_so_and_followed_nowhere() {
+        let refusal = r#"{"error":{"code":"busy\u001b","message":"\u009b512","parameter":null}}"#;
+        let (url, heads) = server(vec![
+            "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"
+                .to_owned(),
+            answer("200 OK", "<html>"),
+            answer("404 Not Found", "nothing"),
+            answer("503 Service Unavailable", refusal),
+            answer("401 Unauthorized", r#"{"error":{"code":"token_missing","message":"m"}}"#),
+            "SSH-2.0-OpenSSH\r\n".to_owned(),
+        ]);
+        let client = ApiClient::new(url, None);
+        let failed = || client.json("/api/v1/node").unwrap_err().to_string();
+        assert!(failed().contains("answers with status 302"));
+        assert!(failed().contains("answers with status 200, and not as an observer does"));
+        assert!(failed().contains("answers with status 404"));
+        assert_eq!(failed(), "the observer refuses: \\u{9b}512 (503 busy\\u{1b})");
+        assert!(failed().contains("--token-file"));
+        assert!(failed().starts_with("no observer answers at http://127.0.0.1:"));
+        assert_eq!(heads.join().unwrap().len(), 6);
+    }
+}

@@ -1,0 +1,104 @@
+//! The program `krarup`: looks into a running Krarup node by its observer, over HTTP.
+//!
+//! `top` is a live view on a terminal, `tree` prints the processes, `view` serves the observer's
+//! page on a file of `/api/v1/snapshot`.
+
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod client;
+mod events;
+mod figures;
+mod target;
+mod text;
+mod token;
+mod top;
+mod tree;
+mod view;
+
+use arguments::{CliCommand, UsageError};
+use client::{ApiClient, ApiFailure};
+use std::env;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use target::ObserverUrl;
+use text::printable;
+use thiserror::Error;
+use token::{ReadToken, ReadTokenError};
+use top::TopError;
+use view::ViewError;
+
+/// Why the program fails.
+#[derive(Debug, Error)]
+enum CliError {
+    #[error("{0}\nkrarup --help tells the usage")]
+    Usage(#[from] UsageError),
+    #[error("{0}")]
+    Token(#[from] ReadTokenError),
+    #[error("{0}")]
+    Api(#[from] ApiFailure),
+    #[error("{0}")]
+    Top(#[from] TopError),
+    #[error("{0}")]
+    View(#[from] ViewError),
+    #[error("standard output: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl CliError {
+    /// 2 for what was wrong before anything was done, else 1.
+    fn code(&self) -> u8 {
+        match self {
+            CliError::Usage(_) | CliError::Token(_) | CliError::Top(TopError::NoTerminal) => 2,
+            _ => 1,
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            for line in error.to_string().lines() {
+                eprintln!("krarup: {}", printable(line));
+            }
+            error.code().into()
+        }
+    }
+}
+
+fn run() -> Result<(), CliError> {
+    match arguments::read(env::args_os().skip(1))? {
+        CliCommand::Print(text) => print(&text),
+        CliCommand::Top(asked) => {
+            let client = client(&asked.url, asked.token_file.as_deref())?;
+            if asked.once {
+                print(&top::once(&client, &asked)?)
+            } else {
+                Ok(top::live(client, &asked)?)
+            }
+        }
+        CliCommand::Tree(asked) => {
+            let client = client(&asked.url, asked.token_file.as_deref())?;
+            print(&tree::printed(&client, &asked)?)
+        }
+        CliCommand::View(asked) => {
+            let file = printable(&asked.file.to_string_lossy());
+            match view::run(&asked, |url| writeln!(io::stdout(), "krarup: {file} is on {url}/"))? {}
+        }
+    }
+}
+
+fn client(url: &ObserverUrl, token_file: Option<&Path>) -> Result<ApiClient, ReadTokenError> {
+    Ok(ApiClient::new(url.clone(), ReadToken::find(token_file)?))
+}
+
+/// Prints a text. A reader that has enough of it is no error.
+fn print(text: &str) -> Result<(), CliError> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,9 @@
+//! The program as it is run: against a true node with an observer, in a terminal and without one.
+
+#![cfg(unix)]
+
+mod observed;
+mod pty;
+mod top;
+mod tree;
+mod view;

@@ -1,0 +1,102 @@
+//! How a caller on another node is answered, or told that it will not be.
+
+use crate::calls::caller::RemoteCaller;
+use crate::calls::pending_calls::refusal_term;
+use crate::core::ClusterCore;
+use crate::peer::owner::PeerOwner;
+use crate::peer::signal::{Signal, SignalPayload};
+use crate::terms::writing::Writing;
+use krarup_act::{Answerer, CarriedTokens, MessageKind, Process, demonitor_from};
+use krarup_gen::{CallError, Pid};
+use krarup_wire::ControlMessage;
+use krarup_wire::etf::Term;
+use std::sync::Arc;
+
+impl RemoteCaller {
+    /// Returns the right to answer it, for the process with this number.
+    pub(crate) fn answerer(self, core: &Arc<ClusterCore>, by: u64) -> Answerer {
+        let core = Arc::clone(core);
+        Box::new(move |answer| match answer {
+            Ok(value) => self.answer(&core, by, value),
+            Err(error) => self.refuse(&core, by, &error),
+        })
+    }
+
+    fn answer(&self, core: &Arc<ClusterCore>, by: u64, value: &dyn erased_serde::Serialize) {
+        let from = Pid::local(by, core.host.node_pid().creation());
+        let mut payload = Vec::new();
+        let tag = Term::tuple([self.tag.clone(), Term::nil()]);
+        if tag.write(&mut payload).is_err() {
+            return;
+        }
+        // The value takes the place of the `[]`, which is one byte.
+        payload.pop();
+        // Beyond the bound of the table of nodes, the cluster stands for the caller.
+        let to = core.pid_of(&self.pid).unwrap_or(core.pid);
+        let tokens = CarriedTokens::new(Arc::clone(&core.host), MessageKind::Plain, to);
+        let mut extension = Writing::new(core, from, false);
+        let (written, tokens) =
+            tokens.carry(|| core.codec.write_with(value, &mut payload, &mut extension));
+        if let Err(error) = written {
+            tokens.lent.into_iter().for_each(krarup_act::LentReply::give_back);
+            core.log_dropped(&self.pid.node, &error);
+            return self.refuse(core, by, &CallError::NoReply { to: from });
+        }
+        core.begin_nested(&self.pid.node, extension.nested, tokens);
+        if self.pid.node == core.me {
+            // A token that was passed to another node has come home.
+            return core.answered_at_home(self.alias(), &payload);
+        }
+        let Some(peer) = core.peer(&self.pid.node) else { return };
+        let sender = core.ours(from);
+        let control = match self.alias() {
+            Some(alias) => ControlMessage::AliasSend { from: sender, alias: alias.clone() },
+            None => ControlMessage::SendSender { from: sender, to: self.pid.clone() },
+        };
+        let incarnation = core.incarnation(&self.pid.node, self.pid.creation);
+        let payload = SignalPayload::Bytes(payload);
+        peer.push(Signal::new(by, control, incarnation).with_payload(payload));
+        peer.flush(core);
+    }
+
+    /// Fires the monitor of the call, and no other.
+    pub(crate) fn refuse(&self, core: &Arc<ClusterCore>, by: u64, error: &CallError) {
+        let term = match error {
+            CallError::Terminated { to, reason } => {
+                let reason = core.end_of(reason.clone());
+                refusal_term(&CallError::Terminated { to: *to, reason })
+            }
+            error => refusal_term(error),
+        };
+        self.refuse_with(core, by, term);
+    }
+
+    /// Fires the monitor of a call that cannot be read.
+    pub(crate) fn refuse_undecodable(&self, core: &Arc<ClusterCore>, by: u64, why: &str) {
+        let why = Term::tuple([Term::atom("undecodable"), Term::binary(why)]);
+        self.refuse_with(core, by, Term::tuple([Term::atom("refused"), why]));
+    }
+
+    fn refuse_with(&self, core: &Arc<ClusterCore>, by: u64, reason: Term) {
+        let (Some(reference), Some(peer)) = (self.alias(), core.peer(&self.pid.node)) else {
+            core.counters.refused();
+            return;
+        };
+        let found = peer.state.lock().foreign.remove(reference);
+        let Some((monitor, foreign)) = found else { return };
+        if let Some(stand_in) = core.stand_in(&self.pid) {
+            let stand_in: Arc<dyn Process> = stand_in;
+            demonitor_from(&*core.host, &stand_in, monitor);
+            stand_in.schedule(None);
+        }
+        let control = ControlMessage::PayloadMonitorExit {
+            target: foreign.target,
+            to: foreign.by,
+            reference: foreign.reference,
+        };
+        let payload = SignalPayload::Term(reason);
+        let incarnation = core.incarnation(&self.pid.node, self.pid.creation);
+        peer.push(Signal::new(by, control, incarnation).with_payload(payload));
+        peer.flush(core);
+    }
+}

@@ -1,0 +1,436 @@
+//! The behaviour of a cluster: it listens, dials, and keeps the node known to its port mapper.
+
+use crate::connection::{PeerConnection, options};
+use crate::core::ClusterCore;
+use crate::epmd::{self, Registration};
+use crate::error::{RegistrationError, StartError};
+use crate::exports::inlet::Inlet;
+use crate::exports::{Exports, Sys};
+use crate::messages::{ClusterMessage, ClusterRequest};
+use crate::peer::queue_limits::QueueLimits;
+use crate::simulated::listener::SimListener;
+use crate::simulated::network::SimNetwork;
+use krarup_act::{Actor, Context};
+use krarup_gen::{Exit, Inspection, Name, NameError, NodeName, Pid, Result};
+use krarup_io::{Acceptor, AcceptorRequest, Client, TransportConnection};
+use krarup_wire::codec::TermCodec;
+use krarup_wire::epmd::{EPMD_PORT, Register};
+use krarup_wire::etf::Atom;
+use krarup_wire::handshake::Cookie;
+use krarup_wire::peers::ConnectionId;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::HashMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The default tick time, as OTP's `net_ticktime`.
+const TICK_TIME: Duration = Duration::from_mins(1);
+/// The longest time of a dial, as OTP's `net_setuptime`.
+const DIAL_LIMIT: Duration = Duration::from_secs(7);
+/// How often the registration is looked at, and late dials are given up.
+const LOOK: Duration = Duration::from_secs(2);
+/// The most connections, peers and strangers together.
+const MOST_CONNECTIONS: usize = 4_096;
+
+/// A node's place in a cluster of Erlang and Krarup nodes.
+///
+/// It is spawned once for each node, below the system root. Everything below it ends with it,
+/// and that is the loss of all connections, no more. Handles on the cluster are the methods of
+/// [`ClusterCalls`](crate::ClusterCalls).
+///
+/// ```no_run
+/// # use krarup_gen::Result;
+/// use krarup_dist::{Cluster, ClusterCalls, cookie_from_home};
+/// # use krarup_node::Node;
+///
+/// # fn main() -> Result {
+/// let node = Node::start("calc@127.0.0.1")?;
+/// let cookie = cookie_from_home()?;
+/// let cluster = node.spawn_system(move || Cluster::new(cookie).epmd()).wait()?;
+/// cluster.export::<String>("calc")?; // Nothing is reachable that is not exported.
+/// # Ok(())
+/// # }
+/// ```
+pub struct Cluster {
+    settings: ClusterSettings,
+    running: Option<RunningCluster>,
+}
+
+struct ClusterSettings {
+    cookie: Cookie,
+    listen: SocketAddr,
+    /// The network of a simulation, in place of sockets.
+    network: Option<SimNetwork>,
+    /// The host and the port of the port mapper at which the node registers.
+    epmd: Option<u16>,
+    peers: HashMap<String, SocketAddr>,
+    tick: Duration,
+    allow_clear_text: bool,
+    /// The soft and the hard limit of what waits to be sent to a peer.
+    queue: (usize, usize),
+    exports: Exports<dyn Inlet<ClusterCore>>,
+    names: Vec<Result<Name, NameError>>,
+}
+
+/// What the cluster has when it runs.
+struct RunningCluster {
+    core: Arc<ClusterCore>,
+    listener: Option<Pid>,
+    port: u16,
+    registration: Option<Registration>,
+    is_registering: bool,
+}
+
+impl Cluster {
+    /// Creates a cluster whose nodes share this cookie. It listens on a free port of 127.0.0.1
+    /// (rule Zsec2).
+    #[must_use]
+    pub fn new(cookie: Cookie) -> Self {
+        Cluster {
+            settings: ClusterSettings {
+                cookie,
+                listen: ([127, 0, 0, 1], 0).into(),
+                network: None,
+                epmd: None,
+                peers: HashMap::new(),
+                tick: TICK_TIME,
+                allow_clear_text: false,
+                queue: (QueueLimits::DEFAULT.soft, QueueLimits::DEFAULT.hard),
+                exports: Exports::default(),
+                names: Vec::new(),
+            },
+            running: None,
+        }
+    }
+
+    /// Listens on this address; port 0 selects any free port.
+    #[must_use]
+    pub fn listen(mut self, address: SocketAddr) -> Self {
+        self.settings.listen = address;
+        self
+    }
+
+    /// Registers the node at the port mapper of this machine, and finds peers by those of
+    /// theirs (rules Zhs8, Zhs9).
+    #[must_use]
+    pub fn epmd(self) -> Self {
+        self.epmd_at(EPMD_PORT)
+    }
+
+    /// As [`Cluster::epmd`], with another port.
+    #[must_use]
+    pub fn epmd_at(mut self, port: u16) -> Self {
+        self.settings.epmd = Some(port);
+        self
+    }
+
+    /// Reaches other nodes of a simulation over this network, without sockets and port mappers.
+    /// All nodes that have joined it are found by their names (rule Zsim2).
+    #[must_use]
+    pub fn network(mut self, network: &SimNetwork) -> Self {
+        self.settings.network = Some(network.clone());
+        self
+    }
+
+    /// Finds this peer at a fixed address, without a port mapper.
+    #[must_use]
+    pub fn peer(mut self, node: impl Into<String>, address: SocketAddr) -> Self {
+        self.settings.peers.insert(node.into(), address);
+        self
+    }
+
+    /// Sets the tick time: a peer that was silent for about so long is down. All nodes of a
+    /// cluster should have the same (rule Zlive1). The default is 60 s.
+    #[must_use]
+    pub fn tick_time(mut self, time: Duration) -> Self {
+        self.settings.tick = time;
+        self
+    }
+
+    /// Sets how many bytes may wait to be sent to one peer. Beyond the soft limit, messages and
+    /// calls of users are refused as [`SendError::Full`](krarup_gen::SendError::Full), and
+    /// [`Recipient::send_or_wait`](krarup_act::Recipient::send_or_wait) waits. Answers, links,
+    /// monitors and exits cannot be refused: beyond the hard limit the connection is ended, and
+    /// everybody bound to the peer is told (rule Zmsg13). The defaults are 1 MiB and 512 MiB.
+    ///
+    /// The soft limit must be at least 1, and the hard one greater: otherwise the spawn fails with
+    /// [`StartError::QueueLimits`].
+    #[must_use]
+    pub fn queue_limits(mut self, soft: usize, hard: usize) -> Self {
+        self.settings.queue = (soft, hard);
+        self
+    }
+
+    /// Permits an address that others can reach, without encryption (rule Zsec2).
+    #[must_use]
+    pub fn allow_clear_text(mut self) -> Self {
+        self.settings.allow_clear_text = true;
+        self
+    }
+
+    /// Makes processes that take an `M` understand peers that send to their pids.
+    #[must_use]
+    pub fn carries<M>(self) -> Self
+    where
+        M: Serialize + DeserializeOwned + Send + 'static,
+    {
+        self.settings.exports.carry::<M>();
+        self
+    }
+
+    /// Exports a name from the start, as
+    /// [`ClusterCalls::export_with`](crate::ClusterCalls::export_with).
+    #[must_use]
+    pub fn export<M>(mut self, name: &str, sys: Sys) -> Self
+    where
+        M: Serialize + DeserializeOwned + Send + 'static,
+    {
+        match Name::new(name) {
+            Ok(name) => self.settings.exports.add::<M>(&name, sys),
+            Err(error) => self.settings.names.push(Err(error)),
+        }
+        self
+    }
+
+    async fn start(&mut self, ctx: &mut Context<ClusterMessage>) -> Result<RunningCluster> {
+        let settings = &mut self.settings;
+        for name in settings.names.drain(..) {
+            name?;
+        }
+        let node = NodeName::new(ctx.node_name()).map_err(StartError::from)?;
+        let address = settings.listen;
+        if !address.ip().is_loopback() && !settings.allow_clear_text {
+            return Err(StartError::ClearText { address }.into());
+        }
+        if settings.tick.is_zero() {
+            return Err(StartError::TickTime.into());
+        }
+        let (soft, hard) = settings.queue;
+        let limits = QueueLimits::new(soft, hard).map_err(StartError::from)?;
+        let core = ClusterCore::new(
+            ctx.node_host(),
+            ctx.pid(),
+            &node,
+            settings.cookie.clone(),
+            (settings.tick, DIAL_LIMIT, limits),
+            (TermCodec::DEFAULT, std::mem::take(&mut settings.exports)),
+            ctx.address().recipient(),
+        );
+        if !core.host.set_network(Some(Arc::clone(&core) as _)) {
+            return Err(StartError::SecondCluster.into());
+        }
+        // From here on the end of this value removes the network again.
+        let mut running = RunningCluster {
+            core,
+            listener: None,
+            port: 0,
+            registration: None,
+            is_registering: false,
+        };
+        let core = Arc::clone(&running.core);
+        let (listener, listening) = match &settings.network {
+            None => listen(ctx, core, address).await?,
+            Some(network) => listen_simulated(ctx, core, network).await?,
+        };
+        running.listener = Some(listener);
+        running.port = listening.port();
+        let _ = running.core.listening.set(listening);
+        if let Some(epmd) = settings.epmd {
+            let (alive, port) = (node.alive().to_owned(), running.port);
+            let registered = ctx.block(move || registered(epmd, port, &alive)).await?;
+            running.registration = Some(registered.map_err(StartError::from)?);
+        }
+        ctx.send_interval(LOOK, || ClusterMessage(ClusterRequest::Look));
+        Ok(running)
+    }
+
+    /// Finds the address of a peer beside this process.
+    fn find(
+        &self,
+        ctx: &mut Context<ClusterMessage>,
+        peer: Atom,
+        connection: ConnectionId,
+    ) -> Result {
+        let known = match &self.settings.network {
+            Some(network) => network.wires().address_of(peer.as_str()),
+            None => self.settings.peers.get(peer.as_str()).copied(),
+        };
+        let name = NodeName::new(peer.as_str());
+        let (Some(epmd), Ok(name), None) = (self.settings.epmd, name, known) else {
+            let found = ClusterRequest::Found { peer, connection, found: known };
+            ctx.address().notify(ClusterMessage(found));
+            return Ok(());
+        };
+        let search = ctx
+            .block(move || epmd::look_up(name.host(), epmd, name.alive()).ok()?.into_iter().next());
+        ctx.pipe(search, move |found| {
+            let found = found.ok().flatten();
+            ClusterMessage(ClusterRequest::Found { peer, connection, found })
+        })?;
+        Ok(())
+    }
+
+    fn connect(
+        &self,
+        ctx: &Context<ClusterMessage>,
+        (peer, connection): (Atom, ConnectionId),
+        found: Option<SocketAddr>,
+    ) {
+        let Some(RunningCluster { core, .. }) = &self.running else { return };
+        let name = peer.clone();
+        if !core.is_dialling(connection) {
+            return;
+        }
+        let Some(address) = found else { return core.closed(Some(&peer), connection) };
+        let protocol = PeerConnection::dialled(Arc::clone(core), name, connection);
+        // If it cannot be spawned, the protocol is dropped, and that is a failed dial.
+        match &self.settings.network {
+            None => {
+                let client = move || Client::new(address, protocol).options(options());
+                let _ = ctx.spawn(client).label(peer.as_str()).link().start();
+            }
+            Some(network) => {
+                let wire = Box::new(network.wires().dial(core.me.as_str(), peer.as_str()));
+                let client = TransportConnection::dialled(address, wire, protocol);
+                let client = move || client.options(options());
+                let _ = ctx.spawn(client).label(peer.as_str()).link().start();
+            }
+        }
+    }
+
+    fn look(&mut self, ctx: &mut Context<ClusterMessage>) -> Result {
+        let Some(running) = &mut self.running else { return Ok(()) };
+        running.core.sweep();
+        let lost = running.registration.as_ref().is_none_or(|registration| !registration.stands());
+        if let Some(epmd) = self.settings.epmd
+            && lost
+            && !std::mem::replace(&mut running.is_registering, true)
+        {
+            running.registration = None;
+            let node = NodeName::new(ctx.node_name())?;
+            let (alive, port) = (node.alive().to_owned(), running.port);
+            let again = ctx.block(move || registered(epmd, port, &alive));
+            ctx.pipe(again, |registered| {
+                let registered = registered.map_err(|error| error.to_string());
+                let registered =
+                    registered.and_then(|result| result.map_err(|error| error.to_string()));
+                ClusterMessage(ClusterRequest::Registered(registered))
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Listens on a socket. Returns the process that listens, and its address.
+async fn listen(
+    ctx: &mut Context<ClusterMessage>,
+    core: Arc<ClusterCore>,
+    address: SocketAddr,
+) -> Result<(Pid, SocketAddr)> {
+    let acceptor = ctx
+        .spawn(move || {
+            Acceptor::new(address, move || PeerConnection::accepted(Arc::clone(&core)))
+                .limit(MOST_CONNECTIONS)
+                .options(options())
+        })
+        .label("listener")
+        .link()
+        .await?;
+    let listening = acceptor.call(AcceptorRequest::Address).await;
+    Ok((acceptor.pid(), listening.map_err(StartError::Listen)?))
+}
+
+/// Joins a simulated network. Returns the process that listens, and its address.
+async fn listen_simulated(
+    ctx: &mut Context<ClusterMessage>,
+    core: Arc<ClusterCore>,
+    network: &SimNetwork,
+) -> Result<(Pid, SocketAddr)> {
+    let (name, wires) = (core.me.as_str(), network.wires());
+    if wires.has_listener(name) {
+        return Err(StartError::NameTaken { name: name.to_owned() }.into());
+    }
+    let address = network.join(name, &core.host).ok_or(StartError::NotSimulated)?;
+    let listener = move || SimListener::new(wires, core);
+    let listener = ctx.spawn(listener).label("listener").link().await?;
+    Ok((listener.pid(), address))
+}
+
+/// Registers the node at the port mapper of this machine, as hidden (rule Zglobal1).
+fn registered(epmd: u16, port: u16, alive: &str) -> Result<Registration, RegistrationError> {
+    epmd::register("127.0.0.1", epmd, &Register { name: alive, port, hidden: true })
+}
+
+impl Actor for Cluster {
+    type Message = ClusterMessage;
+
+    async fn init(&mut self, ctx: &mut Context<ClusterMessage>) -> Result {
+        // The end of a connection ends nothing else.
+        ctx.trap_exits(true);
+        self.running = Some(self.start(ctx).await?);
+        Ok(())
+    }
+
+    async fn handle_message(
+        &mut self,
+        ctx: &mut Context<ClusterMessage>,
+        ClusterMessage(request): ClusterMessage,
+    ) -> Result {
+        match request {
+            ClusterRequest::Dial { peer, connection } => self.find(ctx, peer, connection)?,
+            ClusterRequest::Found { peer, connection, found } => {
+                self.connect(ctx, (peer, connection), found);
+            }
+            ClusterRequest::Look => self.look(ctx)?,
+            ClusterRequest::Registered(result) => {
+                if let Some(running) = &mut self.running {
+                    running.is_registering = false;
+                    running.registration = result.ok();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn handle_exit(&mut self, _: &mut Context<ClusterMessage>, exit: Exit) -> Result {
+        // The listener is needed; a connection is not.
+        let listener = self.running.as_ref().and_then(|running| running.listener);
+        if listener == Some(exit.pid) { Err(exit.reason) } else { Ok(()) }
+    }
+
+    fn inspect(&self) -> Inspection {
+        let inspection = Inspection::new().with("label", "cluster");
+        match &self.running {
+            None => inspection,
+            Some(RunningCluster { core, port, registration, .. }) => inspection
+                .with("port", u64::from(*port))
+                .with("registered", registration.is_some())
+                .with("connected", core.connected().len() as u64)
+                .with("calls", core.calls.len() as u64)
+                .with("known_nodes", core.table_sizes()[0] as u64)
+                .with("connections", core.table_sizes()[1] as u64)
+                .with("handshakes", core.table_sizes()[2] as u64)
+                .with("dials", core.table_sizes()[3] as u64),
+        }
+    }
+}
+
+/// The cluster has ended: everybody bound to another node is told.
+impl Drop for RunningCluster {
+    fn drop(&mut self) {
+        let core = Arc::clone(&self.core);
+        krarup_act::from_outside(|| core.shut_down());
+    }
+}
+
+impl fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cluster")
+            .field("listen", &self.settings.listen)
+            .field("epmd", &self.settings.epmd)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,430 @@
+//! The process of a connection: handshake, then frames and ticks.
+//!
+//! ```text
+//!  connected ──► handshake ── up ──► frames ──► Dispatch
+//!                    │                  ▲
+//!                    └─ 7 s ─► closed   └─ a tick every T/4; silent for T: closed
+//! ```
+//!
+//! It never waits for a user's process, and never stops reading (rule Zmsg11).
+
+mod framing;
+
+use crate::connection::framing::Framing;
+use crate::core::ClusterCore;
+use crate::error::ConnectionError;
+use crate::incoming::{self, Dispatch};
+use crate::messages::ConnectionMessage;
+use crate::peer::{PeerAbout, PeerLink, PeerNode};
+use bytes::Bytes;
+use krarup_act::{Address, from_outside};
+use krarup_gen::{Inspection, Reason, Result};
+use krarup_io::{Channel, Closed, CodecError, ConnectionOptions, Protocol, Writer};
+use krarup_wire::etf::Atom;
+use krarup_wire::frame::{FrameFormat, FrameLimits, FrameRead, Frames};
+use krarup_wire::handshake::{Handshake, HandshakeError, PeerIdentity, ReadStep};
+use krarup_wire::peers::{ConnectionId, PeerAction};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// The longest time of a handshake (rule Zhs7).
+const HANDSHAKE: Duration = Duration::from_secs(7);
+/// What the system buffers for a peer: a small message waits behind no more than that in the
+/// system (rule Zmsg5).
+const SEND_BUFFER: usize = 256 << 10;
+/// A peer is down after this many quarters of the tick time without a byte.
+const QUARTERS: u32 = 4;
+
+/// One side of a connection.
+pub(crate) struct PeerConnection {
+    core: Arc<ClusterCore>,
+    id: ConnectionId,
+    /// The peer that was dialled; `None` if the connection was accepted.
+    dialled: Option<Atom>,
+    /// The peer whose table entry this connection is.
+    peer: Option<Atom>,
+    stage: ConnectionStage,
+    /// The connection that this one replaces when it is up.
+    replaces: Option<ConnectionId>,
+    /// The peer and the acknowledgement of a connection that is held while this node dials.
+    held: Option<(PeerIdentity, Vec<u8>)>,
+    /// The quarters of the tick time without a byte.
+    silent: u32,
+    wake: Arc<AtomicBool>,
+    is_closed: bool,
+}
+
+#[expect(clippy::large_enum_variant, reason = "there is one for each connection")]
+enum ConnectionStage {
+    /// The connection is not established yet.
+    New,
+    Handshake(Handshake),
+    Up(Frames, Arc<PeerNode>),
+}
+
+/// The limits of the sockets of connections. Silence is noticed by ticks, and a peer that
+/// reads slowly by what waits for it.
+pub(crate) fn options() -> ConnectionOptions {
+    ConnectionOptions::new()
+        .read_limit(FrameLimits::DEFAULT.frame_bytes + 8)
+        .stall_timeout(None)
+        .connect_timeout(HANDSHAKE)
+        .send_buffer(SEND_BUFFER)
+        .close_timeout(Duration::from_secs(2))
+        .linger(Duration::from_millis(200))
+}
+
+impl PeerConnection {
+    pub(crate) fn accepted(core: Arc<ClusterCore>) -> Self {
+        let id = core.next_connection();
+        PeerConnection::new(core, id, None)
+    }
+
+    pub(crate) fn dialled(core: Arc<ClusterCore>, peer: Atom, id: ConnectionId) -> Self {
+        PeerConnection::new(core, id, Some(peer))
+    }
+
+    fn new(core: Arc<ClusterCore>, id: ConnectionId, dialled: Option<Atom>) -> Self {
+        PeerConnection {
+            core,
+            id,
+            peer: dialled.clone(),
+            dialled,
+            stage: ConnectionStage::New,
+            replaces: None,
+            held: None,
+            silent: 0,
+            wake: Arc::default(),
+            is_closed: false,
+        }
+    }
+
+    fn challenge(&self) -> u32 {
+        u32::try_from(self.core.host.random() >> 32).unwrap_or_default()
+    }
+
+    /// Tells the table that the connection is over, once.
+    fn over(&mut self) {
+        if !std::mem::replace(&mut self.is_closed, true) {
+            let (core, peer, id) = (Arc::clone(&self.core), self.peer.clone(), self.id);
+            core.handshake_ends(id);
+            from_outside(|| core.closed(peer.as_ref(), id));
+        }
+    }
+
+    fn fail(&mut self, channel: &mut Channel<Self>, why: &ConnectionError) {
+        self.fail_with(channel, why, &[]);
+    }
+
+    /// Closes the connection because of these bytes.
+    fn fail_with(&mut self, channel: &mut Channel<Self>, why: &ConnectionError, bytes: &[u8]) {
+        self.core.log_closed(self.peer.as_ref(), why, bytes);
+        self.over();
+        channel.close();
+    }
+
+    /// Handles one message of the handshake.
+    async fn shake(&mut self, channel: &mut Channel<Self>, message: &[u8]) -> Result {
+        let ConnectionStage::Handshake(handshake) = &mut self.stage else { return Ok(()) };
+        let mut room = Vec::new();
+        let step = handshake.read(message, &mut room);
+        match step {
+            Ok(ReadStep::Incomplete | ReadStep::Read { .. }) => channel.send(&room)?,
+            Ok(ReadStep::Decide { peer, .. }) => {
+                let decided = self.decide(&peer, &mut room);
+                channel.send(&room)?;
+                if let Err(error) = decided {
+                    self.fail(channel, &error.into());
+                }
+            }
+            Ok(ReadStep::Up { peer, .. }) => self.up(channel, &peer, &room).await?,
+            Err(error) => {
+                if error == HandshakeError::GivesWay
+                    && let Some(peer) = self.dialled.clone()
+                {
+                    let id = self.id;
+                    self.core.decide(|peers, now| {
+                        peers.gave_way(&peer, id, now);
+                        ((), Vec::new())
+                    });
+                }
+                channel.send(&room)?;
+                self.fail(channel, &error.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Answers the name of a peer.
+    fn decide(&mut self, peer: &PeerIdentity, room: &mut Vec<u8>) -> Result<(), HandshakeError> {
+        let name = &peer.name;
+        let (decision, replaces) = self.core.decide(|peers, now| {
+            let answer = peers.name_received(name, now);
+            let close = answer.close.map(PeerAction::Close);
+            ((answer.decision, answer.replaces), close.into_iter().collect())
+        });
+        self.replaces = replaces;
+        match &mut self.stage {
+            ConnectionStage::Handshake(handshake) => handshake.decide(decision, room),
+            _ => Err(HandshakeError::OutOfTurn),
+        }
+    }
+
+    /// The handshake is complete. `room` holds the acknowledgement, if this side accepts.
+    async fn up(
+        &mut self,
+        channel: &mut Channel<Self>,
+        peer: &PeerIdentity,
+        room: &[u8],
+    ) -> Result {
+        let (id, name, replaces) = (self.id, peer.name.clone(), self.replaces);
+        let is_dialled = self.dialled.is_some();
+        let (stays, is_held) = from_outside(|| {
+            self.core.decide(|peers, _| {
+                let actions = if is_dialled {
+                    peers.dialled(&name, id)
+                } else {
+                    peers.accepted(&name, id, replaces)
+                };
+                let has = |action| actions.contains(&action);
+                ((!has(PeerAction::Close(id)), has(PeerAction::Hold(id))), actions)
+            })
+        });
+        if !stays {
+            channel.abort();
+            return Ok(());
+        }
+        self.peer = Some(name);
+        if is_held {
+            self.held = Some((peer.clone(), room.to_vec()));
+            return Ok(());
+        }
+        self.established(channel, peer, room).await
+    }
+
+    /// The connection is the one of its peer.
+    async fn established(
+        &mut self,
+        channel: &mut Channel<Self>,
+        peer: &PeerIdentity,
+        room: &[u8],
+    ) -> Result {
+        let (id, name) = (self.id, peer.name.clone());
+        self.core.handshake_ends(id);
+        let found = self.core.peer(&name).zip(self.core.incarnation_up(&name, peer.creation));
+        let Some((node, incarnation)) = found else {
+            self.fail(channel, &ConnectionError::Overload);
+            return Ok(());
+        };
+        // Everybody bound to an earlier connection is told before (rule Zhs6).
+        if !is_free(channel, &node).await {
+            self.fail(channel, &ConnectionError::Closed("an earlier connection is being lost"));
+            return Ok(());
+        }
+        channel.send(room)?;
+        channel.codec().up();
+        let frames = Frames::new(FrameFormat::of(peer.flags), FrameLimits::DEFAULT);
+        self.stage = ConnectionStage::Up(frames, Arc::clone(&node));
+        let link = Arc::new(SocketLink {
+            writer: channel.writer(),
+            address: channel.address(),
+            wake: Arc::clone(&self.wake),
+        });
+        channel.context().send_interval(self.core.tick / QUARTERS, || ConnectionMessage::Tick);
+        let core = &self.core;
+        let (creation, flags) = (peer.creation, peer.flags);
+        let is_dialled = self.dialled.is_some();
+        let about = PeerAbout { incarnation, creation, flags, is_dialled };
+        let is_up = from_outside(|| node.up(core, id, about, link));
+        if !is_up {
+            self.fail(channel, &ConnectionError::Closed("an earlier connection is being lost"));
+            return Ok(());
+        }
+        self.core.log_connected(&name, peer.creation);
+        Ok(())
+    }
+
+    /// Handles one frame.
+    fn frame(&mut self, bytes: &[u8]) -> Result<(), ConnectionError> {
+        let ConnectionStage::Up(frames, peer) = &mut self.stage else { return Ok(()) };
+        peer.received.frame(bytes.len());
+        match frames.read(bytes)? {
+            FrameRead::Message { message, .. } => {
+                peer.received.message();
+                let connection = self.id;
+                let dispatch = Dispatch { core: &self.core, peer, connection };
+                incoming::handle(&dispatch, message)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Waits until the loss of an earlier connection is over. Its process may still handle a message.
+async fn is_free(channel: &mut Channel<PeerConnection>, node: &PeerNode) -> bool {
+    let mut limit = pin!(channel.context().sleep(HANDSHAKE));
+    let free = |cx: &mut Context<'_>| match node.poll_free(cx) {
+        Poll::Ready(()) => Poll::Ready(true),
+        Poll::Pending => limit.as_mut().poll(cx).map(|()| false),
+    };
+    poll_fn(free).await
+}
+
+impl Protocol for PeerConnection {
+    type Message = ConnectionMessage;
+    type Codec = Framing;
+
+    fn codec(&self) -> Framing {
+        Framing::new()
+    }
+
+    async fn connected(&mut self, channel: &mut Channel<Self>) -> Result {
+        self.core.add_connection(self.id, channel.address());
+        if self.dialled.is_none() {
+            self.core.handshake_begins(self.id);
+        }
+        channel.context().send_after(HANDSHAKE, ConnectionMessage::HandshakeOver);
+        let (identity, challenge) = (self.core.identity(), self.challenge());
+        let handshake = match self.dialled.clone() {
+            None => Handshake::accepting(identity, challenge),
+            Some(_) if !self.core.is_dialling(self.id) => {
+                channel.abort();
+                return Ok(());
+            }
+            Some(peer) => {
+                let mut room = Vec::new();
+                let handshake = Handshake::dialling(identity, peer, challenge, &mut room);
+                channel.send(&room)?;
+                handshake
+            }
+        };
+        self.stage = ConnectionStage::Handshake(handshake);
+        Ok(())
+    }
+
+    async fn received(&mut self, channel: &mut Channel<Self>, bytes: Bytes) -> Result {
+        if self.is_closed {
+            return Ok(());
+        }
+        if let ConnectionStage::Handshake(_) = &self.stage {
+            return self.shake(channel, &bytes).await;
+        }
+        if let Err(error) = self.frame(&bytes) {
+            self.fail_with(channel, &error, &bytes);
+        }
+        Ok(())
+    }
+
+    async fn handle_message(
+        &mut self,
+        channel: &mut Channel<Self>,
+        message: ConnectionMessage,
+    ) -> Result {
+        match message {
+            ConnectionMessage::Wake => {
+                self.wake.store(false, Ordering::SeqCst);
+                if let ConnectionStage::Up(_, peer) = &self.stage {
+                    peer.pump();
+                }
+            }
+            ConnectionMessage::Tick => {
+                let ConnectionStage::Up(_, peer) = &self.stage else { return Ok(()) };
+                peer.tick();
+                if channel.codec().has_heard() {
+                    self.silent = 0;
+                }
+                self.silent += 1;
+                if self.silent > QUARTERS {
+                    self.core.log_closed(self.peer.as_ref(), &ConnectionError::TickTimeout, &[]);
+                    self.over();
+                    channel.abort();
+                }
+            }
+            ConnectionMessage::Resume => {
+                if let Some((peer, room)) = self.held.take() {
+                    self.established(channel, &peer, &room).await?;
+                }
+            }
+            ConnectionMessage::HandshakeOver => {
+                if let ConnectionStage::Handshake(_) = &self.stage {
+                    self.fail(channel, &ConnectionError::HandshakeTimeout);
+                }
+            }
+            ConnectionMessage::Close(why) => self.fail(channel, &ConnectionError::Closed(why)),
+        }
+        Ok(())
+    }
+
+    async fn drained(&mut self, _: &mut Channel<Self>) -> Result {
+        if let ConnectionStage::Up(_, peer) = &self.stage {
+            peer.pump();
+        }
+        Ok(())
+    }
+
+    async fn ended(&mut self, channel: &mut Channel<Self>) -> Result {
+        self.over();
+        channel.close();
+        Ok(())
+    }
+
+    async fn malformed(&mut self, _: &mut Channel<Self>, error: &CodecError) -> Result {
+        let why = Reason::from(error.clone()).to_string();
+        self.core.log_closed(self.peer.as_ref(), &why, &[]);
+        self.over();
+        Ok(())
+    }
+
+    async fn closed(&mut self, _: &mut Channel<Self>, _: &Closed) {
+        self.over();
+    }
+
+    fn inspect(&self) -> Inspection {
+        let peer = self.peer.as_ref().map_or("", Atom::as_str);
+        let is_up = matches!(self.stage, ConnectionStage::Up(..));
+        Inspection::new().with("node", peer.to_owned()).with("up", is_up)
+    }
+}
+
+/// A connection process that is killed is a loss, too (rule Zlive7).
+impl Drop for PeerConnection {
+    fn drop(&mut self) {
+        self.over();
+    }
+}
+
+/// The socket, as other threads use it.
+struct SocketLink {
+    writer: Writer,
+    address: Address<ConnectionMessage>,
+    /// A wake-up is on its way.
+    wake: Arc<AtomicBool>,
+}
+
+impl PeerLink for SocketLink {
+    fn append(&self, bytes: &[u8]) {
+        self.writer.append(bytes);
+    }
+
+    fn write(&self) -> bool {
+        self.writer.write()
+    }
+
+    fn waiting(&self) -> usize {
+        self.writer.waiting()
+    }
+
+    fn wake(&self) {
+        if !self.wake.swap(true, Ordering::SeqCst) {
+            self.address.notify(ConnectionMessage::Wake);
+        }
+    }
+
+    fn close(&self, why: &'static str) {
+        self.address.notify(ConnectionMessage::Close(why));
+    }
+}

@@ -1,0 +1,240 @@
+//! The shared parts of a cluster: what its behaviour, its connections, the stand-ins and the
+//! users' handles have in common.
+//!
+//! The locks here are leaves: nothing is called with one of them held.
+
+mod connections;
+mod identities;
+mod incarnations;
+mod stand_ins;
+
+pub(crate) use identities::is_reachable;
+
+use crate::calls::pending_calls::Calls;
+use crate::core::incarnations::Incarnations;
+use crate::counters::ClusterCounters;
+use crate::events::{NodeEvent, NodeEvents};
+use crate::exports::Exports;
+use crate::exports::inlet::Inlet;
+use crate::messages::{ClusterMessage, ConnectionMessage};
+use crate::peer::PeerNode;
+use crate::peer::owner::PeerOwner;
+use crate::peer::queue_limits::QueueLimits;
+use crate::peer::signal::Signal;
+use crate::peer_log::PeerLog;
+use krarup_act::{Address, Host, Recipient};
+use krarup_gen::{NodeName, Pid};
+use krarup_wire::ControlMessage;
+use krarup_wire::codec::TermCodec;
+use krarup_wire::etf::Atom;
+use krarup_wire::handshake::{Cookie, Identity};
+use krarup_wire::peers::{ConnectionId, Peers};
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+/// The most nodes that are remembered.
+const MOST_NODES: usize = 65_536;
+/// The creations below this one are not used (rule Zid6).
+const LEAST_CREATION: u32 = 4;
+
+/// The shared parts of a cluster.
+pub(crate) struct ClusterCore {
+    pub(crate) myself: Weak<ClusterCore>,
+    pub(crate) host: Arc<dyn Host>,
+    /// The process of the cluster, which monitors and calls on behalf of plain threads.
+    pub(crate) pid: Pid,
+    pub(crate) me: Atom,
+    creation: u32,
+    cookie: Cookie,
+    pub(crate) tick: Duration,
+    pub(crate) codec: TermCodec,
+    pub(crate) exports: Exports<dyn Inlet<ClusterCore>>,
+    pub(crate) calls: Calls,
+    pub(crate) events: NodeEvents,
+    pub(crate) counters: ClusterCounters,
+    log: PeerLog,
+    pub(crate) cluster: Recipient<ClusterMessage>,
+    incarnations: Arc<Mutex<Incarnations>>,
+    /// The earlier incarnations of this node.
+    gone: Arc<PeerNode>,
+    limits: QueueLimits,
+    nodes: Mutex<HashMap<Atom, Arc<PeerNode>>>,
+    peers: Mutex<Peers>,
+    connections: Mutex<BTreeMap<ConnectionId, Address<ConnectionMessage>>>,
+    /// Accepted connections whose handshakes are not over, the oldest first (rule Zhs7).
+    pending: Mutex<VecDeque<ConnectionId>>,
+    /// The dials that were not given up.
+    dials: Mutex<HashSet<ConnectionId>>,
+    next_connection: AtomicU64,
+    next_named: AtomicU64,
+    /// Where it listens, as soon as it does.
+    pub(crate) listening: OnceLock<SocketAddr>,
+}
+
+impl ClusterCore {
+    pub(crate) fn new(
+        host: Arc<dyn Host>,
+        pid: Pid,
+        node: &NodeName,
+        cookie: Cookie,
+        (tick, limit, limits): (Duration, Duration, QueueLimits),
+        (codec, exports): (TermCodec, Exports<dyn Inlet<ClusterCore>>),
+        cluster: Recipient<ClusterMessage>,
+    ) -> Arc<Self> {
+        // A valid name of a node is short enough for an atom.
+        let me = Atom::new(node.as_str()).unwrap_or_else(|_| Atom::fixed(""));
+        let creation = host.node_pid().creation();
+        let incarnations = Incarnations::of_node(&*host);
+        let gone = PeerNode::gone(me.clone(), node.clone(), limits);
+        Arc::new_cyclic(|myself| ClusterCore {
+            myself: Weak::clone(myself),
+            host,
+            pid,
+            me: me.clone(),
+            creation: if creation < LEAST_CREATION { creation + LEAST_CREATION } else { creation },
+            cookie,
+            tick,
+            codec,
+            exports,
+            calls: Calls::default(),
+            events: NodeEvents::default(),
+            counters: ClusterCounters::default(),
+            log: PeerLog::default(),
+            cluster,
+            incarnations,
+            gone,
+            limits,
+            nodes: Mutex::default(),
+            peers: Mutex::new(Peers::new(me, limit)),
+            connections: Mutex::default(),
+            pending: Mutex::default(),
+            dials: Mutex::default(),
+            next_connection: AtomicU64::new(1),
+            next_named: AtomicU64::new(1),
+            listening: OnceLock::new(),
+        })
+    }
+
+    pub(crate) fn identity(&self) -> Identity {
+        Identity::new(self.me.clone(), self.creation, self.cookie.clone())
+    }
+
+    fn now(&self) -> Duration {
+        self.host.now().since(krarup_gen::Timestamp::ZERO)
+    }
+
+    /// Finds the peer with this name, or adds it if there is room.
+    pub(crate) fn peer(&self, name: &Atom) -> Option<Arc<PeerNode>> {
+        if *name == self.me {
+            return None;
+        }
+        let mut nodes = self.nodes.lock();
+        if let Some(peer) = nodes.get(name) {
+            return Some(Arc::clone(peer));
+        }
+        let node = NodeName::new(name.as_str()).ok()?;
+        if nodes.len() >= MOST_NODES {
+            return None;
+        }
+        let peer = PeerNode::new(name.clone(), node, self.limits);
+        nodes.insert(name.clone(), Arc::clone(&peer));
+        Some(peer)
+    }
+
+    pub(crate) fn peer_of(&self, node: &NodeName) -> Option<Arc<PeerNode>> {
+        self.peer(&Atom::new(node.as_str()).ok()?)
+    }
+
+    /// The connected peers, in the order of their names.
+    pub(crate) fn connected(&self) -> Vec<Arc<PeerNode>> {
+        let all: Vec<Arc<PeerNode>> = self.nodes.lock().values().cloned().collect();
+        let mut up: Vec<_> = all.into_iter().filter(|peer| peer.is_up()).collect();
+        up.sort_by(|one, other| one.name.cmp(&other.name));
+        up
+    }
+
+    fn all_peers(&self) -> Vec<Arc<PeerNode>> {
+        let mut all: Vec<Arc<PeerNode>> = self.nodes.lock().values().cloned().collect();
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        all
+    }
+
+    fn strong(&self) -> Option<Arc<ClusterCore>> {
+        self.myself.upgrade()
+    }
+
+    /// Forgets the peers of whom nothing is known any more.
+    fn forget_peers(&self) {
+        let mut forgotten = Vec::new();
+        self.nodes.lock().retain(|_, peer| {
+            // Others get a peer only under this lock.
+            let stays = Arc::strong_count(peer) > 1 || !peer.is_idle();
+            if !stays {
+                forgotten.push(Arc::clone(peer));
+            }
+            stays
+        });
+        drop(forgotten);
+    }
+
+    /// The numbers of known peers, open connections, pending handshakes and dials.
+    pub(crate) fn table_sizes(&self) -> [usize; 4] {
+        let (nodes, connections) = (self.nodes.lock().len(), self.connections.lock().len());
+        [nodes, connections, self.pending.lock().len(), self.dials.lock().len()]
+    }
+
+    /// Logs that this side has closed a connection because of these bytes.
+    pub(crate) fn log_closed(&self, peer: Option<&Atom>, why: &dyn fmt::Display, bytes: &[u8]) {
+        self.log.closed(self.now(), peer, why, bytes);
+    }
+
+    pub(crate) fn log_connected(&self, peer: &Atom, creation: u32) {
+        self.log.connected(self.now(), peer, creation);
+    }
+
+    /// The cluster has ended: all connections are lost (rule Zlive7).
+    pub(crate) fn shut_down(self: &Arc<Self>) {
+        self.host.set_network(None);
+        for peer in self.all_peers() {
+            peer.lost(self);
+        }
+    }
+}
+
+impl PeerOwner for ClusterCore {
+    fn host(&self) -> &Arc<dyn Host> {
+        &self.host
+    }
+
+    fn dial(&self, name: &Atom) {
+        if let Some(core) = self.strong() {
+            core.dial_peer(name);
+        }
+    }
+
+    fn not_sent(&self, signal: Signal) {
+        if let ControlMessage::Monitor { reference, .. } = &signal.control
+            && let Some(number) = self.number_of(reference)
+        {
+            self.callee_is_gone(number);
+        }
+    }
+
+    fn log_dropped(&self, peer: &Atom, why: &dyn fmt::Display) {
+        self.counters.dropped();
+        self.log.dropped(self.now(), peer, why);
+    }
+
+    fn calls_lost(&self, peer: &Atom) {
+        self.calls.lost(peer);
+    }
+
+    fn tell(&self, event: &NodeEvent) {
+        self.events.tell(event);
+    }
+}

@@ -1,0 +1,62 @@
+//! Counters of a cluster.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How many messages did not arrive, since the cluster was started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClusterStats {
+    /// Messages from other nodes to names that are not exported, or to pids that are unknown
+    /// here (rule Zmsg10).
+    pub unreachable: u64,
+    /// Messages from other nodes that are not of their receiver's type (rule Zmsg8).
+    pub undecodable: u64,
+    /// Messages from other nodes that a full mailbox refused (rule Zmsg12).
+    pub refused: u64,
+    /// Answers to calls that were over (rule Zcall5).
+    pub late: u64,
+    /// Signals of this node that could not be written.
+    pub dropped: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct ClusterCounters {
+    unreachable: AtomicU64,
+    undecodable: AtomicU64,
+    refused: AtomicU64,
+    late: AtomicU64,
+    dropped: AtomicU64,
+}
+
+impl ClusterCounters {
+    pub(crate) fn unreachable(&self) {
+        self.unreachable.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn undecodable(&self) {
+        self.undecodable.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn refused(&self) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn late(&self) {
+        self.late.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn dropped(&self) {
+        self.dropped.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn stats(&self) -> ClusterStats {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        ClusterStats {
+            unreachable: load(&self.unreachable),
+            undecodable: load(&self.undecodable),
+            refused: load(&self.refused),
+            late: load(&self.late),
+            dropped: load(&self.dropped),
+        }
+    }
+}

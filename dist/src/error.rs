@@ -1,0 +1,171 @@
+//! Errors of a cluster.
+
+use krarup_gen::{CallError, InvalidNodeName, NameError};
+use krarup_wire::epmd::EpmdError;
+use krarup_wire::etf::ExternalPid;
+use krarup_wire::frame::FrameError;
+use krarup_wire::handshake::{CookieError, HandshakeError};
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Why the process of a cluster cannot start (rules Zid9, Zhs8, Zsec1, Zsec2).
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The name of the node is not `alive@host`.
+    #[error(transparent)]
+    Name(#[from] InvalidNodeName),
+    /// The node has a cluster already.
+    #[error("the node has a cluster already")]
+    SecondCluster,
+    /// It would listen on an address that others can reach, without encryption. See
+    /// [`Cluster::allow_clear_text`](crate::Cluster::allow_clear_text).
+    #[error("{address} can be reached from outside, and messages would cross in clear text")]
+    ClearText {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// It has a simulated network, and its node is not one of a simulation.
+    #[error("a simulated network is for the nodes of a simulation")]
+    NotSimulated,
+    /// Another node of this name is on the simulated network.
+    #[error("another node has the name {name:?} on the simulated network")]
+    NameTaken {
+        /// The name.
+        name: String,
+    },
+    /// The tick time is zero.
+    #[error("a tick time of zero would end every connection")]
+    TickTime,
+    /// The limits of the queue to a peer are impossible.
+    #[error(transparent)]
+    QueueLimits(#[from] QueueLimitsError),
+    /// It cannot listen.
+    #[error("the cluster cannot listen: {0}")]
+    Listen(CallError),
+    /// The port mapper cannot be reached, or does not register the node.
+    #[error(transparent)]
+    Epmd(#[from] RegistrationError),
+}
+
+/// Why limits of the queue to a peer are impossible (rule Zmsg13).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum QueueLimitsError {
+    /// The soft limit is zero.
+    #[error("a soft limit of 0 bytes would refuse messages while nothing waits")]
+    Soft,
+    /// The hard limit is not greater than the soft one.
+    #[error(
+        "a hard limit of {hard} bytes would end connections before the soft one, {soft} bytes, refuses messages"
+    )]
+    Hard {
+        /// The soft limit in bytes.
+        soft: usize,
+        /// The hard limit in bytes.
+        hard: usize,
+    },
+}
+
+/// Why the port mapper, epmd, has not answered as wanted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RegistrationError {
+    /// It cannot be reached.
+    #[error("epmd at {address} cannot be reached: {source}")]
+    Unreachable {
+        /// Its address.
+        address: String,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// It refuses, or its answer is wrong.
+    #[error(transparent)]
+    Answer(#[from] EpmdError),
+    /// It knows no node of this name.
+    #[error("epmd at {address} knows no node {name:?}")]
+    Unknown {
+        /// Its address.
+        address: String,
+        /// The name, without the host.
+        name: String,
+    },
+}
+
+/// Why an operation of a cluster failed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClusterError {
+    /// The cluster does not run: it has ended, or never started.
+    #[error("the cluster does not run")]
+    NotRunning,
+    /// The name of a process is not valid.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The name of a node is not valid.
+    #[error(transparent)]
+    Node(#[from] InvalidNodeName),
+    /// The name is that of this node.
+    #[error("{0} is this node")]
+    ThisNode(String),
+    /// The value cannot be written as a term, or a term cannot be read as one.
+    #[error("{0}")]
+    Term(String),
+}
+
+/// Why a cookie cannot be read from a file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CookieFileError {
+    /// The environment has no home directory, or no such variable.
+    #[error("the environment variable {0} is not set")]
+    NoVariable(String),
+    /// The file cannot be read.
+    #[error("the cookie file {path} cannot be read: {source}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// Others can read the file.
+    #[error("the cookie file {path} can be read by others")]
+    Readable {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The text is not a cookie.
+    #[error(transparent)]
+    Cookie(#[from] CookieError),
+}
+
+/// Why a connection to a peer was closed by this side.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectionError {
+    /// The handshake failed.
+    #[error("handshake: {0}")]
+    Handshake(#[from] HandshakeError),
+    /// The handshake took too long (rule Zhs7).
+    #[error("the handshake took too long")]
+    HandshakeTimeout,
+    /// The peer has sent bytes that are not a frame (rule Zmsg9).
+    #[error("frame: {0}")]
+    Frame(#[from] FrameError),
+    /// The peer was silent (rule Zlive1).
+    #[error("the peer was silent for the tick time")]
+    TickTimeout,
+    /// The peer has sent a signal in the name of a process of another node (rule Zsec5).
+    #[error("the peer has sent a signal of {pid:?}, which is not one of its processes")]
+    WrongSender {
+        /// The process.
+        pid: ExternalPid,
+    },
+    /// The peer holds too many links or monitors (rule Zlink10).
+    #[error("the peer has too many links or monitors")]
+    Overload,
+    /// This node has closed it.
+    #[error("closed by this node: {0}")]
+    Closed(&'static str),
+}

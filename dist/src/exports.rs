@@ -1,0 +1,75 @@
+//! What other nodes may reach: names, and the types whose messages are understood.
+//!
+//! Nothing is reachable because it exists. A name is reachable when it was exported with its
+//! message type. A pid is reachable when this node has sent it out, and its process takes
+//! messages of a type that the cluster carries (rules Zmsg10, Zsec4).
+
+pub(crate) mod inlet;
+pub(crate) mod typed;
+
+use krarup_gen::Name;
+use parking_lot::RwLock;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Which of OTP's `sys` requests an exported process obeys (rule Zcall12).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sys {
+    /// `get_status`, which tells nothing of its state.
+    #[default]
+    Status,
+    /// Also `get_state`.
+    Read,
+    /// Also `suspend`, `resume` and `terminate`.
+    All,
+}
+
+/// An exported name.
+pub(crate) struct ExportedName<I: ?Sized> {
+    pub(crate) inlet: Arc<I>,
+    pub(crate) sys: Sys,
+}
+
+impl<I: ?Sized> Clone for ExportedName<I> {
+    fn clone(&self) -> Self {
+        ExportedName { inlet: Arc::clone(&self.inlet), sys: self.sys }
+    }
+}
+
+/// The exported names and the carried types, with what reads their messages.
+pub(crate) struct Exports<I: ?Sized> {
+    names: RwLock<HashMap<String, ExportedName<I>>>,
+    types: RwLock<HashMap<&'static str, Arc<I>>>,
+}
+
+impl<I: ?Sized> Default for Exports<I> {
+    fn default() -> Self {
+        Exports { names: RwLock::default(), types: RwLock::default() }
+    }
+}
+
+impl<I: ?Sized> Exports<I> {
+    /// Adds what reads messages of the type with this name, unless there is such a thing.
+    pub(crate) fn add_type(&self, name: &'static str, inlet: impl FnOnce() -> Arc<I>) -> Arc<I> {
+        Arc::clone(self.types.write().entry(name).or_insert_with(inlet))
+    }
+
+    pub(crate) fn add_name(&self, name: &Name, inlet: Arc<I>, sys: Sys) {
+        let export = ExportedName { inlet, sys };
+        let before = self.names.write().insert(name.as_str().to_owned(), export);
+        drop(before);
+    }
+
+    pub(crate) fn remove(&self, name: &str) -> bool {
+        let removed = self.names.write().remove(name);
+        removed.is_some()
+    }
+
+    pub(crate) fn of_name(&self, name: &str) -> Option<ExportedName<I>> {
+        self.names.read().get(name).cloned()
+    }
+
+    pub(crate) fn of_type(&self, name: &str) -> Option<Arc<I>> {
+        self.types.read().get(name).cloned()
+    }
+}

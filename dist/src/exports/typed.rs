@@ -1,0 +1,158 @@
+//! Exported processes with typed messages, and those that a function serves.
+
+use crate::core::ClusterCore;
+use crate::exports::inlet::{Inlet, RemoteMessage, Undelivered};
+use crate::exports::{Exports, Sys};
+use crate::peer::proxy::RemoteProcess;
+use crate::terms::reading::Reading;
+use krarup_act::{CarriedTokens, Dynamic, Process, Reply, contain, drop_refused, from_outside};
+use krarup_gen::{CallError, Name, Pid, SendError};
+use krarup_wire::etf::Term;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::any::type_name;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// Messages of one type.
+struct Typed<M>(PhantomData<fn() -> M>);
+
+impl<M: Serialize + DeserializeOwned + Send + 'static> Inlet<ClusterCore> for Typed<M> {
+    fn deliver(
+        &self,
+        core: &Arc<ClusterCore>,
+        to: Arc<dyn Process>,
+        message: RemoteMessage<'_>,
+    ) -> Result<(), Undelivered> {
+        let RemoteMessage { kind, caller, alias, decoder, codec } = message;
+        let (pid, by) = (to.pid(), to.pid().id());
+        let mut tokens = CarriedTokens::new(Arc::clone(&core.host), kind, pid);
+        let has_caller = caller.is_some();
+        if let Some(caller) = caller {
+            tokens.offer(caller.answerer(core, by));
+        }
+        let mut extension = Reading { core, by, has_caller };
+        from_outside(|| {
+            let (read, tokens) = tokens.carry(|| codec.read_with::<M>(decoder, &mut extension));
+            let untaken = has_caller && tokens.offered.first().is_some_and(Option::is_some);
+            let message = match read {
+                Ok(message) if untaken => {
+                    drop(message);
+                    return Err(Undelivered::NoReply);
+                }
+                Ok(message) => message,
+                Err(error) => return Err(Undelivered::Undecodable(error.to_string())),
+            };
+            to.send_dynamic(Dynamic::new(message), alias).map_err(|error| {
+                // It counts before its sender can know.
+                core.counters.refused();
+                let refused = refused(pid, &error);
+                drop_refused(error.into_message(), &refused);
+                Undelivered::Refused(refused)
+            })
+        })
+    }
+
+    fn send(
+        &self,
+        core: &Arc<ClusterCore>,
+        to: &RemoteProcess,
+        message: Dynamic,
+    ) -> Result<(), SendError<Dynamic>> {
+        match message.downcast::<M>() {
+            Ok(message) => {
+                core.send_plain(to, &message).map_err(|error| error.map(|()| Dynamic::new(message)))
+            }
+            Err(message) => {
+                let why = "another type has the same name".into();
+                Err(SendError::Unserializable { message, to: to.pid(), why })
+            }
+        }
+    }
+}
+
+/// A call of another node to a name that a function serves.
+#[derive(Debug)]
+pub struct Served {
+    /// The process that has the name.
+    pub process: Arc<dyn Process>,
+    /// The request.
+    pub request: Term,
+    /// The token to answer it.
+    pub reply: Reply<Term>,
+}
+
+/// Passes calls to a function instead of a mailbox.
+struct ServedBy<F>(F);
+
+impl<F: Fn(Served) + Send + Sync> Inlet<ClusterCore> for ServedBy<F> {
+    fn deliver(
+        &self,
+        core: &Arc<ClusterCore>,
+        to: Arc<dyn Process>,
+        message: RemoteMessage<'_>,
+    ) -> Result<(), Undelivered> {
+        let RemoteMessage { caller, mut decoder, .. } = message;
+        let Some(caller) = caller else {
+            return Err(Undelivered::Undecodable("it takes calls only".to_owned()));
+        };
+        let request =
+            decoder.term().map_err(|error| Undelivered::Undecodable(error.to_string()))?;
+        let answerer = caller.answerer(core, to.pid().id());
+        let reply = Reply::to(to.pid(), move |answer: Result<Term, CallError>| match answer {
+            Ok(term) => answerer(Ok(&term)),
+            Err(error) => answerer(Err(error)),
+        });
+        from_outside(|| {
+            let _ = contain(|| (self.0)(Served { process: to, request, reply }));
+        });
+        Ok(())
+    }
+
+    fn send(
+        &self,
+        _: &Arc<ClusterCore>,
+        to: &RemoteProcess,
+        message: Dynamic,
+    ) -> Result<(), SendError<Dynamic>> {
+        Err(SendError::NoProcess { message, to: to.pid() })
+    }
+}
+
+fn refused<M>(to: Pid, error: &SendError<M>) -> CallError {
+    match error {
+        SendError::Full { to, .. } => CallError::Full { to: *to },
+        SendError::NoWorkers { to, .. } => CallError::NoWorkers { to: *to },
+        SendError::RateLimited { to, retry_after, .. } => {
+            CallError::RateLimited { to: *to, retry_after: *retry_after }
+        }
+        SendError::Draining { to, .. } => CallError::Draining { to: *to },
+        _ => CallError::NoProcess { to },
+    }
+}
+
+impl Exports<dyn Inlet<ClusterCore>> {
+    /// Makes processes that take an `M` understand peers that send to their pids.
+    pub(crate) fn carry<M>(&self) -> Arc<dyn Inlet<ClusterCore>>
+    where
+        M: Serialize + DeserializeOwned + Send + 'static,
+    {
+        self.add_type(type_name::<M>(), || Arc::new(Typed::<M>(PhantomData)))
+    }
+
+    pub(crate) fn add<M>(&self, name: &Name, sys: Sys)
+    where
+        M: Serialize + DeserializeOwned + Send + 'static,
+    {
+        self.add_name(name, self.carry::<M>(), sys);
+    }
+
+    pub(crate) fn serve(
+        &self,
+        name: &Name,
+        sys: Sys,
+        serve: impl Fn(Served) + Send + Sync + 'static,
+    ) {
+        self.add_name(name, Arc::new(ServedBy(serve)), sys);
+    }
+}

@@ -1,0 +1,183 @@
+//! What the messages of a peer do here.
+//!
+//! The reader never waits for a user's process: what has no room is refused there and then
+//! (rule Zmsg11). A process that was never sent out is as if it were dead (rule Zsec5).
+
+mod bonds;
+mod delivery;
+mod envelope;
+mod sys;
+
+use crate::core::ClusterCore;
+use crate::error::ConnectionError;
+use crate::exports::Sys;
+use crate::peer::proxy::RemoteProcess;
+use crate::peer::signal::{Signal, SignalPayload};
+use crate::peer::{LinkKey, PeerNode, PeerNodeState};
+use krarup_act::{Process, from_outside};
+use krarup_gen::Root;
+use krarup_wire::etf::{Atom, ExternalPid, Reference, Term};
+use krarup_wire::frame::IncomingMessage;
+use krarup_wire::peers::ConnectionId;
+use krarup_wire::{ControlMessage, Monitored};
+use parking_lot::MutexGuard;
+use std::sync::Arc;
+
+/// Handles the messages of one connection.
+pub(crate) struct Dispatch<'a> {
+    pub(crate) core: &'a Arc<ClusterCore>,
+    pub(crate) peer: &'a Arc<PeerNode>,
+    pub(crate) connection: ConnectionId,
+}
+
+impl Dispatch<'_> {
+    /// Handles one message.
+    pub(crate) fn handle(&self, message: IncomingMessage<'_>) -> Result<(), ConnectionError> {
+        let IncomingMessage { control, payload } = message;
+        let term = || payload.as_ref().and_then(|payload| payload.decoder().last_term().ok());
+        let reason = || term().unwrap_or_else(|| Term::atom("undecodable"));
+        self.check_sender(&control)?;
+        match control {
+            ControlMessage::Link { from, to } => return self.link(&from, &to),
+            ControlMessage::Exit { from, to, reason } => self.exit(&from, &to, &reason),
+            ControlMessage::PayloadExit { from, to } => self.exit(&from, &to, &reason()),
+            ControlMessage::Exit2 { from, to, reason } => self.signal(&from, &to, &reason),
+            ControlMessage::PayloadExit2 { from, to } => self.signal(&from, &to, &reason()),
+            ControlMessage::Monitor { from, target, reference } => {
+                return self.monitor(from, target, reference);
+            }
+            ControlMessage::Demonitor { from, reference, .. } => self.demonitor(&from, &reference),
+            ControlMessage::MonitorExit { reference, reason, .. } => {
+                self.down(&reference, &reason);
+            }
+            ControlMessage::PayloadMonitorExit { reference, .. } => {
+                self.down(&reference, &reason());
+            }
+            ControlMessage::UnlinkId { id, from, to } => self.unlink(id, &from, &to),
+            ControlMessage::UnlinkIdAck { id, from, to } => {
+                if let Some((key, mut state)) = self.key(&from, &to).zip(self.current()) {
+                    state.links.acknowledged(&key, id);
+                }
+            }
+            ControlMessage::SpawnRequest { reference, from, module, function, arity, .. } => {
+                let is_call = module == "erpc" && function == "execute_call" && arity == 4;
+                let arguments = term();
+                match arguments.as_ref().filter(|_| is_call).and_then(undefined) {
+                    Some(outcome) => self.refuse_function(reference, from, outcome),
+                    None => self.refuse_spawn(reference, from),
+                }
+            }
+            control => {
+                if let Some(payload) = &payload {
+                    self.message(control, payload);
+                }
+            }
+        }
+        self.peer.flush(self.core);
+        Ok(())
+    }
+
+    /// Links, monitors and exits come from the processes of the peer itself. In the name of
+    /// others, it could leave bonds that the loss of its connection does not end.
+    fn check_sender(&self, control: &ControlMessage) -> Result<(), ConnectionError> {
+        let (ControlMessage::Link { from, .. }
+        | ControlMessage::Exit { from, .. }
+        | ControlMessage::PayloadExit { from, .. }
+        | ControlMessage::Exit2 { from, .. }
+        | ControlMessage::PayloadExit2 { from, .. }
+        | ControlMessage::Monitor { from, .. }
+        | ControlMessage::Demonitor { from, .. }
+        | ControlMessage::UnlinkId { from, .. }
+        | ControlMessage::UnlinkIdAck { from, .. }
+        | ControlMessage::SpawnRequest { from, .. }) = control
+        else {
+            return Ok(());
+        };
+        if from.node == self.peer.name {
+            return Ok(());
+        }
+        Err(ConnectionError::WrongSender { pid: from.clone() })
+    }
+
+    /// No process of this node is spawned by others. Every request is answered.
+    fn refuse_spawn(&self, reference: Reference, to: ExternalPid) {
+        let result = Err(Atom::fixed("notsup"));
+        let (linked, monitored) = (false, false);
+        let control = ControlMessage::SpawnReply { reference, to, linked, monitored, result };
+        self.say(0, control, SignalPayload::None);
+    }
+
+    /// No function of this node is called by others: the process that would call it has ended
+    /// already (rule Zcall7).
+    fn refuse_function(&self, reference: Reference, to: ExternalPid, outcome: Term) {
+        let process = self.core.ours(self.core.host.next_pid());
+        let (linked, monitored, result) = (false, true, Ok(process.clone()));
+        let begun = ControlMessage::SpawnReply {
+            reference: reference.clone(),
+            to: to.clone(),
+            linked,
+            monitored,
+            result,
+        };
+        self.say(0, begun, SignalPayload::None);
+        let target = Monitored::Pid(process);
+        let ended = ControlMessage::PayloadMonitorExit { target, to, reference };
+        self.say(0, ended, SignalPayload::Term(outcome));
+    }
+
+    /// The state of the peer; `None` if the connection is lost, or was replaced by another one
+    /// of this peer. What was on its way over it is lost, too (rule Zlink7).
+    fn current(&self) -> Option<MutexGuard<'_, PeerNodeState>> {
+        let state = self.peer.state.lock();
+        (state.connection() == Some(self.connection)).then_some(state)
+    }
+
+    fn say(&self, by: u64, control: ControlMessage, payload: SignalPayload) {
+        let signal = Signal::new(by, control, None).with_payload(payload);
+        if let Some(mut state) = self.current() {
+            let _ = state.push(signal);
+        }
+    }
+
+    /// The stand-in of a process of the peer. A peer speaks for no other node (rule Zsec5).
+    fn stand_in(&self, of: &ExternalPid) -> Option<Arc<RemoteProcess>> {
+        if of.node == self.peer.name { self.core.stand_in(of) } else { None }
+    }
+
+    fn key(&self, from: &ExternalPid, to: &ExternalPid) -> Option<LinkKey> {
+        let local = u64::from(to.serial) << 32 | u64::from(to.id);
+        Some((local, self.core.pid_of(from)?))
+    }
+
+    /// The process with an exported name.
+    fn exported(&self, name: &str) -> Option<(Arc<dyn Process>, Sys)> {
+        let export = self.core.exports.of_name(name)?;
+        let process = self.core.host.whereis(name)?;
+        (process.root() == Root::User).then_some((process, export.sys))
+    }
+}
+
+/// The name of the process that other nodes ping.
+const NET_KERNEL: &str = "net_kernel";
+
+/// What `erpc` makes of a call of an undefined function: `{Result, error, undef, Stack}`. The
+/// arguments are those of `erpc:execute_call/4`.
+fn undefined(arguments: &Term) -> Option<Term> {
+    let Term::List(arguments) = arguments else { return None };
+    let [result, module, function, arguments] = &arguments[..] else { return None };
+    let frame = [module.clone(), function.clone(), arguments.clone(), Term::nil()];
+    let stack = Term::list([Term::tuple(frame)]);
+    Some(Term::tuple([result.clone(), Term::atom("error"), Term::atom("undef"), stack]))
+}
+
+/// Runs in the name of nobody: the process of a connection is not the sender of what arrives
+/// over it.
+pub(crate) fn handle(
+    dispatch: &Dispatch<'_>,
+    message: IncomingMessage<'_>,
+) -> Result<(), ConnectionError> {
+    if dispatch.current().is_none() {
+        return Ok(());
+    }
+    from_outside(|| dispatch.handle(message))
+}

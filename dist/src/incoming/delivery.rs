@@ -1,0 +1,166 @@
+//! The messages of a peer, on their way to mailboxes and to the calls that they answer.
+
+use super::envelope::{Envelope, envelope};
+use super::{Dispatch, NET_KERNEL};
+use crate::calls::caller::alias_of;
+use crate::core::ClusterCore;
+use crate::exports::Sys;
+use crate::exports::inlet::{Inlet, RemoteMessage, Undelivered};
+use krarup_act::{MessageKind, Process};
+use krarup_gen::{Alias, CallError, DeadLetter, DeadLetterCause, Pid, Ref};
+use krarup_wire::etf::{ExternalPid, Reference, Term};
+use krarup_wire::frame::Payload;
+use krarup_wire::{AliasRecipient, ControlMessage};
+use std::sync::Arc;
+
+impl Dispatch<'_> {
+    pub(super) fn message(&self, control: ControlMessage, payload: &Payload<'_>) {
+        match control {
+            ControlMessage::Send { to } | ControlMessage::SendSender { to, .. } => {
+                self.to_pid(&to, payload);
+            }
+            ControlMessage::RegSend { name, .. } => self.to_name(name.as_str(), payload),
+            ControlMessage::AliasSend { alias, .. } => self.to_alias(&alias, payload),
+            ControlMessage::AltactSend { from, to, exit: true, .. } => {
+                if let AliasRecipient::Pid(to) = to
+                    && let Ok(reason) = payload.decoder().last_term()
+                {
+                    self.signal(&from, &to, &reason);
+                }
+            }
+            ControlMessage::AltactSend { to, .. } => match to {
+                AliasRecipient::Pid(pid) => self.to_pid(&pid, payload),
+                AliasRecipient::Name(name) => self.to_name(name.as_str(), payload),
+                AliasRecipient::Alias(alias) => self.to_alias(&alias, payload),
+            },
+            _ => {}
+        }
+    }
+
+    fn to_pid(&self, to: &ExternalPid, payload: &Payload<'_>) {
+        if self.is_answer(payload) {
+            return;
+        }
+        let Some(process) = self.core.local(to) else {
+            return self.core.counters.unreachable();
+        };
+        let inlet = self.core.exports.of_type(process.lane_types().0);
+        let sys = process.info().name.and_then(|name| self.core.exports.of_name(name.as_str()));
+        let sys = sys.map_or(Sys::Status, |export| export.sys);
+        self.deliver(process, inlet, sys, None, payload);
+    }
+
+    fn to_name(&self, name: &str, payload: &Payload<'_>) {
+        if name == NET_KERNEL {
+            return self.ping(payload);
+        }
+        let Some((process, sys)) = self.exported(name) else {
+            return self.core.counters.unreachable();
+        };
+        let inlet = self.core.exports.of_name(name).map(|export| export.inlet);
+        self.deliver(process, inlet, sys, None, payload);
+    }
+
+    fn to_alias(&self, alias: &Reference, payload: &Payload<'_>) {
+        let Some(number) = self.core.number_of(alias) else { return };
+        if self.core.answered(number, payload.decoder()) {
+            return;
+        }
+        let alias = Alias::new(Ref::new(number));
+        let process = self.core.host.by_alias(alias);
+        let Some(process) = process.filter(crate::core::is_reachable) else {
+            return self.core.counters.late();
+        };
+        let inlet = self.core.exports.of_type(process.lane_types().0);
+        self.deliver(process, inlet, Sys::Status, Some(alias), payload);
+    }
+
+    /// Whether the message is an answer to a call, sent to the pid of the caller.
+    fn is_answer(&self, payload: &Payload<'_>) -> bool {
+        if self.core.calls.len() == 0 {
+            return false;
+        }
+        let mut decoder = payload.decoder();
+        if !matches!(decoder.tuple(), Ok(Some(2))) {
+            return false;
+        }
+        let number = match decoder.term() {
+            Ok(tag) => alias_of(&tag).and_then(|alias| self.core.number_of(alias)),
+            Err(_) => None,
+        };
+        number.is_some_and(|number| self.core.answered(number, payload.decoder()))
+    }
+
+    fn deliver(
+        &self,
+        to: Arc<dyn Process>,
+        inlet: Option<Arc<dyn Inlet<ClusterCore>>>,
+        sys: Sys,
+        alias: Option<Alias>,
+        payload: &Payload<'_>,
+    ) {
+        let mut decoder = payload.decoder();
+        let codec = self.core.codec;
+        let head = envelope(&mut decoder);
+        let (kind, caller) = match head {
+            Envelope::Call(caller) => (MessageKind::Call, Some(caller)),
+            Envelope::Cast => (MessageKind::Cast, None),
+            Envelope::System(caller) => {
+                let request = decoder.term().unwrap_or_else(|_| Term::nil());
+                return super::sys::serve(self.core, &to, sys, &caller, &request);
+            }
+            Envelope::Plain => {
+                decoder = payload.decoder();
+                (MessageKind::Plain, None)
+            }
+        };
+        let by = to.pid().id();
+        let Some(inlet) = inlet else {
+            self.core.counters.unreachable();
+            if let Some(caller) = caller {
+                caller.refuse_undecodable(self.core, by, "the process takes no such messages");
+            }
+            return;
+        };
+        let message = RemoteMessage { kind, caller: caller.clone(), alias, decoder, codec };
+        let pid = to.pid();
+        let Err(error) = inlet.deliver(self.core, to, message) else { return };
+        match &error {
+            Undelivered::Undecodable(_) | Undelivered::NoReply => {
+                self.core.counters.undecodable();
+                self.dead_letter(pid, DeadLetterCause::Undecodable);
+            }
+            Undelivered::Refused(_) => {}
+        }
+        let Some(caller) = caller else {
+            if let Undelivered::Refused(_) = &error {
+                self.dead_letter(pid, DeadLetterCause::Overflow);
+            }
+            return;
+        };
+        match error {
+            Undelivered::Undecodable(why) => caller.refuse_undecodable(self.core, by, &why),
+            Undelivered::NoReply => {
+                caller.refuse(self.core, by, &CallError::NoReply { to: pid });
+            }
+            Undelivered::Refused(error) => caller.refuse(self.core, by, &error),
+        }
+    }
+
+    fn dead_letter(&self, to: Pid, cause: DeadLetterCause) {
+        let what = "a message of another node";
+        self.core.host.dead_letter(DeadLetter::new(to, None, what, cause));
+    }
+
+    /// `net_kernel` answers `is_auth` and nothing else (rule Zcall11).
+    fn ping(&self, payload: &Payload<'_>) {
+        let mut decoder = payload.decoder();
+        let Envelope::Call(caller) = envelope(&mut decoder) else { return };
+        let request = decoder.term();
+        if let Ok(Term::Tuple(parts)) = &request
+            && matches!(&parts[..], [Term::Atom(what), _] if *what == "is_auth")
+        {
+            caller.answerer(self.core, self.core.pid.id())(Ok(&Term::atom("yes")));
+        }
+    }
+}

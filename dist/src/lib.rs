@@ -1,0 +1,57 @@
+//! The cluster of a Krarup node: it joins Erlang/OTP nodes, and Krarup nodes join each other,
+//! by OTP's own distribution protocol.
+//!
+//! ```text
+//!   Cluster ── listens, dials, is registered at epmd
+//!   ├─ listener ── connections, one process each: handshake, frames, ticks
+//!   └─ connections that were dialled
+//!
+//!   core ── what they share: peers, exports, calls, identities
+//!   └─ peers, one for each other node: queue, links, monitors
+//!      └─ RemoteProcess: the stand-in of a process there, for links and monitors
+//! ```
+//!
+//! A process here and one there are linked, monitored and called as two processes of one node.
+//! What a wire cannot keep (bounds, permits, inspections) is not promised: a process of another
+//! node is a [`Recipient`](krarup_act::Recipient), not an address.
+//!
+//! Nothing is reachable because it exists: see [`ClusterCalls::export`].
+
+#![forbid(unsafe_code)]
+
+mod address;
+mod calls;
+mod cluster;
+mod connection;
+mod cookie;
+mod core;
+mod counters;
+mod epmd;
+mod error;
+mod events;
+mod exports;
+mod incoming;
+mod messages;
+mod peer;
+mod peer_log;
+mod simulated;
+mod terms;
+
+pub use address::{ClusterAddress, ClusterCalls, ClusterHandle, HasCluster};
+pub use cluster::Cluster;
+pub use cookie::{cookie_from_env, cookie_from_home};
+pub use counters::ClusterStats;
+pub use error::{
+    ClusterError, ConnectionError, CookieFileError, QueueLimitsError, RegistrationError, StartError,
+};
+pub use events::NodeEvent;
+pub use exports::Sys;
+pub use exports::typed::Served;
+pub use krarup_wire::DistributionFlags;
+pub use krarup_wire::etf;
+pub use krarup_wire::handshake::{Cookie, CookieError};
+pub use messages::ClusterMessage;
+pub use peer::connection_info::ConnectionInfo;
+pub use simulated::network::SimNetwork;
+pub use terms::reason::{ReasonTerm, reason_from_term, reason_to_term};
+pub use terms::term_message::TermMessage;

@@ -1,0 +1,296 @@
+//! What is known of one other node: whether there is a connection, what waits to be sent, and
+//! the links and monitors over it.
+//!
+//! ```text
+//!          a signal, connect            handshake over
+//!   idle ───────────────────► dialling ───────────────► up
+//!    ▲                           │ failed                │ lost
+//!    └──────── losing ◄──────────┴───────────────────────┘
+//!              everybody bound to a process there is told
+//! ```
+//!
+//! A signal goes into a queue under the lock of the peer, which is a leaf: whoever holds the
+//! locks of two processes may take it. [`PeerNode::flush`], without any lock, writes the queue as
+//! frames and hands them to the socket. One thread at a time does that for one peer, so signals
+//! stay in order.
+
+pub(crate) mod connection_info;
+mod flush;
+pub(crate) mod foreign;
+mod outbox;
+pub(crate) mod owner;
+pub(crate) mod proxies;
+pub(crate) mod proxy;
+pub(crate) mod queue_limits;
+mod room;
+mod room_line;
+pub(crate) mod signal;
+mod traffic;
+mod up_and_down;
+
+use crate::peer::foreign::{ForeignMonitors, OurMonitor};
+use crate::peer::outbox::Outbox;
+use crate::peer::proxies::Proxies;
+use crate::peer::queue_limits::QueueLimits;
+use crate::peer::room_line::RoomLine;
+use crate::peer::signal::Signal;
+use crate::peer::traffic::{ReceivedCounters, SentCounters};
+use krarup_gen::{NodeName, Timestamp};
+use krarup_wire::etf::Atom;
+use krarup_wire::peers::ConnectionId;
+use krarup_wire::{DistributionFlags, Links};
+use parking_lot::Mutex;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+/// The most links over one connection (rule Zlink10).
+const MOST_LINKS: usize = 1 << 20;
+
+/// The pair of a link: the number of the local process, and the other one.
+pub(crate) type LinkKey = (u64, krarup_gen::Pid);
+
+/// Another node.
+pub(crate) struct PeerNode {
+    pub(crate) name: Atom,
+    pub(crate) node: NodeName,
+    pub(crate) limits: QueueLimits,
+    pub(crate) state: Mutex<PeerNodeState>,
+    pub(crate) proxies: Mutex<Proxies>,
+    /// What has come over the connection that is up.
+    pub(crate) received: ReceivedCounters,
+}
+
+/// The connection, and what goes over it.
+pub(crate) struct PeerNodeState {
+    pub(crate) phase: Phase,
+    queue: VecDeque<Signal>,
+    queued: usize,
+    flushing: bool,
+    /// A signal waits, and nobody dials.
+    wants_dial: bool,
+    pub(crate) links: Links<LinkKey>,
+    /// The monitors of processes of this node on processes there, by their references.
+    pub(crate) monitors: HashMap<u64, OurMonitor>,
+    pub(crate) foreign: ForeignMonitors,
+    /// Senders that wait for room.
+    line: RoomLine,
+    /// Futures that wait for a connection, or for its loss.
+    wakers: Vec<Waker>,
+}
+
+pub(crate) enum Phase {
+    Idle,
+    Dialling,
+    Up(Box<UpConnection>),
+    Losing,
+    /// The peer is an earlier incarnation of this node: all its processes have ended.
+    Gone,
+}
+
+/// What became of a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pushed {
+    /// It will be sent.
+    Recorded,
+    /// It was dropped: the connection is being lost.
+    Lost,
+    /// It was dropped: it was meant for an incarnation that has ended (rule Zid5).
+    Stale,
+}
+
+/// Who is at the other end of a connection, and who has dialled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PeerAbout {
+    /// The number of the peer's incarnation.
+    pub(crate) incarnation: u32,
+    pub(crate) creation: u32,
+    pub(crate) flags: DistributionFlags,
+    pub(crate) is_dialled: bool,
+}
+
+/// A connection that is up.
+pub(crate) struct UpConnection {
+    pub(crate) connection: ConnectionId,
+    /// The number of the peer's incarnation.
+    pub(crate) incarnation: u32,
+    pub(crate) creation: u32,
+    pub(crate) flags: DistributionFlags,
+    is_dialled: bool,
+    since: Timestamp,
+    sent: SentCounters,
+    pub(crate) link: Arc<dyn PeerLink>,
+    outbox: Outbox,
+    sequence: u64,
+    /// Whether something was written since the last tick.
+    wrote: bool,
+    /// It is being ended because too much waits.
+    is_overloaded: bool,
+}
+
+/// The socket of a connection, as other threads use it.
+pub(crate) trait PeerLink: Send + Sync {
+    /// Appends bytes, without writing them.
+    fn append(&self, bytes: &[u8]);
+    /// Writes what the system takes. Returns false if some bytes are left.
+    fn write(&self) -> bool;
+    /// The number of bytes that are left.
+    fn waiting(&self) -> usize;
+    /// Makes the process of the connection go on writing.
+    fn wake(&self);
+    /// Closes the connection.
+    fn close(&self, why: &'static str);
+}
+
+impl PeerNode {
+    pub(crate) fn new(name: Atom, node: NodeName, limits: QueueLimits) -> Arc<Self> {
+        PeerNode::in_phase(name, node, limits, Phase::Idle)
+    }
+
+    /// The earlier incarnations of this node.
+    pub(crate) fn gone(name: Atom, node: NodeName, limits: QueueLimits) -> Arc<Self> {
+        PeerNode::in_phase(name, node, limits, Phase::Gone)
+    }
+
+    fn in_phase(name: Atom, node: NodeName, limits: QueueLimits, phase: Phase) -> Arc<Self> {
+        Arc::new(PeerNode {
+            name,
+            node,
+            limits,
+            state: Mutex::new(PeerNodeState {
+                phase,
+                queue: VecDeque::new(),
+                queued: 0,
+                flushing: false,
+                wants_dial: false,
+                links: Links::new(MOST_LINKS),
+                monitors: HashMap::new(),
+                foreign: ForeignMonitors::default(),
+                line: RoomLine::default(),
+                wakers: Vec::new(),
+            }),
+            proxies: Mutex::default(),
+            received: ReceivedCounters::default(),
+        })
+    }
+
+    /// Whether a connection is up.
+    pub(crate) fn is_up(&self) -> bool {
+        matches!(self.state.lock().phase, Phase::Up(_))
+    }
+
+    /// Whether there is nothing to know of it.
+    pub(crate) fn is_idle(&self) -> bool {
+        let state = self.state.lock();
+        matches!(state.phase, Phase::Idle)
+            && state.queue.is_empty()
+            && state.wakers.is_empty()
+            && state.line.is_empty()
+    }
+
+    /// Records a signal. [`PeerNode::flush`] must follow when no lock is held.
+    pub(crate) fn push(&self, signal: Signal) {
+        let _ = self.state.lock().push(signal);
+    }
+
+    /// Asks for a connection if there is none. [`PeerNode::flush`] must follow.
+    pub(crate) fn want(&self) {
+        let mut state = self.state.lock();
+        if matches!(state.phase, Phase::Idle) {
+            state.phase = Phase::Dialling;
+            state.wants_dial = true;
+        }
+    }
+
+    /// Ready with whether there is a connection, when nobody dials any more.
+    pub(crate) fn poll_connected(&self, cx: &Context<'_>) -> Poll<bool> {
+        let waker = cx.waker().clone();
+        let mut state = self.state.lock();
+        let over = match state.phase {
+            Phase::Up(_) => true,
+            Phase::Idle | Phase::Gone => false,
+            Phase::Dialling | Phase::Losing => {
+                state.wakers.push(waker);
+                return Poll::Pending;
+            }
+        };
+        drop(state);
+        drop(waker);
+        Poll::Ready(over)
+    }
+
+    /// Ready when no connection is up and none is being lost.
+    pub(crate) fn poll_free(&self, cx: &Context<'_>) -> Poll<()> {
+        let waker = cx.waker().clone();
+        let mut state = self.state.lock();
+        if matches!(state.phase, Phase::Up(_) | Phase::Losing) {
+            state.wakers.push(waker);
+            return Poll::Pending;
+        }
+        drop(state);
+        drop(waker);
+        Poll::Ready(())
+    }
+}
+
+impl PeerNodeState {
+    /// The number of the peer's incarnation that runs, if it is known.
+    pub(crate) fn incarnation(&self) -> Option<u32> {
+        match &self.phase {
+            Phase::Up(up) => Some(up.incarnation),
+            // This node.
+            Phase::Gone => Some(0),
+            _ => None,
+        }
+    }
+
+    /// The connection that is up.
+    pub(crate) fn connection(&self) -> Option<ConnectionId> {
+        match &self.phase {
+            Phase::Up(up) => Some(up.connection),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn push(&mut self, signal: Signal) -> Pushed {
+        match &self.phase {
+            Phase::Losing => return Pushed::Lost,
+            Phase::Gone => return Pushed::Stale,
+            Phase::Idle => {
+                self.phase = Phase::Dialling;
+                self.wants_dial = true;
+            }
+            Phase::Dialling | Phase::Up(_) => {}
+        }
+        let current = self.incarnation();
+        if current.is_some() && signal.to.is_some() && signal.to != current {
+            return Pushed::Stale;
+        }
+        self.queued += signal.bytes();
+        self.queue.push_back(signal);
+        let waiting = self.waiting();
+        if let Phase::Up(up) = &mut self.phase {
+            up.sent.most_waiting = up.sent.most_waiting.max(waiting);
+        }
+        Pushed::Recorded
+    }
+
+    fn waiting(&self) -> usize {
+        self.queued
+            + match &self.phase {
+                Phase::Up(up) => up.outbox.waiting() + up.link.waiting(),
+                _ => 0,
+            }
+    }
+
+    /// Forgets everything that goes over the connection, and returns what must be dropped
+    /// without a lock.
+    fn clear(&mut self) -> VecDeque<Signal> {
+        self.links.lost();
+        self.monitors.clear();
+        self.foreign.clear();
+        self.wants_dial = false;
+        self.queued = 0;
+        std::mem::take(&mut self.queue)
+    }
+}

@@ -1,0 +1,125 @@
+//! The way of a signal from the queue of a peer to its socket.
+
+use super::room::Overloaded;
+use super::{PeerNode, Phase};
+use crate::peer::owner::PeerOwner;
+use std::sync::Arc;
+
+/// How many bytes are handed to the socket at a time.
+const BATCH: usize = 32 << 10;
+/// How many batches one thread writes before others have their turn.
+const MOST_BATCHES: usize = 4;
+
+impl PeerNode {
+    /// Sends what is recorded, or asks for a connection. No lock may be held.
+    pub(crate) fn flush<O: PeerOwner>(&self, owner: &Arc<O>) {
+        loop {
+            let (batch, flags, connection, mut sequence) = {
+                let mut state = self.state.lock();
+                if std::mem::take(&mut state.wants_dial) {
+                    drop(state);
+                    owner.dial(&self.name);
+                    return;
+                }
+                if state.flushing || state.queue.is_empty() {
+                    break;
+                }
+                let Phase::Up(up) = &state.phase else {
+                    drop(state);
+                    return self.give_up_if_overloaded(owner);
+                };
+                let found = (up.flags, up.connection, up.sequence);
+                state.flushing = true;
+                state.queued = 0;
+                (std::mem::take(&mut state.queue), found.0, found.1, found.2)
+            };
+            let mut messages = Vec::with_capacity(batch.len());
+            for signal in batch {
+                sequence += 1;
+                match signal.frame(flags, sequence) {
+                    Ok(message) => messages.push(message),
+                    Err(error) => owner.log_dropped(&self.name, &error),
+                }
+            }
+            let mut state = self.state.lock();
+            state.flushing = false;
+            let Phase::Up(up) = &mut state.phase else { return };
+            if up.connection != connection {
+                continue;
+            }
+            up.sequence = sequence;
+            up.sent.messages += messages.len() as u64;
+            // A tick is no reason to leave out the next one.
+            up.wrote |= !messages.is_empty();
+            for (by, message, bytes) in messages {
+                up.outbox.push(by, message, bytes);
+            }
+            if state.queue.is_empty() {
+                break;
+            }
+        }
+        self.pump();
+    }
+
+    /// Fails everything that waits for a dial if it is too much (rule Zhs10).
+    fn give_up_if_overloaded<O: PeerOwner>(&self, owner: &Arc<O>) {
+        if let Some(Overloaded::Dial) = self.overloaded() {
+            self.lost(owner);
+        }
+    }
+
+    /// Hands waiting frames to the socket, as many as it takes.
+    pub(crate) fn pump(&self) {
+        let mut bytes = Vec::new();
+        if let Some(overloaded) = self.overloaded() {
+            if let Overloaded::Connection(link) = overloaded {
+                link.close("overload");
+            }
+            return;
+        }
+        for batch in 1.. {
+            let (link, more) = {
+                let mut state = self.state.lock();
+                let Phase::Up(up) = &mut state.phase else { return };
+                if up.outbox.is_empty() {
+                    break;
+                }
+                if up.link.waiting() >= BATCH {
+                    // The process of the connection goes on when the socket takes more.
+                    let link = Arc::clone(&up.link);
+                    drop(state);
+                    link.wake();
+                    break;
+                }
+                bytes.clear();
+                up.outbox.take(BATCH, &mut bytes);
+                up.sent.bytes += bytes.len() as u64;
+                up.link.append(&bytes);
+                (Arc::clone(&up.link), !up.outbox.is_empty())
+            };
+            let all = link.write();
+            if !all || (more && batch == MOST_BATCHES) {
+                // The process of the connection goes on, and reads in between.
+                link.wake();
+                break;
+            }
+            if !more {
+                break;
+            }
+        }
+        self.wake_if_room();
+    }
+
+    /// Writes a tick, unless something was written since the last one (rule Zlive1).
+    pub(crate) fn tick(&self) {
+        {
+            let mut state = self.state.lock();
+            let Phase::Up(up) = &mut state.phase else { return };
+            if !std::mem::take(&mut up.wrote) && up.outbox.is_empty() && up.link.waiting() == 0 {
+                up.outbox.push_tick();
+            }
+        }
+        self.pump();
+        self.wake_another_if_room();
+    }
+}

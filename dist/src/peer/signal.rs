@@ -1,0 +1,113 @@
+//! What is to be said to a peer: a control message, and what goes with it.
+//!
+//! A signal is recorded where it arises, often under the locks of two processes. It is written
+//! as bytes later, by code that holds no lock, because a reason may contain an error whose
+//! `Display` belongs to a user.
+
+use crate::terms::reason::reason_to_term;
+use krarup_gen::Reason;
+use krarup_wire::etf::{Decoder, EncodeError, Term};
+use krarup_wire::frame::{FrameFormat, OutgoingMessage};
+use krarup_wire::{AliasRecipient, ControlMessage, DistributionFlags};
+
+/// A control message that is to be sent.
+#[derive(Debug)]
+pub(crate) struct Signal {
+    /// The number of the process whose signals keep their order with this one.
+    pub(crate) by: u64,
+    pub(crate) control: ControlMessage,
+    pub(crate) payload: SignalPayload,
+    /// The incarnation of the peer for which it is meant; `None` if any.
+    pub(crate) to: Option<u32>,
+}
+
+/// The payload of a signal.
+#[derive(Debug)]
+pub(crate) enum SignalPayload {
+    None,
+    /// A term that was written already.
+    Bytes(Vec<u8>),
+    Reason(Reason),
+    /// A reason that is a term.
+    Term(Term),
+}
+
+impl Signal {
+    pub(crate) fn new(by: u64, control: ControlMessage, to: Option<u32>) -> Self {
+        Signal { by, control, payload: SignalPayload::None, to }
+    }
+
+    pub(crate) fn with_payload(mut self, payload: SignalPayload) -> Self {
+        self.payload = payload;
+        self
+    }
+
+    /// The number of bytes that count towards the limits of the queue.
+    pub(crate) fn bytes(&self) -> usize {
+        /// What a signal without a message counts.
+        const SMALL: usize = 64;
+        SMALL + if let SignalPayload::Bytes(bytes) = &self.payload { bytes.len() } else { 0 }
+    }
+
+    /// Writes the signal for a connection with these flags, and returns its size.
+    pub(crate) fn frame(
+        self,
+        flags: DistributionFlags,
+        sequence: u64,
+    ) -> Result<(u64, OutgoingMessage, usize), EncodeError> {
+        let Signal { by, control, payload, .. } = self;
+        let mut bytes = match payload {
+            SignalPayload::None => Vec::new(),
+            SignalPayload::Bytes(bytes) => bytes,
+            SignalPayload::Reason(reason) => written(&reason_to_term(&reason))?,
+            SignalPayload::Term(term) => written(&term)?,
+        };
+        let control = adapted(control, &mut bytes, flags);
+        let length = bytes.len();
+        let message = OutgoingMessage::new(FrameFormat::of(flags), &control, bytes, sequence)?;
+        Ok((by, message, length))
+    }
+}
+
+fn written(term: &Term) -> Result<Vec<u8>, EncodeError> {
+    let mut bytes = Vec::new();
+    term.write(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Replaces a control message that the peer does not know by the older one.
+fn adapted(
+    control: ControlMessage,
+    payload: &mut Vec<u8>,
+    flags: DistributionFlags,
+) -> ControlMessage {
+    let mut reason = || {
+        let bytes = std::mem::take(payload);
+        // It was written by this node.
+        Decoder::new(&bytes).last_term().unwrap_or_else(|_| Term::atom("undefined"))
+    };
+    match control {
+        ControlMessage::SendSender { to, .. }
+            if !flags.contains(DistributionFlags::SEND_SENDER) =>
+        {
+            ControlMessage::Send { to }
+        }
+        ControlMessage::AliasSend { from, alias }
+            if flags.contains(DistributionFlags::ALTACT_SIG) =>
+        {
+            let to = AliasRecipient::Alias(alias);
+            ControlMessage::AltactSend { from, to, priority: false, exit: false }
+        }
+        control if flags.contains(DistributionFlags::EXIT_PAYLOAD) => control,
+        ControlMessage::PayloadExit { from, to } => {
+            ControlMessage::Exit { from, to, reason: reason() }
+        }
+        ControlMessage::PayloadExit2 { from, to } => {
+            ControlMessage::Exit2 { from, to, reason: reason() }
+        }
+        ControlMessage::PayloadMonitorExit { target, to, reference } => {
+            ControlMessage::MonitorExit { target, to, reference, reason: reason() }
+        }
+        control => control,
+    }
+}

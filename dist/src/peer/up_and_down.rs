@@ -1,0 +1,145 @@
+//! The begin and the loss of a connection to a peer.
+
+use super::traffic::SentCounters;
+use super::{PeerAbout, PeerLink, PeerNode, PeerNodeState, Phase, UpConnection};
+use crate::events::NodeEvent;
+use crate::peer::foreign::StandIn;
+use crate::peer::outbox::Outbox;
+use crate::peer::owner::PeerOwner;
+use crate::peer::signal::Signal;
+use krarup_act::lose;
+use krarup_gen::Reason;
+use krarup_wire::peers::ConnectionId;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::task::Waker;
+
+impl PeerNode {
+    /// A connection is up. Returns false if the loss of an earlier one is not over.
+    pub(crate) fn up<O: PeerOwner>(
+        &self,
+        owner: &Arc<O>,
+        connection: ConnectionId,
+        PeerAbout { incarnation, creation, flags, is_dialled }: PeerAbout,
+        link: Arc<dyn PeerLink>,
+    ) -> bool {
+        let since = owner.host().now();
+        let (wakers, stale) = {
+            let mut state = self.state.lock();
+            if matches!(state.phase, Phase::Up(_) | Phase::Losing | Phase::Gone) {
+                return false;
+            }
+            let outbox = Outbox::default();
+            self.received.reset();
+            state.phase = Phase::Up(Box::new(UpConnection {
+                connection,
+                incarnation,
+                creation,
+                flags,
+                is_dialled,
+                since,
+                sent: SentCounters::default(),
+                link,
+                outbox,
+                sequence: 0,
+                wrote: false,
+                is_overloaded: false,
+            }));
+            state.wants_dial = false;
+            // What was meant for an earlier incarnation is not for this one (rule Zid5).
+            let stale = state.take_stale(incarnation);
+            (std::mem::take(&mut state.wakers), stale)
+        };
+        for signal in stale {
+            owner.not_sent(signal);
+        }
+        let strangers = self.proxies.lock().bonded_of_others(incarnation);
+        for process in strangers {
+            lose(&**owner.host(), &process, &Reason::NoProcess);
+            process.schedule(None);
+        }
+        owner.tell(&NodeEvent::Up(self.node.clone()));
+        wakers.into_iter().for_each(Waker::wake);
+        self.flush(owner);
+        true
+    }
+
+    /// The connection is lost, or could not be made. Everybody bound to a process there is
+    /// told (rule Zlink7).
+    pub(crate) fn lost<O: PeerOwner>(&self, owner: &Arc<O>) {
+        let was_up = {
+            let mut state = self.state.lock();
+            let was_up = matches!(state.phase, Phase::Up(_));
+            if matches!(state.phase, Phase::Idle | Phase::Losing | Phase::Gone) {
+                return;
+            }
+            state.phase = Phase::Losing;
+            was_up
+        };
+        owner.calls_lost(&self.name);
+        let wakers = loop {
+            let dropped = {
+                let mut state = self.state.lock();
+                state.clear()
+            };
+            drop(dropped);
+            let bonded = self.proxies.lock().take_bonded();
+            if bonded.is_empty() {
+                let mut state = self.state.lock();
+                state.phase = Phase::Idle;
+                break std::mem::take(&mut state.wakers);
+            }
+            for process in bonded {
+                lose(&**owner.host(), &process, &Reason::NoConnection);
+            }
+        };
+        if was_up {
+            owner.tell(&NodeEvent::Down(self.node.clone()));
+        }
+        wakers.into_iter().for_each(Waker::wake);
+        self.wake_if_room();
+    }
+
+    /// As [`PeerNode::lost`], unless another connection than this is up.
+    pub(crate) fn lost_unless_replaced<O: PeerOwner>(
+        &self,
+        owner: &Arc<O>,
+        connection: ConnectionId,
+    ) {
+        let is_replaced = matches!(&self.state.lock().phase,
+            Phase::Up(up) if up.connection != connection);
+        if !is_replaced {
+            self.lost(owner);
+        }
+    }
+
+    /// As [`PeerNode::lost`], if this connection is the one that is up.
+    pub(crate) fn lost_connection<O: PeerOwner>(&self, owner: &Arc<O>, connection: ConnectionId) {
+        let is_up = matches!(&self.state.lock().phase,
+            Phase::Up(up) if up.connection == connection);
+        if is_up {
+            self.lost(owner);
+        }
+    }
+}
+
+impl PeerNodeState {
+    /// Takes the signals for other incarnations out of the queue, and forgets the links and
+    /// monitors that they would have made.
+    fn take_stale(&mut self, incarnation: u32) -> Vec<Signal> {
+        let is_stale = |signal: &Signal| signal.to.is_some_and(|to| to != incarnation);
+        let (stale, queue): (Vec<Signal>, VecDeque<Signal>) = {
+            let (stale, rest): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut self.queue).into_iter().partition(is_stale);
+            (stale, rest.into())
+        };
+        self.queue = queue;
+        self.queued = self.queue.iter().map(Signal::bytes).sum();
+        self.links.retain(|(_, pid)| pid.node() == incarnation);
+        self.monitors.retain(|_, ours| match ours.stand_in {
+            StandIn::Pid(pid) => pid.node() == incarnation,
+            StandIn::Name(_) => true,
+        });
+        stale
+    }
+}

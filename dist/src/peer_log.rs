@@ -1,0 +1,115 @@
+//! What is logged of peers: escaped, cut, and a bounded number of lines (rule Zobs2).
+
+use krarup_act::contain;
+use krarup_wire::etf::Atom;
+use parking_lot::Mutex;
+use std::fmt;
+use std::time::Duration;
+
+/// The most characters of a text of a peer that are logged.
+const MOST_CHARACTERS: usize = 200;
+/// The most bytes of a frame that are logged.
+const MOST_BYTES: usize = 24;
+/// The most lines in one period.
+const MOST_LINES: u32 = 10;
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// The log of what peers did wrong, at most ten lines a second. A line says how many were
+/// omitted before it.
+#[derive(Debug, Default)]
+pub(crate) struct PeerLog {
+    lines: Mutex<LogPeriod>,
+}
+
+/// The lines of the present period.
+#[derive(Debug, Default)]
+struct LogPeriod {
+    began: Duration,
+    lines: u32,
+    omitted: u64,
+}
+
+impl PeerLog {
+    /// Logs that this side has closed a connection, or that it was not a connection at all.
+    /// `bytes` are those that were wrong, if they are known.
+    pub(crate) fn closed(
+        &self,
+        now: Duration,
+        peer: Option<&Atom>,
+        why: &dyn fmt::Display,
+        bytes: &[u8],
+    ) {
+        let Some(omitted) = self.admit(now) else { return };
+        let peer = peer.map_or_else(|| "unknown".to_owned(), |peer| shown(&peer.as_str()));
+        let why = shown(why);
+        let bytes = bytes.get(..MOST_BYTES).unwrap_or(bytes).escape_ascii().to_string();
+        let _ = contain(|| {
+            tracing::warn!(
+                target: "krarup::cluster", peer, why, bytes, omitted, "closed a connection"
+            );
+        });
+    }
+
+    /// Logs that a signal to a peer could not be written.
+    pub(crate) fn dropped(&self, now: Duration, peer: &Atom, why: &dyn fmt::Display) {
+        let Some(omitted) = self.admit(now) else { return };
+        let (peer, why) = (shown(&peer.as_str()), shown(why));
+        let _ = contain(|| {
+            tracing::warn!(target: "krarup::cluster", peer, why, omitted, "dropped a message");
+        });
+    }
+
+    /// Logs that a connection is up.
+    pub(crate) fn connected(&self, now: Duration, peer: &Atom, creation: u32) {
+        let Some(omitted) = self.admit(now) else { return };
+        let peer = shown(&peer.as_str());
+        let _ = contain(|| {
+            tracing::info!(target: "krarup::cluster", peer, creation, omitted, "connected");
+        });
+    }
+
+    /// Whether there may be a line now, with the number of those that were omitted before.
+    fn admit(&self, now: Duration) -> Option<u64> {
+        let mut period = self.lines.lock();
+        if now >= period.began + PERIOD {
+            period.began = now;
+            period.lines = 0;
+        }
+        if period.lines == MOST_LINES {
+            period.omitted += 1;
+            return None;
+        }
+        period.lines += 1;
+        Some(std::mem::take(&mut period.omitted))
+    }
+}
+
+fn shown(text: &dyn fmt::Display) -> String {
+    text.to_string().escape_default().take(MOST_CHARACTERS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zobs2_there_are_ten_lines_in_a_second_and_the_next_one_counts_those_omitted() {
+        let (log, start) = (PeerLog::default(), Duration::from_secs(100));
+        for _ in 0..10 {
+            assert_eq!(log.admit(start), Some(0));
+        }
+        let almost = start + PERIOD.saturating_sub(Duration::from_nanos(1));
+        assert_eq!((log.admit(start), log.admit(almost)), (None, None));
+        assert_eq!(log.admit(start + PERIOD), Some(2));
+        for _ in 0..9 {
+            assert_eq!(log.admit(start + PERIOD), Some(0));
+        }
+        assert_eq!(log.admit(start + PERIOD), None);
+    }
+
+    #[test]
+    fn zobs2_texts_of_peers_are_escaped_and_cut() {
+        assert_eq!(shown(&"a\n\u{1b}[2J\u{e9}"), "a\\n\\u{1b}[2J\\u{e9}");
+        assert_eq!(shown(&"\n".repeat(500)).len(), 200);
+    }
+}

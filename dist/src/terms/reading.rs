@@ -1,0 +1,65 @@
+//! Pids, references, recipients and reply tokens in messages that are read.
+
+use crate::calls::caller::RemoteCaller;
+use crate::core::ClusterCore;
+use crate::terms::writing::{ALIAS, PID, RECIPIENT, REF, REPLY};
+use krarup_act::CarriedTokens;
+use krarup_wire::codec::{Extension, ExtensionValue};
+use krarup_wire::etf::Term;
+use std::sync::Arc;
+
+/// Reads a message.
+pub(crate) struct Reading<'a> {
+    pub(crate) core: &'a Arc<ClusterCore>,
+    /// The number of the process that reads it.
+    pub(crate) by: u64,
+    /// Whether the message is a call whose token was not taken yet.
+    pub(crate) has_caller: bool,
+}
+
+impl Extension for Reading<'_> {
+    fn write(
+        &mut self,
+        _: &'static str,
+        _: &ExtensionValue,
+        _: &mut Vec<u8>,
+    ) -> Result<bool, String> {
+        Err("this message is read".to_owned())
+    }
+
+    fn has_term(&self, name: &'static str) -> bool {
+        name != REPLY || !self.has_caller
+    }
+
+    fn is_field_without_term(&self, field: &str) -> bool {
+        self.has_caller && field == "reply"
+    }
+
+    fn read(&mut self, name: &'static str, term: Option<Term>) -> Result<ExtensionValue, String> {
+        match (name, term) {
+            (PID | RECIPIENT, Some(Term::Pid(external))) => {
+                let pid = self.core.pid_of(&external).ok_or("the table of nodes is full")?;
+                Ok(ExtensionValue::Text(pid.to_string()))
+            }
+            (REF | ALIAS, Some(Term::Reference(reference))) => {
+                let number = self.core.number_of(&reference);
+                number.map(ExtensionValue::Number).ok_or_else(|| {
+                    format!("{} is a reference of another node", Term::Reference(reference))
+                })
+            }
+            (REPLY, None) => {
+                self.has_caller = false;
+                Ok(ExtensionValue::Number(0))
+            }
+            (REPLY, Some(from)) => {
+                let caller =
+                    RemoteCaller::from_term(&from).ok_or_else(|| format!("{from} is no caller"))?;
+                let answerer = caller.answerer(self.core, self.by);
+                let number = CarriedTokens::with(|tokens| tokens.offer(answerer));
+                number.map(ExtensionValue::Number).ok_or_else(|| "no message is read".to_owned())
+            }
+            (name, Some(term)) => Err(format!("{term} is not a {name}")),
+            (name, None) => Err(format!("there is no {name}")),
+        }
+    }
+}

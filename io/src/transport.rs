@@ -1,0 +1,52 @@
+//! What carries the bytes of a connection: a TCP socket, or what stands in its place.
+//!
+//! Everything above, from the first byte on, is the same for every transport: buffers, codecs,
+//! callbacks, times, the closing of the connection.
+
+use bytes::BytesMut;
+use std::io;
+use std::net::SocketAddr;
+use std::task::{self, Poll};
+
+/// One end of a stream of bytes in both directions, which arrive whole and in order or not at
+/// all. It behaves as a non-blocking TCP socket; dropping it closes it.
+///
+/// No method may be called with a lock that a waker could need, and none blocks.
+pub trait Transport: Send + Sync + 'static {
+    /// Returns the address of this end.
+    ///
+    /// # Errors
+    /// The stream has none.
+    fn local(&self) -> io::Result<SocketAddr>;
+
+    /// Ready with the address of the other end when the connection is established.
+    ///
+    /// # Errors
+    /// It could not be established.
+    fn poll_connected(&self, cx: &task::Context<'_>) -> Poll<io::Result<SocketAddr>>;
+
+    /// Appends received bytes to the buffer; 0 is the end of the stream.
+    ///
+    /// # Errors
+    /// The stream is broken.
+    fn poll_read(&self, buffer: &mut BytesMut, cx: &task::Context<'_>) -> Poll<io::Result<usize>>;
+
+    /// Takes some of these bytes, at least one if there are any. Returns how many.
+    ///
+    /// # Errors
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room; any other error if the
+    /// stream is broken.
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Ready when there is room for bytes, or the stream is broken.
+    fn poll_writable(&self, cx: &task::Context<'_>) -> Poll<()>;
+
+    /// Ends the direction to the other end.
+    ///
+    /// # Errors
+    /// The stream is broken.
+    fn finish_writing(&self) -> io::Result<()>;
+
+    /// Makes dropping this end a reset.
+    fn reset(&self);
+}

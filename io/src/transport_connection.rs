@@ -1,0 +1,102 @@
+//! The process of a connection over another transport than a TCP socket.
+
+use crate::channel::FrameChannel;
+use crate::connection::Connection;
+use crate::error::ConnectError;
+use crate::options::ConnectionOptions;
+use crate::protocol::Protocol;
+use crate::timer::MovingTimer;
+use crate::transport::Transport;
+use crate::wire::SocketStream;
+use krarup_act::{Behavior, Context};
+use krarup_gen::Result;
+use std::any::type_name;
+use std::fmt;
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::Poll;
+
+/// A process that runs a [`Protocol`] over a [`Transport`]: what a [`Client`](crate::Client) and
+/// an accepted connection are over TCP.
+pub struct TransportConnection<P> {
+    transport: Box<dyn Transport>,
+    protocol: P,
+    options: ConnectionOptions,
+    /// The address that was dialled, if this end has dialled.
+    dialled: Option<SocketAddr>,
+}
+
+impl<P: Protocol> TransportConnection<P> {
+    /// Creates the end that has dialled this address. Its spawn completes as that of a
+    /// [`Client`](crate::Client).
+    pub fn dialled(address: SocketAddr, transport: Box<dyn Transport>, protocol: P) -> Self {
+        let (options, dialled) = (ConnectionOptions::default(), Some(address));
+        TransportConnection { transport, protocol, options, dialled }
+    }
+
+    /// Creates the end that was accepted.
+    pub fn accepted(transport: Box<dyn Transport>, protocol: P) -> Self {
+        let options = ConnectionOptions::default();
+        TransportConnection { transport, protocol, options, dialled: None }
+    }
+
+    /// Sets the limits of the connection.
+    #[must_use]
+    pub fn options(mut self, options: ConnectionOptions) -> Self {
+        self.options = options;
+        self
+    }
+}
+
+impl<P> fmt::Debug for TransportConnection<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TransportConnection")
+            .field("dialled", &self.dialled)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<P: Protocol> Behavior for TransportConnection<P> {
+    type Message = P::Message;
+    type Command = P::Message;
+
+    async fn run(self, mut ctx: Context<P::Message>) -> Result {
+        self.options.check()?;
+        let TransportConnection { transport, protocol, options, dialled } = self;
+        let wire = SocketStream::over(transport);
+        let local = wire.local()?;
+        let address = dialled.unwrap_or(local);
+        let (wire, peer) = connected(&mut ctx, wire, address, &options).await?;
+        let channel = FrameChannel::new(ctx, wire, protocol.codec(), options, peer, local);
+        Connection::new(protocol, channel, dialled.is_some()).serve().await
+    }
+
+    fn label() -> &'static str {
+        type_name::<P>()
+    }
+}
+
+/// Waits until a connection that was begun is established, and sets its options.
+pub(crate) async fn connected<M: Send + 'static>(
+    ctx: &mut Context<M>,
+    wire: SocketStream,
+    address: SocketAddr,
+    options: &ConnectionOptions,
+) -> Result<(Arc<SocketStream>, SocketAddr), ConnectError> {
+    let limit = options.connect;
+    let failed = |source: io::Error| ConnectError::Failed { address, source };
+    let due = ctx.now() + limit;
+    let mut timer = MovingTimer::default();
+    let peer = poll_fn(|cx| {
+        if let Poll::Ready(connected) = wire.poll_connected(cx) {
+            let stands = connected.and_then(|peer| wire.check_peer(peer).map(|()| peer));
+            return Poll::Ready(stands.map_err(failed));
+        }
+        timer.poll(ctx, due, cx).map(|()| Err(ConnectError::Timeout { address, limit }))
+    })
+    .await?;
+    wire.set_up(options).map_err(failed)?;
+    Ok((Arc::new(wire), peer))
+}

@@ -1,0 +1,51 @@
+//! A handle with which other threads write to a connection.
+
+use crate::wire::SocketStream;
+use std::fmt;
+use std::sync::Arc;
+
+/// Appends bytes to the buffer of a connection from any thread; made by
+/// [`FrameChannel::writer`](crate::FrameChannel::writer).
+///
+/// The bytes are whole frames: nothing encodes them, and no limit applies. If the system does
+/// not take all of them at once, the connection must be made to look: a message to it suffices.
+/// It then writes the rest, and calls [`Protocol::drained`](crate::Protocol::drained).
+#[derive(Clone)]
+pub struct Writer(Arc<SocketStream>);
+
+impl Writer {
+    pub(crate) fn new(wire: Arc<SocketStream>) -> Self {
+        Writer(wire)
+    }
+
+    /// Appends bytes, without writing them.
+    pub fn append(&self, bytes: &[u8]) {
+        let mut outgoing = self.0.outgoing();
+        if outgoing.failure.is_none() {
+            outgoing.moved |= outgoing.buffer.is_empty();
+            outgoing.buffer.extend_from_slice(bytes);
+        }
+    }
+
+    /// Writes as many bytes as the system takes. Returns false if some are left.
+    #[must_use]
+    pub fn write(&self) -> bool {
+        let all = self.0.write_out();
+        if !all {
+            self.0.outgoing().refused = true;
+        }
+        all
+    }
+
+    /// The number of bytes that the system has not taken yet.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.0.outgoing().buffer.len()
+    }
+}
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer").field("waiting", &self.waiting()).finish()
+    }
+}

@@ -1,0 +1,61 @@
+//! Topics of the node: those that it opens for others, and those about itself (rules E1, E12).
+
+use crate::node::Node;
+use krarup_act::{Host, OpenTopic, Topic, TopicInfo};
+use krarup_gen::{DeadLetter, Lifecycle, TopicLookupError};
+use std::sync::Arc;
+
+impl Node {
+    /// Opens a topic of the node under this name: it ends with the node, or when it is closed.
+    /// For topics that belong to a process use [`krarup_act::Context::open_topic`].
+    pub fn open_topic<T>(&self, name: impl AsRef<str>) -> OpenTopic<T>
+    where
+        T: Clone + Send + Sync + 'static,
+    {
+        self.open_unnamed_topic().name(name)
+    }
+
+    /// Opens a topic of the node without a name: it is reached by its publishers only.
+    pub fn open_unnamed_topic<T>(&self) -> OpenTopic<T>
+    where
+        T: Clone + Send + Sync + 'static,
+    {
+        OpenTopic::outside(Arc::clone(self.dispatcher_host()) as _)
+    }
+
+    /// Returns the topic with this name (rule E1). The variable gives the type of its events.
+    ///
+    /// # Errors
+    /// [`TopicLookupError`]: no topic has the name, or its events are of another type.
+    pub fn topic<T>(&self, name: &str) -> Result<Topic<T>, TopicLookupError>
+    where
+        T: Clone + Send + Sync + 'static,
+    {
+        Topic::find(&**self.dispatcher_host(), name)
+    }
+
+    /// Returns a description of each topic of the node, in the order in which they were opened
+    /// (rule E11).
+    #[must_use]
+    pub fn topics(&self) -> Vec<TopicInfo> {
+        self.dispatcher_host().core.topics.infos()
+    }
+
+    /// Returns the topic of dead letters: messages that were not handled (rules M7, D7, E12). A
+    /// subscriber hears of all but those that were sent to itself. Compared with
+    /// [`Node::subscribe_dead_letters`], a subscription to the topic can be limited
+    /// ([`krarup_act::Subscribe::at_most`]), and messages are made in the turns of the subscriber.
+    #[must_use]
+    pub fn dead_letters(&self) -> Topic<DeadLetter> {
+        let host = self.dispatcher_host();
+        host.core.own_events.dead_letters(|| host.next_ref(), &host.core.topics)
+    }
+
+    /// Returns the topic of the starts and ends of processes (rules X4, E12). A subscriber hears of
+    /// all lives but its own. See [`Node::dead_letters`].
+    #[must_use]
+    pub fn lives(&self) -> Topic<Lifecycle> {
+        let host = self.dispatcher_host();
+        host.core.own_events.lives(|| host.next_ref(), &host.core.topics)
+    }
+}

@@ -1,0 +1,265 @@
+//! `/api/v1/findings`: what is worth a look, the worst first.
+//!
+//! Each finding is a named rule on pictures, counters and rings. What must last for a while was
+//! seen by the pictures of those who watch.
+
+use crate::http::answer::{HttpAnswer, json};
+use crate::http::parameters::Parameters;
+use crate::http::refusal::Refusal;
+use crate::sampling::picture::{Picture, Row};
+use crate::shared::Shared;
+use crate::time::{ms, readable};
+use hyper::StatusCode;
+use krarup_gen::{NodeStats, Pid, ProcessState, SupervisionAction, WaitKind};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// The most findings of an answer.
+pub(crate) const LISTED: usize = 200;
+
+const GROWS: Duration = Duration::from_secs(10);
+const FULL: Duration = Duration::from_secs(5);
+const HEAD_WAITS: Duration = Duration::from_secs(10);
+const BLOCKED: Duration = Duration::from_secs(1);
+const WAITS: Duration = Duration::from_secs(10);
+const SHORT: Duration = Duration::from_secs(5);
+const INIT: Duration = Duration::from_secs(5);
+const SUSPENDED: Duration = Duration::from_mins(1);
+const DEADLOCK: Duration = Duration::from_mins(1);
+const GAVE_UP: Duration = Duration::from_mins(10);
+/// The decisions that are looked at.
+const DECISIONS: usize = 1024;
+/// Dead letters in a second.
+const FLOOD: f64 = 100.0;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Severity {
+    Info,
+    Warning,
+    Critical,
+}
+
+/// The severities, as metrics name them.
+pub(crate) const SEVERITIES: [&str; 3] = ["info", "warning", "critical"];
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Finding {
+    code: &'static str,
+    severity: &'static str,
+    pid: Option<String>,
+    name: Option<String>,
+    since_ms: Option<f64>,
+    text: String,
+    #[serde(skip)]
+    pub(crate) level: Severity,
+}
+
+impl Finding {
+    pub(crate) fn new(code: &'static str, level: Severity, text: String) -> Self {
+        let severity = SEVERITIES[level as usize];
+        Finding { code, severity, pid: None, name: None, since_ms: None, text, level }
+    }
+
+    pub(crate) fn since(mut self, since: Duration) -> Self {
+        self.since_ms = Some(ms(since));
+        self
+    }
+
+    pub(crate) fn of(mut self, pid: Pid, name: Option<String>) -> Self {
+        self.pid = Some(pid.to_string());
+        self.name = name;
+        self
+    }
+}
+
+#[derive(Serialize)]
+pub(crate) struct FindingsBody {
+    findings: Vec<Finding>,
+}
+
+/// `GET /api/v1/findings`.
+pub(crate) async fn answer(shared: &Shared, query: Option<&str>) -> Result<HttpAnswer, Refusal> {
+    let most = LISTED as u64;
+    let limit = Parameters::read(query, &["limit"])?.number("limit", 1..=most, most)?;
+    let picture = shared.picture().await?;
+    Ok(json(StatusCode::OK, &body(shared, &picture, usize::try_from(limit).unwrap_or(LISTED))))
+}
+
+pub(crate) fn body(shared: &Shared, picture: &Picture, limit: usize) -> FindingsBody {
+    let mut findings = all(shared, picture);
+    findings.truncate(limit);
+    FindingsBody { findings }
+}
+
+/// All findings, the worst first.
+pub(crate) fn all(shared: &Shared, picture: &Picture) -> Vec<Finding> {
+    let stats = shared.view.stats().unwrap_or_default();
+    let mut found: Vec<Finding> =
+        picture.rows.iter().flat_map(|row| of_process(row, picture, &stats)).collect();
+    found.extend(of_pools(picture));
+    found.extend(of_node(shared, &stats));
+    found.extend(of_rings(shared));
+    found.extend(of_checks(shared));
+    // The sort is stable: processes stay in their order.
+    found.sort_by_key(|finding| std::cmp::Reverse(finding.level));
+    found
+}
+
+fn of_process(row: &Row, picture: &Picture, stats: &NodeStats) -> Vec<Finding> {
+    let (sample, now) = (&row.sample, picture.taken);
+    let mut found = Vec::new();
+    let mut find = |code, level, since: Duration, text: String| {
+        let name = row.identity.name.as_ref().map(ToString::to_string);
+        found.push(Finding::new(code, level, text).since(since).of(sample.pid, name));
+    };
+    let lasts = |since: Option<Instant>, least: Duration| {
+        since.map(|since| now.duration_since(since)).filter(|lasted| *lasted >= least)
+    };
+    let who = || match &row.identity.name {
+        Some(name) => format!("{name} ({})", sample.pid),
+        None => format!("{} {}", row.identity.behavior, sample.pid),
+    };
+    if let Some(since) = lasts(row.since.grows, GROWS) {
+        let text = format!("the mailbox of {} grows: {} wait", who(), sample.main);
+        find("mailbox_grows", Severity::Warning, since, text);
+    }
+    if let Some(since) = lasts(row.since.full, FULL) {
+        let text = format!("the mailbox of {} is at its bound of {}", who(), sample.main);
+        find("mailbox_full", Severity::Warning, since, text);
+    }
+    if let Some(since) = lasts(row.since.head, HEAD_WAITS) {
+        let text = format!("the same message is first in line at {}: {} wait", who(), sample.main);
+        find("head_waits", Severity::Warning, since, text);
+    }
+    let blocked = stats.dispatcher(&row.identity.dispatcher).is_some_and(|it| it.blocked > 0);
+    let held = blocked && sample.state == ProcessState::Running;
+    if let (true, Some(rates), Some(window)) = (held, row.rates, picture.window)
+        && rates.handled == 0.0
+        && rates.cpu > 0.0
+    {
+        let text = format!("{} holds a worker of {}", who(), row.identity.dispatcher);
+        find("long_turn", Severity::Warning, window, text);
+    }
+    if let Some(wait) = sample.waits.filter(|wait| wait.kind == WaitKind::Call)
+        && let Some(since) = lasts(row.since.waits, WAITS)
+    {
+        let text = format!("{} waits for an answer of {}", who(), wait.on);
+        find("waits_long", Severity::Warning, since, text);
+    }
+    if sample.state == ProcessState::Init && sample.uptime >= INIT {
+        find("init_slow", Severity::Warning, sample.uptime, format!("{} is still in init", who()));
+    }
+    if let Some(since) = lasts(row.since.suspended, SUSPENDED) {
+        find("suspended_long", Severity::Info, since, format!("{} is suspended", who()));
+    }
+    found
+}
+
+fn of_pools(picture: &Picture) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (id, pool) in &picture.pools {
+        let Some(row) = picture.row(*id) else { continue };
+        let (pid, name) = (row.sample.pid, picture.name(row.sample.pid));
+        let called = name.clone().unwrap_or_else(|| pid.to_string());
+        let gauges = &pool.gauges;
+        let full = pool.fill().is_some_and(|fill| fill >= 1.0);
+        if full || pool.refused > 0 {
+            let text = if full {
+                format!("the pool {called} has no room: {} wait", gauges.waiting)
+            } else {
+                format!("the pool {called} refused {} since the walk before", pool.refused)
+            };
+            let finding = Finding::new("pool_full", Severity::Warning, text);
+            found.push(finding.of(pid, name.clone()).since(picture.window.unwrap_or_default()));
+        }
+        let short = pool.short.map(|since| picture.taken.duration_since(since));
+        if let Some(since) = short.filter(|since| *since >= SHORT) {
+            let text =
+                format!("the pool {called} has {} of {} workers", gauges.workers, gauges.size);
+            found.push(
+                Finding::new("pool_short", Severity::Warning, text).of(pid, name).since(since),
+            );
+        }
+    }
+    found
+}
+
+fn of_node(shared: &Shared, stats: &NodeStats) -> Vec<Finding> {
+    let now = Instant::now();
+    let blocked = shared.remembered.blocked(stats, now).into_iter();
+    let blocked = blocked.filter(|(_, since)| *since >= BLOCKED).map(|(name, since)| {
+        let text = format!("all workers of the dispatcher {name} are held by long turns");
+        Finding::new("workers_blocked", Severity::Critical, text).since(since)
+    });
+    let rate = shared.remembered.dead_letters(stats.dead_letters, now);
+    let flood = (rate >= FLOOD).then(|| {
+        let text = format!("{rate:.0} dead letters in a second");
+        Finding::new("dead_letter_flood", Severity::Warning, text)
+    });
+    blocked.chain(flood).collect()
+}
+
+fn of_rings(shared: &Shared) -> Vec<Finding> {
+    let Some(now) = shared.view.now() else { return Vec::new() };
+    let mut found = Vec::new();
+    for recorded in shared.view.deadlocks(0, LISTED).items {
+        let since = now.since(recorded.at);
+        if since <= DEADLOCK {
+            let pids = recorded.item.cycle.pids().iter().zip(&recorded.item.names);
+            let who = pids.map(|(pid, name)| {
+                name.as_ref().map_or_else(|| pid.to_string(), ToString::to_string)
+            });
+            let text = format!(
+                "these called each other in a circle: {}",
+                who.collect::<Vec<_>>().join(", ")
+            );
+            found.push(Finding::new("deadlock", Severity::Critical, text).since(since));
+        }
+    }
+    // By supervisor, how many restarts in its period.
+    let mut storms: BTreeMap<Pid, (u32, Option<String>, u32, Duration)> = BTreeMap::new();
+    for recorded in shared.view.restarts(0, DECISIONS).items {
+        let (event, since) = (&*recorded.item, now.since(recorded.at));
+        let name = event.by_name.as_ref().map(ToString::to_string);
+        let who = name.clone().unwrap_or_else(|| event.by.to_string());
+        if event.what == SupervisionAction::GaveUp && since <= GAVE_UP {
+            let finding = Finding::new(
+                "gave_up",
+                Severity::Critical,
+                format!("the supervisor {who} gave up"),
+            );
+            found.push(finding.of(event.by, name).since(since));
+        } else if let (SupervisionAction::Restarting, Some((intensity, period))) =
+            (event.what, event.intensity)
+            && since <= period
+        {
+            storms.entry(event.by).or_insert((0, name, intensity, period)).0 += 1;
+        }
+    }
+    for (pid, (count, name, intensity, period)) in storms {
+        if count * 2 >= intensity {
+            let who = name.clone().unwrap_or_else(|| pid.to_string());
+            let text = format!(
+                "{who} restarted {count} times in {}; it gives up after {intensity}",
+                readable(period)
+            );
+            let finding = Finding::new("restart_storm", Severity::Warning, text);
+            found.push(finding.of(pid, name).since(period));
+        }
+    }
+    found
+}
+
+fn of_checks(shared: &Shared) -> Vec<Finding> {
+    let down = shared.checks.down();
+    let finding = |(name, message)| {
+        Finding::new(
+            "check_down",
+            Severity::Critical,
+            format!("the check {name} is down: {message}"),
+        )
+    };
+    down.into_iter().map(finding).collect()
+}

@@ -1,0 +1,231 @@
+//! `/api/v1/processes`: sorted, filtered and paged here, not by the client.
+
+use crate::api::process::{ProcessRow, SampleOf};
+use crate::http::answer::{HttpAnswer, json};
+use crate::http::parameters::Parameters;
+use crate::http::refusal::Refusal;
+use crate::sampling::picture::{Picture, Row, STATES, state_text};
+use crate::shared::Shared;
+use hyper::StatusCode;
+use serde::Serialize;
+use std::cmp::Ordering;
+
+/// The parameters of the route.
+pub(crate) const PARAMETERS: [&str; 12] = [
+    "limit",
+    "offset",
+    "sort",
+    "order",
+    "q",
+    "state",
+    "kind",
+    "behavior",
+    "dispatcher",
+    "root",
+    "parent",
+    "min_main",
+];
+
+const SORTS: [&str; 19] = [
+    "id",
+    "name",
+    "kind",
+    "behavior",
+    "state",
+    "urgent",
+    "system",
+    "main",
+    "in",
+    "out",
+    "handled",
+    "running_ms",
+    "uptime_ms",
+    "cpu",
+    "in_rate",
+    "handled_rate",
+    "growth",
+    "head_wait_ms",
+    "shallow_bytes",
+];
+const KINDS: [&str; 8] =
+    ["process", "actor", "supervisor", "pool", "stateful", "step", "grains", "connection"];
+/// The most bytes of the text of a filter.
+const FILTER: usize = 64;
+const NAME: usize = 255;
+
+/// Which processes are asked for, in which order.
+#[derive(Clone, Debug)]
+pub(crate) struct ProcessQuery {
+    limit: usize,
+    offset: usize,
+    sort: &'static str,
+    descends: bool,
+    /// In lower case.
+    q: Option<String>,
+    state: Option<&'static str>,
+    kind: Option<&'static str>,
+    behavior: Option<String>,
+    dispatcher: Option<String>,
+    root: Option<&'static str>,
+    parent: Option<u64>,
+    min_main: usize,
+}
+
+impl ProcessQuery {
+    pub(crate) fn read(all: &Parameters) -> Result<Self, Refusal> {
+        let sort = all.one_of("sort", &SORTS)?.unwrap_or("id");
+        let texts = ["id", "name", "kind", "behavior", "state"];
+        let order = all.one_of("order", &["asc", "desc"])?;
+        let whole = |name, most, default| {
+            all.number(name, 0..=most, default).map(|n| usize::try_from(n).unwrap_or(usize::MAX))
+        };
+        Ok(ProcessQuery {
+            limit: usize::try_from(all.number("limit", 1..=500, 50)?).unwrap_or(500),
+            offset: whole("offset", 1_000_000_000, 0)?,
+            sort,
+            descends: order.map_or(!texts.contains(&sort), |order| order == "desc"),
+            q: all.short("q", FILTER)?.map(str::to_ascii_lowercase),
+            state: all.one_of("state", &STATES)?,
+            kind: all.one_of("kind", &KINDS)?,
+            behavior: all.short("behavior", NAME)?.map(str::to_owned),
+            dispatcher: all.short("dispatcher", NAME)?.map(str::to_owned),
+            root: all.one_of("root", &["user", "system"])?,
+            parent: all.some_number("parent", 0..=u64::MAX)?,
+            min_main: whole("min_main", u64::MAX, 0)?,
+        })
+    }
+
+    /// The same with fewer rows.
+    pub(crate) fn at_most(&self, rows: usize) -> Self {
+        ProcessQuery { limit: self.limit.min(rows), ..self.clone() }
+    }
+
+    fn keeps(&self, row: &Row) -> bool {
+        let (sample, identity) = (&row.sample, &row.identity);
+        let is = |wanted: Option<&str>, found: &str| wanted.is_none_or(|wanted| wanted == found);
+        sample.main >= self.min_main
+            && is(self.state, state_text(sample.state))
+            && self.kind.is_none_or(|kind| sample.kind.to_string() == kind)
+            && self.root.is_none_or(|root| sample.root.to_string() == root)
+            && self.parent.is_none_or(|parent| sample.parent.is_some_and(|it| it.id() == parent))
+            && is(self.behavior.as_deref(), &identity.behavior)
+            && is(self.dispatcher.as_deref(), &identity.dispatcher)
+            && self.q.as_deref().is_none_or(|q| finds(row, q))
+    }
+
+    /// The rows in order: by the column, what has no value last, then by number.
+    fn sort(&self, rows: &mut [&Row], picture: &Picture) {
+        if self.sort == "id" {
+            // They are in this order.
+            if self.descends {
+                rows.reverse();
+            }
+            return;
+        }
+        let mut keyed: Vec<(Key<'_>, &Row)> =
+            rows.iter().map(|row| (Key::of(self.sort, row, picture), *row)).collect();
+        keyed.sort_by(|(one, a), (other, b)| {
+            let order = one.order(other, self.descends);
+            order.then_with(|| a.id().cmp(&b.id()))
+        });
+        for (place, (_, row)) in rows.iter_mut().zip(keyed) {
+            *place = row;
+        }
+    }
+}
+
+/// Whether a text is in the name, the label, the behaviour or the pid of a process.
+fn finds(row: &Row, q: &str) -> bool {
+    let has = |text: &str| text.to_ascii_lowercase().contains(q);
+    let identity = &row.identity;
+    identity.name.as_ref().is_some_and(|name| has(name.as_str()))
+        || identity.label.as_ref().is_some_and(|label| has(label.as_str()))
+        || has(&identity.behavior)
+        || has(&row.sample.pid.to_string())
+}
+
+/// What rows are sorted by.
+enum Key<'a> {
+    Text(&'a str),
+    Number(u64),
+    Float(f64),
+    Nothing,
+}
+
+impl<'a> Key<'a> {
+    fn of(sort: &str, row: &'a Row, picture: &Picture) -> Self {
+        let (sample, identity) = (&row.sample, &row.identity);
+        let float = |value: Option<f64>| value.map_or(Key::Nothing, Key::Float);
+        match sort {
+            "name" => identity.name.as_ref().map_or(Key::Nothing, |name| Key::Text(name.as_str())),
+            "kind" => Key::Text(
+                KINDS.iter().find(|kind| **kind == sample.kind.to_string()).unwrap_or(&"process"),
+            ),
+            "behavior" => Key::Text(&identity.behavior),
+            "state" => Key::Text(state_text(sample.state)),
+            "urgent" => Key::Number(sample.urgent as u64),
+            "system" => Key::Number(sample.system as u64),
+            "main" => Key::Number(sample.main as u64),
+            "in" => Key::Number(sample.messages_in),
+            "out" => Key::Number(sample.messages_out),
+            "handled" => Key::Number(sample.handled),
+            "running_ms" => Key::Float(sample.running_time.as_secs_f64()),
+            "uptime_ms" => Key::Float(sample.uptime.as_secs_f64()),
+            "cpu" => float(row.rates.map(|rates| rates.cpu)),
+            "in_rate" => float(row.rates.map(|rates| rates.received)),
+            "handled_rate" => float(row.rates.map(|rates| rates.handled)),
+            "growth" => float(row.rates.map(|rates| rates.growth)),
+            "head_wait_ms" => float(row.head_wait(picture.taken).map(|it| it.as_secs_f64())),
+            _ => Key::Number(identity.shallow_bytes as u64),
+        }
+    }
+
+    fn order(&self, other: &Self, descends: bool) -> Ordering {
+        let order = match (self, other) {
+            (Key::Nothing, Key::Nothing) => return Ordering::Equal,
+            (Key::Nothing, _) => return Ordering::Greater,
+            (_, Key::Nothing) => return Ordering::Less,
+            (Key::Text(one), Key::Text(other)) => one.as_bytes().cmp(other.as_bytes()),
+            (Key::Number(one), Key::Number(other)) => one.cmp(other),
+            (Key::Float(one), Key::Float(other)) => one.total_cmp(other),
+            // One column has one kind of key.
+            _ => Ordering::Equal,
+        };
+        if descends { order.reverse() } else { order }
+    }
+}
+
+#[derive(Serialize)]
+pub(crate) struct ProcessesBody {
+    total: usize,
+    matched: usize,
+    offset: usize,
+    limit: usize,
+    sort: &'static str,
+    order: &'static str,
+    sample: SampleOf,
+    processes: Vec<ProcessRow>,
+}
+
+/// `GET /api/v1/processes`.
+pub(crate) async fn answer(shared: &Shared, query: Option<&str>) -> Result<HttpAnswer, Refusal> {
+    let asked = ProcessQuery::read(&Parameters::read(query, &PARAMETERS)?)?;
+    let picture = shared.picture().await?;
+    Ok(json(StatusCode::OK, &body(shared, &picture, &asked)))
+}
+
+pub(crate) fn body(shared: &Shared, picture: &Picture, asked: &ProcessQuery) -> ProcessesBody {
+    let mut rows: Vec<&Row> = picture.rows.iter().filter(|row| asked.keeps(row)).collect();
+    asked.sort(&mut rows, picture);
+    let page = rows.iter().skip(asked.offset).take(asked.limit);
+    ProcessesBody {
+        total: picture.rows.len(),
+        matched: rows.len(),
+        offset: asked.offset,
+        limit: asked.limit,
+        sort: asked.sort,
+        order: if asked.descends { "desc" } else { "asc" },
+        sample: SampleOf::new(shared, picture),
+        processes: page.map(|row| ProcessRow::new(row, picture)).collect(),
+    }
+}

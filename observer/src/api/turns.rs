@@ -1,0 +1,66 @@
+//! `/api/v1/turns`: which processes run now, and which behaviours took the time.
+
+use crate::http::answer::{HttpAnswer, json};
+use crate::http::parameters::Parameters;
+use crate::http::refusal::Refusal;
+use crate::sampling::picture::Picture;
+use crate::shared::Shared;
+use hyper::StatusCode;
+use krarup_gen::ProcessState;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The most behaviours of an answer.
+const BEHAVIORS: usize = 200;
+
+#[derive(Serialize)]
+pub(crate) struct TurnsBody {
+    workers: Vec<RunningProcess>,
+    behaviors: Vec<BehaviorShare>,
+}
+
+#[derive(Serialize)]
+struct RunningProcess {
+    dispatcher: String,
+    worker: Option<usize>,
+    pid: String,
+    name: Option<String>,
+    behavior: String,
+    held_ms: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct BehaviorShare {
+    behavior: String,
+    cpu: f64,
+}
+
+/// `GET /api/v1/turns`.
+pub(crate) async fn answer(shared: &Shared, query: Option<&str>) -> Result<HttpAnswer, Refusal> {
+    Parameters::read(query, &[])?;
+    let picture = shared.picture().await?;
+    Ok(json(StatusCode::OK, &body(&picture)))
+}
+
+pub(crate) fn body(picture: &Picture) -> TurnsBody {
+    let running = picture.rows.iter().filter(|row| row.sample.state == ProcessState::Running);
+    let workers = running.map(|row| RunningProcess {
+        dispatcher: row.identity.dispatcher.to_string(),
+        worker: None,
+        pid: row.sample.pid.to_string(),
+        name: row.identity.name.as_ref().map(ToString::to_string),
+        behavior: row.identity.behavior.to_string(),
+        held_ms: None,
+    });
+    let mut cpu: BTreeMap<&str, f64> = BTreeMap::new();
+    for row in &picture.rows {
+        *cpu.entry(&row.identity.behavior).or_default() += row.rates.map_or(0.0, |rates| rates.cpu);
+    }
+    let mut behaviors: Vec<_> = cpu.into_iter().collect();
+    behaviors.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    let share = |(behavior, cpu): (&str, f64)| BehaviorShare { behavior: behavior.to_owned(), cpu };
+    TurnsBody {
+        workers: workers.collect(),
+        behaviors: behaviors.into_iter().take(BEHAVIORS).map(share).collect(),
+    }
+}

@@ -1,0 +1,7 @@
+//! Probes: canaries on the dispatchers, checks of processes, and what follows from them.
+
+pub(crate) mod canaries;
+pub(crate) mod checks;
+pub(crate) mod probes;
+pub(crate) mod rounds;
+pub(crate) mod startup;

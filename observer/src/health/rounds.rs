@@ -1,0 +1,178 @@
+//! A round of checks: those that are not young are run side by side, and waited for a short
+//! time.
+
+use crate::check::{Check, Health, Judge};
+use crate::health::checks::CheckResult;
+use crate::inspections::NoAnswer;
+use crate::shared::Shared;
+use crate::time::readable;
+use krarup_gen::{Inspection, Pid, ProcessKind, Root};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
+
+/// The time limit of the checks of named processes that nobody configured.
+const DEFAULT: Duration = Duration::from_secs(1);
+
+/// Which checks are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CheckScope {
+    Live,
+    Ready,
+    All,
+}
+
+impl CheckScope {
+    pub(crate) fn has(self, live: bool, ready: bool) -> bool {
+        match self {
+            CheckScope::Live => live,
+            CheckScope::Ready => ready,
+            CheckScope::All => true,
+        }
+    }
+}
+
+/// Runs the checks of a scope, and returns how each was when it last answered.
+pub(crate) async fn round(shared: &Arc<Shared>, scope: CheckScope) -> Vec<CheckResult> {
+    let deadline = Instant::now() + shared.limits.probe;
+    let mut names = Vec::new();
+    let mut all: Vec<String> = Vec::new();
+    for check in planned(shared, scope).await {
+        all.push(check.name());
+        if !scope.has(check.live, check.ready) {
+            continue;
+        }
+        let name = check.name();
+        if shared.checks.begin(&name, check.live, check.ready, shared.limits.check) {
+            let shared = Arc::clone(shared);
+            tokio::spawn(async move {
+                let began = Instant::now();
+                let health = run(&shared, &check).await;
+                shared.checks.end(&check.name(), health, began.elapsed());
+            });
+        }
+        names.push(name);
+    }
+    if scope == CheckScope::All {
+        shared.checks.keep(&all);
+    }
+    let mut results =
+        if scope == CheckScope::Ready { Vec::new() } else { dispatchers(shared, deadline).await };
+    let left = deadline.saturating_duration_since(Instant::now());
+    let _ = timeout(left, shared.checks.answered(&names)).await;
+    results.extend(shared.checks.results(&names));
+    if scope != CheckScope::Live {
+        results.extend(shared.startup.results(&shared.view));
+    }
+    results
+}
+
+/// The checks of the program, and one of each named process at the top of the user root.
+async fn planned(shared: &Shared, scope: CheckScope) -> Vec<Check> {
+    let mut checks = shared.checks.own.clone();
+    if scope == CheckScope::Live {
+        return checks;
+    }
+    let Some(picture) = shared.sampling.picture().await else { return checks };
+    for row in picture.rows.iter().filter(|row| row.sample.root == Root::User) {
+        let Some(name) = &row.identity.name else { continue };
+        let below = row.sample.parent.is_some_and(|parent| picture.of(parent).is_some());
+        let known = checks.iter().any(|check| check.process == name.as_str());
+        if !below && !known {
+            checks.push(Check::inspect(name.as_str()).ready().timeout(DEFAULT));
+        }
+    }
+    checks
+}
+
+/// How the canaries of the dispatchers are.
+async fn dispatchers(shared: &Shared, deadline: Instant) -> Vec<CheckResult> {
+    let longest = shared.limits.canary;
+    let is_late = |age: &Option<Duration>| age.is_none_or(|age| age >= longest);
+    shared.turns.ask();
+    while shared.turns.ages().iter().any(|(_, age)| is_late(age)) {
+        let left = deadline.saturating_duration_since(Instant::now());
+        // A turn between the look and the wait is seen after the next one, or at the end.
+        let pause = left.min(Duration::from_millis(50));
+        if left.is_zero() {
+            break;
+        }
+        let _ = timeout(pause, shared.turns.changed()).await;
+    }
+    let now = Instant::now();
+    let result = |(name, age): (String, Option<Duration>)| {
+        let health = if is_late(&age) {
+            let since =
+                age.map_or_else(|| "yet".to_owned(), |age| format!("for {} s", age.as_secs()));
+            Health::Down(format!("its canary has had no turn {since}"))
+        } else {
+            Health::Ok
+        };
+        CheckResult {
+            name: format!("dispatcher:{name}"),
+            live: true,
+            ready: false,
+            health: Some(health),
+            took: Duration::ZERO,
+            at: age.and_then(|age| now.checked_sub(age)).unwrap_or(now),
+            asked: None,
+        }
+    };
+    shared.turns.ages().into_iter().map(result).collect()
+}
+
+async fn run(shared: &Shared, check: &Check) -> Health {
+    let name = &check.process;
+    let Some(pid) = shared.view.whereis(name) else {
+        return Health::Down(format!("there is no process {name}"));
+    };
+    let answer = shared.inspections.ask(&shared.view, pid, check.timeout).await;
+    match (answer, &check.judge) {
+        (Ok((inspection, _)), Some(judge)) => judged(judge, &inspection),
+        (Ok((inspection, _)), None) => usual(shared, pid, &inspection),
+        (Err(NoAnswer::Timeout(_)), _) => {
+            Health::Down(format!("{name} did not answer within {}", readable(check.timeout)))
+        }
+        (Err(NoAnswer::NoProcess), _) => Health::Down(format!("{name} has ended")),
+        (Err(NoAnswer::NotOffered(text)), Some(_)) => {
+            Health::Down(format!("{name} answers no inspection: {text}"))
+        }
+        // It had a turn, and has nothing to say of itself.
+        (Err(NoAnswer::NotOffered(_)), None) => Health::Ok,
+    }
+}
+
+fn judged(judge: &Judge, inspection: &Inspection) -> Health {
+    let judged = catch_unwind(AssertUnwindSafe(|| judge(inspection)));
+    judged.unwrap_or_else(|panic| {
+        // The payload is the program's: its destructor may panic, too.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(panic)));
+        Health::Down("its judge panicked".to_owned())
+    })
+}
+
+/// What an answer means if the program does not say.
+fn usual(shared: &Shared, pid: Pid, inspection: &Inspection) -> Health {
+    let Some(info) = shared.view.process_info(pid) else {
+        return Health::Down("it has ended".to_owned());
+    };
+    if info.kind == ProcessKind::Supervisor {
+        let (specs, active) = (inspection.number("specs"), inspection.number("active"));
+        return match (specs, active) {
+            (Some(specs), Some(active)) if active < specs => {
+                Health::Degraded(format!("{active} of {specs} children"))
+            }
+            _ => Health::Ok,
+        };
+    }
+    let Some(pool) = &info.pool else { return Health::Ok };
+    match (pool.workers, pool.size) {
+        (0, size) if size > 0 => Health::Down(format!("none of {size} workers")),
+        (workers, size) if workers < size => {
+            Health::Degraded(format!("{workers} of {size} workers"))
+        }
+        _ if pool.draining => Health::Degraded("it is drained".to_owned()),
+        _ => Health::Ok,
+    }
+}

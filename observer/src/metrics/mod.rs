@@ -1,0 +1,7 @@
+//! `/metrics`: the node as numbers, in the format `OpenMetrics`.
+
+pub(crate) mod exposition;
+pub(crate) mod families;
+pub(crate) mod node_families;
+pub(crate) mod pool_totals;
+pub(crate) mod scrape;

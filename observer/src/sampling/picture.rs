@@ -1,0 +1,266 @@
+//! A picture of a node: all its processes at one moment, with what changed since the picture
+//! before.
+
+use crate::sampling::identity::ProcessIdentity;
+use krarup_gen::{NodeStats, Pid, PoolGauges, ProcessState, Root, Sample};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Rates are told only if the sample before is not older.
+pub(crate) const LONGEST_WINDOW: Duration = Duration::from_secs(10);
+
+/// All processes at one moment.
+#[derive(Debug)]
+pub(crate) struct Picture {
+    /// Counts the walks.
+    pub(crate) number: u64,
+    /// When the walk began. What happened before is in the picture.
+    pub(crate) began: Instant,
+    pub(crate) taken: Instant,
+    /// What the walk cost.
+    pub(crate) cost: Duration,
+    /// The time since the picture before, if that is not too old.
+    pub(crate) window: Option<Duration>,
+    /// The counters of the node, read before the walk.
+    pub(crate) stats: NodeStats,
+    /// By ascending number of the process.
+    pub(crate) rows: Vec<Row>,
+    /// The pools among them, by number.
+    pub(crate) pools: BTreeMap<u64, PoolRow>,
+}
+
+/// The numbers of a pool in a picture.
+#[derive(Clone, Debug)]
+pub(crate) struct PoolRow {
+    pub(crate) gauges: PoolGauges,
+    pub(crate) forwarded_rate: Option<f64>,
+    pub(crate) unhandled_rate: Option<f64>,
+    /// Messages refused since the picture before.
+    pub(crate) refused: u64,
+    /// Since when workers have been missing.
+    pub(crate) short: Option<Instant>,
+}
+
+impl PoolRow {
+    #[allow(clippy::cast_precision_loss, reason = "a rate is a rounded number")]
+    pub(crate) fn new(
+        gauges: PoolGauges,
+        before: Option<(&PoolRow, Duration)>,
+        now: Instant,
+    ) -> Self {
+        let more = |of: fn(&PoolGauges) -> u64| {
+            before.map(|(before, window)| (of(&gauges).saturating_sub(of(&before.gauges)), window))
+        };
+        let rate = |of| more(of).map(|(count, window)| count as f64 / window.as_secs_f64());
+        let short = gauges.workers < gauges.size;
+        let since = before.and_then(|(before, _)| before.short).unwrap_or(now);
+        PoolRow {
+            forwarded_rate: rate(|it| it.forwarded),
+            unhandled_rate: rate(|it| it.unhandled),
+            refused: more(|it| it.unhandled).map_or(0, |(count, _)| count),
+            short: short.then_some(since),
+            gauges,
+        }
+    }
+
+    /// The share of the places of its mailboxes that are taken.
+    #[allow(clippy::cast_precision_loss, reason = "a share is a rounded number")]
+    pub(crate) fn fill(&self) -> Option<f64> {
+        let capacity = self.gauges.capacity.filter(|capacity| *capacity > 0)?;
+        Some(self.gauges.waiting as f64 / capacity as f64)
+    }
+}
+
+/// A process in a picture.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) sample: Sample,
+    pub(crate) identity: Arc<ProcessIdentity>,
+    pub(crate) rates: Option<Rates>,
+    pub(crate) since: Since,
+}
+
+/// What changed by the second since the picture before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Rates {
+    /// Share of a core.
+    pub(crate) cpu: f64,
+    pub(crate) received: f64,
+    pub(crate) handled: f64,
+    pub(crate) growth: f64,
+    /// Messages received since the picture before.
+    pub(crate) new: u64,
+}
+
+/// Since when something has been seen without pause.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Since {
+    /// The same message is first in line.
+    pub(crate) head: Option<Instant>,
+    /// The mailbox grows.
+    pub(crate) grows: Option<Instant>,
+    /// The mailbox is at its bound.
+    pub(crate) full: Option<Instant>,
+    /// It waits for the same process.
+    pub(crate) waits: Option<Instant>,
+    /// It is suspended.
+    pub(crate) suspended: Option<Instant>,
+}
+
+impl Row {
+    /// The row of a process at a moment, with the one before, if there is one in the window.
+    pub(crate) fn new(
+        sample: Sample,
+        identity: Arc<ProcessIdentity>,
+        before: Option<(&Row, Instant, Duration)>,
+        now: Instant,
+    ) -> Self {
+        let rates = before.map(|(row, _, window)| rates(&row.sample, &sample, window));
+        let held = |holds: bool, since: fn(&Since) -> Option<Instant>| {
+            holds.then(|| before.and_then(|(row, _, _)| since(&row.since)).unwrap_or(now))
+        };
+        let old = before.map(|(row, _, _)| &row.sample);
+        let same_head = old.is_none_or(|old| old.taken == sample.taken && old.main > 0);
+        let head = match (sample.main > 0, same_head) {
+            (false, _) => None,
+            (true, true) => held(true, |since| since.head),
+            (true, false) => Some(now),
+        };
+        let same_wait = old.is_some_and(|old| old.waits == sample.waits);
+        let waits = match (sample.waits.is_some(), same_wait) {
+            (false, _) => None,
+            (true, true) => held(true, |since| since.waits),
+            (true, false) => Some(now),
+        };
+        // A mailbox grows from the picture before the first one in which it was seen to.
+        let grows = rates.is_some_and(|rates| rates.growth > 0.0).then(|| {
+            let began = before.map_or(now, |(_, taken, _)| taken);
+            before.and_then(|(row, _, _)| row.since.grows).unwrap_or(began)
+        });
+        let full = sample.mailbox.is_some_and(|bound| sample.main >= bound);
+        let suspended = sample.suspensions > 0 || sample.state == ProcessState::Suspended;
+        let since = Since {
+            head,
+            grows,
+            full: held(full, |since| since.full),
+            waits,
+            suspended: held(suspended, |since| since.suspended),
+        };
+        Row { sample, identity, rates, since }
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.sample.pid.id()
+    }
+
+    /// How long the same message has been first in line.
+    pub(crate) fn head_wait(&self, now: Instant) -> Option<Duration> {
+        self.since.head.map(|since| now.duration_since(since))
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a rate is a rounded number")]
+fn rates(before: &Sample, now: &Sample, window: Duration) -> Rates {
+    let seconds = window.as_secs_f64();
+    let new = now.messages_in.saturating_sub(before.messages_in);
+    let by_second = |more: u64| more as f64 / seconds;
+    let ran = now.running_time.saturating_sub(before.running_time);
+    Rates {
+        cpu: ran.as_secs_f64() / seconds,
+        received: by_second(new),
+        handled: by_second(now.handled.saturating_sub(before.handled)),
+        growth: (now.main as f64 - before.main as f64) / seconds,
+        new,
+    }
+}
+
+/// How many processes there are of each kind of count.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PictureCounts {
+    pub(crate) user: usize,
+    pub(crate) system: usize,
+    pub(crate) by_state: [usize; 6],
+    pub(crate) urgent: u64,
+    pub(crate) system_lane: u64,
+    pub(crate) main: u64,
+    pub(crate) deepest: usize,
+    /// Processes by the depth of their mailbox: 0, 1, to 9, to 99, to 999, to 9999, more.
+    pub(crate) depths: [usize; 7],
+}
+
+/// The states in the order of the counts.
+pub(crate) const STATES: [&str; 6] =
+    ["init", "idle", "scheduled", "running", "waiting", "suspended"];
+
+/// The place of a state in [`STATES`]. A process that is at its end was seen running.
+pub(crate) fn state_place(state: ProcessState) -> usize {
+    match state {
+        ProcessState::Init => 0,
+        ProcessState::Idle => 1,
+        ProcessState::Scheduled => 2,
+        ProcessState::Waiting => 4,
+        ProcessState::Suspended => 5,
+        _ => 3,
+    }
+}
+
+/// The state of a process, as answers print it: one of [`STATES`].
+pub(crate) fn state_text(state: ProcessState) -> &'static str {
+    STATES[state_place(state)]
+}
+
+impl Picture {
+    /// The row of a process.
+    pub(crate) fn row(&self, id: u64) -> Option<&Row> {
+        self.rows.binary_search_by_key(&id, Row::id).ok().map(|place| &self.rows[place])
+    }
+
+    /// The row of a pid of this node.
+    pub(crate) fn of(&self, pid: Pid) -> Option<&Row> {
+        self.row(pid.id()).filter(|row| row.sample.pid == pid)
+    }
+
+    /// The name of a process, if it is in the picture and has one.
+    pub(crate) fn name(&self, pid: Pid) -> Option<String> {
+        self.of(pid)?.identity.name.as_ref().map(ToString::to_string)
+    }
+
+    pub(crate) fn age(&self) -> Duration {
+        self.taken.elapsed()
+    }
+
+    /// Counts the processes.
+    pub(crate) fn counts(&self) -> PictureCounts {
+        let mut counts = PictureCounts::default();
+        for row in &self.rows {
+            let sample = &row.sample;
+            match sample.root {
+                Root::System => counts.system += 1,
+                _ => counts.user += 1,
+            }
+            counts.by_state[state_place(sample.state)] += 1;
+            counts.urgent += sample.urgent as u64;
+            counts.system_lane += sample.system as u64;
+            counts.main += sample.main as u64;
+            let depth = sample.urgent + sample.system + sample.main;
+            counts.deepest = counts.deepest.max(depth);
+            let place = match depth {
+                0 => 0,
+                1 => 1,
+                _ => (depth.ilog10() as usize + 2).min(6),
+            };
+            counts.depths[place] += 1;
+        }
+        counts
+    }
+
+    /// Counts the processes by the label of their behaviour.
+    pub(crate) fn behaviors(&self) -> BTreeMap<String, usize> {
+        let mut by_label: BTreeMap<&str, usize> = BTreeMap::new();
+        for row in &self.rows {
+            *by_label.entry(&row.identity.behavior).or_default() += 1;
+        }
+        by_label.into_iter().map(|(label, count)| (label.to_owned(), count)).collect()
+    }
+}

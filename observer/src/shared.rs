@@ -1,0 +1,114 @@
+//! What the processes and the routes of an observer share.
+
+use crate::attempt::Attempt;
+use crate::check::Check;
+use crate::event_ring::EventRing;
+use crate::health::canaries::Turns;
+use crate::health::checks::Checks;
+use crate::health::startup::Startup;
+use crate::http::access::Access;
+use crate::http::refusal::{Code, Refusal};
+use crate::inspections::Inspections;
+use crate::limits::DoorLimits;
+use crate::logs::RecentLogs;
+use crate::metrics::pool_totals::PoolTotals;
+use crate::recordings::Recordings;
+use crate::remembered::Remembered;
+use crate::sampling::picture::Picture;
+use crate::sampling::pictures::Sampling;
+use crate::suspensions::Suspensions;
+use crate::tally::Tally;
+use crate::totals::Totals;
+use crate::traces::Traces;
+use krarup_act::NodeView;
+use krarup_gen::{Pid, Timestamp};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// The attempts to act that are kept.
+const ACTIONS: usize = 256;
+
+/// What the processes and the routes of an observer share. It does not keep the node alive.
+pub(crate) struct Shared {
+    pub(crate) view: NodeView,
+    pub(crate) access: Access,
+    pub(crate) limits: DoorLimits,
+    pub(crate) sampling: Arc<Sampling>,
+    pub(crate) tally: Tally,
+    pub(crate) inspections: Inspections,
+    pub(crate) checks: Checks,
+    pub(crate) startup: Startup,
+    pub(crate) turns: Arc<Turns>,
+    pub(crate) remembered: Remembered,
+    pub(crate) recordings: Recordings,
+    pub(crate) totals: Totals,
+    pub(crate) actions: EventRing<Attempt>,
+    pub(crate) logs: Option<RecentLogs>,
+    pub(crate) suspensions: Arc<Suspensions>,
+    pub(crate) traces: Traces,
+    pub(crate) pool_totals: PoolTotals,
+    /// When the node started.
+    pub(crate) started: SystemTime,
+    /// The names whose mailboxes are metrics.
+    pub(crate) watched_names: Vec<String>,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        view: NodeView,
+        access: Access,
+        limits: DoorLimits,
+        watched_names: Vec<String>,
+        checks: Vec<Check>,
+        ready_when: Vec<String>,
+        logs: Option<RecentLogs>,
+    ) -> Self {
+        let uptime = view.now().map_or(Duration::ZERO, |now| Duration::from_nanos(now.as_nanos()));
+        Shared {
+            view,
+            access,
+            limits,
+            sampling: Arc::new(Sampling::new(limits.walk)),
+            tally: Tally::default(),
+            inspections: Inspections::default(),
+            checks: Checks::new(checks),
+            startup: Startup::new(ready_when),
+            turns: Arc::default(),
+            remembered: Remembered::default(),
+            recordings: Recordings::default(),
+            totals: Totals::default(),
+            actions: EventRing::new(ACTIONS),
+            logs,
+            suspensions: Arc::default(),
+            traces: Traces::default(),
+            pool_totals: PoolTotals::default(),
+            started: SystemTime::now() - uptime,
+            watched_names,
+        }
+    }
+
+    /// A picture of now.
+    pub(crate) async fn picture(&self) -> Result<Arc<Picture>, Refusal> {
+        let picture = self.sampling.picture().await;
+        picture.ok_or_else(|| Refusal::new(Code::Timeout, "no walk over the processes has ended"))
+    }
+
+    /// The living process with a number of a path.
+    pub(crate) fn process(&self, number: Option<u64>) -> Result<Pid, Refusal> {
+        let pid = number.and_then(|number| self.view.by_number(number));
+        pid.ok_or_else(|| {
+            let number = number.map_or_else(|| "so large a number".to_owned(), |it| it.to_string());
+            Refusal::new(Code::NoProcess, format!("no process has the id {number}"))
+        })
+    }
+
+    /// A point in the node's time, as a moment.
+    pub(crate) fn moment(&self, at: Timestamp) -> SystemTime {
+        self.started + Duration::from_nanos(at.as_nanos())
+    }
+
+    pub(crate) fn uptime(&self) -> Duration {
+        let now = self.view.now();
+        now.map_or(Duration::ZERO, |now| Duration::from_nanos(now.as_nanos()))
+    }
+}

@@ -1,0 +1,21 @@
+//! Tests with real sockets: what a client sees.
+
+mod acting;
+mod client;
+mod floods;
+mod hostile;
+mod managing;
+#[cfg(feature = "mcp")]
+mod mcp;
+#[cfg(all(feature = "mcp", unix))]
+mod mcp_clients;
+mod metrics;
+mod ops;
+mod probe_flood;
+mod probing;
+mod reading;
+mod recipe;
+mod recording;
+mod streaming;
+mod truth;
+mod turn_recording;

@@ -1,0 +1,19 @@
+//! The page of the observer in a true Chromium, rules V-66 to V-80.
+//!
+//! Where there is no Chromium each test says that it is left out. Each page is also photographed at
+//! both sizes, into `target/observer-screenshots`.
+
+mod access;
+mod browser;
+mod failures;
+mod frame;
+mod node;
+mod picture;
+mod processes;
+mod questions;
+mod scene;
+mod scenes;
+mod screenshots;
+mod shop;
+mod told;
+mod words;

@@ -1,0 +1,38 @@
+//! A picture of each page at both sizes, kept by CI.
+
+use crate::browser::{DESK, Look, PHONE, page};
+use crate::scenes::storm;
+use crate::told::Told;
+
+/// The pages: the name of the picture, and the route.
+pub(crate) const PAGES: [(&str, &str); 14] = [
+    ("now", ""),
+    ("processes", "processes"),
+    ("process", "process/10"),
+    ("tree", "tree"),
+    ("waits", "waits"),
+    ("pools", "pools"),
+    ("crashes", "crashes"),
+    ("crash", "crash/1"),
+    ("events", "events"),
+    ("dead-letters", "events?show=dead_letters"),
+    ("turns", "turns"),
+    ("flow", "flow"),
+    ("logs", "logs"),
+    ("health", "health"),
+];
+
+#[test]
+fn v78_each_page_is_photographed_at_both_sizes() {
+    let told = Told::start(storm());
+    let Some(mut page) = page(DESK) else { return };
+    for look in [DESK, PHONE, Look { dark: true, ..DESK }] {
+        page.look(look);
+        for (name, route) in PAGES {
+            page.open(&told.url(&format!("#/{route}")));
+            page.wait("document.querySelector('[data-testid=conn]')?.textContent === 'live' && !/^(Asking|Waiting|Loading)/m.test(document.getElementById('main').innerText)");
+            let theme = if look.dark { "dark-" } else { "" };
+            page.screenshot(&format!("{name}-{theme}{}x{}", look.width, look.height));
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! A node: names, roots, dispatchers, timers, and the views into it.
+//!
+//! One program for all of it: a program for each file would be linked a hundred times.
+
+#[path = "../pool_support/mod.rs"]
+mod pool_support;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod aliases;
+mod blocking;
+mod classes;
+mod cleaners;
+mod debug;
+mod dispatcher_kinds;
+mod dispatcher_stats;
+mod dispatchers;
+mod executors;
+mod fairness;
+mod idle;
+mod letters;
+mod listeners;
+mod mailbox_alarm;
+mod managing;
+mod names;
+mod recorder;
+mod roots;
+mod runtimes;
+mod spans;
+mod starting;
+mod suspended;
+mod timers;
+mod trace_reader;
+mod turn_recording;
+mod view;
+mod wake_ups;

@@ -1,0 +1,26 @@
+//! Pools of workers (rules P, and what others say of pools).
+//!
+//! One program for all of it: a program for each file would be linked a hundred times.
+
+#[path = "../pool_support/mod.rs"]
+mod pool_support;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod accounts;
+mod behavior;
+mod drain;
+mod elastic;
+mod inspecting;
+mod limits;
+mod lost_room;
+mod model;
+mod operations;
+mod rate;
+mod report;
+mod room;
+mod routing;
+mod settings;
+mod starts;
+mod storm;
+mod workers;
