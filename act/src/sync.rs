@@ -14,6 +14,7 @@ pub(crate) use self::modelled::*;
 mod ordinary {
     pub(crate) use parking_lot::{Mutex, MutexGuard};
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+    pub(crate) use std::thread::LocalKey;
     pub(crate) use std::thread_local;
 }
 
@@ -21,6 +22,7 @@ mod ordinary {
 mod modelled {
     pub(crate) use loom::sync::MutexGuard;
     pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+    pub(crate) use loom::thread::LocalKey;
     /// loom's `thread_local!`, for declarations written for that of the standard library.
     macro_rules! thread_local_of_models {
         ($($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = const $init:block;)*) => {

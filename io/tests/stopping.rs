@@ -203,7 +203,9 @@ fn i7_an_acceptor_ends_with_the_reason_of_its_pool() {
     let pool = served.node.process_info(worker).unwrap().parent.unwrap();
     let end = served.acceptor.watch();
     served.node.kill(pool);
-    assert!(peer.is_over());
+    // The acceptor asks the connection to close, the end of its worker ends it: whichever is first.
+    let last = peer.last_bytes();
+    assert!(last.is_empty() || last == b"bye\n", "{last:?}");
     assert_eq!(end.wait().unwrap().reason, Reason::Killed);
     assert!(TcpStream::connect(served.address).is_err());
     served.stop();

@@ -175,7 +175,7 @@ mod tests {
 
     /// The signals between the two processes.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    enum Signal {
+    enum PipeSignal {
         Link,
         Unlink(NonZeroU64),
         Ack(NonZeroU64),
@@ -186,7 +186,7 @@ mod tests {
     #[derive(Clone)]
     struct World {
         links: [Links<()>; 2],
-        pipes: [VecDeque<Signal>; 2],
+        pipes: [VecDeque<PipeSignal>; 2],
         alive: [bool; 2],
         /// How often each process was notified of the end of the other since it linked.
         told: [u8; 2],
@@ -211,34 +211,34 @@ mod tests {
 
         fn link(&mut self, side: usize) {
             if self.links[side].link(()).unwrap() {
-                self.pipes[side].push_back(Signal::Link);
+                self.pipes[side].push_back(PipeSignal::Link);
             }
         }
 
         fn unlink(&mut self, side: usize) {
             if let Some(number) = self.links[side].unlink(&()) {
-                self.pipes[side].push_back(Signal::Unlink(number));
+                self.pipes[side].push_back(PipeSignal::Unlink(number));
             }
         }
 
         fn end(&mut self, side: usize) {
             self.alive[side] = false;
             if self.links[side].ended(&()) {
-                self.pipes[side].push_back(Signal::Exit);
+                self.pipes[side].push_back(PipeSignal::Exit);
             }
         }
 
         fn deliver(&mut self, to: usize) {
             let Some(signal) = self.pipes[1 - to].pop_front() else { return };
             match signal {
-                Signal::Link if !self.alive[to] => self.pipes[to].push_back(Signal::Exit),
-                Signal::Link => drop(self.links[to].link_received(()).unwrap()),
-                Signal::Unlink(number) => {
+                PipeSignal::Link if !self.alive[to] => self.pipes[to].push_back(PipeSignal::Exit),
+                PipeSignal::Link => drop(self.links[to].link_received(()).unwrap()),
+                PipeSignal::Unlink(number) => {
                     self.links[to].unlink_received(&());
-                    self.pipes[to].push_back(Signal::Ack(number));
+                    self.pipes[to].push_back(PipeSignal::Ack(number));
                 }
-                Signal::Ack(number) => drop(self.links[to].acknowledged(&(), number)),
-                Signal::Exit => {
+                PipeSignal::Ack(number) => drop(self.links[to].acknowledged(&(), number)),
+                PipeSignal::Exit => {
                     if self.links[to].exit_received(&()) {
                         self.told[to] += 1;
                     }

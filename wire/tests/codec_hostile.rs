@@ -127,7 +127,7 @@ struct TokenByte(u8);
 
 impl Serialize for TokenByte {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_newtype_struct("krarup.TokenByte", &u64::from(self.0))
+        serializer.serialize_newtype_struct("krarup.Token", &u64::from(self.0))
     }
 }
 

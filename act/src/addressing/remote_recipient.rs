@@ -178,9 +178,9 @@ impl<T: Send + 'static> Serialize for Recipient<T> {
 
 impl<'de, T: Serialize + Send + 'static> Deserialize<'de> for Recipient<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TextMessage;
+        struct RecipientTextVisitor;
 
-        impl<'de> Visitor<'de> for Text {
+        impl<'de> Visitor<'de> for RecipientTextVisitor {
             type Value = String;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -195,7 +195,7 @@ impl<'de, T: Serialize + Send + 'static> Deserialize<'de> for Recipient<T> {
             }
         }
 
-        let text = deserializer.deserialize_newtype_struct(RECIPIENT, Text)?;
+        let text = deserializer.deserialize_newtype_struct(RECIPIENT, RecipientTextVisitor)?;
         let pid: Pid = text.parse().map_err(D::Error::custom)?;
         let host = CarriedTokens::host()
             .ok_or_else(|| D::Error::custom("a recipient exists within a cluster only"))?;

@@ -297,6 +297,15 @@ impl Peer {
         rest
     }
 
+    /// Reads everything to the end or to a reset.
+    pub(crate) fn last_bytes(&mut self) -> Vec<u8> {
+        let mut rest = Vec::new();
+        if let Err(error) = self.0.read_to_end(&mut rest) {
+            assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+        }
+        rest
+    }
+
     /// Whether the next read fails with a reset.
     pub(crate) fn is_reset(&mut self) -> bool {
         self.0.read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::ConnectionReset)

@@ -5,7 +5,7 @@
 
 use super::local::{OuterTurn, leave, pid};
 use crate::process::crash::contain;
-use crate::sync::thread_local;
+use crate::sync::{LocalKey, thread_local};
 use krarup_gen::{CallError, Pid, Reason};
 use std::cell::{Cell, RefCell};
 
@@ -105,16 +105,28 @@ fn take_all() -> Vec<OrphanedReply> {
     }
 }
 
+/// A flag of this thread that is set. Dropping this restores what it was before.
+struct RestoredFlag {
+    flag: &'static LocalKey<Cell<bool>>,
+    before: bool,
+}
+
+impl RestoredFlag {
+    fn set(flag: &'static LocalKey<Cell<bool>>) -> Self {
+        RestoredFlag { flag, before: flag.with(|flag| flag.replace(true)) }
+    }
+}
+
+impl Drop for RestoredFlag {
+    fn drop(&mut self) {
+        self.flag.with(|flag| flag.set(self.before));
+    }
+}
+
 /// Runs `f`, which drops requests that no handler has seen. If their process ends, their
 /// callers learn that the requests may be made again.
 pub(crate) fn not_begun<T>(f: impl FnOnce() -> T) -> T {
-    struct Before(bool);
-    impl Drop for Before {
-        fn drop(&mut self) {
-            NOT_BEGUN.with(|not_begun| not_begun.set(self.0));
-        }
-    }
-    let _before = Before(NOT_BEGUN.with(|not_begun| not_begun.replace(true)));
+    let _restored = RestoredFlag::set(&NOT_BEGUN);
     f()
 }
 
@@ -140,14 +152,8 @@ pub(crate) fn apart(f: impl FnOnce()) {
 
 /// Drops a refused message, also outside any turn. The calls in it fail with the error.
 pub(crate) fn drop_refused<T>(message: T, error: &CallError) {
-    struct Before(bool);
-    impl Drop for Before {
-        fn drop(&mut self) {
-            REFUSED_OUTSIDE.with(|refused| refused.set(self.0));
-        }
-    }
     refusing(OrphanCause::Refused(error), || {
-        let _before = Before(REFUSED_OUTSIDE.with(|refused| refused.replace(true)));
+        let _restored = RestoredFlag::set(&REFUSED_OUTSIDE);
         drop(message);
     });
 }
