@@ -76,6 +76,8 @@ pub use observe::inspect_request::InspectRequest;
 pub use observe::manage::manage;
 pub use observe::manage_request::ManageRequest;
 pub use observe::records::{NodeRecords, RecordRing};
+pub use observe::report_log::{ReportListener, ReportLog};
+pub use observe::report_rate::ReportRate;
 pub use observe::state_labels::StateLabels;
 pub use observe::subscription::{EventTopic, Subscription, Tell};
 pub use observe::supervision_log::SupervisionLog;

@@ -99,6 +99,15 @@ counted! {
     }
 }
 
+impl ReasonKind {
+    /// Returns whether an end of this kind is a failure: all but `Normal` and `Shutdown` are; see
+    /// [`Reason::is_abnormal`].
+    #[must_use]
+    pub const fn is_abnormal(self) -> bool {
+        !matches!(self, ReasonKind::Normal | ReasonKind::Shutdown)
+    }
+}
+
 impl Reason {
     /// Returns the kind of the reason.
     #[must_use]

@@ -35,6 +35,8 @@ mod recorded;
 mod recorded_item;
 mod recorded_turn;
 mod reference;
+mod report;
+mod report_text;
 mod restart_window;
 mod root;
 mod sample;
@@ -81,6 +83,9 @@ pub use recorded::{DeadlockRecord, LongTurnRecord, Memory, Recorded, RecordedPag
 pub use recorded_item::{Lane, RecordedItem, TraceEnd, TraceLimits, TracePage};
 pub use recorded_turn::{RecordedTurn, RecordedTurns, TurnRecordingLimits};
 pub use reference::{ParseRefError, Ref};
+pub use report::{
+    MissedEvents, OverdueStop, Report, ReportHead, ReportKind, ReportLevel, Reported, TaskShutdown,
+};
 pub use restart_window::RestartWindow;
 pub use root::Root;
 pub use sample::Sample;

@@ -82,7 +82,7 @@ impl Reason {
     /// [`Reason::is_normal`]).
     #[must_use]
     pub const fn is_abnormal(&self) -> bool {
-        !matches!(self, Reason::Normal | Reason::Shutdown | Reason::ShutdownWith(_))
+        self.kind().is_abnormal()
     }
 
     /// Returns whether this is `Normal`, the reason that linked processes ignore if they do not

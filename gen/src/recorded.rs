@@ -40,8 +40,8 @@ pub struct Recorded<T> {
 impl<T> Recorded<T> {
     /// Creates an item. For hosts.
     #[must_use]
-    pub fn new(seq: u64, at: Timestamp, item: T) -> Self {
-        Recorded { seq, at, item: Arc::new(item) }
+    pub fn new(seq: u64, at: Timestamp, item: impl Into<Arc<T>>) -> Self {
+        Recorded { seq, at, item: item.into() }
     }
 }
 

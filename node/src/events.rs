@@ -2,17 +2,12 @@
 //!
 //! Usually there are no subscribers; then an event costs one read of a flag.
 
-use krarup_act::{EventTopic, Subscription, Tell, contain};
+use krarup_act::{EventTopic, ReportRate, Subscription, Tell, contain};
 use krarup_gen::{CountsBy, DeadLetter, DeadLetterCause, Lifecycle, Pid, Timestamp};
 use parking_lot::{Mutex, RwLock};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
-
-/// The most dead letters that are logged one by one within a second. Of the others only the
-/// number is logged.
-const LOGGED_PER_SECOND: u32 = 10;
 
 /// The depth limit of dead letters caused by notifying subscribers of dead letters: a
 /// subscriber's conversion may send to an ended process. Deeper dead letters are counted, but
@@ -50,15 +45,7 @@ pub(crate) struct Events {
     any: AtomicBool,
     /// The dead letters by the number of their cause.
     dead_letters: [AtomicU64; DeadLetterCause::ALL.len()],
-    log: Mutex<LogRate>,
-}
-
-/// The recent number of logged dead letters.
-#[derive(Default)]
-struct LogRate {
-    since: Timestamp,
-    logged: u32,
-    left_out: u64,
+    log: Mutex<ReportRate>,
 }
 
 impl Events {
@@ -145,19 +132,8 @@ impl Events {
     }
 
     fn log(&self, letter: &DeadLetter, now: Timestamp) {
-        let left_out = {
-            let mut log = self.log.lock();
-            if now.since(log.since) >= Duration::from_secs(1) {
-                log.since = now;
-                log.logged = 0;
-            }
-            if log.logged == LOGGED_PER_SECOND {
-                log.left_out += 1;
-                return;
-            }
-            log.logged += 1;
-            std::mem::take(&mut log.left_out)
-        };
+        let Some(count) = self.log.lock().report(1, now) else { return };
+        let left_out = count - 1;
         tracing::info!(target: "krarup::dead_letters", %letter, left_out, "dead letter");
     }
 }

@@ -1,8 +1,8 @@
 //! What a node publishes about itself (rule E12).
 
-use krarup_act::{NodeTopic, Topic, TopicTable};
-use krarup_gen::{DeadLetter, Lifecycle, Ref, Target, Timestamp};
-use std::sync::OnceLock;
+use krarup_act::{NodeTopic, ReportLog, Topic, TopicTable};
+use krarup_gen::{DeadLetter, Lifecycle, Ref, Report, Target, Timestamp};
+use std::sync::{Arc, OnceLock};
 
 /// The topics of the node about itself. Each is opened when it is first asked for; until then an
 /// event costs a look.
@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 pub(crate) struct OwnEvents {
     dead_letters: OnceLock<NodeTopic<DeadLetter>>,
     lives: OnceLock<NodeTopic<Lifecycle>>,
+    reports: OnceLock<Arc<NodeTopic<Report>>>,
 }
 
 impl OwnEvents {
@@ -31,6 +32,18 @@ impl OwnEvents {
         self.lives.get_or_init(|| NodeTopic::open(reference(), topics)).topic()
     }
 
+    /// The topic of reports, opened if need be (rule X8).
+    pub(crate) fn reports(
+        &self,
+        reference: impl FnOnce() -> Ref,
+        topics: &TopicTable,
+        log: &ReportLog,
+    ) -> Topic<Report> {
+        let topic = self.reports.get_or_init(|| Arc::new(NodeTopic::open(reference(), topics)));
+        log.tell(Arc::clone(topic) as _);
+        topic.topic()
+    }
+
     pub(crate) fn dead_letter(&self, letter: &DeadLetter, now: impl FnOnce() -> Timestamp) {
         if let Some(topic) = self.dead_letters.get().filter(|topic| topic.is_heard()) {
             // A process that does not take its events would hear of that, and so on for ever.
@@ -38,7 +51,7 @@ impl OwnEvents {
                 Target::Pid(pid) => Some(pid),
                 _ => None,
             };
-            topic.publish(letter.clone(), about, now);
+            topic.publish(letter.clone(), about.as_slice(), now);
         }
     }
 
@@ -49,7 +62,7 @@ impl OwnEvents {
 
     pub(crate) fn life(&self, life: &Lifecycle, now: impl FnOnce() -> Timestamp) {
         if let Some(topic) = self.lives.get().filter(|topic| topic.is_heard()) {
-            topic.publish(life.clone(), Some(life.pid()), now);
+            topic.publish(life.clone(), &[life.pid()], now);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::node::Node;
 use krarup_act::{Host, OpenTopic, Topic, TopicInfo};
-use krarup_gen::{DeadLetter, Lifecycle, TopicLookupError};
+use krarup_gen::{DeadLetter, Lifecycle, Report, TopicLookupError};
 use std::sync::Arc;
 
 impl Node {
@@ -49,6 +49,48 @@ impl Node {
     pub fn dead_letters(&self) -> Topic<DeadLetter> {
         let host = self.dispatcher_host();
         host.core.own_events.dead_letters(|| host.next_ref(), &host.core.topics)
+    }
+
+    /// Returns the topic of reports: what the node itself has to say, as values (rule X8). There are
+    /// at most ten reports of a kind within a second; each says how many were left out before it
+    /// (rule X9). A subscriber does not hear of what it has caused: reports about itself, about
+    /// the tasks it owns, about a process that failed with its message in hand, and what is made
+    /// in its own turns (rule X11).
+    ///
+    /// Reports are log events of `tracing` too, with a target that begins with `krarup`.
+    ///
+    /// ```
+    /// # use krarup_act::{Actor, Context, Topic};
+    /// # use krarup_gen::{Report, Result};
+    /// struct Reporter {
+    ///     reports: Topic<Report>,
+    /// }
+    ///
+    /// impl Actor for Reporter {
+    ///     type Message = Report;
+    ///
+    ///     async fn init(&mut self, ctx: &mut Context<Report>) -> Result {
+    ///         ctx.subscribe(&self.reports).start()?;
+    ///         Ok(())
+    ///     }
+    ///
+    ///     async fn handle_message(&mut self, _: &mut Context<Report>, report: Report) -> Result {
+    ///         // One line; `{report:#}` is the long form.
+    ///         println!("{report}");
+    ///         Ok(())
+    ///     }
+    /// }
+    /// # let node = krarup_node::Node::start("reports@localhost")?;
+    /// let reports = node.reports();
+    /// node.spawn_system(move || Reporter { reports: reports.clone() }).wait()?;
+    /// # node.stop().wait()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn reports(&self) -> Topic<Report> {
+        let host = self.dispatcher_host();
+        let core = &host.core;
+        core.own_events.reports(|| host.next_ref(), &core.topics, &core.records.reports)
     }
 
     /// Returns the topic of the starts and ends of processes (rules X4, E12). A subscriber hears of

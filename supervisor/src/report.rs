@@ -168,6 +168,9 @@ impl Reporter {
             event.pid = Some(pid);
             event.reason = Some(ReasonRecord::of(reason));
         });
+        if let (Shutdown::Timeout(limit), Reason::Killed) = (asked, reason) {
+            self.node.report_overdue(supervisor, pid, limit);
+        }
         let as_told = match asked {
             // A child that was already ending did not disobey.
             _ if matches!(reason, Reason::NoProcess) => true,

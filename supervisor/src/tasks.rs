@@ -110,9 +110,10 @@ impl Actor for Tasks {
 
     async fn terminate(&mut self, ctx: &mut Context<TasksMessage>, _: &Reason) {
         self.wait_for_all(ctx, self.shutdown).await;
-        let own = ctx.pid();
+        let (own, log) = (ctx.pid(), ctx.supervision_log());
         for task in &self.running {
             tracing::warn!(target: "krarup", tasks = %own, pid = %task, "task ended by shutdown");
+            log.report_task_shutdown(own, *task, self.shutdown);
             ctx.exit(*task, Reason::Shutdown);
         }
         // Only one that blocks its thread takes longer; it is left behind.

@@ -24,6 +24,7 @@ mod mailbox_alarm;
 mod managing;
 mod names;
 mod recorder;
+mod reports;
 mod roots;
 mod runtimes;
 mod spans;

@@ -1,4 +1,4 @@
-//! Spans around turns: rule X8.
+//! Spans around turns: rule X14.
 
 use crate::support::Log;
 use crate::support::journal::keep_another_subscriber;
@@ -169,7 +169,7 @@ fn lives(panics_at: &'static str, on: bool) -> (Vec<String>, u64) {
 const CALLBACKS: [&str; 4] = ["init", "handle", "terminate", "drop"];
 
 #[test]
-fn x8_logs_of_a_callback_are_in_a_span_that_names_its_process() {
+fn x14_logs_of_a_callback_are_in_a_span_that_names_its_process() {
     let (logged, open) = lives("nowhere", true);
     let mut expected: Vec<_> =
         CALLBACKS.iter().map(|call| format!("\"talker\" Talker {call}")).collect();
@@ -180,14 +180,14 @@ fn x8_logs_of_a_callback_are_in_a_span_that_names_its_process() {
 }
 
 #[test]
-fn x8_without_the_option_there_is_no_span() {
+fn x14_without_the_option_there_is_no_span() {
     let (logged, _) = lives("nowhere", false);
     assert!(logged.iter().all(|line| line.starts_with("none ")), "{logged:?}");
     assert_eq!(logged.len(), CALLBACKS.len() + 5);
 }
 
 #[test]
-fn x8_a_subscriber_that_panics_ends_nothing() {
+fn x14_a_subscriber_that_panics_ends_nothing() {
     for call in ["new", "enter", "exit", "close"] {
         let (logged, _) = lives(call, true);
         let lines: Vec<_> = logged.iter().filter_map(|line| line.rsplit(' ').next()).collect();
@@ -302,7 +302,7 @@ fn x5_a_logged_trace_has_item_type_and_sender() {
 }
 
 #[test]
-fn x8_the_builder_of_a_node_sets_whether_its_turns_run_in_spans() {
+fn x14_the_builder_of_a_node_sets_whether_its_turns_run_in_spans() {
     for on in [true, false] {
         let (logged, open) = logged("nowhere", || {
             // Turns run on this thread, which is listened to.

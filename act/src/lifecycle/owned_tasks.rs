@@ -8,6 +8,9 @@ use krarup_gen::Pid;
 use std::collections::BTreeSet;
 use std::fmt;
 
+/// The label of the behaviour of a task.
+pub(crate) const TASK_LABEL: &str = "task";
+
 /// The pids of the tasks of a process.
 pub(crate) struct OwnedTasks(Mutex<Option<BTreeSet<Pid>>>);
 

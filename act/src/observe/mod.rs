@@ -10,6 +10,8 @@ pub(crate) mod manage;
 pub(crate) mod manage_request;
 pub(crate) mod recording;
 pub(crate) mod records;
+pub(crate) mod report_log;
+pub(crate) mod report_rate;
 pub(crate) mod state_labels;
 pub(crate) mod subscription;
 pub(crate) mod supervision_log;

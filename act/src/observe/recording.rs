@@ -1,8 +1,13 @@
-//! How cycles of calls and decisions of supervisors come into the records of a node.
+//! How cycles of calls, decisions of supervisors and missed events come into the records and the
+//! reports of a node.
 
 use crate::host::host::Host;
 use crate::process::crash::contain;
-use krarup_gen::{CallCycle, DeadlockRecord, Name, Pid, SupervisionEvent};
+use krarup_gen::{
+    CallCycle, DeadlockRecord, MissedEvents, Name, Pid, Report, ReportKind, ReportLevel, Reported,
+    SupervisionEvent, TopicId,
+};
+use std::sync::Arc;
 
 /// Records a cycle of calls, if the node remembers them.
 pub(crate) fn record_deadlock(host: &dyn Host, cycle: &CallCycle) {
@@ -13,7 +18,10 @@ pub(crate) fn record_deadlock(host: &dyn Host, cycle: &CallCycle) {
 
 /// Records a decision, if the node remembers them. Otherwise the event is not made.
 pub(crate) fn record_supervision(host: &dyn Host, event: impl FnOnce() -> SupervisionEvent) {
-    let Some(records) = host.records().filter(|records| records.restarts.is_on()) else { return };
+    let Some(records) = host.records() else { return };
+    if !records.restarts.is_on() && !records.reports.is_heard() {
+        return;
+    }
     // The text of a reason and the id of a child are user code.
     let Ok(event) = contain(event) else { return };
     let event = event.with(|event| {
@@ -26,7 +34,19 @@ pub(crate) fn record_supervision(host: &dyn Host, event: impl FnOnce() -> Superv
             crash.map(|recorded| recorded.seq)
         });
     });
-    records.restarts.push(host.now(), event);
+    let (event, now) = (Arc::new(event), host.now());
+    let about: Vec<_> = [event.pid, Some(event.by)].into_iter().flatten().collect();
+    let make = |head| Report::Supervision(Reported::new(head, Arc::clone(&event)));
+    records.reports.publish(ReportKind::Supervision, event.level(), &about, now, make);
+    records.restarts.push(now, event);
+}
+
+/// Reports that subscribers of a topic have missed events.
+pub(crate) fn report_missed(host: &dyn Host, topic: &TopicId, count: u64) {
+    let Some(records) = host.records() else { return };
+    records.reports.publish(ReportKind::Missed, ReportLevel::Warn, &[], host.now(), |head| {
+        Report::Missed(Reported::new(head, MissedEvents::new(topic.clone(), count)))
+    });
 }
 
 /// The name of a process that lives.

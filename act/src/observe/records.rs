@@ -3,13 +3,15 @@
 //! A ring that holds nothing costs a look at a flag where an item would be made. Items hold no
 //! values of users, so they may be dropped anywhere; still none is made or dropped under a lock.
 
+use crate::observe::report_log::ReportLog;
 use krarup_gen::{
-    CrashReport, DeadLetter, DeadlockRecord, LongTurnRecord, Memory, Recorded, RecordedPage,
-    SupervisionEvent, Timestamp,
+    CrashReport, DeadLetter, DeadlockRecord, LongTurnRecord, Memory, Pid, Recorded, RecordedPage,
+    Report, ReportKind, ReportLevel, Reported, SupervisionEvent, Target, Timestamp,
 };
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The rings of a node. For hosts.
@@ -25,6 +27,8 @@ pub struct NodeRecords {
     pub deadlocks: RecordRing<DeadlockRecord>,
     /// Long turns.
     pub long_turns: RecordRing<LongTurnRecord>,
+    /// What is published and not remembered.
+    pub reports: ReportLog,
 }
 
 impl NodeRecords {
@@ -41,11 +45,45 @@ impl NodeRecords {
 }
 
 impl NodeRecords {
-    /// Records a dead letter, if dead letters are remembered.
-    pub fn dead_letter(&self, letter: &DeadLetter, now: impl FnOnce() -> Timestamp) {
+    /// Records a dead letter, if dead letters are remembered, and reports it.
+    pub fn dead_letter(&self, letter: &DeadLetter, now: impl Fn() -> Timestamp) {
         if self.dead_letters.is_on() {
             self.dead_letters.push(now(), letter.clone());
         }
+        if self.reports.is_heard() {
+            let to = match letter.to {
+                Target::Pid(pid) => Some(pid),
+                _ => None,
+            };
+            let about: Vec<_> = to.into_iter().chain(letter.from).collect();
+            let make = |head| Report::DeadLetters(Reported::new(head, letter.clone()));
+            self.reports.publish(ReportKind::DeadLetters, ReportLevel::Info, &about, now(), make);
+        }
+    }
+
+    /// Records a long turn, if long turns are remembered, and reports it.
+    pub fn long_turn(&self, record: impl FnOnce() -> LongTurnRecord, now: impl Fn() -> Timestamp) {
+        if !self.long_turns.is_on() && !self.reports.is_heard() {
+            return;
+        }
+        let record = Arc::new(record());
+        let make = |head| Report::LongTurn(Reported::new(head, Arc::clone(&record)));
+        self.reports.publish(
+            ReportKind::LongTurn,
+            ReportLevel::Warn,
+            record.pid.as_slice(),
+            now(),
+            make,
+        );
+        self.long_turns.push(now(), record);
+    }
+
+    /// Records and reports a crash.
+    pub(crate) fn crash(&self, report: CrashReport, about: &[Pid], now: Timestamp) {
+        let report = Arc::new(report);
+        let make = |head| Report::Crash(Reported::new(head, Arc::clone(&report)));
+        self.reports.publish(ReportKind::Crash, ReportLevel::Error, about, now, make);
+        self.crashes.push(now, report);
     }
 }
 
@@ -89,7 +127,7 @@ impl<T> RecordRing<T> {
     }
 
     /// Adds an item, unless none are kept. Returns its number.
-    pub fn push(&self, at: Timestamp, item: T) -> Option<u64> {
+    pub fn push(&self, at: Timestamp, item: impl Into<Arc<T>>) -> Option<u64> {
         let mut recorded = Recorded::new(0, at, item);
         let mut state = self.state.lock();
         let capacity = self.capacity.load(Ordering::Relaxed);

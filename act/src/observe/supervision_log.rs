@@ -3,9 +3,13 @@
 use crate::context::Context;
 use crate::host::host::Host;
 use crate::observe::recording::record_supervision;
-use krarup_gen::{RestartKind, SupervisionEvent};
+use krarup_gen::{
+    OverdueStop, Pid, Report, ReportHead, ReportKind, ReportLevel, Reported, RestartKind,
+    SupervisionEvent, TaskShutdown,
+};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Tells the node what a supervisor decides. For behaviours that supervise others; made by
 /// [`Context::supervision_log`].
@@ -23,6 +27,26 @@ impl SupervisionLog {
     /// and the kind of the process `by` and the number of the crash report are filled in.
     pub fn record(&self, event: impl FnOnce() -> SupervisionEvent) {
         record_supervision(&*self.host, event);
+    }
+
+    /// Reports that a child did not stop within `limit` and was killed (rule X8).
+    pub fn report_overdue(&self, by: Pid, child: Pid, limit: Duration) {
+        self.report(ReportKind::Overdue, &[child, by], |head| {
+            Report::Overdue(Reported::new(head, OverdueStop::new(child, Some(by), limit)))
+        });
+    }
+
+    /// Reports a task that was ended because the process `tasks` stops (rules J9, X8).
+    pub fn report_task_shutdown(&self, tasks: Pid, task: Pid, limit: Duration) {
+        self.report(ReportKind::Task, &[task, tasks], |head| {
+            Report::Task(Reported::new(head, TaskShutdown::new(task, tasks, limit)))
+        });
+    }
+
+    fn report(&self, kind: ReportKind, about: &[Pid], make: impl FnOnce(ReportHead) -> Report) {
+        if let Some(records) = self.host.records() {
+            records.reports.publish(kind, ReportLevel::Warn, about, self.host.now(), make);
+        }
     }
 
     /// Counts a state that has failed and is replaced.

@@ -4,12 +4,14 @@ use super::cell::Cell;
 use super::exit_source::ExitSource;
 use super::relations::Bonds;
 use crate::host::host::Host;
+use crate::lifecycle::owned_tasks::TASK_LABEL;
 use crate::mailbox::inbox::Inbox;
 use crate::observe::records::NodeRecords;
+use crate::process::crash::contain;
 use crate::sync::Ordering;
 use krarup_gen::{
     Ancestor, CrashCause, CrashCauseKind, CrashLink, CrashReport, ItemInHand, ItemKind, Label,
-    MessageTotals, Name, Reason, ReasonRecord, Recorded, RecordedItem,
+    MessageTotals, Name, Pid, Reason, ReasonRecord, Recorded, RecordedItem,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -103,7 +105,30 @@ where
         sender = report.in_hand.and_then(|item| item.sender).map(tracing::field::display),
         letters_lost = report.letters_lost, handled = report.messages.handled, "a process crashed"
     );
-    records.crashes.push(host.now(), report);
+    let about: Vec<_> = [Some(report.pid), report.cause.by, sender_of(&report), owner_of(cell)]
+        .into_iter()
+        .flatten()
+        .collect();
+    records.crash(report, &about, host.now());
+}
+
+/// The process whose message the process could not handle.
+fn sender_of(report: &CrashReport) -> Option<Pid> {
+    report.in_hand.and_then(|item| item.sender)
+}
+
+/// The owner of a task: the task is its doing.
+fn owner_of<M, C>(cell: &Cell<M, C>) -> Option<Pid>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    (cell.label().full() == TASK_LABEL).then(|| cell.parent_pid()).flatten()
+}
+
+/// Whether somebody listens to the log events of crashes. The log subscriber is user code.
+pub(super) fn logs_crashes() -> bool {
+    contain(|| tracing::enabled!(target: "krarup::crash", tracing::Level::ERROR)).unwrap_or(false)
 }
 
 /// The message in hand as text. It is the last one that was recorded.

@@ -15,7 +15,7 @@ use super::asked_to_end::ask_to_end;
 use super::bonds;
 use super::cell::Cell;
 use super::crash::{contain, drop_contained, log_contained};
-use super::crash_reporting::{Dead, DeathNote, report};
+use super::crash_reporting::{Dead, DeathNote, logs_crashes, report};
 use super::current::{self, OrphanCause};
 use super::last_item;
 use super::muting::release;
@@ -221,7 +221,7 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
     fn tell_subscribers(&mut self) {
         if let Some(note) = &self.death
             && let Some(records) = self.cell.host.records()
-            && records.crashes.is_on()
+            && (records.crashes.is_on() || records.reports.is_heard() || logs_crashes())
         {
             let dead = Dead {
                 reason: &self.reason,

@@ -4,6 +4,7 @@ use super::outcome::TaskOutcome;
 use super::work::Work;
 use crate::behavior::Behavior;
 use crate::context::Context;
+use crate::lifecycle::owned_tasks::TASK_LABEL;
 use krarup_gen::Result;
 use std::pin::Pin;
 use std::task::{self, Poll};
@@ -30,7 +31,7 @@ where
     }
 
     fn label() -> &'static str {
-        "task"
+        TASK_LABEL
     }
 }
 

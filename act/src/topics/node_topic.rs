@@ -3,7 +3,8 @@
 use super::table::TopicTable;
 use super::topic::Topic;
 use super::topic_core::{TopicCore, TopicSettings};
-use krarup_gen::{Pid, Ref, Timestamp, TopicId};
+use crate::observe::report_log::ReportListener;
+use krarup_gen::{Pid, Ref, Report, Timestamp, TopicId};
 use std::fmt;
 use std::sync::{Arc, Weak};
 
@@ -30,16 +31,29 @@ impl<T: Clone + Send + Sync + 'static> NodeTopic<T> {
         !self.0.is_quiet()
     }
 
-    /// Publishes an event to all subscribers but the process that the event is about.
-    pub fn publish(&self, event: T, about: Option<Pid>, now: impl FnOnce() -> Timestamp) {
+    /// Publishes an event to all subscribers but the processes that the event is about.
+    pub fn publish(&self, event: T, about: &[Pid], now: impl FnOnce() -> Timestamp) {
         // When the node has stopped, nobody hears of it.
-        let _ = self.0.publish(event, about, now);
+        if let Ok((_, missed)) = self.0.publish(event, about) {
+            self.0.note_missed(missed, now);
+        }
     }
 
     /// Returns the topic, to subscribe to.
     #[must_use]
     pub fn topic(&self) -> Topic<T> {
         Topic::new(Arc::clone(&self.0))
+    }
+}
+
+impl ReportListener for NodeTopic<Report> {
+    fn is_heard(&self) -> bool {
+        NodeTopic::is_heard(self)
+    }
+
+    fn hear(&self, report: Report, about: &[Pid]) {
+        let at = report.head().at;
+        self.publish(report, about, || at);
     }
 }
 

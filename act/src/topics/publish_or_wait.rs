@@ -107,10 +107,10 @@ impl<T: Clone + Send + Sync + 'static> Future for Publishing<T> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         let event = this.event.take().expect("a publication is not polled after it was ready");
-        let (core, host) = (this.publisher.core(), this.publisher.host());
-        let now = || host.now();
-        match core.publish_with_room(event, &mut this.place, cx.waker(), current::pid(), now) {
+        let core = this.publisher.core();
+        match core.publish_with_room(event, &mut this.place, cx.waker(), current::pid()) {
             WaitingTry::Published { heard, missed } => {
+                this.publisher.note_missed(missed);
                 Poll::Ready(Ok(Published::new(heard, missed)))
             }
             WaitingTry::Ended(event) => {

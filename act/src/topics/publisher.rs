@@ -7,6 +7,7 @@ use super::topic::Topic;
 use super::topic_core::TopicCore;
 use crate::calls::slot::slot;
 use crate::host::host::Host;
+use crate::observe::recording::report_missed;
 use crate::observe::watched_job::Mark;
 use crate::process::current;
 use krarup_gen::{PublishError, Reason};
@@ -106,8 +107,11 @@ impl<T: Clone + Send + Sync + 'static> Publisher<T> {
     /// # Errors
     /// [`PublishError::Ended`]: the topic has ended. The error holds the event.
     pub fn publish(&self, event: T) -> Result<Published, PublishError<T>> {
-        match self.core.publish(event, None, || self.host.now()) {
-            Ok((heard, missed)) => Ok(Published::new(heard, missed)),
+        match self.core.publish(event, &[]) {
+            Ok((heard, missed)) => {
+                self.note_missed(missed);
+                Ok(Published::new(heard, missed))
+            }
             Err(event) => Err(PublishError::Ended { event, topic: self.core.id().clone() }),
         }
     }
@@ -137,6 +141,13 @@ impl<T: Clone + Send + Sync + 'static> Publisher<T> {
     #[must_use]
     pub fn topic(&self) -> Topic<T> {
         Topic::new(Arc::clone(&self.core))
+    }
+
+    /// Reports that subscribers have missed an event (rules E7, X8).
+    pub(crate) fn note_missed(&self, missed: usize) {
+        if let Some(count) = self.core.note_missed(missed, || self.host.now()) {
+            report_missed(&*self.host, self.core.id(), count);
+        }
     }
 
     pub(crate) fn core(&self) -> &Arc<TopicCore<T>> {

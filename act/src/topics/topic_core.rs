@@ -112,13 +112,9 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
     }
 
     /// Passes an event to all subscribers. Gives it back if the topic has ended.
-    /// `except` gets none: the event says something of that process.
-    pub(crate) fn publish(
-        &self,
-        event: T,
-        except: Option<Pid>,
-        now: impl FnOnce() -> Timestamp,
-    ) -> Result<(usize, usize), T> {
+    /// Those of `except` get none: the event says something of them. Returns how many have heard of
+    /// it and how many have missed it, for [`TopicCore::note_missed`].
+    pub(crate) fn publish(&self, event: T, except: &[Pid]) -> Result<(usize, usize), T> {
         // A subscriber that comes at the same time comes after the event.
         if self.is_quiet() {
             self.published.fetch_add(1, Ordering::Relaxed);
@@ -130,21 +126,20 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
             drop(state);
             return Err(event);
         }
-        Ok(self.publish_in(state, event, except, now))
+        Ok(self.publish_in(state, event, except))
     }
 
     fn publish_in(
         &self,
         mut state: MutexGuard<'_, TopicState<T>>,
         event: T,
-        except: Option<Pid>,
-        now: impl FnOnce() -> Timestamp,
+        except: &[Pid],
     ) -> (usize, usize) {
         let event = Arc::new(event);
         let mut effects = Effects::none();
         let number = self.published.fetch_add(1, Ordering::Relaxed) + 1;
         for hearer in state.hearers.values() {
-            if except != Some(hearer.pid()) {
+            if !except.contains(&hearer.pid()) {
                 Arc::clone(hearer).hear(&event, number, &mut effects);
             }
         }
@@ -168,9 +163,18 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
         effects.carry_out();
         if counts.1 > 0 {
             self.count_missed(counts.1 as u64);
-            self.missed_log.note(&self.id, counts.1 as u64, now());
         }
         counts
+    }
+
+    /// Logs that an event was missed so often, unless that was logged ten times within a second.
+    /// Returns how many the line was about (rule E7).
+    pub(crate) fn note_missed(
+        &self,
+        missed: usize,
+        now: impl FnOnce() -> Timestamp,
+    ) -> Option<u64> {
+        if missed == 0 { None } else { self.missed_log.note(&self.id, missed as u64, now()) }
     }
 
     pub(crate) fn count_missed(&self, missed: u64) {
@@ -185,7 +189,6 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
         place: &mut PublisherPlace,
         waker: &Waker,
         myself: Option<Pid>,
-        now: impl FnOnce() -> Timestamp,
     ) -> WaitingTry<T> {
         // Its clone is the user's code.
         let waker = waker.clone();
@@ -203,7 +206,7 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
                 all.filter(|hearer| hearer.is_full()).map(|full| full.pid()).collect();
             if pids.is_empty() {
                 let next = state.waiting.leave(place);
-                let (heard, missed) = self.publish_in(state, event, None, now);
+                let (heard, missed) = self.publish_in(state, event, &[]);
                 wake(next);
                 drop_contained(waker);
                 return WaitingTry::Published { heard, missed };

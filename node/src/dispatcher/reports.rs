@@ -65,23 +65,20 @@ impl Reports {
             self.long_turns.fetch_add(1, Ordering::Relaxed);
             // The log subscriber is user code, and its panic must not end the watchdog.
             let _ = contain(|| self.warn(*long));
-            if self.records.long_turns.is_on() {
-                self.record(*long);
-            }
+            self.records.long_turn(|| self.record_of(*long), || self.clock.now());
         }
     }
 
-    fn record(&self, long: LongTurn) {
+    fn record_of(&self, long: LongTurn) -> LongTurnRecord {
         let info = (self.processes)(long.pid).map(|process| process.info());
         let record = LongTurnRecord::new(self.dispatcher.clone(), long.worker, long.held);
-        let record = record.with(|record| {
+        record.with(|record| {
             if let Some(info) = info {
                 record.pid = Some(info.pid);
                 record.name = info.name;
                 record.behavior = Some(info.behavior);
             }
-        });
-        self.records.long_turns.push(self.clock.now(), record);
+        })
     }
 
     fn warn(&self, long: LongTurn) {
@@ -109,10 +106,26 @@ impl Reports {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use krarup_gen::Memory;
+    use krarup_act::ReportListener;
+    use krarup_gen::{Memory, Pid, Report};
+    use parking_lot::Mutex;
 
     const fn millis(millis: u64) -> Duration {
         Duration::from_millis(millis)
+    }
+
+    /// Notes the reports that it hears.
+    #[derive(Default)]
+    struct HeardReports(Mutex<Vec<Report>>);
+
+    impl ReportListener for HeardReports {
+        fn is_heard(&self) -> bool {
+            true
+        }
+
+        fn hear(&self, report: Report, _: &[Pid]) {
+            self.0.lock().push(report);
+        }
     }
 
     #[test]
@@ -137,9 +150,22 @@ mod tests {
             longest,
             ..WatchdogReport::default()
         };
+        let heard = Arc::new(HeardReports::default());
+        reports.records.reports.tell(Arc::clone(&heard) as _);
         let told =
             crate::panicking_log::told(|| reports.tell(&look(&[(0, 7), (1, 8)], millis(300))));
         assert_eq!(told, 2);
+        // Both are reports, also the one that is not remembered any more (rule X8).
+        let workers: Vec<_> = heard
+            .0
+            .lock()
+            .iter()
+            .map(|report| match report {
+                Report::LongTurn(report) => report.what.worker,
+                other => panic!("{other}"),
+            })
+            .collect();
+        assert_eq!(workers, [0, 1]);
         let page = reports.records.long_turns.page(0, 9);
         let record = &page.items[0].item;
         assert_eq!((page.lost, record.worker, record.held), (1, 1, millis(300)));

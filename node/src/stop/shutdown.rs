@@ -20,7 +20,9 @@
 
 use crate::core::{Core, DispatcherHost};
 use krarup_act::{Host, KILL_GRACE, Process, Sleep, contain, watch};
-use krarup_gen::{Pid, Reason, Root, Target, Timestamp};
+use krarup_gen::{
+    OverdueStop, Pid, Reason, Report, ReportKind, ReportLevel, Reported, Root, Target, Timestamp,
+};
 use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::Arc;
@@ -49,7 +51,7 @@ pub(crate) async fn stop_processes(
     for root in [Root::User, Root::System] {
         stop_below(&host, root, timeout, myself).await;
         host.core.registry.close_below(root);
-        kill_below(&host, root, myself).await;
+        kill_below(&host, root, timeout, myself).await;
     }
 }
 
@@ -145,7 +147,12 @@ async fn stop_together(
 }
 
 /// Kills all remaining processes.
-async fn kill_below(host: &Arc<DispatcherHost>, root: Root, myself: Option<Pid>) {
+async fn kill_below(
+    host: &Arc<DispatcherHost>,
+    root: Root,
+    timeout: Duration,
+    myself: Option<Pid>,
+) {
     let until = host.now() + KILL_GRACE;
     loop {
         // A spawn that was admitted just before the registry was closed is counted before it can
@@ -154,6 +161,7 @@ async fn kill_below(host: &Arc<DispatcherHost>, root: Root, myself: Option<Pid>)
         let found = host.core.registry.all().len();
         let left = below(host, root, myself);
         for process in &left {
+            contained(|| report_overdue(host, process.pid(), timeout));
             contained(|| Arc::clone(process).kill());
         }
         let mut stuck = false;
@@ -175,6 +183,14 @@ async fn kill_below(host: &Arc<DispatcherHost>, root: Root, myself: Option<Pid>)
             pause(host).await;
         }
     }
+}
+
+/// Reports a process that has not stopped in time (rule X8).
+fn report_overdue(host: &DispatcherHost, pid: Pid, limit: Duration) {
+    let (kind, level) = (ReportKind::Overdue, ReportLevel::Warn);
+    host.core.records.reports.publish(kind, level, &[pid], host.now(), |head| {
+        Report::Overdue(Reported::new(head, OverdueStop::new(pid, None, limit)))
+    });
 }
 
 /// Runs a step that may call user code: an executor that gets a process to run, or a log
