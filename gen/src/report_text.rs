@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn x10_a_crash_is_one_line_or_a_head_line_and_fields() {
         let reason = ReasonRecord::of(&Reason::error("out of stock"));
-        let crash = CrashReport::new(pid(42), Label::given("Stock"), reason)
+        let crash = CrashReport::new(pid(42), Label::of_type("shop::Stock"), reason)
             .with(|crash| crash.name = Name::new("stock").ok());
         let report = Report::Crash(Reported::new(head(Some(pid(42)), 3), crash));
         let line = "1s warn crash <0.42.0>: \"stock\" (Stock) ended by own: out of stock (3 more left out)";
