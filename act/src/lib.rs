@@ -16,11 +16,13 @@ mod agent;
 mod behavior;
 mod calls;
 mod context;
+mod groups;
 mod host;
 mod in_transit;
 mod lifecycle;
 mod lock;
 mod mailbox;
+mod memberships;
 #[cfg(test)]
 mod models;
 mod observe;
@@ -50,6 +52,8 @@ pub use calls::pending::{Pending, current_pid, is_in_process};
 pub use calls::recipient_call::RecipientCall;
 pub use calls::reply::Reply;
 pub use context::{Context, NextMessage, OwnProcess, Receive};
+pub use groups::group_watch::GroupWatch;
+pub use groups::groups::Groups;
 pub use host::delegate::{Delegate, UnusedPid};
 pub use host::host::{
     Alarm, Host, Poke, ProcessEnd, Sending, SimulatedLink, Stalled, TableCursor, TimerKey,
@@ -70,6 +74,7 @@ pub use mailbox::muted_senders::MutedSender;
 pub use mailbox::order::Order;
 pub use mailbox::overflow::{Divert, Diverted, Overflow};
 pub use mailbox::permit::Permit;
+pub use memberships::records::Memberships;
 pub use observe::debug::{ShownState, state, state_text, suspend};
 pub use observe::inspect::{inspect, inspect_items};
 pub use observe::inspect_request::InspectRequest;

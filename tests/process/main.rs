@@ -15,6 +15,7 @@ mod corners;
 mod crashes;
 mod cycles;
 mod foreign_waits;
+mod groups;
 mod handles;
 mod in_place;
 mod lanes;
