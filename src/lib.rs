@@ -150,9 +150,12 @@ pub mod topics {
 /// [`Context::join`](crate::Context::join), [`Node::groups`](crate::Node::groups).
 pub mod groups {
     #[doc(inline)]
-    pub use krarup_act::{GroupWatch, Groups};
+    pub use krarup_act::{GroupWatch, Groups, KeyCall, Registry};
     #[doc(inline)]
-    pub use krarup_gen::{GroupChange, JoinError, LeaveError, WatchGroupError};
+    pub use krarup_gen::{
+        GroupChange, JoinError, KeyCallError, KeySendError, LeaveError, RegisterKeyError,
+        WatchGroupError,
+    };
 }
 
 /// Bare processes, and what an author of a behaviour needs: receiving, routes, containing the

@@ -29,6 +29,7 @@ mod observe;
 mod pool;
 mod process;
 mod received;
+mod registry;
 mod sync;
 mod tasks;
 mod topics;
@@ -117,6 +118,8 @@ pub use process::remote_bonds::{
     demonitor_from, down_from, exit_from, is_bound, link_from, lose, monitor_from, unlink_from,
 };
 pub use received::{Delivery, Received};
+pub use registry::key_call::KeyCall;
+pub use registry::registry::Registry;
 pub use tasks::many::SpawnTasks;
 pub use tasks::results::{AllResults, TaskResults};
 pub use tasks::spawn_task::{SpawnTask, TaskFuture};

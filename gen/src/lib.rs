@@ -56,11 +56,11 @@ pub use crash_report::{
 pub use dead_letter::{DeadLetter, DeadLetterCause};
 pub use destination::Destination;
 pub use errors::{
-    BlockError, CallCycle, CallError, CannotWait, DebugError, JoinError, LeaveError, LookupError,
-    ManageError, MessageTypes, NoBound, OpenTopicError, OrderError, OverflowError, PublishError,
-    RecordError, RecordTurnsError, RegisterError, SendError, SpawnError, StopError, SubscribeError,
-    TaskError, ThreadError, TooManyRecorded, TooSlow, TopicLookupError, TraceError,
-    WatchGroupError,
+    BlockError, CallCycle, CallError, CannotWait, DebugError, JoinError, KeyCallError,
+    KeySendError, LeaveError, LookupError, ManageError, MessageTypes, NoBound, OpenTopicError,
+    OrderError, OverflowError, PublishError, RecordError, RecordTurnsError, RegisterError,
+    RegisterKeyError, SendError, SpawnError, StopError, SubscribeError, TaskError, ThreadError,
+    TooManyRecorded, TooSlow, TopicLookupError, TraceError, WatchGroupError,
 };
 pub use group_change::GroupChange;
 pub use inspection::{Inspection, Value};

@@ -4,7 +4,7 @@ use crate::action::{ChildRequest, PlanEvent, RequestOutcome};
 use crate::child_spec::{ChildSpec, ChildTemplate};
 use crate::child_start::ChildStart;
 use crate::command::{ChildRef, Command, SupervisorCommand, SupervisorContext};
-use crate::error::{GetChildSpecError, SpecError};
+use crate::error::{GetChildSpecError, SpecError, StartChildError};
 use crate::info::{ChildCounts, ChildInfo, ChildSpecInfo};
 use crate::plan::Plan;
 use crate::plan_executor::{EventOutcome, PlanExecutor};
@@ -125,6 +125,28 @@ impl<T> Supervisor<T> {
     }
 }
 
+impl<T> Supervisor<T> {
+    /// Sets the most children of a `simple_one_for_one` supervisor (rule S13; Elixir's
+    /// `DynamicSupervisor`). One more is refused with
+    /// [`StartChildError::Full`](crate::StartChildError::Full). A child that is being restarted, or
+    /// waits for it, counts; one whose `init` was ignored does not. With another strategy the
+    /// supervisor fails to start.
+    ///
+    /// ```
+    /// # use krarup_act::behavior_fn;
+    /// # use krarup_supervisor::{ChildTemplate, Supervisor};
+    /// # let session = |_: u64| behavior_fn(|_: krarup_act::Context<()>| async { Ok(()) });
+    /// let sessions = ChildTemplate::worker("session", session);
+    /// let supervisor = Supervisor::simple_one_for_one(sessions).max_children(10_000);
+    /// # let _ = supervisor;
+    /// ```
+    #[must_use]
+    pub fn max_children(mut self, limit: usize) -> Self {
+        self.flags.max_children = Some(limit);
+        self
+    }
+}
+
 impl<T> fmt::Debug for Supervisor<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let children: Vec<_> = self.children.iter().map(|(rules, _)| &rules.id).collect();
@@ -224,16 +246,22 @@ impl<T: Send + 'static> Supervising<T> {
     ) -> EventOutcome {
         match command {
             Command::StartChild(child, reply) => {
-                let (rules, start) = match &self.source {
-                    ChildSource::Spec(split) => split(child),
-                    ChildSource::Template(template) => {
-                        (template.rules.clone(), template.start(child))
-                    }
-                };
-                let request = ChildRequest::Start(rules, start);
-                if let Some(RequestOutcome::Start(answer)) = self.request(ctx, request).await {
+                if let Some(answer) = self.start_child(ctx, child).await {
                     reply.send(answer);
                 }
+            }
+            Command::StartChildren(children, reply) => {
+                let mut answers = Vec::with_capacity(children.len());
+                for child in children {
+                    if self.executor.holds_a_stop() {
+                        // The arguments are a user's.
+                        let _ = contain(|| drop(child));
+                        answers.push(Err(StartChildError::Stopping));
+                    } else {
+                        answers.extend(self.start_child(ctx, child).await);
+                    }
+                }
+                reply.send(Ok(answers));
             }
             Command::TerminateChild(child, reply) => {
                 let request = match child {
@@ -267,6 +295,21 @@ impl<T: Send + 'static> Supervising<T> {
             Command::MayRestartInPlace(request) => self.executor.answer_in_place(ctx, request),
         }
         EventOutcome::GoesOn
+    }
+
+    async fn start_child(
+        &mut self,
+        ctx: &mut SupervisorContext<T>,
+        child: T,
+    ) -> Option<Result<Option<Pid>, StartChildError>> {
+        let (rules, start) = match &self.source {
+            ChildSource::Spec(split) => split(child),
+            ChildSource::Template(template) => (template.rules.clone(), template.start(child)),
+        };
+        match self.request(ctx, ChildRequest::Start(rules, start)).await {
+            Some(RequestOutcome::Start(answer)) => Some(answer),
+            _ => None,
+        }
     }
 
     /// A request never ends the supervisor, so there is an answer.
@@ -345,8 +388,14 @@ impl<T: Send + 'static> Supervising<T> {
     }
 
     fn inspection(&self) -> Inspection {
-        let SupervisorFlags { strategy, intensity, period, auto_shutdown, kill_grace } =
-            *self.executor.plan.flags();
+        let SupervisorFlags {
+            strategy,
+            intensity,
+            period,
+            auto_shutdown,
+            kill_grace,
+            max_children,
+        } = *self.executor.plan.flags();
         let counts = self.count_children();
         let children = self.executor.plan.children().iter().map(|(_, child)| {
             let ChildInfo { id, state, kind, restarts, .. } = child.info();
@@ -357,12 +406,17 @@ impl<T: Send + 'static> Supervising<T> {
                 .with("restarts", restarts);
             Value::Record(record)
         });
-        Inspection::new()
+        let inspection = Inspection::new()
             .with("strategy", strategy.to_string())
             .with("intensity", intensity)
             .with("period", period)
             .with("auto_shutdown", auto_shutdown.to_string())
-            .with("kill_grace", kill_grace)
+            .with("kill_grace", kill_grace);
+        let inspection = match max_children {
+            Some(limit) => inspection.with("max_children", limit),
+            None => inspection,
+        };
+        inspection
             .with("specs", counts.specs)
             .with("active", counts.active)
             .with("restarts", self.executor.plan.restarts())

@@ -28,6 +28,7 @@ mod moved_out;
 mod odd_ends;
 mod overflow;
 mod receiving;
+mod registry;
 mod room;
 mod surface;
 mod tasks;

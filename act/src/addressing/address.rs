@@ -368,6 +368,11 @@ impl<M, C> Address<M, C> {
     pub(crate) fn host(&self) -> &Arc<dyn Host> {
         &self.cell.host
     }
+
+    /// The pid, whatever the types of the messages.
+    pub(crate) fn pid_of(&self) -> Pid {
+        self.cell.pid
+    }
 }
 
 impl<M: Send + 'static> Address<M, M> {

@@ -24,7 +24,9 @@ pub use call::{CallCycle, CallError};
 pub use debug::DebugError;
 pub use lookup::LookupError;
 pub use manage::ManageError;
-pub use membership::{JoinError, LeaveError, WatchGroupError};
+pub use membership::{
+    JoinError, KeyCallError, KeySendError, LeaveError, RegisterKeyError, WatchGroupError,
+};
 pub use order::OrderError;
 pub use overflow::{NoBound, OverflowError};
 pub use record::{RecordError, TooManyRecorded, TraceError};
