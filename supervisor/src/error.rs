@@ -78,6 +78,9 @@ pub enum SpecError {
         /// The child.
         id: ChildId,
     },
+    /// A supervisor of partitions without any (rule G10).
+    #[error("0 partitions have no place for a key")]
+    NoPartitions,
     /// A limit of children under a strategy whose children are given by their specifications (rule
     /// S13).
     #[error("max_children {limit} needs simple_one_for_one, not {strategy}")]
@@ -394,6 +397,7 @@ mod tests {
                 SpecError::AutoShutdownOfSimpleOneForOne { auto_shutdown: any },
                 "simple_one_for_one cannot have auto_shutdown any_significant",
             ),
+            (SpecError::NoPartitions, "0 partitions have no place for a key"),
             (
                 SpecError::MaxChildren { limit: 3, strategy: group },
                 "max_children 3 needs simple_one_for_one, not one_for_all",

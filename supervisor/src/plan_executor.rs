@@ -202,6 +202,8 @@ impl<T: Send + 'static> PlanExecutor<T> {
             Received::Command(SupervisorCommand(Command::MayRestartInPlace(request))) => {
                 self.answer_in_place(ctx, request);
             }
+            // The end of a hundred thousand children takes its time (rule S15).
+            Received::Inspect(reply) => reply.send(self.inspection()),
             item => {
                 self.stop_is_held |= matches!(item, Received::Stop(_));
                 self.held.push_back(item);
