@@ -19,6 +19,7 @@
 //! | state machines driven from outside | [`step`] |
 //! | processes by key, spawned on demand | [`grains`] |
 //! | events that any number of processes hear of | [`topics`] |
+//! | groups of processes, registries by key | [`groups`] |
 //! | bounds and order of mailboxes | [`mailbox`] |
 //! | bare processes, and behaviours of one's own | [`behavior`] |
 //! | threads: dispatchers, executors, classes | [`dispatcher`] |
@@ -142,6 +143,18 @@ pub mod topics {
     #[doc(inline)]
     pub use krarup_gen::{
         OpenTopicError, PublishError, SubscribeError, TooSlow, TopicId, TopicLookupError,
+    };
+}
+
+/// Process groups, and registries of processes by keys of any type. Related:
+/// [`Context::join`](crate::Context::join), [`Node::groups`](crate::Node::groups).
+pub mod groups {
+    #[doc(inline)]
+    pub use krarup_act::{GroupWatch, Groups, KeyCall, Registry};
+    #[doc(inline)]
+    pub use krarup_gen::{
+        GroupChange, JoinError, KeyCallError, KeySendError, LeaveError, RegisterKeyError,
+        WatchGroupError,
     };
 }
 

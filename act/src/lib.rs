@@ -16,17 +16,20 @@ mod agent;
 mod behavior;
 mod calls;
 mod context;
+mod groups;
 mod host;
 mod in_transit;
 mod lifecycle;
 mod lock;
 mod mailbox;
+mod memberships;
 #[cfg(test)]
 mod models;
 mod observe;
 mod pool;
 mod process;
 mod received;
+mod registry;
 mod sync;
 mod tasks;
 mod topics;
@@ -50,6 +53,8 @@ pub use calls::pending::{Pending, current_pid, is_in_process};
 pub use calls::recipient_call::RecipientCall;
 pub use calls::reply::Reply;
 pub use context::{Context, NextMessage, OwnProcess, Receive};
+pub use groups::group_watch::GroupWatch;
+pub use groups::groups::Groups;
 pub use host::delegate::{Delegate, UnusedPid};
 pub use host::host::{
     Alarm, Host, Poke, ProcessEnd, Sending, SimulatedLink, Stalled, TableCursor, TimerKey,
@@ -70,6 +75,7 @@ pub use mailbox::muted_senders::MutedSender;
 pub use mailbox::order::Order;
 pub use mailbox::overflow::{Divert, Diverted, Overflow};
 pub use mailbox::permit::Permit;
+pub use memberships::records::Memberships;
 pub use observe::debug::{ShownState, state, state_text, suspend};
 pub use observe::inspect::{inspect, inspect_items};
 pub use observe::inspect_request::InspectRequest;
@@ -114,6 +120,8 @@ pub use process::remote_bonds::{
     demonitor_from, down_from, exit_from, is_bound, link_from, lose, monitor_from, unlink_from,
 };
 pub use received::{Delivery, Received};
+pub use registry::key_call::KeyCall;
+pub use registry::registry::Registry;
 pub use tasks::many::SpawnTasks;
 pub use tasks::results::{AllResults, TaskResults};
 pub use tasks::spawn_task::{SpawnTask, TaskFuture};

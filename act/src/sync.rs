@@ -12,7 +12,7 @@ pub(crate) use self::modelled::*;
 
 #[cfg(not(all(test, loom)))]
 mod ordinary {
-    pub(crate) use parking_lot::{Mutex, MutexGuard};
+    pub(crate) use parking_lot::{Mutex, MutexGuard, RwLock};
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
     pub(crate) use std::thread::LocalKey;
     pub(crate) use std::thread_local;
@@ -30,6 +30,20 @@ mod modelled {
         };
     }
     pub(crate) use thread_local_of_models as thread_local;
+
+    /// loom's lock with the interface of `parking_lot`'s.
+    #[derive(Default)]
+    pub(crate) struct RwLock<T>(loom::sync::RwLock<T>);
+
+    impl<T> RwLock<T> {
+        pub(crate) fn read(&self) -> loom::sync::RwLockReadGuard<'_, T> {
+            self.0.read().expect("nothing panics under a lock")
+        }
+
+        pub(crate) fn write(&self) -> loom::sync::RwLockWriteGuard<'_, T> {
+            self.0.write().expect("nothing panics under a lock")
+        }
+    }
 
     /// loom's mutex with the interface of `parking_lot`'s.
     #[derive(Default)]

@@ -14,6 +14,7 @@ mod crash_report;
 mod dead_letter;
 mod destination;
 mod errors;
+mod group_change;
 mod inspection;
 mod label;
 mod latency;
@@ -57,11 +58,13 @@ pub use crash_report::{
 pub use dead_letter::{DeadLetter, DeadLetterCause};
 pub use destination::Destination;
 pub use errors::{
-    BlockError, CallCycle, CallError, CannotWait, DebugError, LookupError, ManageError,
-    MessageTypes, NoBound, OpenTopicError, OrderError, OverflowError, PublishError, RecordError,
-    RecordTurnsError, RegisterError, SendError, SpawnError, StopError, SubscribeError, TaskError,
-    ThreadError, TooManyRecorded, TooSlow, TopicLookupError, TraceError,
+    BlockError, CallCycle, CallError, CannotWait, DebugError, JoinError, KeyCallError,
+    KeySendError, LeaveError, LookupError, ManageError, MessageTypes, NoBound, OpenTopicError,
+    OrderError, OverflowError, PublishError, RecordError, RecordTurnsError, RegisterError,
+    RegisterKeyError, SendError, SpawnError, StopError, SubscribeError, TaskError, ThreadError,
+    TooManyRecorded, TooSlow, TopicLookupError, TraceError, WatchGroupError,
 };
+pub use group_change::GroupChange;
 pub use inspection::{Inspection, Value};
 pub use label::Label;
 pub use latency::Latency;

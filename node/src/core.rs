@@ -13,7 +13,8 @@ use crate::threads::Around;
 use crate::timers::clock::Clock;
 use crate::timers::timer::NodeTimers;
 use krarup_act::{
-    Network, NodeRecords, Process, StateLabels, TopicTable, TurnRecorder, TurnRecording,
+    Memberships, Network, NodeRecords, Process, StateLabels, TopicTable, TurnRecorder,
+    TurnRecording,
 };
 use krarup_gen::{
     Class, DispatcherStats, Name, NodeStats, Pid, ReasonKind, RecordTurnsError, Root, SpawnError,
@@ -45,6 +46,7 @@ pub(crate) struct Core {
     turn_recorder: Arc<TurnRecorder>,
     pub(crate) mailbox_alarm: MailboxAlarm,
     pub(crate) state_labels: StateLabels,
+    pub(crate) memberships: Memberships,
     pub(crate) topics: TopicTable,
     pub(crate) own_events: OwnEvents,
     /// Whether turns run in spans of `tracing`.
@@ -109,6 +111,7 @@ impl Core {
             turn_recorder: Arc::default(),
             mailbox_alarm: MailboxAlarm::default(),
             state_labels: StateLabels::default(),
+            memberships: Memberships::default(),
             topics: TopicTable::default(),
             own_events: OwnEvents::default(),
             spans: AtomicBool::new(false),

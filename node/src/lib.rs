@@ -14,6 +14,7 @@ mod dispatcher;
 mod dispatchers;
 mod error;
 mod events;
+mod groups;
 mod incidents;
 mod mailbox_alarm;
 #[cfg(test)]

@@ -166,6 +166,16 @@ pub trait SupervisorCalls<T> {
     /// arguments.
     fn start_child(&self, child: T) -> SupervisorCall<'_, T, Option<Pid>, StartChildError>;
 
+    /// Adds and starts several children in one request, one after the other, and answers for each in
+    /// their order, as [`SupervisorCalls::start_child`] does (rule S14). One that fails does not keep
+    /// the others from starting. If the supervisor is told to stop meanwhile, the rest is refused with
+    /// [`StartChildError::Stopping`].
+    #[allow(clippy::type_complexity, reason = "an answer for each child")]
+    fn start_children(
+        &self,
+        children: impl IntoIterator<Item = T>,
+    ) -> SupervisorCall<'_, T, Vec<Result<Option<Pid>, StartChildError>>, CallError>;
+
     /// Ends a child and does not restart it. Its spec stays unless it is temporary. Succeeds
     /// also if the child has no process. A pending restart is cancelled.
     fn terminate_child(
@@ -199,6 +209,14 @@ pub trait SupervisorCalls<T> {
 impl<T: Send + 'static> SupervisorCalls<T> for SupervisorAddress<T> {
     fn start_child(&self, child: T) -> SupervisorCall<'_, T, Option<Pid>, StartChildError> {
         SupervisorCall::new(self, |reply| Command::StartChild(child, reply))
+    }
+
+    fn start_children(
+        &self,
+        children: impl IntoIterator<Item = T>,
+    ) -> SupervisorCall<'_, T, Vec<Result<Option<Pid>, StartChildError>>, CallError> {
+        let children: Vec<T> = children.into_iter().collect();
+        SupervisorCall::new(self, |reply| Command::StartChildren(children, reply))
     }
 
     fn terminate_child(

@@ -45,6 +45,11 @@ impl SupervisorFlags {
         if strategy == Strategy::SimpleOneForOne && auto_shutdown != AutoShutdown::Never {
             return Err(SpecError::AutoShutdownOfSimpleOneForOne { auto_shutdown });
         }
+        if let Some(limit) = self.max_children
+            && strategy != Strategy::SimpleOneForOne
+        {
+            return Err(SpecError::MaxChildren { limit, strategy });
+        }
         let mut ids = HashSet::new();
         for child in children {
             child.check(self)?;
@@ -131,6 +136,10 @@ mod tests {
         assert_eq!(flags.check(&[rules("a"), rules("b"), rules("a")]), Err(duplicate));
         let zero = SupervisorFlags { period: Duration::ZERO, ..flags };
         assert_eq!(zero.check([]), Err(SpecError::ZeroPeriod));
+        for strategy in [Strategy::OneForOne, Strategy::OneForAll, Strategy::RestForOne] {
+            let limited = SupervisorFlags { strategy, max_children: Some(3), ..flags };
+            assert_eq!(limited.check([]), Err(SpecError::MaxChildren { limit: 3, strategy }));
+        }
         for auto_shutdown in [AutoShutdown::AnySignificant, AutoShutdown::AllSignificant] {
             let simple =
                 SupervisorFlags { strategy: Strategy::SimpleOneForOne, auto_shutdown, ..flags };

@@ -20,8 +20,12 @@ pub struct SupervisorCommand<T>(pub(crate) Command<T>);
 /// The reply token of a fallible request.
 pub(crate) type CommandReply<R, E> = Reply<Result<R, E>>;
 
+/// What becomes of one of several children that are started at once.
+type StartOutcome = Result<Option<Pid>, StartChildError>;
+
 pub(crate) enum Command<T> {
     StartChild(T, CommandReply<Option<Pid>, StartChildError>),
+    StartChildren(Vec<T>, CommandReply<Vec<StartOutcome>, CallError>),
     TerminateChild(ChildRef, CommandReply<(), TerminateChildError>),
     RestartChild(ChildId, CommandReply<Option<Pid>, RestartChildError>),
     DeleteChild(ChildId, CommandReply<(), DeleteChildError>),
@@ -61,6 +65,7 @@ impl<T> fmt::Debug for SupervisorCommand<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
             Command::StartChild(..) => "StartChild",
+            Command::StartChildren(..) => "StartChildren",
             Command::TerminateChild(..) => "TerminateChild",
             Command::RestartChild(..) => "RestartChild",
             Command::DeleteChild(..) => "DeleteChild",
@@ -131,6 +136,7 @@ mod tests {
         let id = || ChildId::from("a");
         let spec = || ChildSpec::supervisor("a", Supervisor::one_for_one);
         let _ = supervisor.call_max(|it| show(Command::StartChild(spec(), it))).wait();
+        let _ = supervisor.call_max(|it| show(Command::StartChildren(vec![], it))).wait();
         let _ = supervisor.call_max(|it| show(Command::TerminateChild(id().into(), it))).wait();
         let _ = supervisor.call_max(|it| show(Command::RestartChild(id(), it))).wait();
         let _ = supervisor.call_max(|it| show(Command::DeleteChild(id(), it))).wait();
@@ -141,7 +147,7 @@ mod tests {
         let request =
             |reply| show(Command::MayRestartInPlace(InPlaceRequest { pid, reason, reply }));
         let _ = supervisor.call_max(request).wait();
-        let names = "StartChild TerminateChild RestartChild DeleteChild WhichChildren \
+        let names = "StartChild StartChildren TerminateChild RestartChild DeleteChild WhichChildren \
                      CountChildren GetChildSpec MayRestartInPlace";
         assert_eq!(told.try_iter().collect::<Vec<_>>().join(" "), names);
     }

@@ -78,6 +78,18 @@ pub enum SpecError {
         /// The child.
         id: ChildId,
     },
+    /// A supervisor of partitions without any (rule G10).
+    #[error("0 partitions have no place for a key")]
+    NoPartitions,
+    /// A limit of children under a strategy whose children are given by their specifications (rule
+    /// S13).
+    #[error("max_children {limit} needs simple_one_for_one, not {strategy}")]
+    MaxChildren {
+        /// The limit.
+        limit: usize,
+        /// The strategy of the supervisor.
+        strategy: Strategy,
+    },
     /// `auto_shutdown` under `simple_one_for_one`, where all children are alike.
     #[error("simple_one_for_one cannot have auto_shutdown {auto_shutdown}")]
     AutoShutdownOfSimpleOneForOne {
@@ -126,6 +138,13 @@ pub enum StartChildError {
     },
     /// The specification is invalid.
     BadSpec(SpecError),
+    /// The supervisor has as many children as it may have (rule S13).
+    Full {
+        /// The most children: [`Supervisor::max_children`](crate::Supervisor::max_children).
+        limit: usize,
+    },
+    /// The supervisor was told to stop while it started the children before this one (rule S14).
+    Stopping,
     /// The child failed to start; its specification is not kept.
     Failed {
         /// The id.
@@ -157,6 +176,10 @@ impl fmt::Display for StartChildError {
                 write!(f, "child {id:?} is already started as {pid}")
             }
             StartChildError::BadSpec(error) => fmt::Display::fmt(error, f),
+            StartChildError::Full { limit } => {
+                write!(f, "the supervisor has {limit} children, which is its limit")
+            }
+            StartChildError::Stopping => f.write_str("the supervisor is stopping"),
             StartChildError::Failed { id, reason } => {
                 write!(f, "child {id:?} failed to start: {reason}")
             }
@@ -168,7 +191,10 @@ impl fmt::Display for StartChildError {
 impl Error for StartChildError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            StartChildError::AlreadyPresent { .. } | StartChildError::AlreadyStarted { .. } => None,
+            StartChildError::AlreadyPresent { .. }
+            | StartChildError::AlreadyStarted { .. }
+            | StartChildError::Full { .. }
+            | StartChildError::Stopping => None,
             // Its text is the text of this error.
             StartChildError::BadSpec(error) => error.source(),
             StartChildError::Failed { reason, .. } => Some(reason.as_error()),
@@ -371,6 +397,11 @@ mod tests {
                 SpecError::AutoShutdownOfSimpleOneForOne { auto_shutdown: any },
                 "simple_one_for_one cannot have auto_shutdown any_significant",
             ),
+            (SpecError::NoPartitions, "0 partitions have no place for a key"),
+            (
+                SpecError::MaxChildren { limit: 3, strategy: group },
+                "max_children 3 needs simple_one_for_one, not one_for_all",
+            ),
         ] {
             assert_eq!(error.to_string(), text);
             let source = error.source().map(ToString::to_string);
@@ -407,7 +438,7 @@ mod tests {
         let running = "child \"a\" is running as <0.7.0>";
         let restarting = "child \"a\" is restarting";
         let silent = format!("supervisor: {call}");
-        let errors: [(Box<dyn Error>, &str); 21] = [
+        let errors: [(Box<dyn Error>, &str); 23] = [
             (Box::new(FailedToStartChild { id: id(), reason: reason.clone() }), failed),
             (
                 Box::new(StartChildError::AlreadyPresent { id: id() }),
@@ -418,6 +449,11 @@ mod tests {
                 "child \"a\" is already started as <0.7.0>",
             ),
             (Box::new(StartChildError::Failed { id: id(), reason: reason.clone() }), failed),
+            (
+                Box::new(StartChildError::Full { limit: 3 }),
+                "the supervisor has 3 children, which is its limit",
+            ),
+            (Box::new(StartChildError::Stopping), "the supervisor is stopping"),
             (Box::new(StartChildError::from(call.clone())), &silent),
             (Box::new(TerminateChildError::NotFound { child: "\"a\"".into() }), "no child \"a\""),
             (

@@ -60,6 +60,8 @@
 //! | adding, ending and listing children of a running supervisor | [`SupervisorCalls`] |
 //! | children made on demand from one template | [`ChildTemplate`] |
 //! | a child that has nothing to do | [`Ignore`] |
+//! | a limit for their number | [`Supervisor::max_children`] |
+//! | n children of one factory, found by a key | [`Partitions`] |
 //! | futures that run as children and are never restarted | [`Tasks`] |
 //!
 //! Some of OTP's rules, which also hold here, are easily misunderstood:
@@ -91,10 +93,13 @@ mod error;
 mod ignore;
 mod in_place;
 mod info;
+mod inspection;
+mod partitions;
 mod plan;
 mod plan_executor;
 mod report;
 mod select;
+mod sip_hash;
 mod spec;
 mod supervisor;
 mod tasks;
@@ -110,6 +115,7 @@ pub use error::{
 };
 pub use ignore::Ignore;
 pub use info::{ChildCounts, ChildInfo, ChildSpecInfo, ChildState};
+pub use partitions::{Partition, PartitionError, PartitionLookup, Partitions, PartitionsAddress};
 pub use spec::{AutoShutdown, ChildId, ChildKind, RestartType, Shutdown, Strategy};
 pub use supervisor::Supervisor;
 pub use tasks::{RunError, Tasks, TasksAddress, TasksCalls, TasksMessage};

@@ -26,6 +26,8 @@ pub(crate) struct PlanExecutor<T> {
     /// The items that arrived while an action was running, in order. They are served before
     /// anything that is still in the mailbox.
     held: VecDeque<SupervisorMail<T>>,
+    /// Whether a stop is among them.
+    stop_is_held: bool,
     waits: ChildWaits,
     report: Reporter,
 }
@@ -49,6 +51,7 @@ impl<T: Send + 'static> PlanExecutor<T> {
             running: HashMap::new(),
             starting: None,
             held: VecDeque::new(),
+            stop_is_held: false,
             waits: ChildWaits::default(),
             report,
         }
@@ -62,6 +65,8 @@ impl<T: Send + 'static> PlanExecutor<T> {
     /// Receives the next item to be served.
     pub(crate) async fn receive(&mut self, ctx: &mut SupervisorContext<T>) -> SupervisorMail<T> {
         if let Some(item) = self.held.pop_front() {
+            // The supervisor ends with the first.
+            self.stop_is_held &= !matches!(item, Received::Stop(_));
             return item;
         }
         loop {
@@ -197,8 +202,18 @@ impl<T: Send + 'static> PlanExecutor<T> {
             Received::Command(SupervisorCommand(Command::MayRestartInPlace(request))) => {
                 self.answer_in_place(ctx, request);
             }
-            item => self.held.push_back(item),
+            // The end of a hundred thousand children takes its time (rule S15).
+            Received::Inspect(reply) => reply.send(self.inspection()),
+            item => {
+                self.stop_is_held |= matches!(item, Received::Stop(_));
+                self.held.push_back(item);
+            }
         }
+    }
+
+    /// Whether a stop has arrived that is to be served.
+    pub(crate) fn holds_a_stop(&self) -> bool {
+        self.stop_is_held
     }
 
     fn shutdown(&self, key: ChildKey) -> Shutdown {

@@ -265,6 +265,8 @@ pub(crate) struct SupervisorFlags {
     pub(crate) auto_shutdown: AutoShutdown,
     /// How long a killed child has to end before it is abandoned (rule S11).
     pub(crate) kill_grace: Duration,
+    /// The most dynamic children (rule S13).
+    pub(crate) max_children: Option<usize>,
 }
 
 impl SupervisorFlags {
@@ -272,7 +274,14 @@ impl SupervisorFlags {
     pub(crate) fn new(strategy: Strategy) -> Self {
         let period = Duration::from_secs(5);
         let auto_shutdown = AutoShutdown::default();
-        SupervisorFlags { strategy, intensity: 1, period, auto_shutdown, kill_grace: KILL_GRACE }
+        SupervisorFlags {
+            strategy,
+            intensity: 1,
+            period,
+            auto_shutdown,
+            kill_grace: KILL_GRACE,
+            max_children: None,
+        }
     }
 }
 

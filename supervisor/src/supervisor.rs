@@ -4,15 +4,13 @@ use crate::action::{ChildRequest, PlanEvent, RequestOutcome};
 use crate::child_spec::{ChildSpec, ChildTemplate};
 use crate::child_start::ChildStart;
 use crate::command::{ChildRef, Command, SupervisorCommand, SupervisorContext};
-use crate::error::{GetChildSpecError, SpecError};
-use crate::info::{ChildCounts, ChildInfo, ChildSpecInfo};
+use crate::error::{GetChildSpecError, SpecError, StartChildError};
+use crate::info::{ChildInfo, ChildSpecInfo};
 use crate::plan::Plan;
 use crate::plan_executor::{EventOutcome, PlanExecutor};
-use crate::spec::{AutoShutdown, ChildKind, ChildRules, Strategy, SupervisorFlags};
+use crate::spec::{AutoShutdown, ChildRules, Strategy, SupervisorFlags};
 use krarup_act::{Behavior, ManageRequest, Received, contain};
-use krarup_gen::{
-    Inspection, Managed, ManagedChild, Management, Pid, ProcessKind, Reason, Result, Value,
-};
+use krarup_gen::{Managed, ManagedChild, Management, Pid, ProcessKind, Reason, Result};
 use std::convert::Infallible;
 use std::fmt;
 use std::time::Duration;
@@ -93,6 +91,15 @@ impl<A: Send + 'static> Supervisor<A> {
 }
 
 impl<T> Supervisor<T> {
+    /// A supervisor with these children, whose `start_child` makes children by `split`.
+    pub(crate) fn with_children(
+        flags: SupervisorFlags,
+        children: Vec<(ChildRules, ChildStart<T>)>,
+        split: fn(T) -> (ChildRules, ChildStart<T>),
+    ) -> Self {
+        Supervisor { flags, children, source: ChildSource::Spec(split) }
+    }
+
     /// Sets the most restarts within a period (rule S5); one more ends the supervisor. The
     /// default is 1 in 5 s. A supervisor with a period of zero fails to start.
     #[must_use]
@@ -121,6 +128,28 @@ impl<T> Supervisor<T> {
     #[must_use]
     pub fn kill_grace(mut self, grace: Duration) -> Self {
         self.flags.kill_grace = grace;
+        self
+    }
+}
+
+impl<T> Supervisor<T> {
+    /// Sets the most children of a `simple_one_for_one` supervisor (rule S13; Elixir's
+    /// `DynamicSupervisor`). One more is refused with
+    /// [`StartChildError::Full`](crate::StartChildError::Full). A child that is being restarted, or
+    /// waits for it, counts; one whose `init` was ignored does not. With another strategy the
+    /// supervisor fails to start.
+    ///
+    /// ```
+    /// # use krarup_act::behavior_fn;
+    /// # use krarup_supervisor::{ChildTemplate, Supervisor};
+    /// # let session = |_: u64| behavior_fn(|_: krarup_act::Context<()>| async { Ok(()) });
+    /// let sessions = ChildTemplate::worker("session", session);
+    /// let supervisor = Supervisor::simple_one_for_one(sessions).max_children(10_000);
+    /// # let _ = supervisor;
+    /// ```
+    #[must_use]
+    pub fn max_children(mut self, limit: usize) -> Self {
+        self.flags.max_children = Some(limit);
         self
     }
 }
@@ -204,7 +233,7 @@ impl<T: Send + 'static> Supervising<T> {
             Received::Finish => self.executor.carry_out(ctx, PlanEvent::Stop(Reason::Normal)).await,
             Received::Command(SupervisorCommand(command)) => self.execute(ctx, command).await,
             Received::Inspect(reply) => {
-                reply.send(self.inspection());
+                reply.send(self.executor.inspection());
                 EventOutcome::GoesOn
             }
             Received::Manage(request) => {
@@ -224,16 +253,22 @@ impl<T: Send + 'static> Supervising<T> {
     ) -> EventOutcome {
         match command {
             Command::StartChild(child, reply) => {
-                let (rules, start) = match &self.source {
-                    ChildSource::Spec(split) => split(child),
-                    ChildSource::Template(template) => {
-                        (template.rules.clone(), template.start(child))
-                    }
-                };
-                let request = ChildRequest::Start(rules, start);
-                if let Some(RequestOutcome::Start(answer)) = self.request(ctx, request).await {
+                if let Some(answer) = self.start_child(ctx, child).await {
                     reply.send(answer);
                 }
+            }
+            Command::StartChildren(children, reply) => {
+                let mut answers = Vec::with_capacity(children.len());
+                for child in children {
+                    if self.executor.holds_a_stop() {
+                        // The arguments are a user's.
+                        let _ = contain(|| drop(child));
+                        answers.push(Err(StartChildError::Stopping));
+                    } else {
+                        answers.extend(self.start_child(ctx, child).await);
+                    }
+                }
+                reply.send(Ok(answers));
             }
             Command::TerminateChild(child, reply) => {
                 let request = match child {
@@ -261,12 +296,27 @@ impl<T: Send + 'static> Supervising<T> {
                 }
             }
             Command::WhichChildren(reply) => reply.send(Ok(self.which_children())),
-            Command::CountChildren(reply) => reply.send(Ok(self.count_children())),
+            Command::CountChildren(reply) => reply.send(Ok(self.executor.count_children())),
             Command::GetChildSpec(child, reply) => reply.send(self.childspec(&child)),
             Command::TryAgain(key) => return self.executor.try_again(ctx, key).await,
             Command::MayRestartInPlace(request) => self.executor.answer_in_place(ctx, request),
         }
         EventOutcome::GoesOn
+    }
+
+    async fn start_child(
+        &mut self,
+        ctx: &mut SupervisorContext<T>,
+        child: T,
+    ) -> Option<Result<Option<Pid>, StartChildError>> {
+        let (rules, start) = match &self.source {
+            ChildSource::Spec(split) => split(child),
+            ChildSource::Template(template) => (template.rules.clone(), template.start(child)),
+        };
+        match self.request(ctx, ChildRequest::Start(rules, start)).await {
+            Some(RequestOutcome::Start(answer)) => Some(answer),
+            _ => None,
+        }
     }
 
     /// A request never ends the supervisor, so there is an answer.
@@ -306,25 +356,6 @@ impl<T: Send + 'static> Supervising<T> {
         self.executor.plan.children().iter().rev().map(|(_, child)| child.info()).collect()
     }
 
-    /// As in OTP: under `simple_one_for_one` a child is active if the supervisor knows of no end
-    /// of it; otherwise, if it is alive at this moment.
-    fn count_children(&self) -> ChildCounts {
-        let children = self.executor.plan.children();
-        let is_simple = self.is_simple();
-        let is_active = |pid: Pid| is_simple || self.executor.is_alive(pid);
-        let all = children.len();
-        let is_supervisor = |kind| kind == ChildKind::Supervisor;
-        let supervisors =
-            children.iter().filter(|(_, child)| is_supervisor(child.rules.kind)).count();
-        let active = children.iter().filter_map(|(_, child)| child.pid()).filter(|&p| is_active(p));
-        ChildCounts {
-            specs: if is_simple { 1 } else { all },
-            active: active.count(),
-            supervisors,
-            workers: all - supervisors,
-        }
-    }
-
     fn childspec(&self, child: &ChildRef) -> Result<ChildSpecInfo, GetChildSpecError> {
         let children = self.executor.plan.children();
         let rules = match (&self.source, child) {
@@ -342,34 +373,5 @@ impl<T: Send + 'static> Supervising<T> {
         rules
             .map(ChildSpecInfo::from)
             .ok_or_else(|| GetChildSpecError::NotFound { child: child.to_string() })
-    }
-
-    fn inspection(&self) -> Inspection {
-        let SupervisorFlags { strategy, intensity, period, auto_shutdown, kill_grace } =
-            *self.executor.plan.flags();
-        let counts = self.count_children();
-        let children = self.executor.plan.children().iter().map(|(_, child)| {
-            let ChildInfo { id, state, kind, restarts, .. } = child.info();
-            let record = Inspection::new()
-                .with("id", id.as_str())
-                .with("state", state.to_string())
-                .with("kind", kind.to_string())
-                .with("restarts", restarts);
-            Value::Record(record)
-        });
-        Inspection::new()
-            .with("strategy", strategy.to_string())
-            .with("intensity", intensity)
-            .with("period", period)
-            .with("auto_shutdown", auto_shutdown.to_string())
-            .with("kill_grace", kill_grace)
-            .with("specs", counts.specs)
-            .with("active", counts.active)
-            .with("restarts", self.executor.plan.restarts())
-            .with("children", children.collect::<Vec<_>>())
-    }
-
-    fn is_simple(&self) -> bool {
-        matches!(self.source, ChildSource::Template(_))
     }
 }

@@ -6,7 +6,7 @@ use krarup_gen::{Pid, Reason};
 use krarup_supervisor::{
     AutoShutdown, BackOff, ChildKind, ChildSpec, ChildTemplate, DeleteChildError,
     GetChildSpecError, RestartChildError, RestartType, Shutdown, SpecError, StartChildError,
-    Supervisor, SupervisorAddress, SupervisorCalls, TerminateChildError,
+    Strategy, Supervisor, SupervisorAddress, SupervisorCalls, TerminateChildError,
 };
 use std::future::IntoFuture;
 use std::sync::Arc;
@@ -373,4 +373,102 @@ fn s8_under_simple_one_for_one_active_counts_children_without_a_known_end() {
         };
         assert_eq!(counts.active, if is_simple { 2 } else { 1 });
     }
+}
+
+#[test]
+fn s13_one_child_more_than_the_limit_is_refused() {
+    let stage = Stage::new();
+    let second = Duration::from_secs(1);
+    let children = template(&stage, Habits::default()).back_off(BackOff::new(second, second));
+    let supervisor = stage.supervisor(|| {
+        Supervisor::simple_one_for_one(children).intensity(100, HOUR).max_children(2)
+    });
+    // One that is ignored or fails does not count.
+    stage.plan("a", &[Start::Ignore, Start::Fail]);
+    assert_eq!(supervisor.start_child("a".into()).wait(), Ok(None));
+    supervisor.start_child("a".into()).wait().unwrap_err();
+    let (a, b) = (start(&supervisor, "a"), start(&supervisor, "b"));
+    let full = Err(StartChildError::Full { limit: 2 });
+    assert_eq!(supervisor.start_child("c".into()).wait(), full);
+    // One that waits for its restart counts.
+    tell(&stage, a, Do::Fail);
+    assert_eq!(children_text(&supervisor), "dynamic:restarting dynamic");
+    assert_eq!(supervisor.start_child("c".into()).wait(), full);
+    stage.pass(second);
+    assert_eq!(supervisor.start_child("c".into()).wait(), full);
+    // One that has ended does not.
+    supervisor.terminate_child(b).wait().unwrap();
+    start(&supervisor, "c");
+    assert_eq!(supervisor.start_child("d".into()).wait(), full);
+    let shown = stage.sim.inspect(supervisor.pid()).wait().unwrap();
+    let shown = shown.to_string();
+    assert!(shown.contains("max_children") && !shown.contains("Infinity"), "{shown}");
+}
+
+#[test]
+fn s13_a_limit_of_none_refuses_all() {
+    let stage = Stage::new();
+    let children = template(&stage, Habits::default());
+    let supervisor = stage.supervisor(|| Supervisor::simple_one_for_one(children).max_children(0));
+    let full = Err(StartChildError::Full { limit: 0 });
+    assert_eq!(supervisor.start_child("a".into()).wait(), full);
+}
+
+#[test]
+fn s13_only_simple_one_for_one_has_a_limit() {
+    let stage = Stage::new();
+    let tree = || Supervisor::one_for_one().max_children(3);
+    let refused = SpecError::MaxChildren { limit: 3, strategy: Strategy::OneForOne };
+    assert_eq!(stage.start(tree).unwrap_err().to_string(), format!("init failed: {refused}"));
+}
+
+#[test]
+fn s14_several_start_in_one_request_and_each_has_its_answer() {
+    let stage = Stage::new();
+    let children = template(&stage, Habits::default());
+    let supervisor = stage.supervisor(|| Supervisor::simple_one_for_one(children).max_children(3));
+    stage.plan("b", &[Start::Fail]);
+    stage.plan("c", &[Start::Ignore]);
+    stage.plan("d", &[Start::Panic]);
+    let ids = ["a", "b", "c", "d", "e", "f", "g"].map(str::to_owned);
+    let answers = supervisor.start_children(ids).wait().unwrap();
+    assert_eq!(answers.len(), 7);
+    assert!(matches!(answers[0], Ok(Some(_))));
+    let failed = StartChildError::Failed { id: "dynamic".into(), reason: Reason::error("no") };
+    assert_eq!(answers[1], Err(failed));
+    assert_eq!(answers[2], Ok(None));
+    assert!(matches!(answers[3], Err(StartChildError::Failed { .. })), "{:?}", answers[3]);
+    assert!(matches!(answers[4..6], [Ok(Some(_)), Ok(Some(_))]));
+    assert_eq!(answers[6], Err(StartChildError::Full { limit: 3 }));
+    assert_eq!(children_text(&supervisor), "dynamic dynamic dynamic");
+    assert_eq!(supervisor.start_children([]).wait(), Ok(vec![]));
+}
+
+#[test]
+fn s14_it_also_starts_children_by_their_specifications() {
+    let stage = Stage::new();
+    let supervisor = stage.supervisor(Supervisor::one_for_one);
+    let children = [stage.child("a"), stage.child("b"), stage.child("a")];
+    let answers = supervisor.start_children(children).wait().unwrap();
+    assert!(matches!(answers[2], Err(StartChildError::AlreadyStarted { .. })));
+    assert_eq!(stage.log(), "start a, start b");
+}
+
+#[test]
+fn s14_a_stop_ends_a_long_start_of_several() {
+    let stage = Stage::new();
+    let second = Duration::from_secs(1);
+    let supervisor = pool(&stage, RestartType::Permanent);
+    let ids: Vec<_> = (0..100).map(|n| n.to_string()).collect();
+    ids.iter().for_each(|id| stage.plan(id, &[Start::WellLate(second)]));
+    let (asked, count) = (supervisor.clone(), ids.len());
+    let starts = stage.sim.task(async move { asked.start_children(ids).await }).start().unwrap();
+    stage.pass(10 * second + second / 2);
+    supervisor.stop().reason(Reason::Shutdown).wait().unwrap();
+    let answers = starts.wait().unwrap().unwrap();
+    assert_eq!(answers.len(), count);
+    let stopped = answers.iter().filter(|answer| **answer == Err(StartChildError::Stopping));
+    assert_eq!(stopped.count(), 89);
+    assert!(stage.sim.now().as_nanos() < 20_000_000_000);
+    assert_eq!(stage.sim.processes(), []);
 }

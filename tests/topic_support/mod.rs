@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part of this")]
 
 use crate::support::Log;
+use krarup::groups::GroupChange;
 use krarup::prelude::*;
 use krarup::topics::{Audience, Numbered, Publisher, Topic};
 use std::sync::{Arc, Mutex};
@@ -13,6 +14,7 @@ pub(crate) enum Say {
     Price(u32),
     Numbered(Numbered<u32>),
     Audience(Audience),
+    Change(GroupChange),
 }
 
 type Order = Box<dyn FnOnce(&mut Context<Say>) -> Result + Send>;
@@ -29,6 +31,12 @@ impl From<Numbered<u32>> for Say {
     }
 }
 
+impl From<GroupChange> for Say {
+    fn from(change: GroupChange) -> Self {
+        Say::Change(change)
+    }
+}
+
 impl From<Audience> for Say {
     fn from(audience: Audience) -> Self {
         Say::Audience(audience)
@@ -36,7 +44,8 @@ impl From<Audience> for Say {
 }
 
 /// Notes `name 7` for an event, `name #3+1 7` for one with its number and how many were missed
-/// before it, `name audience Some`, `name down topic "prices" reason` and `name exit <pid> reason`.
+/// before it, `name audience Some`, `name +7` and
+/// `name -7` for a process that has joined or left a watched group, `name down topic "prices" reason` and `name exit <pid> reason`.
 pub(crate) struct Ear {
     pub(crate) name: &'static str,
     pub(crate) log: Log,
@@ -59,6 +68,10 @@ impl Actor for Ear {
             Say::Numbered(event) => {
                 self.log.note(format!("{name} #{}+{} {}", event.number, event.missed, event.event));
             }
+            Say::Change(GroupChange::Joined { pid, .. }) => {
+                self.log.note(format!("{name} +{}", pid.id()))
+            }
+            Say::Change(change) => self.log.note(format!("{name} -{}", change.pid().id())),
             Say::Audience(audience) => self.log.note(format!("{name} audience {audience:?}")),
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! The typed handle on a process.
 
 use crate::addressing::recipient::{DeliverMessage, Recipient, Room, RoomInLine};
-use crate::addressing::route::RoomFuture;
+use crate::addressing::route::{RoomFuture, Route};
 use crate::host::host::Host;
 use crate::host::ready::Ready;
 use crate::mailbox::entry::{MailboxEntry, Notice};
@@ -260,6 +260,14 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         self.cell.progress.waits_for.load(Ordering::Relaxed) != 0
     }
 
+    /// Returns the route of this process, if it is of this type. For behaviours whose address has
+    /// something to look up without a message.
+    #[must_use]
+    pub fn route_as<R: Route<M>>(&self) -> Option<&R> {
+        let route: &dyn Any = &**self.cell.route.get()?;
+        route.downcast_ref()
+    }
+
     /// Sends on behalf of the process with the given number. A [`crate::Route`] uses it so
     /// that the worker sees the original sender.
     ///
@@ -367,6 +375,11 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
 impl<M, C> Address<M, C> {
     pub(crate) fn host(&self) -> &Arc<dyn Host> {
         &self.cell.host
+    }
+
+    /// The pid, whatever the types of the messages.
+    pub(crate) fn pid_of(&self) -> Pid {
+        self.cell.pid
     }
 }
 

@@ -107,6 +107,10 @@ impl<T: Send + 'static> Recipient<T> {
         Some((self.deliver.process(), call))
     }
 
+    pub(crate) fn process(&self) -> Arc<dyn Process> {
+        self.deliver.process()
+    }
+
     /// Sends a message on the Main lane.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 use crate::mailbox::permit::{Permit, Waiter};
 use crate::observe::watched_job::{Job, Mark};
 use krarup_gen::{PoolGauges, SendError};
+use std::any::Any;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -96,7 +97,7 @@ pub type RoomFuture<M> = Pin<Box<dyn Future<Output = Result<Permit<M>, SendError
 /// # let _ = router;
 /// # }
 /// ```
-pub trait Route<M>: Send + Sync + 'static {
+pub trait Route<M>: Any + Send + Sync {
     /// Hands the message on, or returns it. `sender` is the number of the sending process of
     /// this node, or 0 for none. Runs on the sender's thread and must not block.
     ///

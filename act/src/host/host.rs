@@ -7,6 +7,7 @@
 use crate::host::network::Network;
 use crate::host::ready::Ready;
 use crate::host::simulated_network::SimulatedEvents;
+use crate::memberships::records::Memberships;
 use crate::observe::records::NodeRecords;
 use crate::observe::state_labels::StateLabels;
 use crate::observe::subscription::{EventTopic, Subscription};
@@ -250,6 +251,9 @@ pub trait Host: Send + Sync + 'static {
     fn network_memory(&self) -> Option<&OnceLock<Arc<dyn Any + Send + Sync>>> {
         None
     }
+
+    /// Returns the memberships of its processes in groups and registries (rules G2, G7).
+    fn memberships(&self) -> &Memberships;
 
     /// Returns the topics of the node (rules E1, E11). Without a table topics have no names, and
     /// are not listed.

@@ -15,6 +15,8 @@
 //! | [`topics`] | the end of a topic, and of a subscriber |
 //! | [`slot`] | a reply on its way |
 //! | [`calls`] | the call that waits for a reply |
+//! | [`registry`] | registering against the end of the process, and against another |
+//! | [`groups`] | joining and leaving against the end of the process, a watch against a joining |
 //! | [`tasks`] | the end of a task, its await, and the end of its owner |
 //!
 //! These models run the real code, each under three checkers ([`checker`]). Models that must
@@ -28,6 +30,7 @@ mod aliases;
 mod bonds;
 mod calls;
 mod endings;
+mod groups;
 mod in_place;
 #[cfg(loom)]
 mod mailbox;
@@ -35,6 +38,7 @@ pub(crate) mod model_host;
 mod muting;
 mod process;
 mod refused;
+mod registry;
 mod room;
 mod slot;
 mod suspending;

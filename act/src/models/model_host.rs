@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::host::host::{Alarm, Host, Poke};
 use crate::host::ready::{Ready, TurnLimits};
 use crate::mailbox::overflow::Overflow;
+use crate::memberships::records::Memberships;
 use crate::observe::state_labels::StateLabels;
 use crate::process::cell::{Cell, NewProcess};
 use crate::process::crash::raise;
@@ -50,6 +51,7 @@ pub(crate) struct ModelHost {
     /// Whether its tables panic when a process ends.
     fails: bool,
     labels: StateLabels,
+    memberships: Memberships,
 }
 
 #[derive(Default)]
@@ -92,6 +94,7 @@ impl ModelHost {
             ends,
             fails: false,
             labels: StateLabels::default(),
+            memberships: Memberships::default(),
         })
     }
 
@@ -109,6 +112,11 @@ impl ModelHost {
 
     /// Enters a process into the table without scheduling it.
     pub(crate) fn admit_new(self: &Arc<Self>, bound: u32) -> ModelActor {
+        self.admit_of(bound)
+    }
+
+    /// Does the same for a process with messages of another type.
+    pub(crate) fn admit_of<M: Send + 'static>(self: &Arc<Self>, bound: u32) -> Arc<Cell<M, M>> {
         let cell = Arc::new(Cell::new(NewProcess {
             pid: self.next_pid(),
             parent: None,

@@ -183,10 +183,14 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
     /// Frees the name before any process is notified. The relations are closed after that, so a
     /// process that comes too late for them cannot learn of the end before the name is free.
     fn free_names(&mut self) {
-        let ((name, aliases), late) = {
+        let ((name, aliases), late, is_member) = {
             let mut relations = self.cell.locked_relations();
-            (relations.retire(), relations.take_cleaners())
+            (relations.retire(), relations.take_cleaners(), relations.is_member)
         };
+        // Before the name is free, so that a successor finds its keys free (rules G2, G7).
+        if is_member {
+            self.cell.host.memberships().end(self.cell.pid);
+        }
         for alias in aliases {
             self.cell.host.remove_alias(alias);
         }

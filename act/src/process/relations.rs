@@ -26,6 +26,8 @@ pub(crate) struct Relations {
     /// under the same lock as they are, because a context can be moved out of its process to
     /// another thread.
     pub(crate) retired: bool,
+    /// It is, or was, a member of groups or registered in registries, so its end leaves them.
+    pub(crate) is_member: bool,
     /// The state that the process shows as its label, by its number in
     /// [`crate::observe::state_labels::StateLabels`]; 0 if it shows none.
     shown: u32,

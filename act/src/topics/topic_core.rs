@@ -129,12 +129,38 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
         Ok(self.publish_in(state, event, except))
     }
 
+    /// Passes an event on while the caller holds a lock of its own. The caller carries out the
+    /// effects when it has unlocked it.
+    pub(crate) fn publish_under_lock(&self, event: T) -> Effects<T> {
+        if self.is_quiet() {
+            let mut effects = Effects::none();
+            effects.events.push(Arc::new(event));
+            return effects;
+        }
+        self.pass_on(self.state.lock(), event, &[])
+    }
+
     fn publish_in(
+        &self,
+        state: MutexGuard<'_, TopicState<T>>,
+        event: T,
+        except: &[Pid],
+    ) -> (usize, usize) {
+        let effects = self.pass_on(state, event, except);
+        let counts = (effects.heard, effects.missed);
+        effects.carry_out();
+        if counts.1 > 0 {
+            self.count_missed(counts.1 as u64);
+        }
+        counts
+    }
+
+    fn pass_on(
         &self,
         mut state: MutexGuard<'_, TopicState<T>>,
         event: T,
         except: &[Pid],
-    ) -> (usize, usize) {
+    ) -> Effects<T> {
         let event = Arc::new(event);
         let mut effects = Effects::none();
         let number = self.published.fetch_add(1, Ordering::Relaxed) + 1;
@@ -157,14 +183,9 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
             state.kept.push_back(Arc::clone(&event));
         }
         drop(state);
-        let counts = (effects.heard, effects.missed);
-        // With its last copy the event is dropped here.
+        // With its last copy the event is dropped when the effects are carried out.
         effects.events.push(event);
-        effects.carry_out();
-        if counts.1 > 0 {
-            self.count_missed(counts.1 as u64);
-        }
-        counts
+        effects
     }
 
     /// Logs that an event was missed so often, unless that was logged ten times within a second.

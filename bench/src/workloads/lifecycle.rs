@@ -174,7 +174,7 @@ where
 }
 
 /// The resident memory of this program, as Linux reports it.
-fn resident_bytes() -> Result<u64, WorkloadFailure> {
+pub(super) fn resident_bytes() -> Result<u64, WorkloadFailure> {
     fs::read_to_string("/proc/self/status")
         .ok()
         .and_then(|status| resident_kilobytes(&status))

@@ -8,6 +8,7 @@ mod lifecycle;
 mod machine;
 mod pingpong;
 mod pool;
+mod registry;
 mod ring;
 mod stolen;
 mod stream;
@@ -60,6 +61,7 @@ pub(crate) fn run(node: &Node, arguments: &Arguments) -> Result<Vec<Measurement>
         "machine" => return machine::run(node, size(2_000_000)),
         "task" => return task::run(node, size(300_000)),
         "topic" => return topic::run(node, size(1_000_000), count(64)),
+        "registry" => return registry::run(node, size(4_000_000), count(1_000_000)),
         "latency" => return latency::run(node, size(40_000), count(20_000)),
         other => Err(WorkloadFailure::Unsupported(other.to_owned())),
     };

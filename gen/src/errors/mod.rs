@@ -5,6 +5,7 @@ mod call;
 mod debug;
 mod lookup;
 mod manage;
+mod membership;
 mod order;
 mod overflow;
 mod record;
@@ -23,6 +24,9 @@ pub use call::{CallCycle, CallError};
 pub use debug::DebugError;
 pub use lookup::LookupError;
 pub use manage::ManageError;
+pub use membership::{
+    JoinError, KeyCallError, KeySendError, LeaveError, RegisterKeyError, WatchGroupError,
+};
 pub use order::OrderError;
 pub use overflow::{NoBound, OverflowError};
 pub use record::{RecordError, TooManyRecorded, TraceError};

@@ -5,7 +5,7 @@ use crate::block_on::block_on;
 use crate::dispatcher::any::Dispatcher;
 use crate::runtime;
 use krarup_act::{
-    Alarm, EventTopic, Host, Network, NodeRecords, Poke, Process, ProcessEnd, Ready,
+    Alarm, EventTopic, Host, Memberships, Network, NodeRecords, Poke, Process, ProcessEnd, Ready,
     SimulatedEvents, SimulatedLink, Stalled, StateLabels, Subscription, TableCursor, TimerKey,
     TopicTable, TurnRecording,
 };
@@ -265,6 +265,10 @@ impl Host for DispatcherHost {
 
     fn state_labels(&self) -> &StateLabels {
         &self.core.state_labels
+    }
+
+    fn memberships(&self) -> &Memberships {
+        &self.core.memberships
     }
 
     fn topics(&self) -> Option<&TopicTable> {

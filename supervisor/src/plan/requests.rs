@@ -49,6 +49,14 @@ impl<F> Plan<F> {
                 return Some(Action::Reply(RequestOutcome::Start(Err(error))));
             }
         }
+        // Those that wait for their restart are children too; one that was ignored is none.
+        if let Some(limit) = self.flags.max_children
+            && self.children.len() >= limit
+        {
+            return Some(Action::Reply(RequestOutcome::Start(Err(StartChildError::Full {
+                limit,
+            }))));
+        }
         let key = self.children.add(rules, start);
         self.start(key, StartPurpose::Add)
     }

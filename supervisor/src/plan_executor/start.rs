@@ -89,7 +89,7 @@ impl<T: Send + 'static> PlanExecutor<T> {
     ) -> Result<(), SpawnError> {
         let time_limit = self.time_limit(key);
         let is_stop = |item: &SupervisorMail<T>| matches!(item, Received::Stop(_));
-        let mut is_stopping = self.held.iter().any(is_stop);
+        let mut is_stopping = self.holds_a_stop();
         let mut limit = is_stopping.then(|| ctx.sleep(time_limit));
         let mut is_killed = false;
         loop {

@@ -3,6 +3,7 @@
 use super::ModelHost;
 use crate::host::host::{Alarm, Host, Poke, ProcessEnd, Stalled, TimerKey};
 use crate::host::ready::Ready;
+use crate::memberships::records::Memberships;
 use crate::models::wake_flag::block_on;
 use crate::observe::state_labels::StateLabels;
 use crate::observe::subscription::{EventTopic, Subscription};
@@ -14,6 +15,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Host for ModelHost {
+    fn memberships(&self) -> &Memberships {
+        &self.memberships
+    }
+
     fn node_name(&self) -> &'static str {
         "model"
     }

@@ -1,0 +1,64 @@
+//! How a supervisor describes itself, and counts its children.
+
+use crate::info::{ChildCounts, ChildInfo};
+use crate::plan_executor::PlanExecutor;
+use crate::spec::{ChildKind, Strategy, SupervisorFlags};
+use krarup_gen::{Inspection, Pid, Value};
+
+impl<T: Send + 'static> PlanExecutor<T> {
+    /// As in OTP: under `simple_one_for_one` a child is active if the supervisor knows of no end
+    /// of it; otherwise, if it is alive at this moment.
+    pub(crate) fn count_children(&self) -> ChildCounts {
+        let children = self.plan.children();
+        let is_simple = self.plan.flags().strategy == Strategy::SimpleOneForOne;
+        let is_active = |pid: Pid| is_simple || self.is_alive(pid);
+        let all = children.len();
+        let is_supervisor = |kind| kind == ChildKind::Supervisor;
+        let supervisors =
+            children.iter().filter(|(_, child)| is_supervisor(child.rules.kind)).count();
+        let active = children.iter().filter_map(|(_, child)| child.pid()).filter(|&p| is_active(p));
+        ChildCounts {
+            specs: if is_simple { 1 } else { all },
+            active: active.count(),
+            supervisors,
+            workers: all - supervisors,
+        }
+    }
+
+    /// Describes the supervisor. Also while an action is running (rule S15).
+    pub(crate) fn inspection(&self) -> Inspection {
+        let SupervisorFlags {
+            strategy,
+            intensity,
+            period,
+            auto_shutdown,
+            kill_grace,
+            max_children,
+        } = *self.plan.flags();
+        let counts = self.count_children();
+        let children = self.plan.children().iter().map(|(_, child)| {
+            let ChildInfo { id, state, kind, restarts, .. } = child.info();
+            let record = Inspection::new()
+                .with("id", id.as_str())
+                .with("state", state.to_string())
+                .with("kind", kind.to_string())
+                .with("restarts", restarts);
+            Value::Record(record)
+        });
+        let inspection = Inspection::new()
+            .with("strategy", strategy.to_string())
+            .with("intensity", intensity)
+            .with("period", period)
+            .with("auto_shutdown", auto_shutdown.to_string())
+            .with("kill_grace", kill_grace);
+        let inspection = match max_children {
+            Some(limit) => inspection.with("max_children", limit),
+            None => inspection,
+        };
+        inspection
+            .with("specs", counts.specs)
+            .with("active", counts.active)
+            .with("restarts", self.plan.restarts())
+            .with("children", children.collect::<Vec<_>>())
+    }
+}
