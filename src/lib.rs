@@ -26,6 +26,7 @@
 //! | simulations, probes, faults | [`testing`] |
 //! | nodes that are set up by a file (feature `settings`) | [`settings`] |
 //! | sockets (feature `io`) | `io` |
+//! | jobs at the times of the wall clock (feature `cron`) | `cron` |
 //! | clusters of Erlang and Krarup nodes (feature `cluster`) | `cluster` |
 //! | a page, an API, probes and metrics of a running node (feature `observer`; with tools for language models: `mcp`) | `observer` |
 #![forbid(unsafe_code)]
@@ -209,6 +210,10 @@ pub mod settings {
 #[cfg(feature = "io")]
 #[doc(inline)]
 pub use krarup_io as io;
+
+#[cfg(feature = "cron")]
+#[doc(inline)]
+pub use krarup_cron as cron;
 
 #[cfg(feature = "cluster")]
 pub mod cluster;
