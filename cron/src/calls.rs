@@ -2,35 +2,13 @@
 
 use crate::error::{AddJobError, JobError};
 use crate::info::JobInfo;
-use crate::job::Job;
-use krarup_act::{Address, Context, Pending, Reply};
+use crate::job::{CronAnswer, CronAsk, CronRequest, Job};
+use krarup_act::{Address, Pending};
 use krarup_gen::{CallError, CannotWait};
-use std::fmt;
 use std::time::SystemTime;
 
 /// The address of a [`crate::Cron`].
 pub type CronAddress = Address<CronRequest>;
-
-/// The context of a cron.
-pub(crate) type CronContext = Context<CronRequest>;
-
-/// A request to a cron; made by the methods of [`CronCalls`].
-pub struct CronRequest(pub(crate) Ask);
-
-/// The reply token of a request that may fail.
-pub(crate) type Answer<T, E> = Reply<Result<T, E>>;
-
-pub(crate) enum Ask {
-    Add(Box<Job>, Answer<(), AddJobError>),
-    Remove(String, Answer<(), JobError>),
-    Pause(String, Answer<(), JobError>),
-    Resume(String, Answer<(), JobError>),
-    RunNow(String, Answer<(), JobError>),
-    NextRuns(String, usize, Answer<Vec<SystemTime>, JobError>),
-    Jobs(Answer<Vec<JobInfo>, CallError>),
-    /// From the cron to itself: a run may be due.
-    Look,
-}
 
 /// How many times [`CronCalls::next_runs`] returns at most.
 pub(crate) const MOST_NEXT_RUNS: usize = 1000;
@@ -116,31 +94,31 @@ pub trait CronCalls {
 
 impl CronCalls for CronAddress {
     fn add(&self, job: Job) -> Pending<(), AddJobError> {
-        ask(self, move |answer| Ask::Add(Box::new(job), answer))
+        ask(self, move |answer| CronAsk::Add(Box::new(job), answer))
     }
 
     fn remove(&self, name: impl Into<String>) -> Pending<(), JobError> {
         let name = name.into();
-        ask(self, move |answer| Ask::Remove(name, answer))
+        ask(self, move |answer| CronAsk::Remove(name, answer))
     }
 
     fn pause(&self, name: impl Into<String>) -> Pending<(), JobError> {
         let name = name.into();
-        ask(self, move |answer| Ask::Pause(name, answer))
+        ask(self, move |answer| CronAsk::Pause(name, answer))
     }
 
     fn unpause(&self, name: impl Into<String>) -> Pending<(), JobError> {
         let name = name.into();
-        ask(self, move |answer| Ask::Resume(name, answer))
+        ask(self, move |answer| CronAsk::Resume(name, answer))
     }
 
     fn run_now(&self, name: impl Into<String>) -> Pending<(), JobError> {
         let name = name.into();
-        ask(self, move |answer| Ask::RunNow(name, answer))
+        ask(self, move |answer| CronAsk::RunNow(name, answer))
     }
 
     fn jobs(&self) -> Pending<Vec<JobInfo>, CallError> {
-        ask(self, Ask::Jobs)
+        ask(self, CronAsk::Jobs)
     }
 
     fn next_runs(
@@ -149,13 +127,13 @@ impl CronCalls for CronAddress {
         count: usize,
     ) -> Pending<Vec<SystemTime>, JobError> {
         let (name, count) = (name.into(), count.min(MOST_NEXT_RUNS));
-        ask(self, move |answer| Ask::NextRuns(name, count, answer))
+        ask(self, move |answer| CronAsk::NextRuns(name, count, answer))
     }
 }
 
 fn ask<T, E>(
     cron: &CronAddress,
-    request: impl FnOnce(Answer<T, E>) -> Ask + Send + 'static,
+    request: impl FnOnce(CronAnswer<T, E>) -> CronAsk + Send + 'static,
 ) -> Pending<T, E>
 where
     T: Send + 'static,
@@ -165,19 +143,4 @@ where
     Pending::new(cron.node_host(), async move {
         to.call(move |answer| CronRequest(request(answer))).await?
     })
-}
-
-impl fmt::Debug for CronRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
-            Ask::Add(..) => "Add",
-            Ask::Remove(..) => "Remove",
-            Ask::Pause(..) => "Pause",
-            Ask::Resume(..) => "Resume",
-            Ask::RunNow(..) => "RunNow",
-            Ask::NextRuns(..) => "NextRuns",
-            Ask::Jobs(..) => "Jobs",
-            Ask::Look => "Look",
-        })
-    }
 }

@@ -6,13 +6,11 @@
 //!   end of a run ── down ──►┘                    └── next look ────► its one timer
 //! ```
 
-use crate::calls::{Ask, CronContext, CronRequest};
 use crate::error::{AddJobError, JobError, UnknownZone};
 use crate::info::JobInfo;
-use crate::job::{Job, JobWhen};
+use crate::job::{Begun, CronAsk, CronContext, CronRequest, Job, JobWhen, JobWork};
 use crate::pattern::{RunTimes, date};
 use crate::plan::{ClockReading, CronPlan, JobDecision, JobId};
-use crate::work::{Begun, JobWork};
 use chrono_tz::Tz;
 use krarup_act::{Actor, KILL_GRACE, Sleep, Watch, contain};
 use krarup_gen::{Down, Exit, Inspection, Name, Pid, Reason, Ref, Result, Timestamp};
@@ -203,7 +201,7 @@ impl Cron {
             ctx.cancel(timer);
         }
         self.timer = next.map(|due| {
-            let timer = ctx.send_after(due.since(ctx.now()), CronRequest(Ask::Look));
+            let timer = ctx.send_after(due.since(ctx.now()), CronRequest(CronAsk::Look));
             (timer, due)
         });
     }
@@ -284,21 +282,21 @@ impl Actor for Cron {
 
     async fn handle_message(&mut self, ctx: &mut CronContext, request: CronRequest) -> Result {
         let at = reading(ctx);
-        if matches!(request.0, Ask::Look) {
+        if matches!(request.0, CronAsk::Look) {
             self.timer = None;
         }
         // What is due goes before what is asked, so that a request sees and changes the present.
         self.plan.begin(at);
         self.follow(ctx);
         match request.0 {
-            Ask::Add(job, answer) => answer.send(self.add(at, *job)),
-            Ask::Remove(name, answer) => {
+            CronAsk::Add(job, answer) => answer.send(self.add(at, *job)),
+            CronAsk::Remove(name, answer) => {
                 answer.send(self.find(name).map(|id| self.forget(id)));
             }
-            Ask::Pause(name, answer) => {
+            CronAsk::Pause(name, answer) => {
                 answer.send(self.find(name).map(|id| self.plan.pause(id)));
             }
-            Ask::Resume(name, answer) => {
+            CronAsk::Resume(name, answer) => {
                 let found = self.find(name);
                 if let Ok(id) = found
                     && let Some(JobDecision::Gone(id)) = self.plan.resume(id, at)
@@ -307,7 +305,7 @@ impl Actor for Cron {
                 }
                 answer.send(found.map(drop));
             }
-            Ask::RunNow(name, answer) => {
+            CronAsk::RunNow(name, answer) => {
                 let found = self.find(name);
                 if let Ok(id) = found {
                     self.plan.run_now(id, at);
@@ -315,12 +313,12 @@ impl Actor for Cron {
                 }
                 answer.send(found.map(drop));
             }
-            Ask::NextRuns(name, count, answer) => {
+            CronAsk::NextRuns(name, count, answer) => {
                 let dates = self.find(name).map(|id| self.plan.next_runs(id, at.wall, count));
                 answer.send(dates.map(|dates| dates.into_iter().map(SystemTime::from).collect()));
             }
-            Ask::Jobs(answer) => answer.send(Ok(self.list())),
-            Ask::Look => return Ok(()),
+            CronAsk::Jobs(answer) => answer.send(Ok(self.list())),
+            CronAsk::Look => return Ok(()),
         }
         self.follow(ctx);
         Ok(())

@@ -1,9 +1,10 @@
-//! A job, before it is added to a cron.
+//! A job, before it is added to a cron, and the messages of a cron, of which it is a part.
 
-use crate::work::{JobOutcome, JobWork, SendByName, SendTo, SpawnWork, TaskWork};
-use krarup_act::{Address, Behavior, Recipient};
+use crate::error::{AddJobError, JobError};
+use crate::info::JobInfo;
+use krarup_act::{Context, Reply};
+use krarup_gen::{CallError, Pid, Result};
 use std::fmt;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// A job of a [`crate::Cron`]: a name, when it runs, what it does then.
@@ -138,73 +139,63 @@ impl Job {
         self.since = Some(last_run);
         self
     }
-
-    fn works(mut self, work: impl JobWork) -> Self {
-        self.work = Some(Box::new(work));
-        self
-    }
-
-    /// Has each run send a message to a process or a pool. If it is refused, the run has failed.
-    ///
-    /// The address is that of one process: when a supervisor has restarted it, use
-    /// [`Job::send_to_name`].
-    #[must_use]
-    pub fn send_to<M, C, F>(self, to: &Address<M, C>, message: F) -> Self
-    where
-        M: Send + 'static,
-        C: Send + 'static,
-        F: FnMut() -> M + Send + 'static,
-    {
-        let to = to.clone();
-        self.works(SendTo { send: move |message| to.send(message), message })
-    }
-
-    /// As [`Job::send_to`], to a recipient.
-    #[must_use]
-    pub fn send_to_recipient<T, F>(self, to: &Recipient<T>, message: F) -> Self
-    where
-        T: Send + 'static,
-        F: FnMut() -> T + Send + 'static,
-    {
-        let to = to.clone();
-        self.works(SendTo { send: move |message| to.send(message), message })
-    }
-
-    /// As [`Job::send_to`], to the process that has this name when the job runs.
-    #[must_use]
-    pub fn send_to_name<T, F>(self, name: impl Into<String>, message: F) -> Self
-    where
-        T: Send + 'static,
-        F: FnMut() -> T + Send + 'static,
-    {
-        self.works(SendByName { to: name.into(), message })
-    }
-
-    /// Has each run spawn a process, a child of the cron. The run ends with the process, and has
-    /// failed if that ends abnormally.
-    #[must_use]
-    pub fn spawn<B, F>(self, factory: F) -> Self
-    where
-        B: Behavior,
-        F: Fn() -> B + Send + Sync + 'static,
-    {
-        self.works(SpawnWork(Arc::new(factory)))
-    }
-
-    /// Has each run await a future in a process of its own, a child of the cron. The run has
-    /// failed if the future returns an error or panics.
-    #[must_use]
-    pub fn task<F, R>(self, future: F) -> Self
-    where
-        F: Fn() -> R + Send + Sync + 'static,
-        R: Future<Output: JobOutcome> + Send + 'static,
-    {
-        self.works(TaskWork(Arc::new(future)))
-    }
 }
 
 impl fmt::Debug for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Job").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// The work of a job. It is a user's code, so its callers contain it.
+pub(crate) trait JobWork: Send + 'static {
+    /// Begins a run.
+    ///
+    /// # Errors
+    /// The run has failed already.
+    fn begin(&mut self, ctx: &mut CronContext, job: &str) -> Result<Begun>;
+}
+
+/// A run that has begun.
+pub(crate) enum Begun {
+    /// It has ended, too.
+    Done,
+    /// It ends with this process.
+    Runs(Pid),
+}
+
+/// The context of a cron.
+pub(crate) type CronContext = Context<CronRequest>;
+
+/// A request to a cron; made by the methods of [`crate::CronCalls`].
+pub struct CronRequest(pub(crate) CronAsk);
+
+/// The reply token of a request that may fail.
+pub(crate) type CronAnswer<T, E> = Reply<Result<T, E>>;
+
+pub(crate) enum CronAsk {
+    Add(Box<Job>, CronAnswer<(), AddJobError>),
+    Remove(String, CronAnswer<(), JobError>),
+    Pause(String, CronAnswer<(), JobError>),
+    Resume(String, CronAnswer<(), JobError>),
+    RunNow(String, CronAnswer<(), JobError>),
+    NextRuns(String, usize, CronAnswer<Vec<SystemTime>, JobError>),
+    Jobs(CronAnswer<Vec<JobInfo>, CallError>),
+    /// From the cron to itself: a run may be due.
+    Look,
+}
+
+impl fmt::Debug for CronRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            CronAsk::Add(..) => "Add",
+            CronAsk::Remove(..) => "Remove",
+            CronAsk::Pause(..) => "Pause",
+            CronAsk::Resume(..) => "Resume",
+            CronAsk::RunNow(..) => "RunNow",
+            CronAsk::NextRuns(..) => "NextRuns",
+            CronAsk::Jobs(..) => "Jobs",
+            CronAsk::Look => "Look",
+        })
     }
 }

@@ -40,9 +40,8 @@ mod pattern;
 mod plan;
 mod work;
 
-pub use calls::{CronAddress, CronCalls, CronRequest};
+pub use calls::{CronAddress, CronCalls};
 pub use cron::Cron;
 pub use error::{AddJobError, JobError, UnknownZone};
 pub use info::JobInfo;
-pub use job::{Job, Missed, RunsAtOnce};
-pub use work::JobOutcome;
+pub use job::{CronRequest, Job, Missed, RunsAtOnce};

@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// The plan looks at the wall clock at least this often while it has jobs (rule T9).
-const LOOK: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_mins(1);
 
 /// A run that is later than the time since the last look by less than this was not missed: the
 /// system corrects its clock in small steps.
@@ -59,7 +59,7 @@ pub(crate) struct PlannedJob {
     pub(crate) paused: bool,
     /// The last of its times that the job has run for, or has left out.
     ran_for: Option<Date>,
-    /// RunTimes up to here are missed: they were before the job was added.
+    /// Times up to here are missed: they were before the job was added.
     missed_until: Option<Date>,
     /// Runs that were missed in a row: how many, and the last of them.
     gap: Option<(u64, Date)>,
@@ -272,7 +272,7 @@ impl CronPlan {
         }
     }
 
-    /// RunTimes before this one are missed: see the module.
+    /// Times before this one are missed: see the module.
     fn missed_before(&self, look: ClockReading) -> Date {
         let elapsed = self.last.map_or(Duration::ZERO, |last| look.now.since(last.now));
         match self.last {

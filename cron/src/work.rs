@@ -1,49 +1,72 @@
 //! What a job does when it runs.
 
-use crate::calls::CronContext;
-use krarup_act::{Behavior, Context, behavior_fn};
-use krarup_gen::{Pid, Reason, Result, SendError};
+use crate::job::{Begun, CronContext, Job, JobWork};
+use krarup_act::{Address, Behavior, Context, Recipient, behavior_fn};
+use krarup_gen::{Outcome, Reason, Result, SendError};
 use std::sync::Arc;
 
-/// The work of a job. It is a user's code, so its callers contain it.
-pub(crate) trait JobWork: Send + 'static {
-    /// Begins a run.
-    ///
-    /// # Errors
-    /// The run has failed already.
-    fn begin(&mut self, ctx: &mut CronContext, job: &str) -> Result<Begun>;
-}
-
-/// A run that has begun.
-pub(crate) enum Begun {
-    /// It has ended, too.
-    Done,
-    /// It ends with this process.
-    Runs(Pid),
-}
-
-/// What a future of a job returns: nothing, or a result whose error is the failure of the run.
-pub trait JobOutcome: Send + 'static {
-    /// Returns the result of the run.
-    ///
-    /// # Errors
-    /// The failure of the run.
-    fn outcome(self) -> Result;
-}
-
-impl JobOutcome for () {
-    fn outcome(self) -> Result {
-        Ok(())
+impl Job {
+    fn works(mut self, work: impl JobWork) -> Self {
+        self.work = Some(Box::new(work));
+        self
     }
-}
 
-impl<T, E> JobOutcome for Result<T, E>
-where
-    T: Send + 'static,
-    E: Into<Reason> + Send + 'static,
-{
-    fn outcome(self) -> Result {
-        self.map(drop).map_err(Into::into)
+    /// Has each run send a message to a process or a pool. If it is refused, the run has failed.
+    ///
+    /// The address is that of one process: when a supervisor has restarted it, use
+    /// [`Job::send_to_name`].
+    #[must_use]
+    pub fn send_to<M, C, F>(self, to: &Address<M, C>, message: F) -> Self
+    where
+        M: Send + 'static,
+        C: Send + 'static,
+        F: FnMut() -> M + Send + 'static,
+    {
+        let to = to.clone();
+        self.works(SendTo { send: move |message| to.send(message), message })
+    }
+
+    /// As [`Job::send_to`], to a recipient.
+    #[must_use]
+    pub fn send_to_recipient<T, F>(self, to: &Recipient<T>, message: F) -> Self
+    where
+        T: Send + 'static,
+        F: FnMut() -> T + Send + 'static,
+    {
+        let to = to.clone();
+        self.works(SendTo { send: move |message| to.send(message), message })
+    }
+
+    /// As [`Job::send_to`], to the process that has this name when the job runs.
+    #[must_use]
+    pub fn send_to_name<T, F>(self, name: impl Into<String>, message: F) -> Self
+    where
+        T: Send + 'static,
+        F: FnMut() -> T + Send + 'static,
+    {
+        self.works(SendByName { to: name.into(), message })
+    }
+
+    /// Has each run spawn a process, a child of the cron. The run ends with the process, and has
+    /// failed if that ends abnormally.
+    #[must_use]
+    pub fn spawn<B, F>(self, factory: F) -> Self
+    where
+        B: Behavior,
+        F: Fn() -> B + Send + Sync + 'static,
+    {
+        self.works(SpawnWork(Arc::new(factory)))
+    }
+
+    /// Has each run await a future in a process of its own, a child of the cron. The run has
+    /// failed if the future returns an error or panics.
+    #[must_use]
+    pub fn task<F, R>(self, future: F) -> Self
+    where
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Future<Output: Outcome> + Send + 'static,
+    {
+        self.works(TaskWork(Arc::new(future)))
     }
 }
 
@@ -103,7 +126,7 @@ pub(crate) struct TaskWork<F>(pub(crate) Arc<F>);
 impl<F, R> JobWork for TaskWork<F>
 where
     F: Fn() -> R + Send + Sync + 'static,
-    R: Future<Output: JobOutcome> + Send + 'static,
+    R: Future<Output: Outcome> + Send + 'static,
 {
     fn begin(&mut self, ctx: &mut CronContext, job: &str) -> Result<Begun> {
         let future = Arc::clone(&self.0);
