@@ -17,6 +17,7 @@
 //! | pools of workers, and how they choose one | [`pool`] |
 //! | state machines: their types besides those in the root; actors that serve while their handlers wait | [`state`] |
 //! | state machines driven from outside | [`step`] |
+//! | items that are handled in batches | [`batches`] |
 //! | processes by key, spawned on demand | [`grains`] |
 //! | events that any number of processes hear of | [`topics`] |
 //! | groups of processes, registries by key | [`groups`] |
@@ -27,6 +28,7 @@
 //! | simulations, probes, faults | [`testing`] |
 //! | nodes that are set up by a file (feature `settings`) | [`settings`] |
 //! | sockets (feature `io`) | `io` |
+//! | jobs at the times of the wall clock (feature `cron`) | `cron` |
 //! | clusters of Erlang and Krarup nodes (feature `cluster`) | `cluster` |
 //! | a page, an API, probes and metrics of a running node (feature `observer`; with tools for language models: `mcp`) | `observer` |
 #![forbid(unsafe_code)]
@@ -41,9 +43,9 @@ pub use krarup_act::{
 #[doc(inline)]
 pub use krarup_gen::{
     Alias, BlockError, CallCycle, CallError, CannotWait, Destination, Down, Exit, InvalidNodeName,
-    LookupError, MessageTypes, Name, NameError, NodeName, Panic, ParsePidError, ParseRefError, Pid,
-    Priority, Reason, ReasonError, Ref, RegisterError, Result, SendError, SpawnError, StopError,
-    Target, TaskError, ThreadError, Timestamp,
+    LookupError, MessageTypes, Name, NameError, NodeName, Outcome, Panic, ParsePidError,
+    ParseRefError, Pid, Priority, Reason, ReasonError, Ref, RegisterError, Result, SendError,
+    SpawnError, StopError, Target, TaskError, ThreadError, Timestamp,
 };
 #[doc(inline)]
 pub use krarup_node::{Node, NodeBuilder, NodeError, NodeStop};
@@ -101,6 +103,15 @@ pub mod state {
         HIGH_REPLIES, Kinds, Load, Machine, MachineTypes, Next, Promise, Scope, ScopeCall,
         StateActor, StateAddress, StateCalls, StateContext, StateMachine, StateMessage, Stateful,
         StatefulError,
+    };
+}
+
+/// Batches: items that are collected by size, time and key, and handled together. A
+/// [`Batcher`](batches::Batcher) is the process, [`BatcherCalls`](batches::BatcherCalls) drains it.
+pub mod batches {
+    #[doc(inline)]
+    pub use krarup_state::{
+        BatchItem, Batcher, BatcherAddress, BatcherCalls, BatcherCommand, BatcherError,
     };
 }
 
@@ -223,6 +234,10 @@ pub mod settings {
 #[cfg(feature = "io")]
 #[doc(inline)]
 pub use krarup_io as io;
+
+#[cfg(feature = "cron")]
+#[doc(inline)]
+pub use krarup_cron as cron;
 
 #[cfg(feature = "cluster")]
 pub mod cluster;

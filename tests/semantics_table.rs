@@ -172,6 +172,7 @@ fn every_test_with_the_id_of_a_rule_is_named_in_its_row() {
         "node",
         "supervisor",
         "state",
+        "cron",
         "io",
         "dist",
         "observer",

@@ -101,6 +101,7 @@ pub(crate) fn area(file: &str) -> &'static str {
     for (prefix, area) in [
         ("act/src/pool", "pool"),
         ("act/", "act"),
+        ("cron/", "cron"),
         ("dist/", "dist"),
         ("gen/", "gen"),
         ("io/", "io"),

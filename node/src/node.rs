@@ -16,6 +16,7 @@ use krarup_gen::{
 };
 use std::fmt;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// A node: a registry of processes and the dispatchers that run them.
 ///
@@ -65,6 +66,14 @@ impl Node {
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.dispatcher_host().now()
+    }
+
+    /// Returns the wall time: the system's, or the virtual one of a simulation, which begins at
+    /// 2000-01-01 00:00 UTC (rule T6). It can be set back or forward at any moment, so it is for
+    /// dates; for durations and timers use [`Node::now`].
+    #[must_use]
+    pub fn wall_time(&self) -> SystemTime {
+        self.dispatcher_host().wall_time()
     }
 
     /// Returns a view of the node, which does not keep it alive and does not stop it.

@@ -14,6 +14,7 @@
 
 #![forbid(unsafe_code)]
 
+mod batches;
 mod contained_drop;
 mod grains;
 mod state_actor;
@@ -23,6 +24,7 @@ mod table;
 #[cfg(test)]
 mod wake_count;
 
+pub use batches::{BatchItem, Batcher, BatcherAddress, BatcherCalls, BatcherCommand, BatcherError};
 pub use grains::calls::{GrainAddress, GrainCalls, GrainCommand, ToGrain};
 pub use grains::error::GrainsError;
 pub use grains::grains::Grains;

@@ -35,3 +35,4 @@ mod trace_reader;
 mod turn_recording;
 mod view;
 mod wake_ups;
+mod wall_time;

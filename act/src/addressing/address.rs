@@ -7,7 +7,7 @@ use crate::host::ready::Ready;
 use crate::mailbox::entry::{MailboxEntry, Notice};
 use crate::mailbox::permit::{Permit, Waiter};
 use crate::observe::trace::Tracer;
-use crate::observe::watched_job::{Job, Mark};
+use crate::observe::watched_job::{Mark, WatchedJob};
 use crate::process::cell::Cell;
 use crate::process::current;
 use crate::process::process::Process;
@@ -279,7 +279,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     }
 
     /// As [`Address::forward`], with a message whose progress is watched.
-    pub(crate) fn forward_job(&self, job: Job<M>, sender: u64) -> Result<(), SendError<M>> {
+    pub(crate) fn forward_job(&self, job: WatchedJob<M>, sender: u64) -> Result<(), SendError<M>> {
         self.cell.send_job(job, sender)
     }
 

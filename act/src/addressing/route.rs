@@ -1,7 +1,7 @@
 //! A Main lane that is a route instead of a queue.
 
 use crate::mailbox::permit::{Permit, Waiter};
-use crate::observe::watched_job::{Job, Mark};
+use crate::observe::watched_job::{Mark, WatchedJob};
 use krarup_gen::{PoolGauges, SendError};
 use std::any::Any;
 use std::pin::Pin;
@@ -135,7 +135,7 @@ pub trait Route<M>: Any + Send + Sync {
     /// As [`Route::send`], with a message whose progress is watched. The default hands on the
     /// message alone.
     #[doc(hidden)]
-    fn send_job(&self, job: Job<M>, sender: u64) -> Result<(), SendError<M>> {
+    fn send_job(&self, job: WatchedJob<M>, sender: u64) -> Result<(), SendError<M>> {
         self.send(job.into_message(), sender)
     }
 

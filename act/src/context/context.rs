@@ -18,6 +18,7 @@ use krarup_gen::{
 use std::any::type_name;
 use std::fmt;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// The context of a process: its mailbox, and every operation it can perform as itself.
 ///
@@ -103,6 +104,14 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.cell.host.now()
+    }
+
+    /// Returns the wall time: the system's, or the virtual one of a simulation, which begins at
+    /// 2000-01-01 00:00 UTC (rule T6). It can be set back or forward at any moment, so it is for
+    /// dates; for durations and timers use [`Context::now`].
+    #[must_use]
+    pub fn wall_time(&self) -> SystemTime {
+        self.cell.host.wall_time()
     }
 
     /// Returns a new unique reference.

@@ -1,7 +1,7 @@
 //! Watched jobs: how a process begins and ends one.
 
 use super::context::Context;
-use crate::observe::watched_job::{Job, Stale};
+use crate::observe::watched_job::{Stale, WatchedJob};
 use crate::process::current::{self, OrphanCause};
 use krarup_gen::CallError;
 
@@ -9,7 +9,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Begins a job that came out of the mailbox. Returns its message, unless it has waited
     /// too long; a call in it then fails with that reason.
     #[cold]
-    pub(super) fn take_up(&mut self, job: Job<M>) -> Option<M> {
+    pub(super) fn take_up(&mut self, job: WatchedJob<M>) -> Option<M> {
         if self.cell.is_routed() {
             self.cell.progress.count_taken();
             self.cell.pass_on(job.into_message(), self.sender_id());

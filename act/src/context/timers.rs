@@ -10,7 +10,7 @@ use crate::process::crash::{contain, log_contained};
 use crate::process::process::Via;
 use krarup_gen::{Exit, Pid, Reason, Ref, Timestamp};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Suspends this process for this long (rule T1). It holds no worker meanwhile.
@@ -24,6 +24,25 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         let timer = self.make_ref();
         self.arm(timer, self.now() + delay, TimerAction::Once(message));
         timer
+    }
+
+    /// Sends a message to this process when the wall time is `at`, as [`Context::send_after`] of
+    /// the time until then: at once, if `at` has passed. If the wall time is set afterwards, the
+    /// timer stays as it is (rule T6). What must follow the wall clock is a job of a cron.
+    ///
+    /// ```
+    /// # use krarup_act::Context;
+    /// # use std::time::SystemTime;
+    /// enum Say { Expired }
+    ///
+    /// fn issue(ctx: &mut Context<Say>, expires: SystemTime) {
+    ///     ctx.send_at(expires, Say::Expired);
+    /// }
+    /// # let _ = issue;
+    /// ```
+    pub fn send_at(&mut self, at: SystemTime, message: M) -> Ref {
+        let delay = at.duration_since(self.wall_time()).unwrap_or_default();
+        self.send_after(delay, message)
     }
 
     /// Sends a message to this process repeatedly until the timer is cancelled (rule T1). Each

@@ -24,6 +24,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::Waker;
+use std::time::SystemTime;
 
 /// The node as its processes see it, together with the dispatcher that runs the process that
 /// holds this handle.
@@ -78,6 +79,10 @@ pub trait Host: Send + Sync + 'static {
 
     /// Returns the node's time: monotonic, or virtual in a simulation (rule T2).
     fn now(&self) -> Timestamp;
+
+    /// Returns the wall time: the system's, or virtual in a simulation (rule T6). No timer
+    /// follows it.
+    fn wall_time(&self) -> SystemTime;
 
     /// Sets a timer. It is never early, and late only under load (rule T1).
     fn set_timer(&self, due: Timestamp, alarm: Alarm) -> TimerKey;

@@ -4,7 +4,7 @@ use crate::addressing::dynamic::Dynamic;
 use crate::calls::reply::Reply;
 use crate::observe::inspect_request::InspectRequest;
 use crate::observe::manage_request::ManageRequest;
-use crate::observe::watched_job::{Job, Mark};
+use crate::observe::watched_job::{Mark, WatchedJob};
 use crate::topics::event_ticket::EventTicket;
 use krarup_gen::{Down, Exit, Reason, Ref};
 use std::collections::VecDeque;
@@ -88,7 +88,7 @@ pub(crate) enum Notice<M> {
     /// A user's message of another type than the process's own; it counts towards the bound.
     Other(Dynamic),
     /// A user's message whose progress is watched; it counts towards the bound.
-    Job(Job<M>),
+    Job(WatchedJob<M>),
     /// A mark behind everything that was accepted before. When it is dropped all of that has
     /// been handled; a waiter sees the drop of the last copy.
     #[allow(dead_code, reason = "held only for its destructor")]

@@ -61,7 +61,7 @@ pub(crate) trait JobWatcher<M>: Send + Sync {
 }
 
 /// A message that is watched.
-pub struct Job<M> {
+pub struct WatchedJob<M> {
     /// Taken when the job is begun, discarded or given back.
     message: Option<M>,
     watch: Arc<dyn JobWatcher<M>>,
@@ -70,14 +70,14 @@ pub struct Job<M> {
     due: Timestamp,
 }
 
-impl<M> Job<M> {
+impl<M> WatchedJob<M> {
     pub(crate) fn new(
         message: M,
         watch: Arc<dyn JobWatcher<M>>,
         accepted: Timestamp,
         due: Timestamp,
     ) -> Self {
-        Job { message: Some(message), watch, accepted, due }
+        WatchedJob { message: Some(message), watch, accepted, due }
     }
 
     /// Returns the message, unless it was taken.
@@ -85,7 +85,7 @@ impl<M> Job<M> {
         self.message.as_ref()
     }
 
-    /// As [`Job::message`], to change the message in transit.
+    /// As [`WatchedJob::message`], to change the message in transit.
     pub(crate) fn message_mut(&mut self) -> Option<&mut M> {
         self.message.as_mut()
     }
@@ -138,7 +138,7 @@ impl<M> Stale<M> {
 }
 
 /// A job that is dropped with its message was not handled.
-impl<M> Drop for Job<M> {
+impl<M> Drop for WatchedJob<M> {
     fn drop(&mut self) {
         if let Some(message) = self.message.take() {
             self.watch.discard(message, Discarded::WorkerEnded);
@@ -146,7 +146,7 @@ impl<M> Drop for Job<M> {
     }
 }
 
-impl<M> fmt::Debug for Job<M> {
+impl<M> fmt::Debug for WatchedJob<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Job(accepted at {})", self.accepted)
     }

@@ -18,7 +18,7 @@ use super::waiting_line::Paid;
 use crate::addressing::route::{RoomFuture, Route};
 use crate::mailbox::overflow::Overflow;
 use crate::mailbox::permit::{Permit, Waiter};
-use crate::observe::watched_job::{Job, JobWatcher, Mark};
+use crate::observe::watched_job::{JobWatcher, Mark, WatchedJob};
 use crate::process::reservation::send_diverted;
 use crate::process::{current, deferred};
 use krarup_gen::{DeadLetter, DeadLetterCause, Pid, PoolGauges, SendError, Timestamp};
@@ -263,7 +263,7 @@ where
     match (times, &worker.watch) {
         (Some(JobTimes { accepted, due }), Some(watch)) => {
             let watch = Arc::clone(watch) as Arc<dyn JobWatcher<M>>;
-            worker.address.forward_job(Job::new(message, watch, accepted, due), sender)
+            worker.address.forward_job(WatchedJob::new(message, watch, accepted, due), sender)
         }
         _ => worker.address.forward(message, sender),
     }

@@ -13,7 +13,7 @@ use super::waiting_line::StrandedMessage;
 use crate::addressing::address::Address;
 use crate::mailbox::entry::{Body, Notice};
 use crate::mailbox::permit::Permit;
-use crate::observe::watched_job::{Job, JobWatcher};
+use crate::observe::watched_job::{JobWatcher, WatchedJob};
 use crate::process::reservation::send_diverted;
 use crate::process::{current, deferred};
 use krarup_gen::{DeadLetterCause, Pid, SendError};
@@ -214,7 +214,7 @@ where
         let body = match (times, &worker.watch) {
             (Some(JobTimes { accepted, due }), Some(watch)) => {
                 let watch = Arc::clone(watch) as Arc<dyn JobWatcher<M>>;
-                Body::Notice(Box::new(Notice::Job(Job::new(message, watch, accepted, due))))
+                Body::Notice(Box::new(Notice::Job(WatchedJob::new(message, watch, accepted, due))))
             }
             _ => Body::Message(message),
         };

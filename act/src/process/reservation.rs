@@ -17,7 +17,7 @@ use crate::mailbox::entry::{Body, MailboxEntry, Notice};
 use crate::mailbox::inbox::MainPush;
 use crate::mailbox::overflow::{Divert, Diverted};
 use crate::mailbox::permit::{Permit, Reserved, Waiter};
-use crate::observe::watched_job::Job;
+use crate::observe::watched_job::WatchedJob;
 use crate::process::crash::{contain, log_contained};
 use crate::sync::Ordering;
 use krarup_gen::{Alias, DeadLetterCause, Pid, SendError};
@@ -123,7 +123,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 
     /// Sends a message that is watched on its way. The watch ends if this process does not put
     /// the message into its own mailbox.
-    pub(crate) fn send_job(&self, job: Job<M>, sender: u64) -> Result<(), SendError<M>> {
+    pub(crate) fn send_job(&self, job: WatchedJob<M>, sender: u64) -> Result<(), SendError<M>> {
         if let Some(route) = self.route.get() {
             return route.send_job(job, sender);
         }

@@ -18,6 +18,7 @@ use std::any::Any;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
 
 impl Host for DispatcherHost {
     fn node_name(&self) -> &str {
@@ -111,6 +112,10 @@ impl Host for DispatcherHost {
             Dispatcher::Simulated(simulated) => simulated.random(),
             _ => rand::random(),
         }
+    }
+
+    fn wall_time(&self) -> SystemTime {
+        self.core.clock.wall_time()
     }
 
     fn now(&self) -> Timestamp {

@@ -21,7 +21,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// The creations below this one are not used (rule Zid6).
 const LEAST_CREATION: u32 = 4;
@@ -284,6 +284,23 @@ impl Simulation {
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.host.now()
+    }
+
+    /// Sets the wall time, from which it moves on with the virtual time (rule T6). It may be set
+    /// back or forward. The virtual time stays, and no timer changes. All nodes of the simulation
+    /// have this wall time.
+    ///
+    /// ```
+    /// # use krarup_node::Simulation;
+    /// # use std::time::{Duration, SystemTime};
+    /// let sim = Simulation::new(1);
+    /// let launch = SystemTime::UNIX_EPOCH + Duration::from_secs(1_900_000_000);
+    /// sim.set_wall_time(launch);
+    /// sim.advance(Duration::from_secs(60));
+    /// assert_eq!(sim.wall_time(), launch + Duration::from_secs(60));
+    /// ```
+    pub fn set_wall_time(&self, wall: SystemTime) {
+        self.host.core.clock.set_wall_time(wall);
     }
 
     /// Returns the simulated node; clone it to give it to processes.

@@ -13,6 +13,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 // The counters of the models are not part of what they check, so loom need not see them.
 use std::sync::atomic::Ordering;
+use std::time::SystemTime;
 
 impl Host for ModelHost {
     fn memberships(&self) -> &Memberships {
@@ -100,6 +101,10 @@ impl Host for ModelHost {
 
     fn random(&self) -> u64 {
         unreachable!("models use no random numbers")
+    }
+
+    fn wall_time(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH
     }
 
     fn now(&self) -> Timestamp {

@@ -1,0 +1,197 @@
+//! The times of a job: a pattern in a zone, or one date.
+//!
+//! Patterns are croner's. What it does when a clock is set forward or back by its zone, in the
+//! night of 29 March 2026 and of 25 October 2026 in Berlin (rule T7):
+//!
+//! | pattern | goes from 02:00 to 03:00 | goes from 03:00 to 02:00 |
+//! |---|---|---|
+//! | `30 2 * * *`, at a time | at 03:00, the next day at 02:30 again | once, at the first 02:30 |
+//! | `0 * * * *`, every hour | at 01:00, 03:00, 04:00 | at 02:00 twice, an hour apart |
+//! | `*/30 2 * * *`, every half of an hour | not on that day | at 02:00, 02:30, 02:00, 02:30 |
+
+use crate::error::AddJobError;
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// A date. Dates of a plan have no zone.
+pub(crate) type Date = DateTime<Utc>;
+
+/// The first and the last second that are told apart, in the years 1 and 4999: croner's years
+/// end with 5000, and a zone adds hours.
+const FIRST: i64 = -62_135_510_400;
+const LAST: i64 = 95_617_497_600;
+
+/// A wall time as a date. One beyond the years 1 to 4999 is the first or the last of them.
+pub(crate) fn date(time: SystemTime) -> Date {
+    let (seconds, nanos) = match time.duration_since(UNIX_EPOCH) {
+        Ok(since) => (i64::try_from(since.as_secs()).unwrap_or(i64::MAX), since.subsec_nanos()),
+        Err(error) => {
+            let before = error.duration();
+            let whole = i64::try_from(before.as_secs()).unwrap_or(i64::MAX);
+            match before.subsec_nanos() {
+                0 => (-whole, 0),
+                nanos => (-whole - 1, 1_000_000_000 - nanos),
+            }
+        }
+    };
+    let clamped = seconds.clamp(FIRST, LAST);
+    let nanos = if clamped == seconds { nanos } else { 0 };
+    DateTime::from_timestamp(clamped, nanos).unwrap_or_default()
+}
+
+/// The time from one date to a later one; zero if it is not later.
+pub(crate) fn time_between(from: Date, to: Date) -> Duration {
+    (to - from).to_std().unwrap_or_default()
+}
+
+/// A date minus a duration; the first date if there is none so early.
+pub(crate) fn earlier(date: Date, by: Duration) -> Date {
+    chrono::TimeDelta::from_std(by)
+        .ok()
+        .and_then(|by| date.checked_sub_signed(by))
+        .unwrap_or(DateTime::<Utc>::MIN_UTC)
+}
+
+/// When a job runs.
+#[derive(Clone)]
+pub(crate) enum RunTimes {
+    Pattern(Box<ZonedPattern>),
+    Once(Date),
+}
+
+/// A pattern in a zone.
+#[derive(Clone)]
+pub(crate) struct ZonedPattern {
+    text: String,
+    cron: croner::Cron,
+    zone: Tz,
+}
+
+impl RunTimes {
+    /// Reads a pattern.
+    pub(crate) fn pattern(name: &str, text: &str, zone: Tz) -> Result<Self, AddJobError> {
+        match text.parse::<croner::Cron>() {
+            Ok(cron) => {
+                Ok(RunTimes::Pattern(Box::new(ZonedPattern { text: text.to_owned(), cron, zone })))
+            }
+            Err(error) => Err(AddJobError::BadPattern {
+                name: name.to_owned(),
+                pattern: text.to_owned(),
+                cause: error.to_string(),
+            }),
+        }
+    }
+
+    /// The first time after this date; `None` if there is none.
+    pub(crate) fn after(&self, date: Date) -> Option<Date> {
+        match self {
+            RunTimes::Once(at) => (*at > date).then_some(*at),
+            RunTimes::Pattern(pattern) => {
+                let from = date.clamp(first(), last()).with_timezone(&pattern.zone);
+                let next = pattern.cron.find_next_occurrence(&from, false).ok()?;
+                Some(next.with_timezone(&Utc)).filter(|next| *next > date)
+            }
+        }
+    }
+
+    /// The zone; of one date UTC.
+    pub(crate) fn zone(&self) -> Tz {
+        match self {
+            RunTimes::Once(_) => Tz::UTC,
+            RunTimes::Pattern(pattern) => pattern.zone,
+        }
+    }
+}
+
+fn first() -> Date {
+    DateTime::from_timestamp(FIRST, 0).unwrap_or_default()
+}
+
+fn last() -> Date {
+    DateTime::from_timestamp(LAST, 0).unwrap_or_default()
+}
+
+impl fmt::Display for RunTimes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunTimes::Once(at) => fmt::Display::fmt(at, f),
+            RunTimes::Pattern(pattern) => f.write_str(&pattern.text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chrono::TimeZone;
+
+    /// The times of a pattern in a zone from midnight of a day on, as texts.
+    fn times(text: &str, zone: Tz, from: (i32, u32, u32), count: usize) -> Vec<String> {
+        let times = RunTimes::pattern("test", text, zone).unwrap();
+        let midnight = zone.with_ymd_and_hms(from.0, from.1, from.2, 0, 0, 0).unwrap();
+        let mut at = midnight.with_timezone(&Utc) - chrono::TimeDelta::seconds(1);
+        let mut texts = Vec::new();
+        for _ in 0..count {
+            at = times.after(at).unwrap();
+            texts.push(at.with_timezone(&zone).format("%d %H:%M%z").to_string());
+        }
+        texts
+    }
+
+    const BERLIN: Tz = chrono_tz::Europe::Berlin;
+
+    #[test]
+    fn t7_a_clock_that_goes_forward_in_berlin() {
+        let march = (2026, 3, 29);
+        assert_eq!(times("30 2 * * *", BERLIN, march, 2), ["29 03:00+0200", "30 02:30+0200"]);
+        let hourly = ["29 00:00+0100", "29 01:00+0100", "29 03:00+0200", "29 04:00+0200"];
+        assert_eq!(times("0 * * * *", BERLIN, march, 4), hourly);
+        let halves = ["30 02:00+0200", "30 02:30+0200", "31 02:00+0200"];
+        assert_eq!(times("*/30 2 * * *", BERLIN, march, 3), halves);
+    }
+
+    #[test]
+    fn t7_a_clock_that_goes_back_in_berlin() {
+        let october = (2026, 10, 25);
+        assert_eq!(times("30 2 * * *", BERLIN, october, 2), ["25 02:30+0200", "26 02:30+0100"]);
+        let hourly =
+            ["25 00:00+0200", "25 01:00+0200", "25 02:00+0200", "25 02:00+0100", "25 03:00+0100"];
+        assert_eq!(times("0 * * * *", BERLIN, october, 5), hourly);
+        let halves =
+            ["25 02:00+0200", "25 02:30+0200", "25 02:00+0100", "25 02:30+0100", "26 02:00+0100"];
+        assert_eq!(times("*/30 2 * * *", BERLIN, october, 5), halves);
+    }
+
+    #[test]
+    fn t7_patterns_have_seconds_years_names_and_last_days() {
+        let from = (2026, 1, 1);
+        assert_eq!(times("0 8 * * MON-FRI", Tz::UTC, from, 2), ["01 08:00+0000", "02 08:00+0000"]);
+        assert_eq!(times("0 0 L 2 *", Tz::UTC, from, 1), ["28 00:00+0000"]);
+        assert_eq!(times("0 0 * * FRI#2", Tz::UTC, from, 1), ["09 00:00+0000"]);
+        assert_eq!(times("0 0 15W 2 *", Tz::UTC, from, 1), ["16 00:00+0000"]);
+        assert_eq!(times("@daily", Tz::UTC, from, 2), ["01 00:00+0000", "02 00:00+0000"]);
+        assert_eq!(times("30 0 0 1 1 * 2030", Tz::UTC, from, 1), ["01 00:00+0000"]);
+        let years = RunTimes::pattern("test", "30 0 0 1 1 * 2030", Tz::UTC).unwrap();
+        let only = years.after(date(UNIX_EPOCH)).unwrap();
+        assert_eq!(only.to_string(), "2030-01-01 00:00:30 UTC");
+        assert_eq!(years.after(only), None);
+    }
+
+    #[test]
+    fn t7_dates_beyond_all_years_are_the_first_or_the_last() {
+        let hour = Duration::from_secs(3600);
+        assert_eq!(date(UNIX_EPOCH + hour).timestamp(), 3600);
+        let before = UNIX_EPOCH - Duration::from_millis(1500);
+        assert_eq!(date(before).timestamp_millis(), -1500);
+        let far = UNIX_EPOCH + Duration::from_secs(1 << 60);
+        assert_eq!(date(far), last());
+        assert_eq!(date(UNIX_EPOCH - Duration::from_secs(1 << 60)), first());
+        let daily = RunTimes::pattern("test", "0 0 * * *", chrono_tz::Pacific::Kiritimati).unwrap();
+        assert!(daily.after(last()).is_some());
+        assert!(daily.after(DateTime::<Utc>::MIN_UTC).is_some());
+        let _ = daily.after(DateTime::<Utc>::MAX_UTC);
+        assert_eq!(earlier(date(UNIX_EPOCH), Duration::MAX), DateTime::<Utc>::MIN_UTC);
+    }
+}
