@@ -34,7 +34,7 @@ use std::time::Duration;
 /// [`ByKey`](krarup_act::ByKey), whose workers come and go; the number of partitions is fixed.
 ///
 /// The children are restarted one for one. Their ids are their indexes, as text. The index of a key is
-/// its SipHash-2-4, with the key 00 01 .. 0f of the reference implementation, modulo `n`: the same in
+/// its `SipHash`-2-4, with the key 00 01 .. 0f of the reference implementation, modulo `n`: the same in
 /// every run and on every machine, as long as the type's `Hash` writes the same. (Sequences of integers
 /// wider than a byte are written in the order of the machine's memory.)
 ///

@@ -1,6 +1,6 @@
-//! SipHash-2-4, the hash of [`Partitions`](crate::Partitions) (rule G10).
+//! `SipHash`-2-4, the hash of [`Partitions`](crate::Partitions) (rule G10).
 //!
-//! By Aumasson and Bernstein, "SipHash: a fast short-input PRF" (2012), with the key of its test
+//! By Aumasson and Bernstein, "`SipHash`: a fast short-input PRF" (2012), with the key of its test
 //! vectors, the bytes 0 to 15. The hash of the standard library may change with its version. Integers
 //! are hashed as little-endian bytes and `usize` as eight, so that they are the same on every machine.
 

@@ -7,6 +7,7 @@ use crate::host::host::Host;
 use crate::memberships::records::{Membership, number_of};
 use crate::process::crash::drop_contained;
 use crate::sync::RwLock;
+use crate::topics::hearer::Effects;
 use crate::topics::topic_core::{TopicCore, TopicSettings};
 use krarup_gen::{GroupChange, JoinError, Name, Pid, Ref, TopicId};
 use std::collections::{BTreeSet, HashMap};
@@ -98,7 +99,7 @@ impl GroupTable {
         }
         let unused = if group.is_unused() { shard.remove(name) } else { None };
         drop(shard);
-        effects.into_iter().for_each(|effects| effects.carry_out());
+        effects.into_iter().for_each(Effects::carry_out);
         removed.into_iter().for_each(drop_contained);
         drop_contained(unused);
     }

@@ -1,5 +1,6 @@
 //! The groups of a node, as processes and threads use them (rules G1 to G5).
 
+use super::group::Group;
 use super::group_table::GroupTable;
 use crate::addressing::recipient::Recipient;
 use crate::host::host::Host;
@@ -83,7 +84,7 @@ impl Groups {
     /// not returned. By then one may have ended: it refuses the message.
     #[must_use]
     pub fn members<M: Send + 'static>(&self, group: &str) -> Vec<Recipient<M>> {
-        self.table.with(group, |group| group.members()).unwrap_or_default()
+        self.table.with(group, Group::members).unwrap_or_default()
     }
 
     /// Returns one of the members that take an `M`, at random; in a simulation by the seed (rule
@@ -98,7 +99,7 @@ impl Groups {
     /// joined.
     #[must_use]
     pub fn pids(&self, group: &str) -> Vec<Pid> {
-        self.table.with(group, |group| group.pids()).unwrap_or_default()
+        self.table.with(group, Group::pids).unwrap_or_default()
     }
 
     /// Returns the names of the groups that have members, in alphabetical order.
@@ -112,8 +113,10 @@ impl Groups {
     /// is not counted. To know which, send to each of [`Groups::members`].
     pub fn send_all<M: Clone + Send + 'static>(&self, group: &str, message: M) -> usize {
         let members = self.members::<M>(group);
+        let Some((last, others)) = members.split_last() else { return 0 };
         // No clone is made under a lock.
-        members.iter().filter(|member| member.send(message.clone()).is_ok()).count()
+        let accepted = others.iter().filter(|member| member.send(message.clone()).is_ok()).count();
+        accepted + usize::from(last.send(message).is_ok())
     }
 
     /// Has another process of this node join a group, with the messages of this recipient.

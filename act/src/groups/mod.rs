@@ -27,6 +27,7 @@
 pub(crate) mod group;
 pub(crate) mod group_table;
 pub(crate) mod group_watch;
+#[allow(clippy::module_inception, reason = "the module is named after its main type `Groups`")]
 pub(crate) mod groups;
 pub(crate) mod joining;
 pub(crate) mod unused_group;

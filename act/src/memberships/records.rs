@@ -27,7 +27,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 const SHARDS: usize = 16;
-const PAGE: u64 = 16;
+const PAGE: usize = 16;
 
 /// One membership of a process: in a group, or under a key of a registry.
 pub(crate) trait Membership: Send + Sync {
@@ -53,7 +53,7 @@ type RecordPages = HashMap<u64, Box<RecordPage>>;
 #[derive(Default)]
 struct RecordPage {
     used: usize,
-    places: [Option<Record>; PAGE as usize],
+    places: [Option<Record>; PAGE],
 }
 
 /// The memberships of one process.
@@ -184,7 +184,8 @@ impl Memberships {
 
 /// The page of a process, and its place there.
 fn position(pid: Pid) -> (u64, usize) {
-    (pid.id() / PAGE, usize::try_from(pid.id() % PAGE).unwrap_or(0))
+    let page = PAGE as u64;
+    (pid.id() / page, usize::try_from(pid.id() % page).unwrap_or(0))
 }
 
 impl Drop for Memberships {

@@ -16,6 +16,7 @@ use std::sync::Arc;
 /// The number of a shown state that has none: its text is the label.
 const SHOWN_ALONE: u32 = u32::MAX;
 
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own, set once")]
 #[derive(Default)]
 pub(crate) struct Relations {
     /// The process has ended: no process can link to it or monitor it any more.

@@ -116,6 +116,8 @@ impl<K, M, C> Drop for RegistryCore<K, M, C> {
     /// The records of the processes go with the registry, for they may outlive it for long.
     fn drop(&mut self) {
         for shard in &self.shards {
+            // The hash is that of the key, which never changes.
+            #[allow(clippy::mutable_key_type, reason = "its address is no part of the hash")]
             let entries = std::mem::take(&mut *shard.write());
             for entry in entries {
                 let address = &entry.0.address;
