@@ -34,7 +34,7 @@ struct Draining {
     /// It is served when this many items have been received.
     received: u64,
     /// Then: the last batch to be waited for.
-    last: Option<Option<BatchId>>,
+    last: Option<BatchId>,
     /// Whom to answer; `None` is the batcher itself, which stops.
     reply: Option<Reply<()>>,
 }
