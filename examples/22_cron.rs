@@ -1,5 +1,5 @@
-//! Jobs at the times of the wall clock: a report in the night of each working day, a clean-up that
-//! is still going on when the next is due, and a launch at one date. A simulation passes the week
+//! Jobs at the times of the wall clock: a report in each night, a clean-up each ten minutes, and a
+//! launch at one date. A simulation passes the week
 //! in which the clocks of Berlin go forward in no time.
 //!
 //! ```sh
@@ -10,7 +10,7 @@ use krarup::cron::{AddJobError, Cron, CronCalls, Job, Missed, RunsAtOnce};
 use krarup::prelude::*;
 use std::time::{Duration, SystemTime};
 
-const HOUR: Duration = Duration::from_secs(3600);
+const HOUR: Duration = Duration::from_hours(1);
 
 /// Saturday, 28 March 2026, 00:00 UTC.
 const SATURDAY: Duration = Duration::from_secs(1_774_656_000);
@@ -52,7 +52,7 @@ fn main() -> Result {
     let report = Job::new("report", "30 2 * * *").missed(Missed::Once).grace(6 * HOUR);
     cron.add(report.send_to(&reports, || Make::Daily)).wait()?;
 
-    // Each ten minutes, by a process of its own, which sometimes takes longer than that.
+    // Each ten minutes, by a process of its own. If one goes on for longer, the next is left out.
     let clean = Job::new("clean", "*/10 * * * *").overlap(RunsAtOnce::Skip).task(|| async {
         krarup::behavior::yield_now().await;
     });

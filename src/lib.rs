@@ -43,9 +43,9 @@ pub use krarup_act::{
 #[doc(inline)]
 pub use krarup_gen::{
     Alias, BlockError, CallCycle, CallError, CannotWait, Destination, Down, Exit, InvalidNodeName,
-    LookupError, MessageTypes, Name, NameError, NodeName, Outcome, Panic, ParsePidError,
-    ParseRefError, Pid, Priority, Reason, ReasonError, Ref, RegisterError, Result, SendError,
-    SpawnError, StopError, Target, TaskError, ThreadError, Timestamp,
+    LookupError, MessageTypes, Name, NameError, NodeName, Panic, ParsePidError, ParseRefError, Pid,
+    Priority, Reason, ReasonError, Ref, RegisterError, Result, SendError, SpawnError, StopError,
+    Target, TaskError, ThreadError, Timestamp, WorkOutcome,
 };
 #[doc(inline)]
 pub use krarup_node::{Node, NodeBuilder, NodeError, NodeStop};

@@ -2,7 +2,7 @@
 
 use crate::job::{Begun, CronContext, Job, JobWork};
 use krarup_act::{Address, Behavior, Context, Recipient, behavior_fn};
-use krarup_gen::{Outcome, Reason, Result, SendError};
+use krarup_gen::{Reason, Result, SendError, WorkOutcome};
 use std::sync::Arc;
 
 impl Job {
@@ -64,7 +64,7 @@ impl Job {
     pub fn task<F, R>(self, future: F) -> Self
     where
         F: Fn() -> R + Send + Sync + 'static,
-        R: Future<Output: Outcome> + Send + 'static,
+        R: Future<Output: WorkOutcome> + Send + 'static,
     {
         self.works(TaskWork(Arc::new(future)))
     }
@@ -126,7 +126,7 @@ pub(crate) struct TaskWork<F>(pub(crate) Arc<F>);
 impl<F, R> JobWork for TaskWork<F>
 where
     F: Fn() -> R + Send + Sync + 'static,
-    R: Future<Output: Outcome> + Send + 'static,
+    R: Future<Output: WorkOutcome> + Send + 'static,
 {
     fn begin(&mut self, ctx: &mut CronContext, job: &str) -> Result<Begun> {
         let future = Arc::clone(&self.0);

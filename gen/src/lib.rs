@@ -74,7 +74,7 @@ pub use management::{Managed, ManagedChild, Management};
 pub use name::{Name, NameError};
 pub use node_name::{InvalidNodeName, NodeName};
 pub use notice::{Down, Exit, Target};
-pub use outcome::Outcome;
+pub use outcome::WorkOutcome;
 pub use panic::Panic;
 pub use pid::{ParsePidError, Pid};
 pub use pool_gauges::PoolGauges;

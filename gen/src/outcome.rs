@@ -4,7 +4,7 @@ use crate::{Reason, Result};
 
 /// The outcome of a future that works for others, such as the run of a job or a batch: nothing, or
 /// a result whose error is the failure.
-pub trait Outcome: Send + 'static {
+pub trait WorkOutcome: Send + 'static {
     /// Returns the result without its value.
     ///
     /// # Errors
@@ -12,13 +12,13 @@ pub trait Outcome: Send + 'static {
     fn outcome(self) -> Result;
 }
 
-impl Outcome for () {
+impl WorkOutcome for () {
     fn outcome(self) -> Result {
         Ok(())
     }
 }
 
-impl<T, E> Outcome for Result<T, E>
+impl<T, E> WorkOutcome for Result<T, E>
 where
     T: Send + 'static,
     E: Into<Reason> + Send + 'static,

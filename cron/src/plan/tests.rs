@@ -7,8 +7,8 @@ use chrono::TimeZone;
 use chrono_tz::Tz;
 use std::time::UNIX_EPOCH;
 
-const MINUTE: Duration = Duration::from_secs(60);
-const HOUR: Duration = Duration::from_secs(3600);
+const MINUTE: Duration = Duration::from_mins(1);
+const HOUR: Duration = Duration::from_hours(1);
 
 const RULES: JobRules =
     JobRules { overlap: RunsAtOnce::Any, missed: Missed::Skip, grace: Duration::MAX };
@@ -22,7 +22,7 @@ struct Clocks {
 
 /// Midnight of 2000-01-03, a Monday.
 fn midnight() -> Date {
-    date(UNIX_EPOCH + Duration::from_secs(946_857_600))
+    date(UNIX_EPOCH + Duration::from_hours(263_016))
 }
 
 impl Clocks {
@@ -109,7 +109,7 @@ fn t8_jobs_that_are_due_together_begin_in_the_order_in_which_they_were_added() {
 fn t8_a_run_is_not_early_and_a_second_look_at_its_time_does_not_repeat_it() {
     let mut clocks = Clocks::new();
     let job = clocks.add("0 1 * * *", RULES);
-    clocks.pass(HOUR - Duration::from_nanos(1));
+    clocks.pass(Duration::from_nanos(3_599_999_999_999));
     assert_eq!(clocks.look(), []);
     assert_eq!(clocks.plan.wake(clocks.wall), Some(Duration::from_nanos(1)));
     clocks.pass(Duration::from_nanos(1));

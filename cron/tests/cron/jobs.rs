@@ -1,7 +1,7 @@
 //! The three kinds of jobs, their failures and their ends (rules T8, T12).
 
 use crate::support::{
-    DAY, HOUR, MINUTE, Record, SECOND, at, cron, info, listener, show, simulations, slow,
+    HOUR, MINUTE, Record, SECOND, at, cron, info, listener, show, simulations, slow,
 };
 use krarup_act::{Actor, Context, behavior_fn};
 use krarup_cron::{Cron, CronCalls, Job};
@@ -30,9 +30,9 @@ fn t8_a_job_runs_neither_early_nor_twice() {
     let (cron, record) = (cron(&sim), Record::default());
     let listener = listener(&sim, &record);
     cron.add(Job::new("a", "0 1 * * *").send_to(&listener, || "a")).wait().unwrap();
-    sim.advance(HOUR - SECOND);
+    sim.advance(SECOND * 3599);
     assert_eq!(record.take(), Vec::<String>::new());
-    sim.advance(DAY - SECOND);
+    sim.advance(SECOND * 86_399);
     assert_eq!(record.take(), ["a 2000-01-01 01:00:00"]);
 }
 
@@ -107,7 +107,7 @@ fn t12_each_run_spawns_a_process_and_one_that_fails_changes_no_later_run() {
         let count = Arc::new(AtomicU32::new(0));
         let of_cleaner = record.clone();
         let job = Job::new("clean", "*/10 * * * *").spawn(move || {
-            let fails = count.fetch_add(1, Ordering::Relaxed) % 2 == 0;
+            let fails = count.fetch_add(1, Ordering::Relaxed).is_multiple_of(2);
             Cleaner { fails, record: of_cleaner.clone() }
         });
         cron.add(job).wait().unwrap();
@@ -156,7 +156,7 @@ fn t12_processes_of_jobs_are_children_of_the_cron_and_end_with_it() {
             let cron = sim.spawn_system(Cron::new).wait().unwrap();
             cron.add(slow("a", "0 * * * *", &record, takes)).wait().unwrap();
             let wall = sim.wall_time();
-            sim.advance(HOUR - SECOND);
+            sim.advance(SECOND * 3599);
             sim.advance(SECOND);
             assert_eq!(record.take().len(), 1, "{}", show(wall));
             let child = sim.processes().into_iter().max().unwrap();
@@ -168,7 +168,7 @@ fn t12_processes_of_jobs_are_children_of_the_cron_and_end_with_it() {
             sim.advance(SECOND * 10);
             assert!(!cron.is_alive() && !sim.is_alive(child), "{end}");
             assert_eq!(record.take().len(), ended, "{end}");
-            sim.advance(HOUR - SECOND * 20);
+            sim.advance(SECOND * 3580);
             sim.set_wall_time(at("2000-01-01T00:00:00Z"));
         }
     }

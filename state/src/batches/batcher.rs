@@ -4,7 +4,7 @@ use super::collecting::Collecting;
 use super::item::{BatchItem, BatcherCommand};
 use super::plan::BatchLimits;
 use krarup_act::{Behavior, Context};
-use krarup_gen::{Outcome, Reason, Result};
+use krarup_gen::{Reason, Result, WorkOutcome};
 use std::fmt;
 use std::future::poll_fn;
 use std::marker::PhantomData;
@@ -22,7 +22,8 @@ const SHUTDOWN: Duration = Duration::from_secs(5);
 /// [`after`](Batcher::after) its first came (rule U1). It runs as a task of the batcher, some of
 /// them [`at_once`](Batcher::at_once), of one key one at a time (U3). Items in batches, open or
 /// under way, count towards the bound of the mailbox (U2): with `.mailbox(n)` at the spawn, `n` is
-/// the most that a batcher has, and `send_or_wait` slows its senders down.
+/// the most that a batcher has, and `send_or_wait` slows its senders down. An overflow that drops
+/// the oldest message cannot reach items in batches: when all are, the sender has its item back.
 ///
 /// An item is sent, or called to hear what became of it (U4): see [`BatchItem`]. A batch fails if
 /// its future returns an error or panics; the calls of its items fail with the reason, and all
@@ -79,7 +80,7 @@ impl<T, F, R> Batcher<T, (), F, fn(&T)>
 where
     T: Send + 'static,
     F: Fn(Vec<T>) -> R + Send + Sync + 'static,
-    R: Future<Output: Outcome> + Send + 'static,
+    R: Future<Output: WorkOutcome> + Send + 'static,
 {
     /// Makes a batcher whose batches are handled by this function. It and its future run in the
     /// task of the batch.
@@ -141,7 +142,7 @@ where
     T: Send + 'static,
     K: Ord + Clone + Send + 'static,
     F: Fn(Vec<T>) -> R + Send + Sync + 'static,
-    R: Future<Output: Outcome> + Send + 'static,
+    R: Future<Output: WorkOutcome> + Send + 'static,
     B: FnMut(&T) -> K + Send + 'static,
 {
     type Message = BatchItem<T>;

@@ -4,7 +4,9 @@ use super::item::{BatchItem, BatcherCommand};
 use super::plan::{BatchId, BatchLimits, BatchPlan};
 use crate::contained_drop::drop_each;
 use krarup_act::{Context, OwnProcess, Received, Reply, Sleep, Task, TimerKey, contain};
-use krarup_gen::{CallError, Inspection, Outcome, Pid, Reason, Ref, Result, TaskError, Timestamp};
+use krarup_gen::{
+    CallError, Inspection, Pid, Reason, Ref, Result, TaskError, Timestamp, WorkOutcome,
+};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{self, Poll};
@@ -34,7 +36,7 @@ struct Draining {
     /// It is served when this many items have been received.
     received: u64,
     /// Then: the last batch to be waited for.
-    last: Option<Option<BatchId>>,
+    last: Option<BatchId>,
     /// Whom to answer; `None` is the batcher itself, which stops.
     reply: Option<Reply<()>>,
 }
@@ -65,7 +67,7 @@ where
     T: Send + 'static,
     K: Ord + Clone + Send + 'static,
     F: Fn(Vec<T>) -> R + Send + Sync + 'static,
-    R: Future<Output: Outcome> + Send + 'static,
+    R: Future<Output: WorkOutcome> + Send + 'static,
     B: FnMut(&T) -> K + Send + 'static,
 {
     pub(super) fn new(
@@ -196,6 +198,9 @@ where
     /// Starts the batches that may go; returns whether there was one.
     fn start(&mut self) -> bool {
         let mut started = false;
+        if self.ctx.is_suspended() {
+            return false;
+        }
         while let Some((id, collected)) = self.plan.start() {
             started = true;
             let room = collected.iter().filter(|item| item.keeps_room).count();

@@ -131,16 +131,16 @@ impl<K: Ord + Clone, I> BatchPlan<K, I> {
         self.due.first().map(|(due, _)| *due)
     }
 
-    /// Closes what is open. Returns the last batch, if there is one that is not done.
-    pub(super) fn close(&mut self) -> Option<BatchId> {
+    /// Closes what is open. Returns the last batch that is not done, or one that has never been.
+    pub(super) fn close(&mut self) -> BatchId {
         self.tick(Timestamp::MAX);
-        self.outstanding.last().copied()
+        // The numbers of batches begin with 1.
+        self.outstanding.last().copied().unwrap_or(BatchId(0))
     }
 
     /// Whether all batches up to this one are done.
-    pub(super) fn is_done(&self, last: Option<BatchId>) -> bool {
-        let first = self.outstanding.first();
-        last.is_none_or(|last| first.is_none_or(|first| *first > last))
+    pub(super) fn is_done(&self, last: BatchId) -> bool {
+        self.outstanding.first().is_none_or(|first| *first > last)
     }
 
     /// The next batch that goes now.
