@@ -69,7 +69,7 @@ impl Actor for Ear {
                 self.log.note(format!("{name} #{}+{} {}", event.number, event.missed, event.event));
             }
             Say::Change(GroupChange::Joined { pid, .. }) => {
-                self.log.note(format!("{name} +{}", pid.id()))
+                self.log.note(format!("{name} +{}", pid.id()));
             }
             Say::Change(change) => self.log.note(format!("{name} -{}", change.pid().id())),
             Say::Audience(audience) => self.log.note(format!("{name} audience {audience:?}")),
