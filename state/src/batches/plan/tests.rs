@@ -37,10 +37,11 @@ fn u1_a_batch_goes_when_it_is_full_or_its_time_has_come_and_is_never_empty() {
 #[test]
 fn u3_one_batch_of_a_key_runs_at_a_time_and_no_more_than_may_in_all() {
     let mut plan = plan(1, 2);
-    for (key, item) in [('a', 1), ('a', 2), ('b', 3), ('c', 4)] {
+    plan.push('a', 1, at(0));
+    let (first, items) = plan.start().unwrap();
+    for (key, item) in [('a', 2), ('b', 3), ('c', 4)] {
         plan.push(key, item, at(0));
     }
-    let (first, items) = plan.start().unwrap();
     let (second, others) = plan.start().unwrap();
     assert_eq!((items, others, plan.start()), (vec![1], vec![3], None));
     plan.ended(second);
