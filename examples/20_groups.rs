@@ -122,7 +122,7 @@ fn main() -> Result {
     }
     println!("{items} items on {} shelves", shelves.len());
     if let Some(shelf) = node.groups().any::<Stock>("stock") {
-        shelf.send(Stock::Close).map_err(|refused| refused.without_message())?;
+        shelf.send(Stock::Close).map_err(krarup::SendError::without_message)?;
         node.watch(shelf.pid()).wait()?;
     }
     // Whoever has heard of the end finds one member less.
@@ -138,7 +138,7 @@ fn main() -> Result {
         eighth.start_child(customer).wait()?;
         println!("customer {customer} is in partition {}", shards.index_of(&customer)?);
     }
-    sessions.send(&7, Say::Add(30)).map_err(|refused| refused.without_message())?;
+    sessions.send(&7, Say::Add(30)).map_err(krarup::groups::KeySendError::without_message)?;
     println!("customer 7: {}", sessions.call(&7, Say::Total).wait()?);
     println!("sessions of {} customers", sessions.len());
 

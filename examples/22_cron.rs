@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 const HOUR: Duration = Duration::from_hours(1);
 
 /// Saturday, 28 March 2026, 00:00 UTC.
-const SATURDAY: Duration = Duration::from_secs(1_774_656_000);
+const SATURDAY: Duration = Duration::from_hours(492_960);
 
 enum Make {
     Daily,
@@ -30,7 +30,7 @@ impl Actor for Reports {
 
     async fn handle_message(&mut self, ctx: &mut Context<Make>, make: Make) -> Result {
         let hours = ctx.wall_time().duration_since(SystemTime::UNIX_EPOCH + SATURDAY)?;
-        let hours = hours.as_secs() as f64 / 3600.0;
+        let hours = hours.div_duration_f64(HOUR);
         match make {
             Make::Daily => {
                 self.made += 1;
