@@ -8,6 +8,10 @@ mod pool_support;
 mod support;
 
 mod aliases;
+mod application_seeds;
+mod application_support;
+mod application_threads;
+mod applications;
 mod blocking;
 mod classes;
 mod cleaners;

@@ -1,5 +1,7 @@
 //! A node in virtual time in which every choice comes from a seed.
 
+use crate::applications::application::Application;
+use crate::applications::error::ApplicationError;
 use crate::core::{Core, DispatcherHost};
 use crate::dispatcher::any::Dispatcher;
 use crate::error::NodeError;
@@ -14,8 +16,8 @@ use crate::simulation::trace::{Run, Trace};
 use crate::stop::shutdown::stop_machine;
 use crate::stop::stop::{NodeStop, Stopper};
 use crate::timers::clock::Clock;
-use krarup_act::Host;
-use krarup_gen::{Name, Pid, Timestamp};
+use krarup_act::{Host, Pending, is_in_process};
+use krarup_gen::{CannotWait, Name, Pid, Timestamp};
 use parking_lot::Mutex;
 use std::fmt;
 use std::ops::Deref;
@@ -93,6 +95,64 @@ impl Simulation {
         let dispatcher = Dispatcher::Simulated(Arc::new(Simulated::new(run, Arc::clone(&clock))));
         let host = node_on(name, creation, clock, dispatcher);
         Simulation { node: handle(&host), host, beside: Mutex::default() }
+    }
+
+    /// Makes a simulation whose node has these applications, and runs it until they have started,
+    /// as [`NodeBuilder::start`](crate::NodeBuilder::start) does (rule A14).
+    ///
+    /// ```
+    /// # use krarup_act::{behavior_fn, Context};
+    /// # use krarup_node::{Application, Simulation};
+    /// # fn main() -> krarup_gen::Result {
+    /// let tree = || behavior_fn(|mut ctx: Context<()>| async move {
+    ///     ctx.receive().await;
+    ///     Ok(())
+    /// });
+    /// let sim = Simulation::with_applications(7, [Application::new("shop", tree)])?;
+    /// assert_eq!(sim.applications()[0].processes, 1);
+    /// # sim.stop().wait()
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`NodeError::Application`], [`NodeError::StartApplication`].
+    pub fn with_applications(
+        seed: u64,
+        applications: impl IntoIterator<Item = Application>,
+    ) -> Result<Simulation, NodeError> {
+        let sim = Self::new(seed);
+        sim.declare_applications(applications)?;
+        sim.start_applications()?;
+        Ok(sim)
+    }
+
+    /// Adds applications to this simulation, and starts none. They replace those that were
+    /// declared before. For tests that set faults or a throughput first;
+    /// [`Node::start_application`] starts one.
+    ///
+    /// # Errors
+    /// [`ApplicationError`]; [`ApplicationError::Twice`] also for one that is alive.
+    pub fn declare_applications(
+        &self,
+        applications: impl IntoIterator<Item = Application>,
+    ) -> Result<(), ApplicationError> {
+        let applications = applications.into_iter().collect();
+        self.host.core.applications.declare(applications, self.host.now())
+    }
+
+    /// Starts all declared applications that do not wait for a request, as the start of a node
+    /// does.
+    ///
+    /// # Errors
+    /// [`NodeError::StartApplication`].
+    pub fn start_applications(&self) -> Result<(), NodeError> {
+        if is_in_process() {
+            return Err(ApplicationError::CannotWait(CannotWait::InProcess).into());
+        }
+        let started = self.node.start_with_node();
+        let host: Arc<dyn Host> = Arc::clone(&self.host) as Arc<dyn Host>;
+        Pending::new(host, started).wait()?;
+        Ok(())
     }
 
     /// Adds a node to this simulation: it has its own processes, names and pids, and shares the
