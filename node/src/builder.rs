@@ -1,6 +1,8 @@
 //! The builder of a node.
 
 use crate::applications::application::Application;
+#[cfg(feature = "settings")]
+use crate::applications::configured::configure;
 use crate::applications::error::ApplicationError;
 use crate::applications::table::declared;
 use crate::block_on::block_on;
@@ -11,6 +13,8 @@ use crate::mailbox_alarm::{self, FIRST};
 use crate::node::Node;
 use crate::options::{DEFAULT, DispatcherOptions, MOST_BLOCKING_THREADS};
 use crate::runtime;
+#[cfg(feature = "settings")]
+use crate::settings::ApplicationSettings;
 use crate::side_threads::blocking::{Blocking, KEEP_ALIVE};
 use crate::stop::shutdown::stop_machine;
 use crate::stop::stop::{NodeStop, Stopper};
@@ -45,6 +49,8 @@ pub struct NodeBuilder {
     mailbox_alarm: Option<usize>,
     spans: bool,
     applications: Vec<Application>,
+    #[cfg(feature = "settings")]
+    application_settings: ApplicationSettings,
     #[cfg(feature = "tokio")]
     tokio: Option<tokio::runtime::Handle>,
 }
@@ -83,6 +89,8 @@ impl NodeBuilder {
             mailbox_alarm: Some(FIRST),
             spans: false,
             applications: Vec::new(),
+            #[cfg(feature = "settings")]
+            application_settings: ApplicationSettings::default(),
             #[cfg(feature = "tokio")]
             tokio: None,
         }
@@ -129,6 +137,13 @@ impl NodeBuilder {
         said_at: Option<String>,
     ) -> Self {
         self.others.push((alias, Named::Alias { of, said_at }));
+        self
+    }
+
+    /// Sets the tables of the applications' settings.
+    #[cfg(feature = "settings")]
+    pub(crate) fn application_settings(mut self, settings: ApplicationSettings) -> Self {
+        self.application_settings = settings;
         self
     }
 
@@ -233,9 +248,12 @@ impl NodeBuilder {
     ///
     /// # Errors
     /// [`NodeError`]. In that case no thread is left running.
-    pub fn start(self) -> Result<Node, NodeError> {
+    #[cfg_attr(not(feature = "settings"), allow(unused_mut, reason = "settings are moved out"))]
+    pub fn start(mut self) -> Result<Node, NodeError> {
         check_panics(cfg!(panic = "abort"), self.allows_panic_abort)?;
         check_applications(&self.applications)?;
+        #[cfg(feature = "settings")]
+        configure(&mut self.applications, &self.application_settings)?;
         let around = self.around();
         let name = self.name.ok_or(NodeError::NoName)??;
         self.default.check(DEFAULT)?;

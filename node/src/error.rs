@@ -1,6 +1,8 @@
 //! Errors of starting a node.
 
 use crate::applications::error::{ApplicationError, StartApplicationError};
+#[cfg(feature = "settings")]
+use crate::settings::SettingsError;
 use krarup_gen::NameError;
 use std::io;
 
@@ -96,6 +98,10 @@ pub enum NodeError {
     /// Its applications are not valid together (rule A1).
     #[error(transparent)]
     Application(#[from] ApplicationError),
+    /// The settings of an application are not valid (rule A11).
+    #[cfg(feature = "settings")]
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
     /// An application that starts with the node did not start. All have been stopped again (rule
     /// A3).
     #[error(transparent)]

@@ -3,6 +3,7 @@
 use crate::support::{Log, boom};
 use krarup::application::{Application, ApplicationState};
 use krarup::behavior::behavior_fn;
+use krarup::dispatcher::Class;
 use krarup::prelude::*;
 
 /// The top process of an application: it does what it is told.
@@ -16,6 +17,8 @@ pub(crate) enum Say {
     End(Reason),
     /// Spawn a process that is not linked and never ends by itself.
     Leave(Reply<Pid>),
+    /// The same on the dispatcher `far`, in high class.
+    LeaveFar(Reply<Pid>),
     /// Never end by itself.
     Hang,
 }
@@ -38,6 +41,10 @@ impl Actor for Top {
             Say::Leave(reply) => {
                 let left = || behavior_fn(|ctx: Context<()>| async move { forever(ctx).await });
                 reply.send(ctx.spawn(left).start()?.pid());
+            }
+            Say::LeaveFar(reply) => {
+                let left = || behavior_fn(|ctx: Context<()>| async move { forever(ctx).await });
+                reply.send(ctx.spawn(left).dispatcher("far").class(Class::High).start()?.pid());
             }
             Say::Hang => std::future::pending().await,
         }

@@ -325,6 +325,7 @@ fn a5_a_process_of_the_application_does_not_wait_for_its_own_end() {
 fn a6_every_process_belongs_to_the_application_of_who_spawned_it() {
     let log = Log::new();
     let sim = started(&log, |log| vec![app("a", log), app("s", log).service()]);
+    sim.add_dispatcher("far");
     let other = sim.spawn(|| behavior_fn(forever)).start().unwrap();
     for (name, root) in [("a", Root::User), ("s", Root::System)] {
         let top: Address<Say> = sim.lookup(name).unwrap();
@@ -336,6 +337,13 @@ fn a6_every_process_belongs_to_the_application_of_who_spawned_it() {
         }
     }
     assert_eq!(sim.process_info(other.pid()).unwrap().application, None);
+    // On another dispatcher and in another class too.
+    let top: Address<Say> = sim.lookup("a").unwrap();
+    let far = top.call(Say::LeaveFar).wait().unwrap();
+    let info = sim.process_info(far).unwrap();
+    assert_eq!(info.application.as_ref().map(krarup::Name::as_str), Some("a"));
+    sim.kill(far);
+    sim.run_until_idle();
     assert_eq!(sim.applications()[0].processes, 2);
     sim.stop_application("a").wait().unwrap();
     assert!(other.is_alive());

@@ -1,9 +1,13 @@
 //! The declaration of an application.
 
+#[cfg(feature = "settings")]
+use crate::applications::configuring::Configure;
 use crate::applications::error::ApplicationError;
 use crate::applications::plan::{Declared, Mode};
 use krarup_act::{Behavior, Context, Host, Spawn, behavior_fn};
 use krarup_gen::{Name, Pid, Result, Root, SpawnError};
+#[cfg(feature = "settings")]
+use std::any::Any;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -52,6 +56,15 @@ pub struct Application {
     name: String,
     needs: Vec<String>,
     pub(crate) parts: ApplicationParts,
+    /// Takes its settings, if it has any.
+    #[cfg(feature = "settings")]
+    pub(crate) configure: Option<Box<Configure>>,
+    /// Whether it takes settings.
+    #[cfg(feature = "settings")]
+    pub(crate) is_configured: bool,
+    /// The settings that the program has given.
+    #[cfg(feature = "settings")]
+    pub(crate) given: Option<Box<dyn Any + Send + Sync>>,
 }
 
 /// What is known of an application besides its names.
@@ -75,7 +88,7 @@ pub(crate) struct ApplicationPhase {
 
 impl Application {
     /// The default time of a start: 60 s.
-    pub const START_TIMEOUT: Duration = Duration::from_secs(60);
+    pub const START_TIMEOUT: Duration = Duration::from_mins(1);
 
     /// The default time of a stop: 10 s.
     pub const STOP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -88,13 +101,25 @@ impl Application {
         F: Fn() -> B + Send + Sync + 'static,
     {
         let top = Arc::new(top);
-        let top = move |host: Arc<dyn Host>| {
+        Self::with_top(name.into(), move |host: Arc<dyn Host>| {
             let top = Arc::clone(&top);
             let (_, init) = Spawn::outside(host, move || top()).begin()?;
             Ok(Box::pin(init) as PartFuture<_>)
-        };
+        })
+    }
+
+    pub(crate) fn with_top(
+        name: String,
+        top: impl Fn(
+            Arc<dyn Host>,
+        )
+            -> std::result::Result<PartFuture<std::result::Result<(), SpawnError>>, SpawnError>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
         Application {
-            name: name.into(),
+            name,
             needs: Vec::new(),
             parts: ApplicationParts {
                 mode: Mode::default(),
@@ -106,7 +131,18 @@ impl Application {
                 phases: Vec::new(),
                 on_stop: None,
             },
+            #[cfg(feature = "settings")]
+            configure: None,
+            #[cfg(feature = "settings")]
+            is_configured: false,
+            #[cfg(feature = "settings")]
+            given: None,
         }
+    }
+
+    #[cfg(feature = "settings")]
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     /// Adds an application that must run before this one starts.

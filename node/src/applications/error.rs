@@ -30,6 +30,17 @@ pub enum ApplicationError {
     /// Applications need each other. The first is named again at the end.
     #[error("applications need each other in a cycle: {}", listed(.0))]
     Cycle(Vec<Name>),
+    /// The program has given settings to an application that takes none.
+    #[error("application {0} takes no settings: make it with `Application::configured`")]
+    NoSettings(String),
+    /// The program has given an application settings of another type.
+    #[error("application {application} was given settings that are no {takes}")]
+    WrongSettings {
+        /// The application.
+        application: String,
+        /// The type that it takes.
+        takes: &'static str,
+    },
     /// This thread cannot wait until they have started. Start the node on another thread.
     #[error("cannot wait for the start of the applications: {0}")]
     CannotWait(CannotWait),

@@ -32,7 +32,7 @@ pub(crate) trait ApplicationJob: Send + Sync + 'static {
 }
 
 /// Runs a job below the system root until it is done, or is given up.
-pub(crate) fn insist(host: &Arc<DispatcherHost>, job: Arc<dyn ApplicationJob>) {
+pub(crate) fn insist(host: &Arc<DispatcherHost>, job: &Arc<dyn ApplicationJob>) {
     attempt(host, job, 0);
 }
 
@@ -51,7 +51,7 @@ struct JobGuard {
     is_done: bool,
 }
 
-fn attempt(host: &Arc<DispatcherHost>, job: Arc<dyn ApplicationJob>, before: u32) {
+fn attempt(host: &Arc<DispatcherHost>, job: &Arc<dyn ApplicationJob>, before: u32) {
     for attempts in before.. {
         if attempts == MOST_ATTEMPTS {
             break;
@@ -59,7 +59,7 @@ fn attempt(host: &Arc<DispatcherHost>, job: Arc<dyn ApplicationJob>, before: u32
         let launch = Arc::new(Mutex::new(Launch::Launching));
         let guard = JobGuard {
             host: Arc::clone(host),
-            job: Arc::clone(&job),
+            job: Arc::clone(job),
             attempts,
             launch: Arc::clone(&launch),
             is_done: false,
@@ -67,7 +67,7 @@ fn attempt(host: &Arc<DispatcherHost>, job: Arc<dyn ApplicationJob>, before: u32
         let process = behavior_fn(move |_: Context<()>| async move {
             let job = Arc::clone(&guard.job);
             job.work().await;
-            guard.is_done();
+            guard.finish();
             Ok(())
         });
         let system: Arc<dyn Host> = host.of_system();
@@ -85,7 +85,7 @@ fn attempt(host: &Arc<DispatcherHost>, job: Arc<dyn ApplicationJob>, before: u32
 }
 
 impl JobGuard {
-    fn is_done(mut self) {
+    fn finish(mut self) {
         self.is_done = true;
     }
 }
@@ -97,7 +97,7 @@ impl Drop for JobGuard {
         }
         let before = std::mem::replace(&mut *self.launch.lock(), Launch::Dropped);
         if before == Launch::Launched {
-            attempt(&self.host, Arc::clone(&self.job), self.attempts + 1);
+            attempt(&self.host, &self.job, self.attempts + 1);
         }
     }
 }

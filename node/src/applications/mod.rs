@@ -32,6 +32,10 @@
 //! | `Ended` | nobody of it lives | `Starting` |
 
 pub(crate) mod application;
+#[cfg(feature = "settings")]
+pub(crate) mod configured;
+#[cfg(feature = "settings")]
+pub(crate) mod configuring;
 pub(crate) mod error;
 pub(crate) mod info;
 pub(crate) mod insist;

@@ -55,7 +55,8 @@ pub(crate) fn start(
         progress: Mutex::default(),
         outcome: Arc::clone(&outcome),
     };
-    insist(host, Arc::new(job));
+    let job: Arc<dyn ApplicationJob> = Arc::new(job);
+    insist(host, &job);
     outcome
 }
 
@@ -109,7 +110,9 @@ impl StartJob {
                 Some(StartStep::Begun(run, parts)) => {
                     self.progress.lock().begun.push(Arc::clone(&run));
                     let (host, stopper) = (Arc::clone(&self.host), Arc::clone(&self.stopper));
-                    insist(&self.host, Keeper::new(host, stopper, Arc::clone(&run), parts));
+                    let keeper: Arc<dyn ApplicationJob> =
+                        Keeper::new(host, stopper, Arc::clone(&run), parts);
+                    insist(&self.host, &keeper);
                     return run.up.wait().await;
                 }
                 Some(StartStep::Runs) => return Ok(()),

@@ -100,7 +100,8 @@ impl StopApplication {
             has_asked: AtomicBool::new(false),
             outcome: Arc::default(),
         });
-        insist(&job.host, Arc::clone(&job) as Arc<dyn ApplicationJob>);
+        let work: Arc<dyn ApplicationJob> = Arc::clone(&job) as Arc<dyn ApplicationJob>;
+        insist(&job.host, &work);
         Ok(job)
     }
 

@@ -15,11 +15,11 @@ use std::sync::Arc;
 /// The applications of a node.
 #[derive(Default)]
 pub(crate) struct ApplicationTable {
-    table: Mutex<Entries>,
+    table: Mutex<TableState>,
 }
 
 #[derive(Default)]
-struct Entries {
+struct TableState {
     /// In the order in which they were given; `entries` has the same order.
     declared: Vec<Declared>,
     entries: Vec<ApplicationEntry>,
@@ -76,7 +76,7 @@ impl ApplicationTable {
             since: now,
             run: None,
         });
-        let entries = Entries { declared, entries: entries.collect(), runs: table.runs };
+        let entries = TableState { declared, entries: entries.collect(), runs: table.runs };
         let before = std::mem::replace(&mut *table, entries);
         drop(table);
         // The closures in it are the user's.
@@ -254,7 +254,7 @@ impl ApplicationTable {
     }
 }
 
-impl Entries {
+impl TableState {
     fn place(&self, name: &Name) -> Option<usize> {
         self.declared.iter().position(|one| one.name == *name)
     }

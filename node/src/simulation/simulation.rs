@@ -1,6 +1,8 @@
 //! A node in virtual time in which every choice comes from a seed.
 
 use crate::applications::application::Application;
+#[cfg(feature = "settings")]
+use crate::applications::configured::configure;
 use crate::applications::error::ApplicationError;
 use crate::core::{Core, DispatcherHost};
 use crate::dispatcher::any::Dispatcher;
@@ -8,6 +10,8 @@ use crate::error::NodeError;
 use crate::mailbox_alarm;
 use crate::node::Node;
 use crate::options::{DEFAULT, THROUGHPUT};
+#[cfg(feature = "settings")]
+use crate::settings::{ApplicationSettings, Settings};
 use crate::side_threads::blocking::Blocking;
 use crate::simulation::codecs::Carried;
 use crate::simulation::dispatcher::Simulated;
@@ -131,13 +135,32 @@ impl Simulation {
     /// [`Node::start_application`] starts one.
     ///
     /// # Errors
-    /// [`ApplicationError`]; [`ApplicationError::Twice`] also for one that is alive.
+    /// [`NodeError::Application`], with [`ApplicationError::Twice`] also for one that is alive, and
+    /// those of the settings of a configured one.
     pub fn declare_applications(
         &self,
         applications: impl IntoIterator<Item = Application>,
-    ) -> Result<(), ApplicationError> {
-        let applications = applications.into_iter().collect();
-        self.host.core.applications.declare(applications, self.host.now())
+    ) -> Result<(), NodeError> {
+        #[cfg_attr(not(feature = "settings"), allow(unused_mut, reason = "settings are moved out"))]
+        let mut applications: Vec<Application> = applications.into_iter().collect();
+        #[cfg(feature = "settings")]
+        configure(&mut applications, &ApplicationSettings::default())?;
+        Ok(self.host.core.applications.declare(applications, self.host.now())?)
+    }
+
+    /// As [`Simulation::declare_applications`], for applications whose settings are in a file.
+    ///
+    /// # Errors
+    /// As there.
+    #[cfg(feature = "settings")]
+    pub fn declare_configured(
+        &self,
+        settings: &Settings,
+        applications: impl IntoIterator<Item = Application>,
+    ) -> Result<(), NodeError> {
+        let mut applications: Vec<Application> = applications.into_iter().collect();
+        configure(&mut applications, &settings.layer.applications)?;
+        Ok(self.host.core.applications.declare(applications, self.host.now())?)
     }
 
     /// Starts all declared applications that do not wait for a request, as the start of a node

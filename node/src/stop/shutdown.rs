@@ -71,13 +71,12 @@ fn top_level(host: &DispatcherHost, root: Root, myself: Option<Pid>) -> Vec<Arc<
     left
 }
 
+/// A top-level process, and the application whose top process it is.
+type TopLevel = (Arc<dyn Process>, Option<Arc<ApplicationRun>>);
+
 /// As [`top_level`], where an application counts as one: by its top process, in whose place it is
 /// stopped with all that belong to it (rule A9).
-fn top_level_as_one(
-    host: &DispatcherHost,
-    root: Root,
-    myself: Option<Pid>,
-) -> Vec<(Arc<dyn Process>, Option<Arc<ApplicationRun>>)> {
+fn top_level_as_one(host: &DispatcherHost, root: Root, myself: Option<Pid>) -> Vec<TopLevel> {
     let top = top_level(host, root, myself).into_iter().filter_map(|process| {
         let run = match process.application_run() {
             0 => None,
