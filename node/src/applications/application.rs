@@ -32,7 +32,8 @@ type PartStart =
 /// It is OTP's, without files and versions. A node gets its applications with
 /// [`NodeBuilder::application`](crate::NodeBuilder::application), in any order, and starts each
 /// after those that it needs. Every process belongs to the application of the process that
-/// spawned it, and ends with it (rule A6).
+/// spawned it, and ends with it (rule A6). What is spawned with a [`Node`](crate::Node), also in a
+/// process of an application, belongs to none.
 ///
 /// ```
 /// # use krarup_act::{behavior_fn, Behavior, Context};

@@ -129,6 +129,9 @@ impl Stopper {
 /// each tree by its supervisors. When four fifths of the time have passed, all remaining ones
 /// are asked at once. Those that have not ended when the time has passed are killed.
 ///
+/// An [application](crate::Application) is stopped as one, in the place of its top process (rule
+/// A9).
+///
 /// Afterwards no process, thread or timer is left, with two exceptions that nothing can end: a
 /// handler that blocks its worker without an `await`, and work given to
 /// [`krarup_act::Context::block`] that does not return. These are abandoned with their threads
