@@ -17,6 +17,8 @@ pub(crate) enum Say {
     End(Reason),
     /// Spawn a process that is not linked and never ends by itself.
     Leave(Reply<Pid>),
+    /// The same, by a child that ends at once.
+    Orphan(Reply<Pid>),
     /// The same on the dispatcher `far`, in high class.
     LeaveFar(Reply<Pid>),
     /// Never end by itself.
@@ -41,6 +43,14 @@ impl Actor for Top {
             Say::Leave(reply) => {
                 let left = || behavior_fn(|ctx: Context<()>| async move { forever(ctx).await });
                 reply.send(ctx.spawn(left).start()?.pid());
+            }
+            Say::Orphan(reply) => {
+                let left = || behavior_fn(|ctx: Context<()>| async move { forever(ctx).await });
+                let child = behavior_fn(move |ctx: Context<()>| async move {
+                    reply.send(ctx.spawn(left).start()?.pid());
+                    Ok(())
+                });
+                ctx.spawn(move || child).start()?;
             }
             Say::LeaveFar(reply) => {
                 let left = || behavior_fn(|ctx: Context<()>| async move { forever(ctx).await });

@@ -470,8 +470,6 @@ fn a9_a_stop_of_the_node_takes_applications_and_others_down_in_one_line() {
         let b = app("b", &log).on_stop(on_stop).on_request();
         let apps = [app("s", &log).service().on_request(), app("a", &log), b];
         let sim = Simulation::with_applications(seed, apps).unwrap();
-        let top: Address<Say> = sim.lookup("a").unwrap();
-        let left = top.call(Say::Leave).wait().unwrap();
         let noting = log.clone();
         let between = sim.spawn(move || {
             behavior_fn(move |mut ctx: Context<()>| async move {
@@ -483,6 +481,10 @@ fn a9_a_stop_of_the_node_takes_applications_and_others_down_in_one_line() {
             })
         });
         between.wait().unwrap();
+        // It is younger than `between`, and ends with its application.
+        let top: Address<Say> = sim.lookup("a").unwrap();
+        let left = top.call(Say::Orphan).wait().unwrap();
+        sim.run_until_idle();
         sim.start_application("b").wait().unwrap();
         sim.start_application("s").wait().unwrap();
         log.take();
