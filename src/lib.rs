@@ -25,6 +25,7 @@
 //! | bare processes, and behaviours of one's own | [`behavior`] |
 //! | threads: dispatchers, executors, classes | [`dispatcher`] |
 //! | inspections, statistics, traces, events | [`observe`] |
+//! | applications: parts of a program, their order and their ends | [`application`] |
 //! | simulations, probes, faults | [`testing`] |
 //! | nodes that are set up by a file (feature `settings`) | [`settings`] |
 //! | sockets (feature `io`) | `io` |
@@ -210,6 +211,17 @@ pub mod observe {
         RestartKind, Root, Sample, SupervisionAction, SupervisionEvent, TaskShutdown,
         TooManyRecorded, TraceEnd, TraceError, TraceLimits, TracePage, TurnRecordingLimits, Value,
         Wait, WaitKind, WorkerStats,
+    };
+}
+
+/// Applications: named parts of a program with a top process each, started in the order of what
+/// they need and stopped in reverse; [`application::Mode`] says what the end of one means for the
+/// node.
+pub mod application {
+    #[doc(inline)]
+    pub use krarup_node::{
+        Application, ApplicationError, ApplicationInfo, ApplicationState, Mode,
+        StartApplicationError, StopApplication, StopApplicationError, Stopped,
     };
 }
 

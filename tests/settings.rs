@@ -143,8 +143,8 @@ fn x7_missing_settings_are_the_defaults() {
 
 /// A text, the line of its fault, and the beginning of what the error says.
 const FAULTS: &[(&str, usize, &str)] = &[
-    ("[nodes]", 1, "unknown key nodes (known keys: node, dispatcher)"),
-    ("name = 'a'", 1, "unknown key name (known keys: node, dispatcher)"),
+    ("[nodes]", 1, "unknown key nodes (known keys: node, dispatcher, application)"),
+    ("name = 'a'", 1, "unknown key name (known keys: node, dispatcher, application)"),
     ("node = 1", 1, "node cannot be the number 1 (expected a table)"),
     ("\n[[node]]\nname = 'a'", 2, "node cannot be a list (expected a table)"),
     (
@@ -357,7 +357,11 @@ fn x7_ids_and_names_have_bounds_and_are_there_once() {
         ("[dispatcher.a]\n[dispatcher.a]".to_owned(), 2, "\"[dispatcher.a]\" is not TOML: "),
         ("[dispatcher]\na = 'b'\n[dispatcher.a]".to_owned(), 3, "\"[dispatcher.a]\" is not TOML: "),
         ("[node]\n[node]".to_owned(), 2, "\"[node]\" is not TOML: "),
-        ("[Node]\nname = 'a'".to_owned(), 1, "unknown key Node (known keys: node, dispatcher)"),
+        (
+            "[Node]\nname = 'a'".to_owned(),
+            1,
+            "unknown key Node (known keys: node, dispatcher, application)",
+        ),
         ("[dispatcher.'']\nworkers = 1".to_owned(), 1, "the id of a dispatcher cannot be \"\""),
     ] {
         let said = NodeBuilder::from_toml(&text).unwrap_err().to_string();

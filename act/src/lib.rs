@@ -47,7 +47,7 @@ pub use behavior::{Behavior, BehaviorFn, behavior_fn};
 pub use calls::call::{Call, CallFuture};
 #[cfg(feature = "serde")]
 pub use calls::carried::{Answerer, CarriedTokens, LentReply, MessageKind, NoMessage, claim, lend};
-pub use calls::deadline::{DEFAULT_CALL_TIMEOUT, Sleep};
+pub use calls::deadline::{DEFAULT_CALL_TIMEOUT, Sleep, within};
 pub use calls::dropped_calls::DroppedCalls;
 pub use calls::pending::{Pending, current_pid, is_in_process};
 pub use calls::recipient_call::RecipientCall;

@@ -18,6 +18,8 @@ pub enum Lifecycle {
         parent: Option<Pid>,
         /// The label of its behaviour.
         behavior: Label,
+        /// The application to which it belongs (rule A6).
+        application: Option<Name>,
     },
     /// The `init` of a process has returned.
     Initialised {
@@ -32,6 +34,8 @@ pub enum Lifecycle {
         name: Option<Name>,
         /// The reason.
         reason: Reason,
+        /// The application to which it belonged (rule A6).
+        application: Option<Name>,
     },
 }
 
@@ -56,9 +60,15 @@ mod tests {
         let (pid, other) = (Pid::local(7, 1), Pid::local(8, 1));
         let behavior = Label::of_type("Worker");
         for event in [
-            Lifecycle::Spawned { pid, name: None, parent: Some(other), behavior },
+            Lifecycle::Spawned {
+                pid,
+                name: None,
+                parent: Some(other),
+                behavior,
+                application: None,
+            },
             Lifecycle::Initialised { pid },
-            Lifecycle::Ended { pid, name: None, reason: Reason::Normal },
+            Lifecycle::Ended { pid, name: None, reason: Reason::Normal, application: None },
         ] {
             assert_eq!(event.pid(), pid);
         }

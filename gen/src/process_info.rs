@@ -113,6 +113,8 @@ pub struct ProcessInfo {
     pub class: Class,
     /// The root of its tree of processes (rule X6).
     pub root: Root,
+    /// The application to which it belongs (rule A6).
+    pub application: Option<Name>,
     /// How long workers have run it.
     ///
     /// It is sampled: about every 10 ms the running process is charged with the time since the
@@ -159,6 +161,7 @@ impl ProcessInfo {
             dispatcher: String::new(),
             class: Class::Normal,
             root: Root::User,
+            application: None,
             running_time: Duration::ZERO,
             uptime: Duration::ZERO,
         }

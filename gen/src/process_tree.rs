@@ -4,7 +4,7 @@
 //! are walked, dropped, copied, compared and printed with an explicit list of pending nodes, on
 //! a stack of any size.
 
-use crate::{Pid, ProcessInfo, Root};
+use crate::{Name, Pid, ProcessInfo, Root};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -31,7 +31,8 @@ impl ProcessTree {
     }
 
     /// Arranges processes as trees, each below the process that spawned it: first those of the
-    /// user root, then those of the system root (rule X6). A process whose parent is not among
+    /// user root, then those of the system root (rule X6). The trees of an application stand
+    /// together, where its first one would (rule A12). A process whose parent is not among
     /// them is a root. `processes` may be in any order; processes of one parent are in the order
     /// in which they were spawned.
     #[must_use]
@@ -53,8 +54,16 @@ impl ProcessTree {
             trees.insert(pid, ProcessTree::new(process, below));
         }
         let mut trees: Vec<_> = trees.into_values().collect();
-        // The sort is stable: below each root they stay in the order in which they were spawned.
-        trees.sort_by_key(|tree| tree.process.root);
+        // The sort is stable: below each root, and within an application, they stay in the order
+        // in which they were spawned. An application comes where its first process does.
+        let mut first: BTreeMap<Option<Name>, Pid> = BTreeMap::new();
+        for tree in trees.iter().filter(|tree| tree.process.application.is_some()) {
+            first.entry(tree.process.application.clone()).or_insert(tree.process.pid);
+        }
+        trees.sort_by_key(|tree| {
+            let place = first.get(&tree.process.application).copied();
+            (tree.process.root, place.unwrap_or(tree.process.pid))
+        });
         trees
     }
 
@@ -136,7 +145,7 @@ impl fmt::Debug for ProcessTree {
 impl fmt::Display for ProcessTree {
     /// Prints a line for each process, indented by two columns per generation. From the 65th
     /// generation on, the line begins with the number of the generation instead. The system
-    /// root is marked.
+    /// root and the application are marked.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (depth, process) in self.processes() {
             let columns = 2 * depth.min(INDENTED);
@@ -152,11 +161,15 @@ impl fmt::Display for ProcessTree {
                 Root::System if depth == 0 => " root=system",
                 _ => "",
             };
-            writeln!(
+            write!(
                 f,
                 "{} {} main={} handled={}{}",
                 process.behavior, process.state, process.main, process.handled, below
             )?;
+            if let Some(application) = process.application.as_ref().filter(|_| depth == 0) {
+                write!(f, " application={application}")?;
+            }
+            writeln!(f)?;
         }
         Ok(())
     }
@@ -230,6 +243,21 @@ mod tests {
         assert!(lines[64].starts_with(&format!("{:128}<", "")), "{}", lines[64]);
         assert!(lines[65].starts_with(&format!("{:128}(65) <", "")), "{}", lines[65]);
         assert!(lines[66].starts_with(&format!("{:128}(66) <", "")), "{}", lines[66]);
+    }
+
+    #[test]
+    fn a12_the_trees_of_an_application_stand_together_and_are_marked() {
+        let of = |id, application: &str| {
+            let mut info = tree(id, vec![]).process.clone();
+            info.application = (!application.is_empty()).then(|| Name::new(application).unwrap());
+            info
+        };
+        let all = [of(1, ""), of(2, "shop"), of(3, "logs"), of(4, ""), of(5, "shop")];
+        let trees = ProcessTree::arrange(all);
+        let order: Vec<_> = trees.iter().map(|tree| tree.process.pid.id()).collect();
+        assert_eq!(order, [1, 2, 5, 3, 4]);
+        let printed = "<0.2.0> Worker idle main=0 handled=0 application=shop\n";
+        assert_eq!(trees[1].to_string(), printed);
     }
 
     #[test]

@@ -1,21 +1,31 @@
 //! The builder of a node.
 
+use crate::applications::application::Application;
+#[cfg(feature = "settings")]
+use crate::applications::configured::configure;
+use crate::applications::error::ApplicationError;
+use crate::applications::table::declared;
+use crate::block_on::block_on;
 use crate::core::{Core, DispatcherHost};
 use crate::dispatchers::{Dispatchers, Named};
 use crate::error::NodeError;
 use crate::mailbox_alarm::{self, FIRST};
 use crate::node::Node;
 use crate::options::{DEFAULT, DispatcherOptions, MOST_BLOCKING_THREADS};
+use crate::runtime;
+#[cfg(feature = "settings")]
+use crate::settings::ApplicationSettings;
 use crate::side_threads::blocking::{Blocking, KEEP_ALIVE};
 use crate::stop::shutdown::stop_machine;
 use crate::stop::stop::{NodeStop, Stopper};
 use crate::threads::{self, Around, ThreadName};
 use crate::timers::clock::Clock;
-use krarup_act::note_panic_locations;
-use krarup_gen::{Name, NameError};
+use krarup_act::{Host, is_in_process, note_panic_locations};
+use krarup_gen::{CannotWait, Name, NameError};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -38,6 +48,9 @@ pub struct NodeBuilder {
     allows_panic_abort: bool,
     mailbox_alarm: Option<usize>,
     spans: bool,
+    applications: Vec<Application>,
+    #[cfg(feature = "settings")]
+    application_settings: ApplicationSettings,
     #[cfg(feature = "tokio")]
     tokio: Option<tokio::runtime::Handle>,
 }
@@ -75,6 +88,9 @@ impl NodeBuilder {
             allows_panic_abort: false,
             mailbox_alarm: Some(FIRST),
             spans: false,
+            applications: Vec::new(),
+            #[cfg(feature = "settings")]
+            application_settings: ApplicationSettings::default(),
             #[cfg(feature = "tokio")]
             tokio: None,
         }
@@ -121,6 +137,13 @@ impl NodeBuilder {
         said_at: Option<String>,
     ) -> Self {
         self.others.push((alias, Named::Alias { of, said_at }));
+        self
+    }
+
+    /// Sets the tables of the applications' settings.
+    #[cfg(feature = "settings")]
+    pub(crate) fn application_settings(mut self, settings: ApplicationSettings) -> Self {
+        self.application_settings = settings;
         self
     }
 
@@ -204,6 +227,15 @@ impl NodeBuilder {
         self
     }
 
+    /// Adds an application. [`NodeBuilder::start`] starts all of them, each after those that it
+    /// needs and otherwise in the order in which they were given, except those that are
+    /// [`on_request`](Application::on_request) (rules A1 to A3). It waits for that, so it must be
+    /// called on a plain thread.
+    pub fn application(mut self, application: Application) -> Self {
+        self.applications.push(application);
+        self
+    }
+
     /// Runs the workers and side threads within this tokio runtime, so that handlers can await
     /// tokio futures. The runtime must live longer than the node.
     #[cfg(feature = "tokio")]
@@ -216,8 +248,12 @@ impl NodeBuilder {
     ///
     /// # Errors
     /// [`NodeError`]. In that case no thread is left running.
-    pub fn start(self) -> Result<Node, NodeError> {
+    #[cfg_attr(not(feature = "settings"), allow(unused_mut, reason = "settings are moved out"))]
+    pub fn start(mut self) -> Result<Node, NodeError> {
         check_panics(cfg!(panic = "abort"), self.allows_panic_abort)?;
+        check_applications(&self.applications)?;
+        #[cfg(feature = "settings")]
+        configure(&mut self.applications, &self.application_settings)?;
         let around = self.around();
         let name = self.name.ok_or(NodeError::NoName)??;
         self.default.check(DEFAULT)?;
@@ -253,7 +289,19 @@ impl NodeBuilder {
             stop_machine(&core);
         }
         let (host, timer) = started.map_err(NodeError::Thread)?;
-        Ok(Node::on(host, Stopper::new(self.stop_timeout, vec![timer])))
+        let has_applications = !self.applications.is_empty();
+        let declared = core.applications.declare(self.applications, host.now());
+        let node = Node::on(host, Stopper::new(self.stop_timeout, vec![timer]));
+        if has_applications {
+            declared?;
+            let started = block_on(pin!(node.start_with_node()));
+            if let Err(error) = started {
+                // Whoever cannot be ended is reported; the error of the start says why.
+                let _ = node.stop().wait();
+                return Err(error.into());
+            }
+        }
+        Ok(node)
     }
 
     #[cfg(feature = "tokio")]
@@ -278,6 +326,18 @@ impl NodeBuilder {
 /// strategy is the program's.
 fn check_panics(abort: bool, allowed: bool) -> Result<(), NodeError> {
     if abort && !allowed { Err(NodeError::PanicAborts) } else { Ok(()) }
+}
+
+/// Checks the applications, and that this thread can wait for their start.
+fn check_applications(applications: &[Application]) -> Result<(), ApplicationError> {
+    declared(applications)?;
+    if !applications.is_empty() && is_in_process() {
+        return Err(ApplicationError::CannotWait(CannotWait::InProcess));
+    }
+    if !applications.is_empty() && runtime::drives_this_thread() {
+        return Err(ApplicationError::CannotWait(CannotWait::InRuntime));
+    }
+    Ok(())
 }
 
 /// Checks the pools for blocking work.
@@ -329,6 +389,7 @@ impl fmt::Debug for NodeBuilder {
             .field("stop_timeout", &self.stop_timeout)
             .field("mailbox_alarm", &self.mailbox_alarm)
             .field("spans", &self.spans)
+            .field("applications", &self.applications)
             .finish_non_exhaustive()
     }
 }

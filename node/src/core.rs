@@ -1,5 +1,7 @@
 //! The shared parts of a node, and the hosts of its dispatchers.
 
+use crate::applications::run::ApplicationRun;
+use crate::applications::table::ApplicationTable;
 use crate::dispatcher::any::Dispatcher;
 use crate::dispatcher::turn_log::TurnLog;
 use crate::events::Events;
@@ -49,6 +51,7 @@ pub(crate) struct Core {
     pub(crate) memberships: Memberships,
     pub(crate) topics: TopicTable,
     pub(crate) own_events: OwnEvents,
+    pub(crate) applications: ApplicationTable,
     /// Whether turns run in spans of `tracing`.
     pub(crate) spans: AtomicBool,
     /// Whether the node has stopped and runs nothing any more.
@@ -64,12 +67,17 @@ pub(crate) struct Core {
     hosts: Mutex<DispatcherHosts>,
 }
 
+/// A dispatcher, and for which processes: their class, their root, and the number of the run of
+/// their application (0: none).
+type HostKey = (String, Class, Root, u64);
+
 /// The dispatchers that run, and those that start when they are first used, by name.
 #[derive(Default)]
 struct DispatcherHosts {
     started: BTreeMap<String, Arc<DispatcherHost>>,
-    /// The hosts of these dispatchers for processes of another class or root.
-    beside: BTreeMap<(String, Class, Root), Arc<DispatcherHost>>,
+    /// The hosts of these dispatchers for processes of another class or root, or of an
+    /// application.
+    beside: BTreeMap<HostKey, Arc<DispatcherHost>>,
     planned: BTreeMap<String, DispatcherStart>,
     /// Other names of the dispatchers.
     aliases: BTreeMap<String, String>,
@@ -86,6 +94,9 @@ pub(crate) struct DispatcherHost {
     pub(crate) dispatcher: Dispatcher,
     class: Class,
     root: Root,
+    /// The application of the processes of this host (rule A6). A process without one pays for
+    /// it with a look when it is spawned and when it ends.
+    application: Option<Arc<ApplicationRun>>,
 }
 
 impl Core {
@@ -114,6 +125,7 @@ impl Core {
             memberships: Memberships::default(),
             topics: TopicTable::default(),
             own_events: OwnEvents::default(),
+            applications: ApplicationTable::default(),
             spans: AtomicBool::new(false),
             halted: AtomicBool::new(false),
             around: OnceLock::new(),
@@ -130,7 +142,7 @@ impl Core {
         called: &str,
         dispatcher: Dispatcher,
     ) -> Arc<DispatcherHost> {
-        let host = self.make_host(called, dispatcher, (Class::Normal, Root::User));
+        let host = self.make_host(called, dispatcher, (Class::Normal, Root::User), None);
         self.hosts.lock().started.insert(name.to_owned(), Arc::clone(&host));
         host
     }
@@ -140,6 +152,7 @@ impl Core {
         name: &str,
         dispatcher: Dispatcher,
         (class, root): (Class, Root),
+        application: Option<&Arc<ApplicationRun>>,
     ) -> Arc<DispatcherHost> {
         Arc::new(DispatcherHost {
             core: Arc::clone(self),
@@ -147,25 +160,42 @@ impl Core {
             dispatcher,
             class,
             root,
+            application: application.cloned(),
         })
     }
 
-    /// The host of the same dispatcher for processes of another class or root.
+    /// The host of the same dispatcher for processes of another class or root, or of an
+    /// application.
     fn beside(
         self: &Arc<Self>,
         host: &DispatcherHost,
         class: Class,
         root: Root,
+        application: Option<&Arc<ApplicationRun>>,
     ) -> Arc<DispatcherHost> {
-        let make = || self.make_host(&host.name, host.dispatcher.of_class(class), (class, root));
+        let dispatcher = || host.dispatcher.of_class(class);
+        let make = || self.make_host(&host.name, dispatcher(), (class, root), application);
         let mut hosts = self.hosts.lock();
         // After the hosts have been cleared none may be stored, because a host keeps its core
         // alive. No process is admitted any more then.
-        if self.registry.is_closed() || (class, root) == (Class::Normal, Root::User) {
+        let run = application.map_or(0, |run| run.number);
+        let is_over = application.is_some_and(|run| run.is_closed());
+        if self.registry.is_closed()
+            || is_over
+            || (class, root, run) == (Class::Normal, Root::User, 0)
+        {
             return make();
         }
-        let key = (host.name.clone(), class, root);
+        let key = (host.name.clone(), class, root, run);
         Arc::clone(hosts.beside.entry(key).or_insert_with(make))
+    }
+
+    /// Drops the hosts of an application whose processes have ended: it must be closed.
+    pub(crate) fn drop_hosts_of(&self, run: &ApplicationRun) {
+        let mut hosts = self.hosts.lock();
+        let gone: Vec<_> = hosts.beside.extract_if(.., |key, _| key.3 == run.number).collect();
+        drop(hosts);
+        drop(gone);
     }
 
     /// Adds a dispatcher that is started when it is first used.
@@ -217,7 +247,7 @@ impl Core {
             return Err(SpawnError::UnknownDispatcher(name.to_owned()));
         };
         let dispatcher = plan().map_err(ThreadError::from)?;
-        let host = self.make_host(name, dispatcher, (Class::Normal, Root::User));
+        let host = self.make_host(name, dispatcher, (Class::Normal, Root::User), None);
         hosts.started.insert(name.to_owned(), Arc::clone(&host));
         if self.turn_recorder.is_on() {
             host.dispatcher.record_turns();
@@ -331,6 +361,15 @@ impl Core {
 impl DispatcherHost {
     /// The host of the same dispatcher for services of the node (rule X6).
     pub(crate) fn of_system(&self) -> Arc<DispatcherHost> {
-        self.core.beside(self, self.class, Root::System)
+        self.core.beside(self, self.class, Root::System, None)
+    }
+
+    /// The host of the same dispatcher for the processes of an application.
+    pub(crate) fn of_application(
+        &self,
+        root: Root,
+        run: &Arc<ApplicationRun>,
+    ) -> Arc<DispatcherHost> {
+        self.core.beside(self, self.class, root, Some(run))
     }
 }

@@ -1,5 +1,8 @@
 //! Errors of starting a node.
 
+use crate::applications::error::{ApplicationError, StartApplicationError};
+#[cfg(feature = "settings")]
+use crate::settings::SettingsError;
 use krarup_gen::NameError;
 use std::io;
 
@@ -92,6 +95,17 @@ pub enum NodeError {
         /// The file and line of the alias, if they are known.
         said_at: Option<String>,
     },
+    /// Its applications are not valid together (rule A1).
+    #[error(transparent)]
+    Application(#[from] ApplicationError),
+    /// The settings of an application are not valid (rule A11).
+    #[cfg(feature = "settings")]
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// An application that starts with the node did not start. All have been stopped again (rule
+    /// A3).
+    #[error(transparent)]
+    StartApplication(#[from] StartApplicationError),
     /// A thread could not be started.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] io::Error),

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod added_dispatcher;
+mod applications;
 mod block_on;
 mod builder;
 mod core;
@@ -20,6 +21,7 @@ mod mailbox_alarm;
 #[cfg(test)]
 mod models;
 mod node;
+mod once_value;
 mod options;
 mod own_events;
 #[cfg(all(test, not(loom)))]
@@ -39,6 +41,11 @@ mod threads;
 mod timers;
 mod topics;
 
+pub use applications::application::Application;
+pub use applications::error::{ApplicationError, StartApplicationError, StopApplicationError};
+pub use applications::info::{ApplicationInfo, ApplicationState};
+pub use applications::plan::Mode;
+pub use applications::stop::StopApplication;
 pub use builder::NodeBuilder;
 pub use dispatcher::executor::{Executor, ExecutorTask};
 pub use error::NodeError;
@@ -52,4 +59,5 @@ pub use simulation::faults::{Fault, Faults, Victim};
 pub use simulation::simulation::Simulation;
 pub use simulation::trace::Trace;
 pub use stop::stop::NodeStop;
+pub use stop::stopped::Stopped;
 pub use testkit::probe::Probe;

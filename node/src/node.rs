@@ -1,18 +1,23 @@
 //! The node.
 
+use crate::applications::error::StartApplicationError;
+use crate::applications::info::ApplicationInfo;
+use crate::applications::start;
+use crate::applications::stop::StopApplication;
 use crate::core::DispatcherHost;
 use crate::stop::guard;
 use crate::stop::stop::{NodeStop, Stopper};
+use crate::stop::stopped::Stopped;
 use krarup_act::{
     Address, Behavior, Dynamic, EventTopic, Host, NodeView, Outside, Pending, Process, Recipient,
     ShownState, Spawn, SpawnTask, SpawnTasks, Subscription, TraceReader, TurnRecording, Via, Watch,
     address_of, inspect, inspect_items, lookup, send_dynamic, state, suspend, watch,
 };
 use krarup_gen::{
-    CallError, DeadLetter, DebugError, Destination, Exit, Inspection, Lifecycle, LookupError,
-    ManageError, Managed, Management, Memory, NodeStats, Pid, ProcessInfo, ProcessTree, Reason,
-    RecordError, RecordTurnsError, Recorded, RecordedItem, SendError, SpawnError, Target,
-    Timestamp, TraceError, TraceLimits, TurnRecordingLimits,
+    CallError, CannotWait, DeadLetter, DebugError, Destination, Exit, Inspection, Lifecycle,
+    LookupError, ManageError, Managed, Management, Memory, Name, NodeStats, Pid, ProcessInfo,
+    ProcessTree, Reason, RecordError, RecordTurnsError, Recorded, RecordedItem, SendError,
+    SpawnError, Target, Timestamp, TraceError, TraceLimits, TurnRecordingLimits,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -39,7 +44,7 @@ struct NodeInner {
 
 impl Drop for NodeInner {
     fn drop(&mut self) {
-        self.stopper.begin(&self.host, self.stopper.timeout);
+        self.stopper.begin(&self.host, self.stopper.timeout, Stopped::requested());
     }
 }
 
@@ -425,6 +430,63 @@ impl Node {
     #[must_use]
     pub fn stats(&self) -> NodeStats {
         self.dispatcher_host().core.stats()
+    }
+
+    /// Starts an application of the node, and before it those that it needs (rule A4). Returns the
+    /// names of those that this has started, in order: none if it runs already. If it is being
+    /// started by another request, this waits for that.
+    ///
+    /// The start goes on if this is dropped.
+    ///
+    /// # Errors
+    /// [`StartApplicationError`]; what this has started has been stopped again (rule A3).
+    pub fn start_application(&self, name: &str) -> Pending<Vec<Name>, StartApplicationError> {
+        let (host, stopper) = (Arc::clone(self.dispatcher_host()), Arc::clone(&self.inner.stopper));
+        let name = name.to_owned();
+        Pending::new(self.host(), async move {
+            let Some(wanted) = host.core.applications.named(&name) else {
+                return Err(StartApplicationError::Unknown(name));
+            };
+            start::start(&host, &stopper, &[wanted], false).wait().await
+        })
+    }
+
+    /// Stops an application (rule A5); see [`StopApplication`].
+    pub fn stop_application(&self, name: &str) -> StopApplication {
+        StopApplication::new(Arc::clone(self.dispatcher_host()), name.to_owned())
+    }
+
+    /// Returns the applications of the node, in the order in which they were given (rule A12).
+    #[must_use]
+    pub fn applications(&self) -> Vec<ApplicationInfo> {
+        self.dispatcher_host().core.applications.infos()
+    }
+
+    /// Waits until the node has stopped, and says why (rule A8): for the end of `main`. It does
+    /// not stop it.
+    ///
+    /// ```no_run
+    /// # use krarup_node::Node;
+    /// fn main() -> Result<std::process::ExitCode, krarup_gen::ReasonError> {
+    ///     let run = || Ok(Node::start("shop@localhost")?.stopped().wait()?.exit_code());
+    ///     run().map_err(krarup_gen::Reason::into_error)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`CannotWait`]: in a process, on a thread that drives a runtime, and in a simulation that
+    /// has nothing left to do.
+    pub fn stopped(&self) -> Pending<Stopped, CannotWait> {
+        let stopped = self.inner.stopper.stopped().wait();
+        Pending::new(self.host(), async move { Ok(stopped.await) })
+    }
+
+    pub(crate) fn start_with_node(
+        &self,
+    ) -> impl Future<Output = Result<Vec<Name>, StartApplicationError>> + Send + use<> {
+        let host = self.dispatcher_host();
+        let wanted = host.core.applications.started_with_node();
+        start::start(host, &self.inner.stopper, &wanted, true).wait()
     }
 
     /// Stops the node in order (rule X2); see [`NodeStop`]. It may be called twice.

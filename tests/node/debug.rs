@@ -313,13 +313,13 @@ impl Actor for Listener {
     async fn handle_message(&mut self, ctx: &mut Context<Heard>, heard: Heard) -> Result {
         match heard {
             Heard::Letter(letter) => self.0.note(letter),
-            Heard::Life(Lifecycle::Spawned { pid, name, parent, behavior }) => {
+            Heard::Life(Lifecycle::Spawned { pid, name, parent, behavior, .. }) => {
                 let parent = parent.map_or("outside".into(), |parent| parent.to_string());
                 let name = name.map_or(String::new(), |name| name.to_string());
                 self.0.note(format!("{pid} {name} spawned by {parent} {behavior}"));
             }
             Heard::Life(Lifecycle::Initialised { pid }) => self.0.note(format!("{pid} started")),
-            Heard::Life(Lifecycle::Ended { pid, name, reason }) => {
+            Heard::Life(Lifecycle::Ended { pid, name, reason, .. }) => {
                 let name = name.map_or(String::new(), |name| name.to_string());
                 self.0.note(format!("{pid} {name} ended {reason}"));
             }

@@ -8,6 +8,13 @@ mod pool_support;
 mod support;
 
 mod aliases;
+mod application_reports;
+mod application_seeds;
+#[cfg(feature = "settings")]
+mod application_settings;
+mod application_support;
+mod application_threads;
+mod applications;
 mod blocking;
 mod classes;
 mod cleaners;

@@ -116,7 +116,7 @@ impl fmt::Debug for Sleep {
 }
 
 /// Returns the output of `future`, or `None` if it is not ready within `limit`.
-pub(crate) async fn within<F: Future + Unpin>(
+pub async fn within<F: Future + Unpin>(
     host: &Arc<dyn Host>,
     limit: Duration,
     mut future: F,

@@ -163,6 +163,12 @@ pub trait Host: Send + Sync + 'static {
         Root::User
     }
 
+    /// Returns the application to which processes of this host belong, with the number of its
+    /// run: another one after each start (rule A6).
+    fn application(&self) -> Option<(&Name, u64)> {
+        None
+    }
+
     /// Whether the node has stopped: no process runs and no timer fires any more.
     fn has_stopped(&self) -> bool;
 

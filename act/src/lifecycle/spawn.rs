@@ -8,7 +8,7 @@ use crate::host::host::{CheckedName, Host};
 use crate::mailbox::order::Order;
 use crate::mailbox::overflow::Overflow;
 use crate::process::process::Process;
-use krarup_gen::{Class, Name, Ref};
+use krarup_gen::{Class, Name, Pid, Ref};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -34,6 +34,8 @@ pub struct Spawn<B: Behavior, F, P = Outside> {
     host: Arc<dyn Host>,
     factory: F,
     parent: Option<Arc<dyn Process>>,
+    /// The pid of a parent that is only shown.
+    under: Option<Pid>,
     name: Option<CheckedName>,
     label: Option<CheckedName>,
     mailbox: Option<usize>,
@@ -75,6 +77,12 @@ where
     pub fn outside(host: Arc<dyn Host>, factory: F) -> Self {
         Self::new(host, factory, None)
     }
+
+    /// Makes a spawn from outside of a process that is shown as a child of this one, which may
+    /// have ended. For hosts.
+    pub fn under(host: Arc<dyn Host>, parent: Pid, factory: F) -> Self {
+        Spawn { under: Some(parent), ..Self::new(host, factory, None) }
+    }
 }
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
@@ -98,6 +106,7 @@ where
             host,
             factory,
             parent,
+            under: None,
             name: None,
             label: None,
             mailbox: None,

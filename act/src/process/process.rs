@@ -73,6 +73,12 @@ pub trait Process: Any + Send + Sync {
     /// Returns the root of its tree of processes (rule X6).
     fn root(&self) -> Root;
 
+    /// Returns the number of the run of the application to which it belongs; 0 if it belongs to
+    /// none (rule A6).
+    fn application_run(&self) -> u64 {
+        0
+    }
+
     /// Returns the label of its behaviour.
     fn behavior(&self) -> Label;
 

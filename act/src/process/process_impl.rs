@@ -37,6 +37,10 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         self.host.root()
     }
 
+    fn application_run(&self) -> u64 {
+        self.host.application().map_or(0, |(_, run)| run)
+    }
+
     fn behavior(&self) -> Label {
         self.label()
     }

@@ -53,6 +53,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             self.host.dispatcher_name().clone_into(&mut info.dispatcher);
             info.class = numbers.class;
             info.root = numbers.root;
+            info.application = self.host.application().map(|(name, _)| name.clone());
             info.running_time = numbers.running_time;
             info.uptime = numbers.uptime;
         })

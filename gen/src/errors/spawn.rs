@@ -43,6 +43,8 @@ pub enum SpawnError {
     /// processes cannot be spawned; children cannot be spawned when the time of their root is
     /// over.
     NodeStopping,
+    /// The application to which the process would belong has been stopped (rule A6).
+    ApplicationStopping(Name),
     /// This thread cannot wait for the start.
     CannotWait(CannotWait),
     /// The process was to watch this one, which belongs to another node, and this node has no
@@ -102,6 +104,9 @@ impl fmt::Display for SpawnError {
             SpawnError::NoThread(error) => write!(f, "cannot start a thread: {error}"),
             SpawnError::Timeout(limit) => write!(f, "init did not return within {limit:?}"),
             SpawnError::NodeStopping => f.write_str("node is stopping"),
+            SpawnError::ApplicationStopping(name) => {
+                write!(f, "application {name} is stopping")
+            }
             SpawnError::CannotWait(cause) => fmt::Display::fmt(cause, f),
             SpawnError::NoConnection(pid) => write!(f, "no connection to the node of {pid}"),
         }
@@ -123,6 +128,7 @@ impl Error for SpawnError {
             | SpawnError::UnknownDispatcher(_)
             | SpawnError::Timeout(_)
             | SpawnError::NodeStopping
+            | SpawnError::ApplicationStopping(_)
             | SpawnError::CannotWait(_)
             | SpawnError::NoConnection(_) => None,
         }
@@ -140,6 +146,7 @@ mod tests {
     fn b1_a_spawn_error_names_the_cause_and_the_value() {
         let panic = Reason::Panic(Arc::new(Panic::new("boom".into(), Some("a.rs:1:2".into()))));
         let (by, name) = (Pid::local(7, 1), Name::new("stock").unwrap());
+        let shop = Name::new("shop").unwrap();
         let thread = ThreadError::from(io::Error::other("no memory"));
         for (error, said, source) in [
             (
@@ -169,6 +176,7 @@ mod tests {
             (SpawnError::from(thread), "cannot start a thread: no memory", Some("no memory")),
             (SpawnError::Timeout(Duration::from_secs(3)), "init did not return within 3s", None),
             (SpawnError::NodeStopping, "node is stopping", None),
+            (SpawnError::ApplicationStopping(shop), "application shop is stopping", None),
             (SpawnError::from(CannotWait::Stalled), "the simulation ran out of events", None),
             (SpawnError::NoConnection(by), "no connection to the node of <0.7.0>", None),
         ] {

@@ -38,31 +38,19 @@ impl Host for DispatcherHost {
     }
 
     fn admit(&self, process: Arc<dyn Process>, name: Option<&Name>) -> Result<(), SpawnError> {
+        let Some(run) = &self.application else { return self.admit_one(process, name) };
+        // Counted before it can be found: a stop that counts none has missed none (rule A6).
         let pid = process.pid();
-        let told = Arc::clone(&process);
-        let expected = self.dispatcher.expect(pid, self.class);
-        expected.map_err(ThreadError::from)?;
-        let recorded = self.dispatcher.recorder().map(|to| (to, Arc::clone(&process)));
-        if recorded.is_some() {
-            process.join_simulated_link();
-        }
-        let admitted = self.core.registry.admit(process, name);
-        admitted.inspect_err(|_| self.dispatcher.forget(pid))?;
-        if let Some((recorder, process)) = recorded {
-            recorder.spawned(process, name.cloned());
-        }
-        self.note_life(|| Lifecycle::Spawned {
-            pid,
-            name: name.cloned(),
-            parent: told.parent(),
-            behavior: told.behavior(),
-        });
-        Ok(())
+        run.enter(pid)?;
+        self.admit_one(process, name).inspect_err(|_| run.leave())
     }
 
     fn retire(&self, pid: Pid, name: Option<&Name>, end: &ProcessEnd) {
         self.core.registry.retire(pid, name, end);
         self.dispatcher.forget(pid);
+        if let Some(run) = &self.application {
+            run.leave();
+        }
     }
 
     fn register(&self, name: &Name, process: Arc<dyn Process>) -> Result<(), Pid> {
@@ -214,8 +202,8 @@ impl Host for DispatcherHost {
     fn with_dispatcher(&self, name: &str) -> Result<Arc<dyn Host>, SpawnError> {
         let host = self.core.host(name)?;
         Ok(match self.root {
-            Root::User => host,
-            root => self.core.beside(&host, host.class, root),
+            Root::User if self.application.is_none() => host,
+            root => self.core.beside(&host, host.class, root, self.application.as_ref()),
         })
     }
 
@@ -231,11 +219,15 @@ impl Host for DispatcherHost {
         if self.core.registry.is_closed() {
             return Err(SpawnError::NodeStopping);
         }
-        Ok(Some(self.core.beside(self, class, self.root)))
+        Ok(Some(self.core.beside(self, class, self.root, self.application.as_ref())))
     }
 
     fn root(&self) -> Root {
         self.root
+    }
+
+    fn application(&self) -> Option<(&Name, u64)> {
+        self.application.as_ref().map(|run| (&run.name, run.number))
     }
 
     fn add_alias(&self, alias: Alias, process: Arc<dyn Process>) {
@@ -285,7 +277,15 @@ impl Host for DispatcherHost {
             recorder.ended(pid, reason);
         }
         self.core.events.forget(pid);
-        self.note_life(|| Lifecycle::Ended { pid, name, reason: reason.clone() });
+        self.note_life(|| Lifecycle::Ended {
+            pid,
+            name,
+            reason: reason.clone(),
+            application: self.application_name(),
+        });
+        if let Some(run) = &self.application {
+            run.note_end(pid, reason);
+        }
     }
 
     fn simulated_link(&self) -> Option<&dyn SimulatedLink> {
@@ -354,5 +354,33 @@ impl DispatcherHost {
         } else {
             self.core.events.lifecycle(life);
         }
+    }
+
+    fn application_name(&self) -> Option<Name> {
+        self.application.as_ref().map(|run| run.name.clone())
+    }
+
+    fn admit_one(&self, process: Arc<dyn Process>, name: Option<&Name>) -> Result<(), SpawnError> {
+        let pid = process.pid();
+        let told = Arc::clone(&process);
+        let expected = self.dispatcher.expect(pid, self.class);
+        expected.map_err(ThreadError::from)?;
+        let recorded = self.dispatcher.recorder().map(|to| (to, Arc::clone(&process)));
+        if recorded.is_some() {
+            process.join_simulated_link();
+        }
+        let admitted = self.core.registry.admit(process, name);
+        admitted.inspect_err(|_| self.dispatcher.forget(pid))?;
+        if let Some((recorder, process)) = recorded {
+            recorder.spawned(process, name.cloned());
+        }
+        self.note_life(|| Lifecycle::Spawned {
+            pid,
+            name: name.cloned(),
+            parent: told.parent(),
+            behavior: told.behavior(),
+            application: self.application_name(),
+        });
+        Ok(())
     }
 }

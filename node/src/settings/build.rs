@@ -56,6 +56,7 @@ impl NodeBuilder {
         if let Some(Setting::Time(time)) = node.get(keys::STOP_TIMEOUT).map(|said| &said.value) {
             builder = builder.stop_timeout(*time);
         }
+        builder = builder.application_settings(settings.layer.applications.clone());
         for (id, options) in dispatchers {
             builder = builder.dispatcher(id, options);
         }

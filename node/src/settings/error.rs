@@ -149,6 +149,28 @@ pub enum SettingsFault {
         /// The id of that dispatcher.
         id: String,
     },
+    /// A key of an application's settings is missing, and has no default (rule A11).
+    #[error("{key} is not set, and has no default")]
+    MissingKey {
+        /// The key.
+        key: String,
+    },
+    /// The type of an application's settings does not take the value.
+    #[error("{key}: {message}")]
+    Invalid {
+        /// The key.
+        key: String,
+        /// What the type says.
+        message: String,
+    },
+    /// The node has no such application, or it takes no settings.
+    #[error("{key} belongs to no application with settings (known applications: {known})")]
+    UnknownApplication {
+        /// The key.
+        key: String,
+        /// The applications of the node that take settings.
+        known: String,
+    },
     /// Dispatchers whose `like` settings form a circle.
     #[error("{key} forms a cycle: {way}")]
     Circle {

@@ -1,19 +1,14 @@
 //! Settings by key, from one source or from several merged ones.
 
+use super::application_settings::ApplicationSettings;
 use super::error::{Origin, SettingsError, SettingsFault};
-use super::keys::{self, SettingKey, listed};
+use super::keys::{self, SettingKey};
+use super::placed::{Placed, not_a_table, path, unknown};
 use super::tree::{Given, SettingLine};
 use super::value::{self, InvalidValue, Setting, ValueType};
 use crate::options::DEFAULT;
 use krarup_gen::Name;
 use std::collections::BTreeMap;
-
-/// A value with its place.
-#[derive(Clone, Debug)]
-pub(crate) struct Placed<T> {
-    pub(crate) value: T,
-    pub(crate) at: Origin,
-}
 
 /// The settings of a table by key.
 pub(crate) type Section = BTreeMap<&'static str, Placed<Setting>>;
@@ -31,6 +26,7 @@ pub(crate) enum DispatcherEntry {
 pub(crate) struct Layer {
     pub(crate) node: Section,
     pub(crate) dispatchers: BTreeMap<String, DispatcherEntry>,
+    pub(crate) applications: ApplicationSettings,
 }
 
 impl Layer {
@@ -41,7 +37,13 @@ impl Layer {
             match item.key.as_str() {
                 "node" => layer.node = section(keys::NODE, "node", &item.at, item.given)?,
                 "dispatcher" => layer.dispatchers = dispatchers(&item.at, item.given)?,
-                _ => return Err(unknown(&item.at, &item.key, ["node", "dispatcher"])),
+                "application" => {
+                    layer.applications = ApplicationSettings::of(&item.at, item.given)?;
+                }
+                _ => {
+                    let known = ["node", "dispatcher", "application"];
+                    return Err(unknown(&item.at, &item.key, known));
+                }
             }
         }
         Ok(layer)
@@ -50,6 +52,7 @@ impl Layer {
     /// Merges this layer with another: its settings override those of `below`.
     pub(crate) fn over(mut self, below: Layer) -> Layer {
         fill(&mut self.node, below.node);
+        self.applications = self.applications.over(below.applications);
         for (id, entry) in below.dispatchers {
             match (self.dispatchers.get_mut(&id), entry) {
                 (None, entry) => drop(self.dispatchers.insert(id, entry)),
@@ -136,23 +139,4 @@ fn one(takes: ValueType, path: &str, at: &Origin, given: &Given) -> Result<Setti
             InvalidValue::Value => SettingsFault::BadValue { key, value: given.shown(), takes },
         })
     })
-}
-
-fn not_a_table(at: &Origin, key: &str, given: &Given) -> SettingsError {
-    let (key, takes) = (key.to_owned(), "a table".to_owned());
-    at.error(SettingsFault::WrongType { key, found: given.found(), takes })
-}
-
-fn unknown<'a>(at: &Origin, key: &str, known: impl IntoIterator<Item = &'a str>) -> SettingsError {
-    at.error(SettingsFault::UnknownKey { key: key.to_owned(), known: listed(known) })
-}
-
-/// The path of a key below another; quoted if it must be, as in a file.
-pub(crate) fn path(above: &str, key: &str) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    if !key.is_empty() && key.chars().all(bare) {
-        format!("{above}.{key}")
-    } else {
-        format!("{above}.{key:?}")
-    }
 }

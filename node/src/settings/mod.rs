@@ -10,17 +10,22 @@
 //!      ── over ──> one layer on another       (a base file, that of the machine)
 //!      ── resolve > options by dispatcher     (`like`, defaults, kinds)
 //!      ── build ─> a `NodeBuilder`            (later calls override it)
+//!      ── typed ─> the settings of an application, as a value of its type
 //! ```
 
+mod application_settings;
 mod build;
 mod error;
 mod keys;
 mod layer;
+mod placed;
 mod resolve;
 #[allow(clippy::module_inception, reason = "the type of the name")]
 mod settings;
 mod tree;
+mod typed;
 mod value;
 
+pub(crate) use application_settings::{ApplicationSettings, read_settings};
 pub use error::{SettingsError, SettingsFault};
 pub use settings::Settings;

@@ -15,7 +15,8 @@ use super::keys::{
     self, CALLING_THREAD, CLASSES, DEADLINE, DISPATCHER, KIND, LIKE, LONG_TURN, PINNED, SHARED,
     SPARES, STACK_SIZE, THROUGHPUT, WORKERS, listed,
 };
-use super::layer::{DispatcherEntry, Layer, Placed, Section, path};
+use super::layer::{DispatcherEntry, Layer, Section};
+use super::placed::{Placed, path};
 use super::value::Setting;
 use crate::options::{DEFAULT, DispatcherOptions};
 

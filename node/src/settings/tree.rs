@@ -25,6 +25,10 @@ pub(crate) enum Given {
     /// The number, or `None` if it is beyond all bounds; and the number as written.
     Whole(Option<i128>, String),
     Switch(bool),
+    /// The number, and as written.
+    Float(f64, String),
+    /// Values with their places.
+    List(Vec<(Origin, Given)>),
     Other {
         found: &'static str,
         shown: String,
@@ -37,8 +41,9 @@ impl Given {
         match self {
             Given::Table(_) => "a table".to_owned(),
             Given::Text(text) => format!("{:?}", beginning(text)),
-            Given::Whole(_, written) => beginning(written),
+            Given::Whole(_, written) | Given::Float(_, written) => beginning(written),
             Given::Switch(on) => on.to_string(),
+            Given::List(_) => "a list".to_owned(),
             Given::Other { shown, .. } => beginning(shown),
         }
     }
@@ -50,7 +55,8 @@ impl Given {
             Given::Text(_) => format!("the text {}", self.shown()),
             Given::Whole(..) => format!("the number {}", self.shown()),
             Given::Switch(on) => format!("the boolean {on}"),
-            Given::Other { found, shown } if shown.is_empty() => (*found).to_owned(),
+            Given::Float(..) => format!("a floating-point number, {}", self.shown()),
+            Given::List(_) => "a list".to_owned(),
             Given::Other { found, shown } => format!("{found}, {}", beginning(shown)),
         }
     }
@@ -124,10 +130,17 @@ fn given(value: &Spanned<DeValue<'_>>, lines: &LineStarts<'_>) -> Given {
             let value = i128::from_str_radix(number.as_str(), number.radix()).ok();
             Given::Whole(value, number.to_string())
         }
-        DeValue::Float(float) => other("a floating-point number", float.to_string()),
+        DeValue::Float(float) => {
+            let written = float.to_string();
+            Given::Float(written.replace('_', "").parse().unwrap_or(f64::NAN), written)
+        }
         DeValue::Boolean(value) => Given::Switch(*value),
         DeValue::Datetime(date) => other("a date", date.to_string()),
-        DeValue::Array(_) => other("a list", String::new()),
+        DeValue::Array(values) => {
+            let one =
+                |value: &Spanned<DeValue<'_>>| (lines.at(value.span().start), given(value, lines));
+            Given::List(values.iter().map(one).collect())
+        }
     }
 }
 
@@ -152,9 +165,11 @@ fn of(value: &Value) -> Given {
         Value::Table(table) => Given::Table(items_of(table)),
         Value::String(text) => Given::Text(text.clone()),
         Value::Integer(number) => Given::Whole(Some((*number).into()), number.to_string()),
-        Value::Float(float) => other("a floating-point number", float.to_string()),
+        Value::Float(float) => Given::Float(*float, float.to_string()),
         Value::Boolean(value) => Given::Switch(*value),
         Value::Datetime(date) => other("a date", date.to_string()),
-        Value::Array(_) => other("a list", String::new()),
+        Value::Array(values) => {
+            Given::List(values.iter().map(|value| (Origin::default(), of(value))).collect())
+        }
     }
 }

@@ -1,11 +1,17 @@
 //! A node in virtual time in which every choice comes from a seed.
 
+use crate::applications::application::Application;
+#[cfg(feature = "settings")]
+use crate::applications::configured::configure;
+use crate::applications::error::ApplicationError;
 use crate::core::{Core, DispatcherHost};
 use crate::dispatcher::any::Dispatcher;
 use crate::error::NodeError;
 use crate::mailbox_alarm;
 use crate::node::Node;
 use crate::options::{DEFAULT, THROUGHPUT};
+#[cfg(feature = "settings")]
+use crate::settings::{ApplicationSettings, Settings};
 use crate::side_threads::blocking::Blocking;
 use crate::simulation::codecs::Carried;
 use crate::simulation::dispatcher::Simulated;
@@ -14,8 +20,8 @@ use crate::simulation::trace::{Run, Trace};
 use crate::stop::shutdown::stop_machine;
 use crate::stop::stop::{NodeStop, Stopper};
 use crate::timers::clock::Clock;
-use krarup_act::Host;
-use krarup_gen::{Name, Pid, Timestamp};
+use krarup_act::{Host, Pending, is_in_process};
+use krarup_gen::{CannotWait, Name, Pid, Timestamp};
 use parking_lot::Mutex;
 use std::fmt;
 use std::ops::Deref;
@@ -93,6 +99,83 @@ impl Simulation {
         let dispatcher = Dispatcher::Simulated(Arc::new(Simulated::new(run, Arc::clone(&clock))));
         let host = node_on(name, creation, clock, dispatcher);
         Simulation { node: handle(&host), host, beside: Mutex::default() }
+    }
+
+    /// Makes a simulation whose node has these applications, and runs it until they have started,
+    /// as [`NodeBuilder::start`](crate::NodeBuilder::start) does (rule A14).
+    ///
+    /// ```
+    /// # use krarup_act::{behavior_fn, Context};
+    /// # use krarup_node::{Application, Simulation};
+    /// # fn main() -> krarup_gen::Result {
+    /// let tree = || behavior_fn(|mut ctx: Context<()>| async move {
+    ///     ctx.receive().await;
+    ///     Ok(())
+    /// });
+    /// let sim = Simulation::with_applications(7, [Application::new("shop", tree)])?;
+    /// assert_eq!(sim.applications()[0].processes, 1);
+    /// # sim.stop().wait()
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`NodeError::Application`], [`NodeError::StartApplication`].
+    pub fn with_applications(
+        seed: u64,
+        applications: impl IntoIterator<Item = Application>,
+    ) -> Result<Simulation, NodeError> {
+        let sim = Self::new(seed);
+        sim.declare_applications(applications)?;
+        sim.start_applications()?;
+        Ok(sim)
+    }
+
+    /// Adds applications to this simulation, and starts none. They replace those that were
+    /// declared before. For tests that set faults or a throughput first;
+    /// [`Node::start_application`] starts one.
+    ///
+    /// # Errors
+    /// [`NodeError::Application`], with [`ApplicationError::Twice`] also for one that is alive, and
+    /// those of the settings of a configured one.
+    pub fn declare_applications(
+        &self,
+        applications: impl IntoIterator<Item = Application>,
+    ) -> Result<(), NodeError> {
+        #[cfg_attr(not(feature = "settings"), allow(unused_mut, reason = "settings are moved out"))]
+        let mut applications: Vec<Application> = applications.into_iter().collect();
+        #[cfg(feature = "settings")]
+        configure(&mut applications, &ApplicationSettings::default())?;
+        Ok(self.host.core.applications.declare(applications, self.host.now())?)
+    }
+
+    /// As [`Simulation::declare_applications`], for applications whose settings are in a file.
+    ///
+    /// # Errors
+    /// As there.
+    #[cfg(feature = "settings")]
+    pub fn declare_configured(
+        &self,
+        settings: &Settings,
+        applications: impl IntoIterator<Item = Application>,
+    ) -> Result<(), NodeError> {
+        let mut applications: Vec<Application> = applications.into_iter().collect();
+        configure(&mut applications, &settings.layer.applications)?;
+        Ok(self.host.core.applications.declare(applications, self.host.now())?)
+    }
+
+    /// Starts all declared applications that do not wait for a request, as the start of a node
+    /// does.
+    ///
+    /// # Errors
+    /// [`NodeError::StartApplication`].
+    pub fn start_applications(&self) -> Result<(), NodeError> {
+        if is_in_process() {
+            return Err(ApplicationError::CannotWait(CannotWait::InProcess).into());
+        }
+        let started = self.node.start_with_node();
+        let host: Arc<dyn Host> = Arc::clone(&self.host) as Arc<dyn Host>;
+        Pending::new(host, started).wait()?;
+        Ok(())
     }
 
     /// Adds a node to this simulation: it has its own processes, names and pids, and shares the

@@ -6,6 +6,7 @@
 use crate::core::DispatcherHost;
 use crate::stop::shutdown::contained;
 use crate::stop::stop::Stopper;
+use crate::stop::stopped::Stopped;
 use krarup_act::{Context, Host, Spawn, behavior_fn, watch};
 use krarup_gen::{Pid, SpawnError, Target};
 use std::sync::Arc;
@@ -31,7 +32,8 @@ pub(crate) fn stop_with(
                 "the process of `stop_with` has ended: the node stops"
             );
         });
-        stopper.begin(&node, stopper.timeout);
+        let stopped = Stopped { application: None, reason: down.reason };
+        stopper.begin(&node, stopper.timeout, stopped);
         Ok(())
     });
     Spawn::outside(host.of_system() as Arc<dyn Host>, move || guard).start().map(drop)

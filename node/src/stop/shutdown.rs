@@ -18,8 +18,10 @@
 //! Log subscribers and executors of the user run on the thread that does this. Each such call is
 //! contained: its panic must not keep the node from stopping.
 
+use crate::applications::run::ApplicationRun;
+use crate::applications::table::Needed;
 use crate::core::{Core, DispatcherHost};
-use krarup_act::{Host, KILL_GRACE, Process, Sleep, contain, watch};
+use krarup_act::{Host, KILL_GRACE, Process, Sleep, contain, watch, within};
 use krarup_gen::{
     OverdueStop, Pid, Reason, Report, ReportKind, ReportLevel, Reported, Root, Target, Timestamp,
 };
@@ -71,6 +73,44 @@ fn top_level(host: &DispatcherHost, root: Root, myself: Option<Pid>) -> Vec<Arc<
     left
 }
 
+/// A top-level process, and the application whose top process it is.
+type TopLevel = (Arc<dyn Process>, Option<Arc<ApplicationRun>>);
+
+/// As [`top_level`], where an application counts as one: by its top process, in whose place it is
+/// stopped with all that belong to it (rule A9).
+fn top_level_as_one(host: &DispatcherHost, root: Root, myself: Option<Pid>) -> Vec<TopLevel> {
+    let top = top_level(host, root, myself).into_iter().filter_map(|process| {
+        let run = match process.application_run() {
+            0 => None,
+            number => host.core.applications.run(number),
+        };
+        let is_one = run.as_ref().is_none_or(|run| {
+            // The others end with it. If its top process has ended they are about to be killed.
+            run.top() == Some(process.pid()) || run.top_end.value().is_some()
+        });
+        is_one.then_some((process, run))
+    });
+    top.collect()
+}
+
+/// Asks a process to stop, or the application whose top process it is. Waits for the end of
+/// both. Returns whether they have ended in time.
+async fn stop_one(
+    host: &Arc<DispatcherHost>,
+    process: &Arc<dyn Process>,
+    run: Option<&Arc<ApplicationRun>>,
+    until: Timestamp,
+) -> bool {
+    let Some(run) = run else {
+        contained(|| Arc::clone(process).request_stop(Reason::Shutdown));
+        return ended_by(host, process, until).await;
+    };
+    // Nobody may stay its dependent: all stop.
+    let _ = host.core.applications.ask(&run.name, Needed::Ignore, host.now());
+    let left = until.since(host.now());
+    within(&(Arc::clone(host) as Arc<dyn Host>), left, run.over.wait()).await.is_some()
+}
+
 /// Asks the processes below a root to stop, until the time has passed.
 async fn stop_below(
     host: &Arc<DispatcherHost>,
@@ -86,16 +126,15 @@ async fn stop_below(
         // As many as are counted must be found: see `kill_below`.
         let counted = host.core.registry.living();
         let all_have_appeared = host.core.registry.all().len() >= counted;
-        let mut top = top_level(host, root, myself);
+        let mut top = top_level_as_one(host, root, myself);
         if top.is_empty() && (all_have_appeared || host.now() >= until) {
             return;
         }
         if top.is_empty() {
             pause(host).await;
         }
-        while let Some(process) = top.pop() {
-            contained(|| Arc::clone(&process).request_stop(Reason::Shutdown));
-            if !ended_by(host, &process, in_order).await {
+        while let Some((process, run)) = top.pop() {
+            if !stop_one(host, &process, run.as_ref(), in_order).await {
                 contained(|| {
                     tracing::warn!(
                         target: "krarup", pid = %process.pid(), %root, ?timeout,

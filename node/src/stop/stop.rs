@@ -3,16 +3,16 @@
 use crate::block_on::block_on;
 use crate::core::DispatcherHost;
 use crate::dispatcher::any::Dispatcher;
+use crate::once_value::OnceValue;
 use crate::stop::shutdown::{contained, kill_all, stop_machine, stop_processes};
+use crate::stop::stopped::Stopped;
 use crate::threads::{self, ThreadName};
 use krarup_act::{self as act, Contained, Host, Spawn, Stalled, behavior_fn, is_in_process};
 use krarup_gen::{CannotWait, Reason};
 use parking_lot::Mutex;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -20,31 +20,43 @@ use std::time::Duration;
 pub(crate) struct Stopper {
     /// How long the processes have, unless a stop sets another time.
     pub(crate) timeout: Duration,
-    phase: Mutex<StopPhase>,
+    /// Why the node stops, when a stop has begun.
+    begun: Mutex<Option<Stopped>>,
+    /// The same, when the node has stopped.
+    stopped: Arc<OnceValue<Stopped>>,
     /// The timer thread, which is joined at the end.
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-enum StopPhase {
-    Running,
-    Stopping(StopWaiters),
-    Stopped,
-}
-
 impl Stopper {
     pub(crate) fn new(timeout: Duration, threads: Vec<JoinHandle<()>>) -> Self {
-        Stopper { timeout, phase: Mutex::new(StopPhase::Running), threads: Mutex::new(threads) }
+        Stopper {
+            timeout,
+            begun: Mutex::default(),
+            stopped: Arc::default(),
+            threads: Mutex::new(threads),
+        }
+    }
+
+    /// Set when the node has stopped.
+    pub(crate) fn stopped(&self) -> &Arc<OnceValue<Stopped>> {
+        &self.stopped
     }
 
     /// Begins to stop the node unless a stop has begun. A real node stops on a separate thread,
     /// so that it stops even if all workers are blocked. A simulation stops in a process.
-    pub(crate) fn begin(self: &Arc<Self>, host: &Arc<DispatcherHost>, timeout: Duration) {
+    pub(crate) fn begin(
+        self: &Arc<Self>,
+        host: &Arc<DispatcherHost>,
+        timeout: Duration,
+        why: Stopped,
+    ) {
         {
-            let mut phase = self.phase.lock();
-            if !matches!(*phase, StopPhase::Running) {
+            let mut begun = self.begun.lock();
+            if begun.is_some() {
                 return;
             }
-            *phase = StopPhase::Stopping(StopWaiters::default());
+            *begun = Some(why);
         }
         let stopper = Arc::clone(self);
         let host = Arc::clone(host);
@@ -100,62 +112,8 @@ impl Stopper {
         for thread in std::mem::take(&mut *self.threads.lock()) {
             contained(|| drop(thread.join()));
         }
-        let before = std::mem::replace(&mut *self.phase.lock(), StopPhase::Stopped);
-        if let StopPhase::Stopping(waiting) = before {
-            // A waker that panics must not keep the others from being woken.
-            waiting.wakers.into_values().for_each(|waker| contained(|| waker.wake()));
-        }
-    }
-}
-
-/// The wakers of all that wait for the end of the stop.
-#[derive(Default)]
-struct StopWaiters {
-    next: u64,
-    wakers: BTreeMap<u64, Waker>,
-}
-
-/// A future that is ready when the node has stopped.
-struct Stopped {
-    stopper: Arc<Stopper>,
-    /// Its key among the waiters.
-    place: Option<u64>,
-}
-
-impl Stopped {
-    fn new(stopper: &Arc<Stopper>) -> Self {
-        Stopped { stopper: Arc::clone(stopper), place: None }
-    }
-}
-
-impl Future for Stopped {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        // Wakers are user code: cloned and dropped without the lock.
-        let waker = cx.waker().clone();
-        let _before = match &mut *Arc::clone(&self.stopper).phase.lock() {
-            StopPhase::Stopped => return Poll::Ready(()),
-            // Not reached: a stop begins before anything waits for it.
-            StopPhase::Running => return Poll::Pending,
-            StopPhase::Stopping(waiting) => {
-                let place = *self.place.get_or_insert_with(|| {
-                    waiting.next += 1;
-                    waiting.next
-                });
-                waiting.wakers.insert(place, waker)
-            }
-        };
-        Poll::Pending
-    }
-}
-
-impl Drop for Stopped {
-    fn drop(&mut self) {
-        let _waker = match (&mut *self.stopper.phase.lock(), self.place) {
-            (StopPhase::Stopping(waiting), Some(place)) => waiting.wakers.remove(&place),
-            _ => None,
-        };
+        let why = self.begun.lock().clone();
+        self.stopped.set(why.unwrap_or_else(Stopped::requested));
     }
 }
 
@@ -170,6 +128,9 @@ impl Drop for Stopped {
 /// Top-level processes are stopped in the reverse order of their start, one after the other,
 /// each tree by its supervisors. When four fifths of the time have passed, all remaining ones
 /// are asked at once. Those that have not ended when the time has passed are killed.
+///
+/// An [application](crate::Application) is stopped as one, in the place of its top process (rule
+/// A9).
 ///
 /// Afterwards no process, thread or timer is left, with two exceptions that nothing can end: a
 /// handler that blocks its worker without an `await`, and work given to
@@ -202,7 +163,7 @@ impl NodeStop {
 
     /// Begins the stop without waiting for its end, as a handler should do.
     pub fn start(self) {
-        self.stopper.begin(&self.host, self.timeout);
+        self.stopper.begin(&self.host, self.timeout, Stopped::requested());
     }
 
     /// Begins the stop and waits for its end on a plain thread.
@@ -219,8 +180,9 @@ impl NodeStop {
         if self.host.is_driving_runtime() {
             return Err(CannotWait::InRuntime.into());
         }
-        self.stopper.begin(&self.host, self.timeout);
-        let mut stopped = pin!(Stopped::new(&self.stopper));
+        self.stopper.begin(&self.host, self.timeout, Stopped::requested());
+        let stopped = self.stopper.stopped.wait();
+        let mut stopped = pin!(async { drop(stopped.await) });
         self.host.wait(stopped.as_mut()).map_err(|Stalled| CannotWait::Stalled)?;
         self.left_behind()
     }
@@ -251,9 +213,9 @@ impl IntoFuture for NodeStop {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            self.stopper.begin(&self.host, self.timeout);
+            self.stopper.begin(&self.host, self.timeout, Stopped::requested());
             if !is_in_process() {
-                Stopped::new(&self.stopper).await;
+                let _ = self.stopper.stopped.wait().await;
                 self.left_behind()?;
             }
             Ok(())

@@ -130,7 +130,7 @@ where
         let run = |ctx| factory().run(ctx);
         let cell = Arc::new(Cell::<B::Message, B::Command>::new(NewProcess {
             pid: self.pid.and_then(|pid| pid.on(&*host)).unwrap_or_else(|| host.next_pid()),
-            parent: self.parent.as_ref().map(|parent| parent.pid()),
+            parent: self.parent.as_ref().map(|parent| parent.pid()).or(self.under),
             host: Arc::clone(&host),
             behavior: facts::<B, _, _>(&run),
             bound,

@@ -1,0 +1,90 @@
+//! The settings of applications, by the names of these (rule A11). Each is a table that only its
+//! application can read.
+
+use super::error::{Origin, SettingsError, SettingsFault};
+use super::keys::listed;
+use super::placed::{Placed, not_a_table, path, unknown};
+use super::tree::{Given, SettingLine};
+use super::typed;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+
+/// The key of the settings in the table of an application.
+const SETTINGS: &str = "settings";
+
+/// The tables of all applications.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ApplicationSettings {
+    tables: BTreeMap<String, Placed<Given>>,
+}
+
+impl ApplicationSettings {
+    /// Reads the table `[application]`.
+    pub(crate) fn of(at: &Origin, given: Given) -> Result<Self, SettingsError> {
+        let Given::Table(items) = given else {
+            return Err(not_a_table(at, "application", &given));
+        };
+        let mut tables = BTreeMap::new();
+        for SettingLine { key: name, at, given } in items {
+            let above = path("application", &name);
+            let Given::Table(items) = given else { return Err(not_a_table(&at, &above, &given)) };
+            for SettingLine { key, at, given } in items {
+                let key_path = path(&above, &key);
+                if key != SETTINGS {
+                    return Err(unknown(&at, &key_path, [SETTINGS]));
+                }
+                if !matches!(given, Given::Table(_)) {
+                    return Err(not_a_table(&at, &key_path, &given));
+                }
+                tables.insert(name.clone(), Placed { value: given, at });
+            }
+        }
+        Ok(ApplicationSettings { tables })
+    }
+
+    /// Lays these over others, key by key, also in tables within tables.
+    pub(crate) fn over(mut self, below: ApplicationSettings) -> Self {
+        for (name, table) in below.tables {
+            match self.tables.get_mut(&name) {
+                Some(above) => fill(&mut above.value, table.value),
+                None => drop(self.tables.insert(name, table)),
+            }
+        }
+        self
+    }
+
+    /// Checks that each table has its application among these.
+    pub(crate) fn check_names(&self, known: &[&str]) -> Result<(), SettingsError> {
+        match self.tables.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+            None => Ok(()),
+            Some((name, table)) => Err(table.at.error(SettingsFault::UnknownApplication {
+                key: path(&path("application", name), SETTINGS),
+                known: listed(known.iter().copied()),
+            })),
+        }
+    }
+}
+
+/// Reads the settings of an application as a value of its type. Without a table all keys are
+/// missing.
+pub(crate) fn read_settings<T: DeserializeOwned>(
+    all: &ApplicationSettings,
+    name: &str,
+) -> Result<T, SettingsError> {
+    let key = path(&path("application", name), SETTINGS);
+    match all.tables.get(name) {
+        Some(table) => typed::read(&table.value, &table.at, &key),
+        None => typed::read(&Given::Table(Vec::new()), &Origin::default(), &key),
+    }
+}
+
+/// Adds what the table above does not have.
+fn fill(above: &mut Given, below: Given) {
+    let (Given::Table(above), Given::Table(below)) = (above, below) else { return };
+    for item in below {
+        match above.iter_mut().find(|it| it.key == item.key) {
+            Some(it) => fill(&mut it.given, item.given),
+            None => above.push(item),
+        }
+    }
+}
