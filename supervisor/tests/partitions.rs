@@ -96,7 +96,7 @@ fn g10_a_partition_that_died_is_another_process_in_the_same_place() {
 fn g10_meanwhile_a_look_up_is_an_error_and_not_another_partition() {
     let sim = Simulation::new(1);
     let parts = parts(&sim, 3);
-    let key = (0_u64..).find(|key| parts.index_of(key) == Ok(1)).unwrap();
+    let key = (0_u64..100).find(|key| parts.index_of(key) == Ok(1)).unwrap();
     parts.terminate_child("1").wait().unwrap();
     let down = PartitionError::Down { index: 1 };
     assert_eq!(parts.of(&key).unwrap_err(), down);

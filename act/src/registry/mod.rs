@@ -18,7 +18,6 @@
 //!   Keys are cloned and dropped without it.
 
 pub(crate) mod key_call;
-pub(crate) mod key_entry;
 pub(crate) mod registering;
 #[allow(clippy::module_inception, reason = "the module is named after its main type `Registry`")]
 pub(crate) mod registry;

@@ -1,11 +1,11 @@
 //! The shared part of a registry: its entries, by key.
 
-use super::key_entry::{ByKey, KeyEntry};
 use crate::addressing::address::Address;
-use crate::memberships::records::number_of;
+use crate::memberships::records::{Membership, number_of};
 use crate::process::crash::drop_contained;
 use crate::sync::RwLock;
 use krarup_gen::{Pid, RegisterKeyError};
+use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::sync::{Arc, Weak};
@@ -15,7 +15,7 @@ const SHARDS: usize = 16;
 pub(crate) struct RegistryCore<K, M, C> {
     /// Of the shards and in them: keys may come from outside, so it is seeded.
     hasher: RandomState,
-    shards: [RwLock<HashSet<ByKey<K, M, C>>>; SHARDS],
+    shards: [RwLock<HashSet<KeyedEntry<K, M, C>>>; SHARDS],
     itself: Weak<Self>,
 }
 
@@ -40,7 +40,7 @@ where
     M: Send + 'static,
     C: Send + 'static,
 {
-    fn shard(&self, key: &K) -> &RwLock<HashSet<ByKey<K, M, C>>> {
+    fn shard(&self, key: &K) -> &RwLock<HashSet<KeyedEntry<K, M, C>>> {
         // The remainder of a division by 16 fits any integer.
         &self.shards[usize::try_from(self.hasher.hash_one(key) % SHARDS as u64).unwrap_or(0)]
     }
@@ -57,7 +57,7 @@ where
         let refused = if let Some(taken) = shard.get(&entry.key) {
             RegisterKeyError::Taken { by: taken.0.address.pid() }
         } else if host.memberships().begin(&*process, Arc::clone(&entry) as _) {
-            shard.insert(ByKey(entry));
+            shard.insert(KeyedEntry(entry));
             return Ok(());
         } else {
             RegisterKeyError::NoProcess(process.pid())
@@ -70,12 +70,12 @@ where
     /// Removes the key, if it is this process's. Returns whether it was.
     pub(crate) fn unregister(&self, key: &K, pid: Pid) -> bool {
         let mut shard = self.shard(key).write();
-        let is_own = |entry: &ByKey<K, M, C>| entry.0.address.pid().is_same_process(pid);
+        let is_own = |entry: &KeyedEntry<K, M, C>| entry.0.address.pid().is_same_process(pid);
         if !shard.get(key).is_some_and(is_own) {
             return false;
         }
         let removed = shard.take(key);
-        let record = removed.as_ref().and_then(|ByKey(entry)| {
+        let record = removed.as_ref().and_then(|KeyedEntry(entry)| {
             entry.address.host().memberships().forget(pid, number_of(entry))
         });
         drop(shard);
@@ -87,7 +87,7 @@ where
     /// Removes an entry whose process has ended.
     pub(crate) fn remove_entry(&self, entry: &KeyEntry<K, M, C>) {
         let mut shard = self.shard(&entry.key).write();
-        let is_it = |held: &ByKey<K, M, C>| std::ptr::eq(&raw const *held.0, entry);
+        let is_it = |held: &KeyedEntry<K, M, C>| std::ptr::eq(&raw const *held.0, entry);
         let removed =
             if shard.get(&entry.key).is_some_and(is_it) { shard.take(&entry.key) } else { None };
         drop(shard);
@@ -99,7 +99,7 @@ where
     pub(crate) fn entries(&self) -> Vec<Arc<KeyEntry<K, M, C>>> {
         let mut entries = Vec::with_capacity(self.len());
         for shard in &self.shards {
-            entries.extend(shard.read().iter().map(|ByKey(entry)| Arc::clone(entry)));
+            entries.extend(shard.read().iter().map(|KeyedEntry(entry)| Arc::clone(entry)));
         }
         // Not by `hasher`, whose seed differs from run to run.
         let fixed = |key: &K| {
@@ -129,3 +129,46 @@ impl<K, M, C> Drop for RegistryCore<K, M, C> {
         }
     }
 }
+
+/// A key and its process.
+pub(crate) struct KeyEntry<K, M, C> {
+    pub(crate) key: K,
+    pub(crate) address: Address<M, C>,
+    pub(crate) registry: Weak<RegistryCore<K, M, C>>,
+}
+
+impl<K, M, C> Membership for KeyEntry<K, M, C>
+where
+    K: Hash + Eq + Send + Sync + 'static,
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    fn end(&self, _: Pid) {
+        if let Some(registry) = self.registry.upgrade() {
+            registry.remove_entry(self);
+        }
+    }
+}
+
+/// An entry, found by its key.
+pub(crate) struct KeyedEntry<K, M, C>(pub(crate) Arc<KeyEntry<K, M, C>>);
+
+impl<K, M, C> Borrow<K> for KeyedEntry<K, M, C> {
+    fn borrow(&self) -> &K {
+        &self.0.key
+    }
+}
+
+impl<K: Hash, M, C> Hash for KeyedEntry<K, M, C> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.key.hash(state);
+    }
+}
+
+impl<K: PartialEq, M, C> PartialEq for KeyedEntry<K, M, C> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.key == other.0.key
+    }
+}
+
+impl<K: Eq, M, C> Eq for KeyedEntry<K, M, C> {}
