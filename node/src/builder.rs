@@ -11,7 +11,7 @@ use crate::stop::shutdown::stop_machine;
 use crate::stop::stop::{NodeStop, Stopper};
 use crate::threads::{self, Around, ThreadName};
 use crate::timers::clock::Clock;
-use krarup_act::note_panic_locations;
+use krarup_act::{Propagation, note_panic_locations};
 use krarup_gen::{Name, NameError};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -38,6 +38,7 @@ pub struct NodeBuilder {
     allows_panic_abort: bool,
     mailbox_alarm: Option<usize>,
     spans: bool,
+    propagation: Option<Propagation>,
     #[cfg(feature = "tokio")]
     tokio: Option<tokio::runtime::Handle>,
 }
@@ -75,6 +76,7 @@ impl NodeBuilder {
             allows_panic_abort: false,
             mailbox_alarm: Some(FIRST),
             spans: false,
+            propagation: None,
             #[cfg(feature = "tokio")]
             tokio: None,
         }
@@ -204,6 +206,25 @@ impl NodeBuilder {
         self
     }
 
+    /// Sets where traces begin on this node, and what their spans are tied to. By default none
+    /// begins, and contexts that are brought along travel with messages and calls
+    /// ([`TraceContext::enter`](krarup_act::TraceContext::enter)).
+    ///
+    /// ```
+    /// # use krarup_act::{Propagation, TraceSampler};
+    /// # use krarup_node::Node;
+    /// # fn main() -> krarup_gen::Result {
+    /// let sampled = Propagation::new().sampler(TraceSampler::per_second(10));
+    /// let node = Node::builder("shop@localhost").propagation(sampled).start()?;
+    /// # drop(node);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn propagation(mut self, propagation: Propagation) -> Self {
+        self.propagation = Some(propagation);
+        self
+    }
+
     /// Runs the workers and side threads within this tokio runtime, so that handlers can await
     /// tokio futures. The runtime must live longer than the node.
     #[cfg(feature = "tokio")]
@@ -243,6 +264,9 @@ impl NodeBuilder {
         core.mailbox_alarm.set(self.mailbox_alarm);
         core.set_around(&around);
         core.spans.store(self.spans, Ordering::Relaxed);
+        if let Some(propagation) = self.propagation {
+            core.set_propagation(propagation);
+        }
         for (pool, threads) in &self.blocking_pools {
             let (node, role) = (core.name.as_str(), format!("block-{pool}"));
             let own = Blocking::new(node, &role, *threads, KEEP_ALIVE, Arc::clone(&around));

@@ -13,7 +13,8 @@ use crate::threads::Around;
 use crate::timers::clock::Clock;
 use crate::timers::timer::NodeTimers;
 use krarup_act::{
-    Network, NodeRecords, Process, StateLabels, TopicTable, TurnRecorder, TurnRecording,
+    Network, NodeRecords, Process, Propagation, StateLabels, TopicTable, TurnRecorder,
+    TurnRecording,
 };
 use krarup_gen::{
     Class, DispatcherStats, Name, NodeStats, Pid, ReasonKind, RecordTurnsError, Root, SpawnError,
@@ -49,6 +50,8 @@ pub(crate) struct Core {
     pub(crate) own_events: OwnEvents,
     /// Whether turns run in spans of `tracing`.
     pub(crate) spans: AtomicBool,
+    /// How traces are treated, if that was set.
+    propagation: OnceLock<Propagation>,
     /// Whether the node has stopped and runs nothing any more.
     halted: AtomicBool,
     /// What its threads run their work in: a runtime, if the node was built with one.
@@ -112,6 +115,7 @@ impl Core {
             topics: TopicTable::default(),
             own_events: OwnEvents::default(),
             spans: AtomicBool::new(false),
+            propagation: OnceLock::new(),
             halted: AtomicBool::new(false),
             around: OnceLock::new(),
             network: RwLock::new(None),
@@ -180,6 +184,15 @@ impl Core {
             hosts.planned.insert(name.to_owned(), plan);
         }
         !taken
+    }
+
+    /// Sets how traces are treated. Returns whether it was not set before.
+    pub(crate) fn set_propagation(&self, propagation: Propagation) -> bool {
+        self.propagation.set(propagation).is_ok()
+    }
+
+    pub(crate) fn propagation(&self) -> Option<&Propagation> {
+        self.propagation.get()
     }
 
     pub(crate) fn set_around(&self, around: &Around) {

@@ -26,9 +26,11 @@ use crate::mailbox::drain::{DrainedMailbox, Dropped, NotifiedLast};
 use crate::mailbox::entry::ControlEntry;
 use crate::mailbox::muted_senders::MutedSender;
 use crate::sync::Ordering;
+use crate::traces::open_span::OpenSpan;
 use krarup_gen::{
     DeadLetterCause, MessageTotals, Name, Reason, Recorded, RecordedItem, SpawnError, TraceEnd,
 };
+use std::any::type_name;
 use std::sync::Arc;
 
 type EndStage<M, C> = fn(&mut Ending<M, C>);
@@ -169,7 +171,16 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
                         DeadLetterCause::Unhandled,
                     );
                 }
-                Dropped::Control(ControlEntry::Message { sender, .. }) => {
+                Dropped::Control(
+                    ControlEntry::Message { sender, .. } | ControlEntry::Traced { sender, .. },
+                ) => {
+                    if let Dropped::Control(ControlEntry::Traced { context, .. }) = &dropped {
+                        OpenSpan::lost(
+                            context,
+                            type_name::<C>(),
+                            DeadLetterCause::Unhandled.as_str(),
+                        );
+                    }
                     beyond.set(beyond.get() + 1);
                     cell.dead_letter::<C>(*sender, DeadLetterCause::Unhandled);
                 }

@@ -5,7 +5,7 @@ use crate::block_on::block_on;
 use crate::dispatcher::any::Dispatcher;
 use crate::runtime;
 use krarup_act::{
-    Alarm, EventTopic, Host, Network, NodeRecords, Poke, Process, ProcessEnd, Ready,
+    Alarm, EventTopic, Host, Network, NodeRecords, Poke, Process, ProcessEnd, Propagation, Ready,
     SimulatedEvents, SimulatedLink, Stalled, StateLabels, Subscription, TableCursor, TimerKey,
     TopicTable, TurnRecording,
 };
@@ -155,6 +155,10 @@ impl Host for DispatcherHost {
 
     fn next_processes(&self, cursor: &mut TableCursor, into: &mut Vec<Arc<dyn Process>>) -> bool {
         self.core.registry.next_processes(cursor, into)
+    }
+
+    fn propagation(&self) -> Option<&Propagation> {
+        self.core.propagation()
     }
 
     fn network(&self) -> Option<Arc<dyn Network>> {

@@ -14,7 +14,7 @@ use crate::simulation::trace::{Run, Trace};
 use crate::stop::shutdown::stop_machine;
 use crate::stop::stop::{NodeStop, Stopper};
 use crate::timers::clock::Clock;
-use krarup_act::Host;
+use krarup_act::{Host, Propagation};
 use krarup_gen::{Name, Pid, Timestamp};
 use parking_lot::Mutex;
 use std::fmt;
@@ -144,6 +144,13 @@ impl Simulation {
     /// [`NodeBuilder::spans`](crate::NodeBuilder::spans).
     pub fn spans(&self) {
         simulated(&self.host).spans.store(true, Ordering::Relaxed);
+    }
+
+    /// Sets where traces begin, and what their spans are tied to: see
+    /// [`NodeBuilder::propagation`](crate::NodeBuilder::propagation). Ids come from the seed. To
+    /// be set once, before processes are spawned; returns whether it was not set before.
+    pub fn propagation(&self, propagation: Propagation) -> bool {
+        self.host.core.set_propagation(propagation)
     }
 
     /// Runs turns without spans from now on, as by default.
