@@ -23,7 +23,7 @@ use super::relations::Bonds;
 use crate::host::host::ProcessEnd;
 use crate::lifecycle::cleaners::Cleaners;
 use crate::mailbox::drain::{DrainedMailbox, Dropped, NotifiedLast};
-use crate::mailbox::entry::ControlEntry;
+use crate::mailbox::entry::{Body, ControlEntry, Notice};
 use crate::mailbox::muted_senders::MutedSender;
 use crate::sync::Ordering;
 use crate::traces::open_span::OpenSpan;
@@ -164,6 +164,12 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
         *last_to_hear = remains.drop_all(|dropped| {
             match &dropped {
                 Dropped::Entry(entry) if entry.is_letter() => {
+                    if let Body::Notice(notice) = &entry.body
+                        && let Notice::BeyondTraced(_, context) = &**notice
+                    {
+                        let unhandled = DeadLetterCause::Unhandled.as_str();
+                        OpenSpan::lost(context, type_name::<M>(), unhandled);
+                    }
                     beyond.set(beyond.get() + u64::from(!entry.takes_room()));
                     cell.dead_letter_named(
                         entry.type_name(),
