@@ -225,9 +225,7 @@ where
             current::begin_call(&**address.host(), type_name::<M>(), address.pid());
         }
         if let Err(error) = request.post(address, self.urgent, token) {
-            if traced {
-                current::refuse_call(&error);
-            }
+            refused_in_context(&error);
             return Poll::Ready(Err(error));
         }
         // A route, or a full mailbox with a fallback, hands the message on.
@@ -248,6 +246,14 @@ where
             }
         }
         answer.begin(address.host(), cx)
+    }
+}
+
+/// Ends the span of a call whose request was refused.
+#[cold]
+fn refused_in_context(error: &CallError) {
+    if current::is_traced() {
+        current::refuse_call(error);
     }
 }
 

@@ -102,11 +102,11 @@ where
             }
             let (token, reply) = Reply::new(None);
             let message = request(token);
-            // Forget the receiver of an earlier message.
-            let _ = current::take_receiver();
             if current::is_traced() {
                 current::begin_call(&*host, type_name::<T>(), pid);
             }
+            // Forget the receiver of an earlier message.
+            let _ = current::take_receiver();
             if let Err(error) = recipient.send(message) {
                 let error = refused(&*host, pid, error);
                 if current::is_traced() {

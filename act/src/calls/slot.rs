@@ -240,16 +240,16 @@ impl<T> Slot<T> {
 }
 
 impl<T> SlotReceiver<T> {
-    /// A number that no other slot has while this one is waited for.
-    #[cold]
-    pub(crate) fn slot(&self) -> usize {
-        self.0.as_ref().map_or(0, |slot| Arc::as_ptr(slot).addr())
-    }
-
     /// Whether another process than the callee will fill the slot.
     #[inline]
     pub(crate) fn is_passed_on(&self) -> bool {
         self.0.as_ref().is_some_and(|slot| slot.passed_on.load(Ordering::Relaxed) != 0)
+    }
+
+    /// A number that no other slot has while this one is waited for.
+    #[cold]
+    pub(crate) fn slot(&self) -> usize {
+        self.0.as_ref().map_or(0, |slot| Arc::as_ptr(slot).addr())
     }
 
     /// Stops waiting, and returns the value if it arrived in that moment. `late` runs if a

@@ -133,18 +133,19 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             None => ControlEntry::Message { sender, message },
             Some(context) => ControlEntry::Traced { sender, message, context },
         };
-        let refused = self.push_control(priority, entry);
-        if let Err(ControlEntry::Traced { message, context, .. }) = refused {
+        let (message, context) = match self.push_control(priority, entry) {
+            Err(ControlEntry::Message { message, .. }) => (message, None),
+            Err(ControlEntry::Traced { message, context, .. }) => (message, Some(context)),
+            _ => {
+                current::count_sent();
+                return Ok(());
+            }
+        };
+        if let Some(context) = context {
             OpenSpan::lost(&context, type_name::<C>(), DeadLetterCause::NoProcess.as_str());
-            self.dead_letter::<C>(sender, DeadLetterCause::NoProcess);
-            return Err(SendError::NoProcess { message, to: self.pid });
         }
-        if let Err(ControlEntry::Message { message, .. }) = refused {
-            self.dead_letter::<C>(sender, DeadLetterCause::NoProcess);
-            return Err(SendError::NoProcess { message, to: self.pid });
-        }
-        current::count_sent();
-        Ok(())
+        self.dead_letter::<C>(sender, DeadLetterCause::NoProcess);
+        Err(SendError::NoProcess { message, to: self.pid })
     }
 
     pub(crate) fn push_control(

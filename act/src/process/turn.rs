@@ -235,7 +235,9 @@ where
     /// Parks when there is more to check than the absence of messages.
     #[inline(never)]
     fn park_with_care(self: Pin<Box<Self>>, cell: &Arc<Cell<M, C>>) -> Parked<Self> {
-        if let Some(context) = current::keep() {
+        if current::is_traced()
+            && let Some(context) = current::keep()
+        {
             cell.begin_in_context(context);
         }
         let wants = current::wants();

@@ -1,8 +1,8 @@
 //! The picture of the view: from what it knows to the cells of a screen. Pure.
 
-use crate::figures::{bytes, count, duration, growth, rate, share};
+use crate::figures::{bytes, count, duration, rate, share};
 use crate::text::printable;
-use crate::top::columns::{COLUMNS, NARROW, ProcessColumn, called, name_width, short, text};
+use crate::top::columns::{COLUMNS, NARROW, ProcessColumn, name_width};
 use crate::top::query::SORTS;
 use crate::top::state::{TopLink, TopState};
 use ratatui::Frame;
