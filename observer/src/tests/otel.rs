@@ -12,23 +12,23 @@ use tracing_subscriber::layer::SubscriberExt;
 
 const HEADER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
-struct Front(Address<Ask>);
-struct Order;
-struct Ask(Reply<u32>);
-struct Stock;
+struct TracedFront(Address<TracedAsk>);
+struct TracedOrder;
+struct TracedAsk(Reply<u32>);
+struct TracedStock;
 
-impl Actor for Front {
-    type Message = Order;
-    async fn handle_message(&mut self, ctx: &mut Context<Order>, _: Order) -> Result {
-        self.0.call(Ask).await?;
-        ctx.address().notify(Order);
+impl Actor for TracedFront {
+    type Message = TracedOrder;
+    async fn handle_message(&mut self, ctx: &mut Context<TracedOrder>, _: TracedOrder) -> Result {
+        self.0.call(TracedAsk).await?;
+        ctx.address().notify(TracedOrder);
         panic!("planned");
     }
 }
 
-impl Actor for Stock {
-    type Message = Ask;
-    async fn handle_message(&mut self, _: &mut Context<Ask>, ask: Ask) -> Result {
+impl Actor for TracedStock {
+    type Message = TracedAsk;
+    async fn handle_message(&mut self, _: &mut Context<TracedAsk>, ask: TracedAsk) -> Result {
         ask.0.send(7);
         Ok(())
     }
@@ -49,10 +49,10 @@ fn exported(run: impl FnOnce()) -> Vec<SpanData> {
 fn v55_spans_are_exported_as_one_trace_with_right_parents_links_and_errors() {
     let sim = Simulation::new(1);
     assert!(sim.propagation(Propagation::new().ties(OtelSpans::new())));
-    let stock = sim.spawn(|| Stock).name("stock").wait().unwrap();
-    let front = sim.spawn(move || Front(stock)).name("front").wait().unwrap();
+    let stock = sim.spawn(|| TracedStock).name("stock").wait().unwrap();
+    let front = sim.spawn(move || TracedFront(stock)).name("front").wait().unwrap();
     let spans = exported(|| {
-        TraceContext::parse(HEADER).unwrap().enter(|| front.send(Order).unwrap());
+        TraceContext::parse(HEADER).unwrap().enter(|| front.send(TracedOrder).unwrap());
         sim.run_until_idle();
     });
     let of = |kind: SpanKind, name: &str| -> &SpanData {
@@ -62,7 +62,7 @@ fn v55_spans_are_exported_as_one_trace_with_right_parents_links_and_errors() {
     assert_eq!(spans.len(), 4, "{spans:?}");
     let order =
         spans.iter().find(|span| span.parent_span_id.to_string() == HEADER[36..52]).unwrap();
-    let (call, ask) = (of(SpanKind::Client, "Ask"), of(SpanKind::Server, "Ask"));
+    let (call, ask) = (of(SpanKind::Client, "TracedAsk"), of(SpanKind::Server, "TracedAsk"));
     assert!(order.name.starts_with("process ") && call.name.starts_with("call "));
     for span in [order, call, ask] {
         assert_eq!(span.span_context.trace_id().to_string(), HEADER[3..35]);
