@@ -196,7 +196,8 @@ pub mod dispatcher {
 pub mod observe {
     #[doc(inline)]
     pub use krarup_act::{
-        EventTopic, InspectRequest, ManageRequest, NodeView, ShownState, TraceReader, Traced,
+        EventTopic, InspectRequest, ManageRequest, NodeView, Propagation, ShownState, SpanTies,
+        TraceContext, TraceParentError, TraceReader, TraceSampler, TraceSamplerError, Traced,
         TurnRecording, Walk,
     };
     #[doc(inline)]

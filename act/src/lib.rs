@@ -33,6 +33,7 @@ mod registry;
 mod sync;
 mod tasks;
 mod topics;
+mod traces;
 
 pub use actor::{Actor, ActorEnd};
 pub use addressing::address::Address;
@@ -136,3 +137,6 @@ pub use topics::subscribe::{Numbered, Subscribe, SubscriptionState};
 pub use topics::subscription::WhenFull;
 pub use topics::table::{TopicInfo, TopicTable};
 pub use topics::topic::{Topic, TopicSubscriber};
+pub use traces::enter::outside_traces;
+pub use traces::propagation::{Propagation, SpanTies, TraceSampler, TraceSamplerError};
+pub use traces::trace_context::{TraceContext, TraceParentError};

@@ -16,6 +16,7 @@ pub(crate) enum CliCommand {
     Top(TopArguments),
     Tree(TreeArguments),
     View(ViewArguments),
+    Mcp(McpArguments),
 }
 
 /// `krarup top`.
@@ -39,6 +40,13 @@ pub(crate) struct TreeArguments {
     pub(crate) depth: Option<u64>,
 }
 
+/// `krarup mcp`.
+#[derive(Debug)]
+pub(crate) struct McpArguments {
+    pub(crate) url: ObserverUrl,
+    pub(crate) token_file: Option<PathBuf>,
+}
+
 /// `krarup view`.
 #[derive(Debug)]
 pub(crate) struct ViewArguments {
@@ -53,7 +61,7 @@ pub(crate) enum UsageError {
     Syntax(#[from] lexopt::Error),
     #[error("{0}")]
     Url(#[from] UrlError),
-    #[error("{0:?} is no command: there are top, tree and view")]
+    #[error("{0:?} is no command: there are top, tree, view and mcp")]
     Unknown(String),
     #[error("{0} is missing")]
     Missing(&'static str),
@@ -67,6 +75,7 @@ krarup: looks into a running Krarup node by its observer
     krarup top URL      load, findings and processes, live
     krarup tree URL     the tree of processes as text
     krarup view FILE    the observer's page on a file of /api/v1/snapshot
+    krarup mcp URL      the observer's tools for language models, on stdio
 
 URL is the address of an observer, such as http://127.0.0.1:9414.
 
@@ -78,8 +87,9 @@ tree:  --from ID            the processes below that of this number
        --depth N            1 to 64 (16) generations
 view:  --listen ADDRESS     a loopback address (127.0.0.1:0, which is any port)
 
-top and tree: --token-file FILE   a token, if the observer wants one for reading;
-                                  else that of KRARUP_OBSERVER_TOKEN is used
+top, tree and mcp: --token-file FILE   a token, if the observer wants one for reading,
+                                       and for the tools of mcp that act; else that
+                                       of KRARUP_OBSERVER_TOKEN is used
 
 -h, --help and -V, --version print and end. Exit codes: 0 done, 1 failed, 2 wrong usage.
 ";
@@ -96,6 +106,7 @@ pub(crate) fn read(all: impl IntoIterator<Item = OsString>) -> Result<CliCommand
             "top" => top(&mut parser),
             "tree" => tree(&mut parser),
             "view" => view(&mut parser),
+            "mcp" => mcp(&mut parser),
             other => Err(UsageError::Unknown(other.to_owned())),
         },
         Some(other) => Err(other.unexpected().into()),
@@ -137,6 +148,20 @@ fn tree(parser: &mut lexopt::Parser) -> Result<CliCommand, UsageError> {
     }
     let url = url.ok_or(UsageError::Missing("URL"))?;
     Ok(CliCommand::Tree(TreeArguments { url, token_file, from, depth }))
+}
+
+fn mcp(parser: &mut lexopt::Parser) -> Result<CliCommand, UsageError> {
+    let (mut url, mut token_file) = (None, None);
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("token-file") => token_file = Some(parser.value()?.into()),
+            Short('h') | Long("help") => return Ok(CliCommand::Print(HELP.to_owned())),
+            Value(text) if url.is_none() => url = Some(ObserverUrl::read(&text.string()?)?),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let url = url.ok_or(UsageError::Missing("URL"))?;
+    Ok(CliCommand::Mcp(McpArguments { url, token_file }))
 }
 
 fn view(parser: &mut lexopt::Parser) -> Result<CliCommand, UsageError> {
@@ -221,7 +246,7 @@ mod tests {
     fn v81_a_wrong_command_line_is_told_what_is_wrong() {
         for (line, wrong) in [
             ("", "a command is missing"),
-            ("bottom", "\"bottom\" is no command: there are top, tree and view"),
+            ("bottom", "\"bottom\" is no command: there are top, tree, view and mcp"),
             ("top", "URL is missing"),
             ("view", "FILE is missing"),
             ("--nothing", "--nothing"),

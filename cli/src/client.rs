@@ -79,6 +79,38 @@ impl ApiClient {
         Ok(BufReader::new(body.into_with_config().limit(u64::MAX).reader()))
     }
 
+    /// Posts a message, with the token if there is one. The status and the text of the answer.
+    pub(crate) fn post(
+        &self,
+        route: &str,
+        headers: &[(&str, String)],
+        body: &[u8],
+    ) -> Result<(u16, String), ApiFailure> {
+        let request = self.agent.post(self.url.route(route)).config();
+        let mut request = request.timeout_global(Some(REQUEST + CONNECT)).build();
+        for (name, value) in headers {
+            request = request.header(*name, value);
+        }
+        if let Some(token) = &self.token {
+            request = request.header("authorization", token.bearer());
+        }
+        let mut answer = request.send(body).map_err(|error| self.no_answer(&error))?;
+        let status = answer.status().as_u16();
+        let own = answer.headers().get("content-type");
+        let is_json = own.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+        let text = answer.body_mut().with_config().limit(LARGEST).lossy_utf8(true).read_to_string();
+        let text = text.map_err(|error| self.no_answer(&error))?;
+        if status < 300 {
+            return Ok((status, text));
+        }
+        let body: Value = serde_json::from_str(&text).unwrap_or_default();
+        // Errors of the protocol are answers, too.
+        if is_json && body["jsonrpc"] == "2.0" {
+            return Ok((status, text));
+        }
+        Err(self.refused(status, &body))
+    }
+
     fn open(&self, route: &str, streams: bool) -> Result<Response<Body>, ApiFailure> {
         let with = self.asked.load(Ordering::Relaxed);
         let mut answer = self.send(route, streams, with)?;
@@ -110,6 +142,10 @@ impl ApiClient {
         let status = answer.status().as_u16();
         let text = answer.body_mut().with_config().limit(1 << 16).lossy_utf8(true).read_to_string();
         let body: Value = serde_json::from_str(&text.unwrap_or_default()).unwrap_or_default();
+        self.refused(status, &body)
+    }
+
+    fn refused(&self, status: u16, body: &Value) -> ApiFailure {
         let error = &body["error"];
         match (error["code"].as_str(), error["message"].as_str()) {
             (Some("token_missing"), _) => ApiFailure::TokenMissing,

@@ -1,7 +1,7 @@
 //! The program `krarup`: looks into a running Krarup node by its observer, over HTTP.
 //!
 //! `top` is a live view on a terminal, `tree` prints the processes, `view` serves the observer's
-//! page on a file of `/api/v1/snapshot`.
+//! page on a file of `/api/v1/snapshot`, `mcp` has its tools for language models on stdio.
 
 #![forbid(unsafe_code)]
 
@@ -9,6 +9,7 @@ mod arguments;
 mod client;
 mod events;
 mod figures;
+mod mcp;
 mod target;
 mod text;
 mod token;
@@ -82,6 +83,10 @@ fn run() -> Result<(), CliError> {
         CliCommand::Tree(asked) => {
             let client = client(&asked.url, asked.token_file.as_deref())?;
             print(&tree::printed(&client, &asked)?)
+        }
+        CliCommand::Mcp(asked) => {
+            let client = client(&asked.url, asked.token_file.as_deref())?;
+            Ok(mcp::serve(&client, io::stdin().lock(), io::stdout().lock())?)
         }
         CliCommand::View(asked) => {
             let file = printable(&asked.file.to_string_lossy());

@@ -223,6 +223,65 @@ impl DispatcherStats {
         self
     }
 
+    /// Adds the counters of another dispatcher. The name stays; the longest of anything is the
+    /// longer of both.
+    pub fn add(&mut self, other: &DispatcherStats) {
+        // Field by field, so that a new field cannot be left out unnoticed.
+        let DispatcherStats {
+            name: _,
+            workers,
+            parked,
+            searching,
+            turns,
+            high_turns,
+            scheduled,
+            injected,
+            spills,
+            queued,
+            longest_injector,
+            longest_queue,
+            injector_takes,
+            steal_attempts,
+            steals,
+            stolen,
+            parks,
+            wakes,
+            blocked,
+            long_turns,
+            longest_turn,
+            running,
+            spares,
+            refused,
+            messages_per_turn,
+            each,
+        } = other;
+        self.workers += workers;
+        self.parked += parked;
+        self.searching += searching;
+        self.turns += turns;
+        self.high_turns += high_turns;
+        self.scheduled += scheduled;
+        self.injected += injected;
+        self.spills += spills;
+        self.queued += queued;
+        self.longest_injector = self.longest_injector.max(*longest_injector);
+        self.longest_queue = self.longest_queue.max(*longest_queue);
+        self.injector_takes += injector_takes;
+        self.steal_attempts += steal_attempts;
+        self.steals += steals;
+        self.stolen += stolen;
+        self.parks += parks;
+        self.wakes += wakes;
+        self.blocked += blocked;
+        self.long_turns += long_turns;
+        self.longest_turn = self.longest_turn.max(*longest_turn);
+        self.running += *running;
+        self.spares += spares;
+        self.refused += refused;
+        self.messages_per_turn.add(messages_per_turn);
+        self.each.extend(each.iter().copied());
+    }
+
     /// Sets the counters of the workers, and adds them to the sums.
     pub fn set_each(&mut self, each: Vec<WorkerStats>) {
         for worker in &each {

@@ -20,7 +20,7 @@ use crate::stop::shutdown::stop_machine;
 use crate::stop::stop::{NodeStop, Stopper};
 use crate::threads::{self, Around, ThreadName};
 use crate::timers::clock::Clock;
-use krarup_act::{Host, is_in_process, note_panic_locations};
+use krarup_act::{Host, Propagation, is_in_process, note_panic_locations};
 use krarup_gen::{CannotWait, Name, NameError};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -51,6 +51,7 @@ pub struct NodeBuilder {
     applications: Vec<Application>,
     #[cfg(feature = "settings")]
     application_settings: ApplicationSettings,
+    propagation: Option<Propagation>,
     #[cfg(feature = "tokio")]
     tokio: Option<tokio::runtime::Handle>,
 }
@@ -91,6 +92,7 @@ impl NodeBuilder {
             applications: Vec::new(),
             #[cfg(feature = "settings")]
             application_settings: ApplicationSettings::default(),
+            propagation: None,
             #[cfg(feature = "tokio")]
             tokio: None,
         }
@@ -236,6 +238,25 @@ impl NodeBuilder {
         self
     }
 
+    /// Sets where traces begin on this node, and what their spans are tied to. By default none
+    /// begins, and contexts that are brought along travel with messages and calls
+    /// ([`TraceContext::enter`](krarup_act::TraceContext::enter)).
+    ///
+    /// ```
+    /// # use krarup_act::{Propagation, TraceSampler};
+    /// # use krarup_node::Node;
+    /// # fn main() -> krarup_gen::Result {
+    /// let sampled = Propagation::new().sampler(TraceSampler::per_second(10));
+    /// let node = Node::builder("shop@localhost").propagation(sampled).start()?;
+    /// # drop(node);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn propagation(mut self, propagation: Propagation) -> Self {
+        self.propagation = Some(propagation);
+        self
+    }
+
     /// Runs the workers and side threads within this tokio runtime, so that handlers can await
     /// tokio futures. The runtime must live longer than the node.
     #[cfg(feature = "tokio")]
@@ -279,6 +300,9 @@ impl NodeBuilder {
         core.mailbox_alarm.set(self.mailbox_alarm);
         core.set_around(&around);
         core.spans.store(self.spans, Ordering::Relaxed);
+        if let Some(propagation) = self.propagation {
+            core.set_propagation(propagation);
+        }
         for (pool, threads) in &self.blocking_pools {
             let (node, role) = (core.name.as_str(), format!("block-{pool}"));
             let own = Blocking::new(node, &role, *threads, KEEP_ALIVE, Arc::clone(&around));

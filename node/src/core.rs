@@ -15,7 +15,7 @@ use crate::threads::Around;
 use crate::timers::clock::Clock;
 use crate::timers::timer::NodeTimers;
 use krarup_act::{
-    Memberships, Network, NodeRecords, Process, StateLabels, TopicTable, TurnRecorder,
+    Memberships, Network, NodeRecords, Process, Propagation, StateLabels, TopicTable, TurnRecorder,
     TurnRecording,
 };
 use krarup_gen::{
@@ -54,6 +54,8 @@ pub(crate) struct Core {
     pub(crate) applications: ApplicationTable,
     /// Whether turns run in spans of `tracing`.
     pub(crate) spans: AtomicBool,
+    /// How traces are treated, if that was set.
+    propagation: OnceLock<Propagation>,
     /// Whether the node has stopped and runs nothing any more.
     halted: AtomicBool,
     /// What its threads run their work in: a runtime, if the node was built with one.
@@ -127,6 +129,7 @@ impl Core {
             own_events: OwnEvents::default(),
             applications: ApplicationTable::default(),
             spans: AtomicBool::new(false),
+            propagation: OnceLock::new(),
             halted: AtomicBool::new(false),
             around: OnceLock::new(),
             network: RwLock::new(None),
@@ -213,6 +216,15 @@ impl Core {
             hosts.planned.insert(name.to_owned(), plan);
         }
         !taken
+    }
+
+    /// Sets how traces are treated. Returns whether it was not set before.
+    pub(crate) fn set_propagation(&self, propagation: Propagation) -> bool {
+        self.propagation.set(propagation).is_ok()
+    }
+
+    pub(crate) fn propagation(&self) -> Option<&Propagation> {
+        self.propagation.get()
     }
 
     pub(crate) fn set_around(&self, around: &Around) {

@@ -3,6 +3,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod words;
+
 /// The type of [`PAGE`].
 pub const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";

@@ -42,6 +42,8 @@ mod metrics;
 mod observer;
 mod observer_tree;
 mod os;
+#[cfg(feature = "otel")]
+mod otel;
 mod record_turns;
 mod recordings;
 mod remembered;
@@ -67,4 +69,6 @@ pub use check::{Check, Health};
 pub use error::ObserverError;
 pub use logs::{RecentLogs, recent_logs};
 pub use observer::{Observer, ObserverStart, RunningObserver};
+#[cfg(feature = "otel")]
+pub use otel::OtelSpans;
 pub use token::{Token, TokenError};

@@ -14,7 +14,7 @@ use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer};
 
 /// The levels, the worst first.
-pub(crate) const LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
+pub(crate) use krarup_page::words::LOG_LEVELS as LEVELS;
 
 /// The most fields of an event that are kept, and the most bytes of all their texts.
 const FIELDS: usize = 32;

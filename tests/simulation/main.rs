@@ -17,3 +17,5 @@ mod properties_bonds;
 mod properties_mailbox;
 mod properties_names;
 mod serializing;
+mod traces;
+mod traces_ends;

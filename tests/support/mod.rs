@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part of this")]
 
 pub(crate) mod journal;
+pub(crate) mod spans;
 
 use krarup::observe::{DeadLetter, Lifecycle};
 use krarup::prelude::*;

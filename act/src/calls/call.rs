@@ -9,6 +9,7 @@ use crate::calls::reply::Reply;
 use crate::in_transit::InTransit;
 use crate::process::{current, wait_graph};
 use krarup_gen::CallError;
+use std::any::type_name;
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -219,13 +220,21 @@ where
         }
         // The slot has its waiter from the start, and a reply wakes it.
         let (token, receiver) = Reply::new(Some(cx.waker().clone()));
+        let traced = current::is_traced();
+        if traced {
+            current::begin_call(&**address.host(), type_name::<M>(), address.pid());
+        }
         if let Err(error) = request.post(address, self.urgent, token) {
+            refused_in_context(&error);
             return Poll::Ready(Err(error));
         }
         // A route, or a full mailbox with a fallback, hands the message on.
         let handed_to = current::take_receiver();
         let callee = handed_to.unwrap_or_else(|| address.pid());
         let answer = self.answer.insert(PendingReply::new(receiver, callee, self.timeout));
+        if traced {
+            answer.is_awaited_in_context();
+        }
         if handed_to.is_some() && callee != address.pid() {
             if let Some(error) = wait_graph::calls_itself(callee) {
                 // The answer is not waited for.
@@ -237,6 +246,14 @@ where
             }
         }
         answer.begin(address.host(), cx)
+    }
+}
+
+/// Ends the span of a call whose request was refused.
+#[cold]
+fn refused_in_context(error: &CallError) {
+    if current::is_traced() {
+        current::refuse_call(error);
     }
 }
 

@@ -8,7 +8,7 @@ use crate::host::host::{Host, Stalled};
 use crate::process::current;
 use krarup_gen::{CannotWait, Pid, Reason};
 use std::fmt;
-use std::future::ready;
+use std::future::{poll_fn, ready};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -40,8 +40,31 @@ where
     }
     let mut output = None;
     let future = async { output = Some(future.await) };
-    host.wait(pin!(future)).map_err(|Stalled| CannotWait::Stalled)?;
+    if current::is_traced() {
+        wait_in_context(host, pin!(future))?;
+    } else {
+        host.wait(pin!(future)).map_err(|Stalled| CannotWait::Stalled)?;
+    }
     output.ok_or(CannotWait::Stalled)
+}
+
+/// Does the same for a future that is polled in the trace context of this thread. Between its
+/// polls the thread may run turns of processes, which have their own.
+#[cold]
+fn wait_in_context(
+    host: &dyn Host,
+    mut future: Pin<&mut (dyn Future<Output = ()> + Send)>,
+) -> Result<(), CannotWait> {
+    let mut context = current::keep();
+    let polled = poll_fn(|cx| {
+        current::resume(context.take());
+        let polled = future.as_mut().poll(cx);
+        context = current::keep();
+        polled
+    });
+    let waited = host.wait(pin!(polled)).map_err(|Stalled| CannotWait::Stalled);
+    current::resume(context);
+    waited
 }
 
 /// An operation that has not been started. Use `.await`, or `.wait()` on a plain thread.

@@ -35,6 +35,12 @@ impl<T: Send + 'static> PendingReply<T> {
         PendingReply { reply, callee, timeout, deadline: None }
     }
 
+    /// The span of the call lasts until this is abandoned.
+    #[cold]
+    pub(crate) fn is_awaited_in_context(&self) {
+        current::await_call(self.reply.slot());
+    }
+
     /// Runs in the first poll. The slot has its waiter already, so it need not be checked.
     #[inline]
     pub(crate) fn begin(&mut self, host: &Arc<dyn Host>, cx: &mut Context<'_>) -> Poll<Waited<T>> {
@@ -65,7 +71,7 @@ impl<T: Send + 'static> PendingReply<T> {
         }
         match self.reply.poll_value(cx) {
             Poll::Ready(Some(Ok(value))) => Poll::Ready(Ok(value)),
-            Poll::Ready(Some(Err(error))) => Poll::Ready(unboxed(error)),
+            Poll::Ready(Some(Err(error))) => Poll::Ready(self.failed(error)),
             Poll::Ready(None) => Poll::Ready(self.no_reply()),
             Poll::Pending => {
                 let suspicious = suspicious(self.callee);
@@ -86,7 +92,7 @@ impl<T: Send + 'static> PendingReply<T> {
             self.disarm(&**host);
             return Poll::Ready(match answer {
                 Some(Ok(value)) => Ok(value),
-                Some(Err(error)) => unboxed(error),
+                Some(Err(error)) => self.failed(error),
                 None => self.no_reply(),
             });
         }
@@ -105,6 +111,7 @@ impl<T: Send + 'static> PendingReply<T> {
             && !self.reply.is_passed_on()
             && let Some(error) = wait_graph::deadlock(&**host, self.callee)
         {
+            let error = self.ended(error);
             return Poll::Ready(self.give_up(host).unwrap_or(Err(error)));
         }
         let Some(timeout) = self.timeout else { return self.pending(cx) };
@@ -121,6 +128,7 @@ impl<T: Send + 'static> PendingReply<T> {
         } else {
             CallError::Timeout { to, limit: timeout }
         };
+        let error = self.ended(error);
         Poll::Ready(self.give_up(host).unwrap_or_else(|| {
             if matches!(error, CallError::Timeout { .. }) {
                 host.count_timed_out_call();
@@ -151,7 +159,23 @@ impl<T: Send + 'static> PendingReply<T> {
     /// The token was dropped without an answer.
     #[cold]
     fn no_reply(&self) -> Waited<T> {
-        Err(CallError::NoReply { to: self.callee })
+        Err(self.ended(CallError::NoReply { to: self.callee }))
+    }
+
+    /// The callee has answered with an error.
+    #[cold]
+    #[allow(clippy::boxed_local, reason = "the error leaves its box here, on a cold path")]
+    fn failed(&self, error: Box<CallError>) -> Waited<T> {
+        Err(self.ended(*error))
+    }
+
+    /// Ends the span of the call by this error.
+    #[cold]
+    fn ended(&self, error: CallError) -> CallError {
+        if current::is_traced() {
+            current::end_call(self.reply.slot(), Some(&error));
+        }
+        error
     }
 
     /// Stops waiting; returns the answer if it arrived in that moment.
@@ -163,9 +187,17 @@ impl<T: Send + 'static> PendingReply<T> {
         Some(answer.map_err(|error| *error))
     }
 
+    #[cold]
+    fn ends_in_context(&self) {
+        current::end_call(self.reply.slot(), None);
+    }
+
     /// Stops waiting for an answer that is not needed or has arrived.
     #[inline]
     pub(crate) fn abandon(&mut self, host: &Arc<dyn Host>) {
+        if current::is_traced() {
+            self.ends_in_context();
+        }
         if self.reply.finish() {
             drop(self.give_up(host));
         }
@@ -174,10 +206,3 @@ impl<T: Send + 'static> PendingReply<T> {
 
 /// The outcome of a call.
 pub(crate) type Waited<T> = Result<T, CallError>;
-
-/// Takes the error of a failed call out of its box.
-#[cold]
-#[allow(clippy::boxed_local, reason = "the error leaves its box here, on a cold path")]
-fn unboxed<T>(error: Box<CallError>) -> Waited<T> {
-    Err(*error)
-}

@@ -10,6 +10,7 @@ use crate::host::host::Host;
 use crate::process::process::Process;
 use crate::process::{current, wait_graph};
 use krarup_gen::CallError;
+use std::any::type_name;
 use std::fmt;
 use std::future::poll_fn;
 use std::marker::PhantomData;
@@ -101,11 +102,23 @@ where
             }
             let (token, reply) = Reply::new(None);
             let message = request(token);
+            if current::is_traced() {
+                current::begin_call(&*host, type_name::<T>(), pid);
+            }
             // Forget the receiver of an earlier message.
             let _ = current::take_receiver();
-            recipient.send(message).map_err(|error| refused(&*host, pid, error))?;
+            if let Err(error) = recipient.send(message) {
+                let error = refused(&*host, pid, error);
+                if current::is_traced() {
+                    current::refuse_call(&error);
+                }
+                return Err(error);
+            }
             let callee = current::take_receiver().unwrap_or(pid);
             let answer = PendingReply::new(reply, callee, timeout);
+            if current::is_traced() {
+                answer.is_awaited_in_context();
+            }
             let remote = recipient.begun_call();
             let asked = SentCall { host: Arc::clone(&host), answer, remote };
             if callee != pid {

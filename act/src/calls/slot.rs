@@ -246,6 +246,12 @@ impl<T> SlotReceiver<T> {
         self.0.as_ref().is_some_and(|slot| slot.passed_on.load(Ordering::Relaxed) != 0)
     }
 
+    /// A number that no other slot has while this one is waited for.
+    #[cold]
+    pub(crate) fn slot(&self) -> usize {
+        self.0.as_ref().map_or(0, |slot| Arc::as_ptr(slot).addr())
+    }
+
     /// Stops waiting, and returns the value if it arrived in that moment. `late` runs if a
     /// value arrives afterwards.
     pub(crate) fn close(&mut self, late: impl FnOnce() + Send + 'static) -> Option<T> {

@@ -8,6 +8,7 @@ use crate::observe::item_log::ItemLog;
 use crate::observe::trace::Tracer;
 use crate::observe::watched_job::InHand;
 use crate::topics::own_topics::OwnTopics;
+use crate::traces::propagation::TraceSampler;
 use krarup_gen::{Lane, Reason};
 use std::sync::Arc;
 
@@ -33,6 +34,8 @@ pub(crate) struct ColdContext<M, C> {
     /// The topics that it has opened or is subscribed to, from the first one on: its cleaner is
     /// registered once.
     pub(crate) topics: Option<Arc<OwnTopics>>,
+    /// Where traces begin in this process.
+    pub(super) sampler: Option<TraceSampler>,
 }
 
 /// Whether messages keep their room when they are received.
@@ -62,6 +65,7 @@ impl<M, C> Default for ColdContext<M, C> {
             sorted: None,
             stop_reason: None,
             topics: None,
+            sampler: None,
         }
     }
 }
@@ -79,12 +83,14 @@ impl<M, C> ColdContext<M, C> {
             && self.sorted.is_none()
             && self.stop_reason.is_none()
             && self.topics.is_none()
+            && self.sampler.is_none()
     }
 
     /// Whether a condition keeps the process from taking the next message directly.
     pub(crate) fn is_in_the_way(&self) -> bool {
         self.suspended
             || self.job.is_some()
+            || self.sampler.is_some()
             || !self.tracer.is_off()
             || self.item_log.is_some()
             || self.stash.has_replay()

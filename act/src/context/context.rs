@@ -148,6 +148,11 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             return;
         }
         self.started = true;
+        // The context of a spawn ends with the start of the process.
+        if current::is_traced() {
+            current::end_handling(None);
+        }
+        self.take_sampler();
         let starter = self.cell.inbox.lock().initialise();
         self.cell.host.note_initialised(self.cell.pid);
         if let Some(starter) = starter {
@@ -341,6 +346,7 @@ impl<M, C> Drop for Context<M, C> {
             topics: _,
             holding: _,
             // Dropped above.
+            sampler: _,
             sorted: _,
         } = *cold;
         drop_contained(job);

@@ -17,6 +17,7 @@
 //! | [`traced`] | its tracer, its flight recorder, its trace |
 //! | [`jobs`], [`unhandled`] | watched jobs; messages that will not be handled |
 
+mod accepting;
 mod batching;
 pub(crate) mod cold_context;
 #[allow(clippy::module_inception, reason = "the module is named after its main type `Context`")]
@@ -39,6 +40,7 @@ mod stash;
 pub(crate) mod stash_queue;
 pub(crate) mod timer_table;
 mod timers;
+mod trace_context;
 mod traced;
 mod unhandled;
 

@@ -7,6 +7,7 @@
 //! due, on the host's thread. It also sends a notice, so that its entry is removed.
 
 use crate::host::host::TimerKey;
+use crate::traces::trace_context::TraceContext;
 use krarup_gen::{Ref, Timestamp};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,6 +27,8 @@ pub(crate) enum TimerAction<M> {
         period: Duration,
         message: Box<dyn FnMut() -> M + Send>,
     },
+    /// Set in a trace context; its message begins a trace that is linked with that one.
+    Linked(Box<(TimerAction<M>, TraceContext)>),
     /// The action runs elsewhere when it is due.
     Elsewhere,
 }

@@ -7,8 +7,10 @@ use crate::calls::deadline::Sleep;
 use crate::host::host::{Alarm, Host};
 use crate::mailbox::entry::Notice;
 use crate::process::crash::{contain, log_contained};
+use crate::process::current;
 use crate::process::process::Via;
 use krarup_gen::{Exit, Pid, Reason, Ref, Timestamp};
+use std::any::type_name;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -116,7 +118,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         match timer.action {
             _ if in_time => Some(timer.due - self.now()),
             TimerAction::Elsewhere => None,
-            TimerAction::Once(_) | TimerAction::Again { .. } => Some(Duration::ZERO),
+            TimerAction::Once(_) | TimerAction::Again { .. } | TimerAction::Linked(_) => {
+                Some(Duration::ZERO)
+            }
         }
     }
 
@@ -126,7 +130,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.cold.as_ref()?.timers.get(timer).map(|timer| timer.due - self.now())
     }
 
-    fn arm(&mut self, timer: Ref, due: Timestamp, action: TimerAction<M>) {
+    fn arm(&mut self, timer: Ref, due: Timestamp, mut action: TimerAction<M>) {
+        if current::is_traced()
+            && let Some(context) = current::context()
+        {
+            action = TimerAction::Linked(Box::new((action, context)));
+        }
         let cell = Arc::downgrade(&self.cell);
         let ring = move || {
             if let Some(cell) = cell.upgrade() {
@@ -141,9 +150,18 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub(crate) fn ring(&mut self, timer: Ref) -> Option<M> {
         let ProcessTimer { due, action, .. } = self.cold.as_mut()?.timers.remove(timer)?;
         self.release_cold();
+        let action = match action {
+            TimerAction::Linked(linked) => {
+                let (action, context) = *linked;
+                self.begin_linked(context, type_name::<M>());
+                action
+            }
+            action => action,
+        };
         match action {
             TimerAction::Once(message) => Some(message),
-            TimerAction::Elsewhere => None,
+            // A linked action is not linked once more.
+            TimerAction::Elsewhere | TimerAction::Linked(_) => None,
             TimerAction::Again { period, mut message } => {
                 let next = message();
                 self.arm(timer, due + period, TimerAction::Again { period, message });

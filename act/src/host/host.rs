@@ -14,6 +14,7 @@ use crate::observe::subscription::{EventTopic, Subscription};
 use crate::observe::turn_recorder::TurnRecording;
 use crate::process::process::Process;
 use crate::topics::table::TopicTable;
+use crate::traces::propagation::Propagation;
 use krarup_gen::{
     Alias, BlockError, Class, DeadLetter, MessageTotals, Name, NameError, NodeStats, Pid, Priority,
     Reason, ReasonKind, RecordTurnsError, Ref, RefusalCause, RestartKind, Root, SpawnError,
@@ -237,6 +238,11 @@ pub trait Host: Send + Sync + 'static {
 
     /// Returns what the node remembers; `None` if it remembers nothing.
     fn records(&self) -> Option<&NodeRecords> {
+        None
+    }
+
+    /// How the node treats traces, if it was told. The default says it was not.
+    fn propagation(&self) -> Option<&Propagation> {
         None
     }
 

@@ -7,6 +7,7 @@ use super::waiting_senders::WaitingSenders;
 use crate::calls::slot::SlotSender;
 use crate::observe::item_log::ItemLog;
 use crate::observe::trace::Tracer;
+use crate::process::current::CurrentContext;
 use crate::process::exit_source::ExitSource;
 use krarup_gen::{Reason, SpawnError};
 use std::collections::VecDeque;
@@ -43,6 +44,8 @@ pub(crate) struct ColdMailbox<M, C> {
     /// The process waits inside a task, and its owner may wait for the task, with no request in
     /// this mailbox.
     pub(crate) awaited: bool,
+    /// The trace context of the message in hand, while the process waits in its handler.
+    pub(crate) context: Option<Box<CurrentContext>>,
     /// The senders that wait until the process has caught up (rule R1).
     pub(super) muted: MutedSenders,
 }
@@ -64,6 +67,7 @@ impl<M, C> Default for ColdMailbox<M, C> {
             receiver: None,
             panics: false,
             awaited: false,
+            context: None,
             muted: MutedSenders::default(),
         }
     }
@@ -91,6 +95,7 @@ impl<M, C> ColdMailbox<M, C> {
             && self.receiver.is_none()
             && !self.panics
             && !self.awaited
+            && self.context.is_none()
             && self.muted.is_empty()
     }
 }

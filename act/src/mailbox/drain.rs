@@ -6,6 +6,7 @@ use super::overflow::Overflow;
 use super::waiting_senders::WaitingSenders;
 use crate::calls::slot::SlotSender;
 use crate::observe::trace::Tracer;
+use crate::process::current::CurrentContext;
 use krarup_gen::{Reason, SpawnError};
 use std::task::Waker;
 
@@ -42,8 +43,10 @@ impl<M, C> DrainedMailbox<M, C> {
                 panics: _,
                 // Released when the mailbox was closed.
                 awaited: _,
+                context,
                 muted: _,
             } = *cold;
+            context.into_iter().for_each(|context| drop(Dropped::Context(context)));
             receiver.into_iter().for_each(|waker| drop(Dropped::Receiver(waker)));
             let waiting = (!waiting.is_empty()).then_some(waiting);
             last = NotifiedLast { starter, waiting };
@@ -88,6 +91,8 @@ pub(crate) enum Dropped<M, C> {
     PendingExit(Reason),
     Tracer(Tracer<M, C>),
     Overflow(Overflow<M>),
+    /// A trace context; its span is a subscriber's.
+    Context(Box<CurrentContext>),
     /// The waker of a pending receive; it may be user code.
     Receiver(Waker),
 }

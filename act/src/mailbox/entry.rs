@@ -6,6 +6,7 @@ use crate::observe::inspect_request::InspectRequest;
 use crate::observe::manage_request::ManageRequest;
 use crate::observe::watched_job::{Mark, WatchedJob};
 use crate::topics::event_ticket::EventTicket;
+use crate::traces::carried::CarriedContext;
 use krarup_gen::{Down, Exit, Reason, Ref};
 use std::collections::VecDeque;
 
@@ -27,6 +28,17 @@ impl<M> MailboxEntry<M> {
         }
     }
 
+    /// Takes the user's message out, unless it is another entry.
+    pub(crate) fn into_message(self) -> Result<M, Self> {
+        match self.body {
+            Body::Message(message) => Ok(message),
+            Body::Notice(notice) => match *notice {
+                Notice::Job(job) => Ok(job.into_message()),
+                notice => Err(MailboxEntry { body: Body::Notice(Box::new(notice)), ..self }),
+            },
+        }
+    }
+
     /// Returns the name of the type of the message in it.
     pub(crate) fn type_name(&self) -> &'static str {
         if let Body::Notice(notice) = &self.body
@@ -42,7 +54,10 @@ impl<M> MailboxEntry<M> {
         match &self.body {
             Body::Message(_) => true,
             Body::Notice(notice) => match &**notice {
-                Notice::Beyond(_) | Notice::Other(_) | Notice::Job(_) => true,
+                Notice::Beyond(_)
+                | Notice::BeyondTraced(..)
+                | Notice::Other(_)
+                | Notice::Job(_) => true,
                 Notice::Event(ticket) => ticket.is_letter(),
                 _ => false,
             },
@@ -87,7 +102,10 @@ pub(crate) enum Notice<M> {
     Event(EventTicket<M>),
     /// A user's message of another type than the process's own; it counts towards the bound.
     Other(Dynamic),
-    /// A user's message whose progress is watched; it counts towards the bound.
+    /// As `Beyond`, in a trace context.
+    BeyondTraced(M, Box<CarriedContext>),
+    /// A user's message whose progress is watched, or in a trace context; it counts towards the
+    /// bound.
     Job(WatchedJob<M>),
     /// A mark behind everything that was accepted before. When it is dropped all of that has
     /// been handled; a waiter sees the drop of the last copy.
@@ -99,6 +117,8 @@ pub(crate) enum Notice<M> {
 pub(crate) enum ControlEntry<C> {
     /// A user's message with [`krarup_gen::Priority`] High or Max.
     Message { sender: SenderId, message: C },
+    /// As `Message`, in a trace context.
+    Traced { sender: SenderId, message: C, context: Box<CarriedContext> },
     /// A request to stop in order (rule M3).
     Stop(Reason),
     /// A request for an inspection.

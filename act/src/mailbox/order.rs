@@ -145,7 +145,7 @@ impl<M> Sorted<M> {
         let message = match &entry.body {
             Body::Message(message) => Some(message),
             Body::Notice(notice) => match &**notice {
-                Notice::Beyond(message) => Some(message),
+                Notice::Beyond(message) | Notice::BeyondTraced(message, _) => Some(message),
                 Notice::Job(job) => job.message(),
                 _ => None,
             },

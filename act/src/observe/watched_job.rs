@@ -11,8 +11,10 @@
 //! Most messages are not watched and pay nothing for this: a watched message is sent as a
 //! boxed notice.
 
+use crate::traces::carried::CarriedContext;
+use crate::traces::open_span::OpenSpan;
 use krarup_gen::{DeadLetterCause, Timestamp};
-use std::any::Any;
+use std::any::{Any, type_name};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,11 +62,12 @@ pub(crate) trait JobWatcher<M>: Send + Sync {
     fn discard(&self, job: M, why: Discarded);
 }
 
-/// A message that is watched.
+/// A message that is watched, or in a trace context.
 pub struct WatchedJob<M> {
     /// Taken when the job is begun, discarded or given back.
     message: Option<M>,
-    watch: Arc<dyn JobWatcher<M>>,
+    watch: Option<Arc<dyn JobWatcher<M>>>,
+    context: Option<Box<CarriedContext>>,
     accepted: Timestamp,
     /// When its time to live is over.
     due: Timestamp,
@@ -77,7 +80,25 @@ impl<M> WatchedJob<M> {
         accepted: Timestamp,
         due: Timestamp,
     ) -> Self {
-        WatchedJob { message: Some(message), watch, accepted, due }
+        WatchedJob { message: Some(message), watch: Some(watch), context: None, accepted, due }
+    }
+
+    /// Makes a job that is in a trace context, and not watched.
+    pub(crate) fn in_context(message: M, context: Box<CarriedContext>) -> Self {
+        let (accepted, due) = (context.sent, Timestamp::MAX);
+        WatchedJob { message: Some(message), watch: None, context: Some(context), accepted, due }
+    }
+
+    /// Sets its trace context, unless it has one.
+    pub(crate) fn set_context(&mut self, context: impl FnOnce() -> Option<Box<CarriedContext>>) {
+        if self.context.is_none() {
+            self.context = context();
+        }
+    }
+
+    /// Takes its trace context out.
+    pub(crate) fn take_context(&mut self) -> Option<Box<CarriedContext>> {
+        self.context.take()
     }
 
     /// Returns the message, unless it was taken.
@@ -103,7 +124,7 @@ impl<M> WatchedJob<M> {
 
     /// Replaces the watcher of the job.
     pub(crate) fn handed_to(mut self, watch: Arc<dyn JobWatcher<M>>) -> Self {
-        self.watch = watch;
+        self.watch = Some(watch);
         self
     }
 
@@ -111,19 +132,24 @@ impl<M> WatchedJob<M> {
     pub(crate) fn begin(mut self, now: Timestamp) -> Result<(M, InHand<M>), Stale<M>> {
         let waited = now - self.accepted;
         let message = self.message.take().expect("a job has its message until it is consumed");
-        let watch = Arc::clone(&self.watch);
+        let watch = self.watch.clone();
         if now > self.due {
+            if let Some(context) = &self.context {
+                OpenSpan::lost(context, type_name::<M>(), DeadLetterCause::Expired.as_str());
+            }
             return Err(Stale { message, watch, waited });
         }
-        watch.begin(waited, now);
-        Ok((message, InHand { watch: Some(watch), since: now }))
+        if let Some(watch) = &watch {
+            watch.begin(waited, now);
+        }
+        Ok((message, InHand { watch, since: now }))
     }
 }
 
 /// A job whose time to live was over before it began.
 pub(crate) struct Stale<M> {
     message: M,
-    watch: Arc<dyn JobWatcher<M>>,
+    watch: Option<Arc<dyn JobWatcher<M>>>,
     pub(crate) waited: Duration,
 }
 
@@ -133,7 +159,10 @@ impl<M> Stale<M> {
 
     pub(crate) fn discard(self) {
         let why = Discarded::Expired { waited: self.waited };
-        self.watch.discard(self.message, why);
+        match self.watch {
+            Some(watch) => watch.discard(self.message, why),
+            None => drop(self.message),
+        }
     }
 }
 
@@ -141,7 +170,13 @@ impl<M> Stale<M> {
 impl<M> Drop for WatchedJob<M> {
     fn drop(&mut self) {
         if let Some(message) = self.message.take() {
-            self.watch.discard(message, Discarded::WorkerEnded);
+            if let Some(context) = &self.context {
+                OpenSpan::lost(context, type_name::<M>(), DeadLetterCause::Unhandled.as_str());
+            }
+            match &self.watch {
+                Some(watch) => watch.discard(message, Discarded::WorkerEnded),
+                None => drop(message),
+            }
         }
     }
 }
@@ -159,6 +194,9 @@ pub(crate) struct InHand<M> {
 }
 
 impl<M> InHand<M> {
+    /// A message in a trace context that is not watched.
+    pub(crate) const NOT_WATCHED: Self = InHand { watch: None, since: Timestamp::ZERO };
+
     /// Reports that the process has handled the job.
     pub(crate) fn end(mut self, now: Timestamp) {
         if let Some(watch) = self.watch.take() {

@@ -30,6 +30,10 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             drop(relations);
             return self.send(message);
         }
+        if current::is_traced() {
+            drop(relations);
+            return self.send_with_room_by_alias(alias, message, sender);
+        }
         let taken = || self.progress.taken.load(Ordering::Relaxed);
         let deep = |length| self.is_deep(length);
         let pushed = self.inbox.lock().push_main(message, sender, self.pid.id(), taken, deep);

@@ -23,12 +23,14 @@ use super::relations::Bonds;
 use crate::host::host::ProcessEnd;
 use crate::lifecycle::cleaners::Cleaners;
 use crate::mailbox::drain::{DrainedMailbox, Dropped, NotifiedLast};
-use crate::mailbox::entry::ControlEntry;
+use crate::mailbox::entry::{Body, ControlEntry, Notice};
 use crate::mailbox::muted_senders::MutedSender;
 use crate::sync::Ordering;
+use crate::traces::open_span::OpenSpan;
 use krarup_gen::{
     DeadLetterCause, MessageTotals, Name, Reason, Recorded, RecordedItem, SpawnError, TraceEnd,
 };
+use std::any::type_name;
 use std::sync::Arc;
 
 type EndStage<M, C> = fn(&mut Ending<M, C>);
@@ -162,6 +164,12 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
         *last_to_hear = remains.drop_all(|dropped| {
             match &dropped {
                 Dropped::Entry(entry) if entry.is_letter() => {
+                    if let Body::Notice(notice) = &entry.body
+                        && let Notice::BeyondTraced(_, context) = &**notice
+                    {
+                        let unhandled = DeadLetterCause::Unhandled.as_str();
+                        OpenSpan::lost(context, type_name::<M>(), unhandled);
+                    }
                     beyond.set(beyond.get() + u64::from(!entry.takes_room()));
                     cell.dead_letter_named(
                         entry.type_name(),
@@ -169,7 +177,16 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
                         DeadLetterCause::Unhandled,
                     );
                 }
-                Dropped::Control(ControlEntry::Message { sender, .. }) => {
+                Dropped::Control(
+                    ControlEntry::Message { sender, .. } | ControlEntry::Traced { sender, .. },
+                ) => {
+                    if let Dropped::Control(ControlEntry::Traced { context, .. }) = &dropped {
+                        OpenSpan::lost(
+                            context,
+                            type_name::<C>(),
+                            DeadLetterCause::Unhandled.as_str(),
+                        );
+                    }
                     beyond.set(beyond.get() + 1);
                     cell.dead_letter::<C>(*sender, DeadLetterCause::Unhandled);
                 }

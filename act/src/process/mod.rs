@@ -41,8 +41,10 @@ mod crash_reporting;
 pub(crate) mod current;
 pub(crate) mod deferred;
 mod ending;
+
 pub(crate) mod exit_source;
 pub(crate) mod facts;
+mod job_sending;
 pub(crate) mod last_item;
 mod muting;
 pub(crate) mod outside;

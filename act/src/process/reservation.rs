@@ -13,11 +13,10 @@
 use super::cell::Cell;
 use super::{current, deferred};
 use crate::mailbox::capacity::{MailboxRoom, NoCapacity};
-use crate::mailbox::entry::{Body, MailboxEntry, Notice};
+use crate::mailbox::entry::{Body, MailboxEntry};
 use crate::mailbox::inbox::MainPush;
 use crate::mailbox::overflow::{Divert, Diverted};
 use crate::mailbox::permit::{Permit, Reserved, Waiter};
-use crate::observe::watched_job::WatchedJob;
 use crate::process::crash::{contain, log_contained};
 use crate::sync::Ordering;
 use krarup_gen::{Alias, DeadLetterCause, Pid, SendError};
@@ -121,50 +120,22 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
-    /// Sends a message that is watched on its way. The watch ends if this process does not put
-    /// the message into its own mailbox.
-    pub(crate) fn send_job(&self, job: WatchedJob<M>, sender: u64) -> Result<(), SendError<M>> {
-        if let Some(route) = self.route.get() {
-            return route.send_job(job, sender);
-        }
-        match self.reserve(None) {
-            Ok(ReservedRoom::Here) => {
-                let body = Body::Notice(Box::new(Notice::Job(job)));
-                match self.try_fill_here(MailboxEntry { sender, body }) {
-                    Err(MailboxEntry { body: Body::Notice(notice), .. }) => match *notice {
-                        Notice::Job(job) => {
-                            Err(SendError::NoProcess { message: job.into_message(), to: self.pid })
-                        }
-                        _ => Ok(()),
-                    },
-                    _ => Ok(()),
-                }
-            }
-            Ok(held) => {
-                self.fill(held, job.into_message(), sender);
-                Ok(())
-            }
-            Err(error) => Err(error.map(|()| job.into_message())),
-        }
-    }
-
     /// Puts a message into the room that was kept for it.
     pub(crate) fn fill(&self, held: ReservedRoom<M>, message: M, sender: u64) {
-        let entry = MailboxEntry { sender, body: Body::Message(message) };
         match held {
-            ReservedRoom::Here => self.fill_here(entry),
-            ReservedRoom::Nowhere => self.drop_lost(entry, DeadLetterCause::Overflow),
+            ReservedRoom::Here => {
+                self.fill_here(MailboxEntry { sender, body: self.body(message) });
+            }
+            ReservedRoom::Nowhere => {
+                let entry = MailboxEntry { sender, body: Body::Message(message) };
+                self.drop_lost(entry, DeadLetterCause::Overflow);
+            }
             ReservedRoom::Elsewhere(permit, divert) => {
-                let Body::Message(message) = entry.body else { return };
                 if !send_diverted(self.pid, permit, divert, message, sender) {
                     self.dead_letter::<M>(sender, DeadLetterCause::Overflow);
                 }
             }
-            ReservedRoom::OnRoute(permit) => {
-                if let Body::Message(message) = entry.body {
-                    permit.send_from(message, sender);
-                }
-            }
+            ReservedRoom::OnRoute(permit) => permit.send_from(message, sender),
         }
     }
 
@@ -176,7 +147,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 
     /// Does the same as [`Cell::fill_here`], but gives the entry back if the process has ended.
-    fn try_fill_here(&self, entry: MailboxEntry<M>) -> Result<(), MailboxEntry<M>> {
+    pub(super) fn try_fill_here(&self, entry: MailboxEntry<M>) -> Result<(), MailboxEntry<M>> {
         let mut inbox = self.inbox.lock();
         let filled = if inbox.way == MainPush::Direct {
             let filled = inbox.fill(entry, |length| self.is_deep(length))?;
@@ -232,12 +203,14 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         sender: u64,
     ) -> Result<(), M> {
         if let ReservedRoom::Here = held {
-            let entry = MailboxEntry { sender, body: Body::Message(message) };
+            let entry = MailboxEntry { sender, body: self.body(message) };
             return match self.fill_by_alias(alias, entry) {
-                Err(Unfilled::Revoked(MailboxEntry { body: Body::Message(message), .. })) => {
-                    Err(message)
-                }
-                Err(Unfilled::Revoked(entry) | Unfilled::Ended(entry)) => {
+                Err(Unfilled::Revoked(entry)) => match entry.into_message() {
+                    Ok(message) => Err(message),
+                    // Unreachable: a body is made of a message.
+                    Err(_) => Ok(()),
+                },
+                Err(Unfilled::Ended(entry)) => {
                     self.drop_lost(entry, DeadLetterCause::Unhandled);
                     Ok(())
                 }
@@ -371,6 +344,10 @@ impl<M: Send + 'static, C: Send + 'static> Reserved<M> for RoomGuard<M, C> {
     fn hand_over(mut self: Box<Self>, body: Body<M>, sender: u64) -> Result<(), Body<M>> {
         match (self.held.take(), body) {
             (Some(ReservedRoom::Here), body) => {
+                let body = match body {
+                    Body::Message(message) => self.cell.body(message),
+                    body @ Body::Notice(_) => body,
+                };
                 self.cell.try_fill_here(MailboxEntry { sender, body }).map_err(|entry| entry.body)
             }
             (Some(held), Body::Message(message)) => {

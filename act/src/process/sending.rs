@@ -13,7 +13,8 @@ use crate::mailbox::inbox::{Inbox, MailboxPhase, MainPush};
 use crate::mailbox::push::Refused;
 use crate::sync::Ordering;
 use crate::topics::event_ticket::EventTicket;
-use krarup_gen::{DeadLetterCause, Priority, RefusalCause, SendError};
+use crate::traces::open_span::OpenSpan;
+use krarup_gen::{DeadLetterCause, Lane, Priority, RefusalCause, SendError};
 use std::any::type_name;
 
 /// A message that does not go straight into a mailbox.
@@ -38,6 +39,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             let sent = route.send(message.arrive(), sender);
             self.note_sent(&sent, sender);
             return sent;
+        }
+        if current::is_traced() {
+            return self.send_apart(RoutedMessage { message, sender });
         }
         let mut inbox = self.inbox.lock();
         // Relaxed: see `Inbox::push_main`.
@@ -97,6 +101,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         if let Some(route) = self.route.get() {
             return route.send(message, sender);
         }
+        if current::is_traced() {
+            return self.send_in_context(message, sender);
+        }
         // Relaxed: see `Inbox::push_main`.
         let taken = || self.progress.taken.load(Ordering::Relaxed);
         let deep = |length| self.is_deep(length);
@@ -120,13 +127,25 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Sends on the System or Urgent lane.
     pub(crate) fn send_control(&self, priority: Priority, message: C) -> Result<(), SendError<C>> {
         let sender = current::sender(self.pid.creation());
-        let entry = ControlEntry::Message { sender, message };
-        if let Err(ControlEntry::Message { message, .. }) = self.push_control(priority, entry) {
-            self.dead_letter::<C>(sender, DeadLetterCause::NoProcess);
-            return Err(SendError::NoProcess { message, to: self.pid });
+        let lane = if priority == Priority::Max { Lane::Urgent } else { Lane::System };
+        let context = current::is_traced().then(|| current::carry(&*self.host, self.pid, lane));
+        let entry = match context.flatten() {
+            None => ControlEntry::Message { sender, message },
+            Some(context) => ControlEntry::Traced { sender, message, context },
+        };
+        let (message, context) = match self.push_control(priority, entry) {
+            Err(ControlEntry::Message { message, .. }) => (message, None),
+            Err(ControlEntry::Traced { message, context, .. }) => (message, Some(context)),
+            _ => {
+                current::count_sent();
+                return Ok(());
+            }
+        };
+        if let Some(context) = context {
+            OpenSpan::lost(&context, type_name::<C>(), DeadLetterCause::NoProcess.as_str());
         }
-        current::count_sent();
-        Ok(())
+        self.dead_letter::<C>(sender, DeadLetterCause::NoProcess);
+        Err(SendError::NoProcess { message, to: self.pid })
     }
 
     pub(crate) fn push_control(
@@ -215,11 +234,16 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Does the same as [`Cell::push_letter`], but returns the process for the caller to
     /// schedule.
     pub(crate) fn put_letter(&self, message: M) -> Result<Option<Ready>, M> {
+        let carry = || current::carry(&*self.host, self.pid, Lane::Main);
+        let context = current::is_traced().then(carry);
         let mut inbox = self.inbox.lock();
         if inbox.phase == MailboxPhase::Terminated {
             return Err(message);
         }
-        let notice = Box::new(Notice::Beyond(message));
+        let notice = Box::new(match context.flatten() {
+            None => Notice::Beyond(message),
+            Some(context) => Notice::BeyondTraced(message, context),
+        });
         let ready = inbox.push_notice(notice, |length| self.is_deep(length));
         Ok(self.unlock(inbox, ready))
     }
@@ -249,6 +273,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Sends a message that was accepted before there was a route along the route. A call that
     /// the route refuses fails, because its token is dropped.
     pub(crate) fn pass_on(&self, message: M, sender: u64) {
+        // What it hands on does not belong to the trace of what this process handles.
+        let _outer = current::is_traced().then(current::without_context);
         if self.send_from(message, sender).is_err() {
             self.dead_letter::<M>(sender, DeadLetterCause::Unhandled);
         }

@@ -113,6 +113,10 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             ControlEntry::Message { sender, message } => {
                 ControlEntry::Message { sender, message: self.carried(message, sender, priority) }
             }
+            ControlEntry::Traced { sender, message, context } => {
+                let message = self.carried(message, sender, priority);
+                ControlEntry::Traced { sender, message, context }
+            }
             other => other,
         }
     }

@@ -26,7 +26,7 @@ use crate::host::ready::{Ready, RunTurn, TurnLimits};
 use crate::host::worker_slot::WorkerSlot;
 use crate::mailbox::inbox::MailboxPhase;
 use futures_task::waker_ref;
-use krarup_gen::{Pid, Reason, Result};
+use krarup_gen::{Pid, Reason, ReasonKind, Result};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -235,6 +235,11 @@ where
     /// Parks when there is more to check than the absence of messages.
     #[inline(never)]
     fn park_with_care(self: Pin<Box<Self>>, cell: &Arc<Cell<M, C>>) -> Parked<Self> {
+        if current::is_traced()
+            && let Some(context) = current::keep()
+        {
+            cell.begin_in_context(context);
+        }
         let wants = current::wants();
         let wait = if wants == Wants::Other { current::wait() } else { AwaitedProcess::NONE };
         cell.progress.waits_for.store(wait.word(), Ordering::Relaxed);
@@ -351,6 +356,10 @@ where
         self.cell.progress.rest();
         let dropped = crash::contain(|| self.as_mut().project().stage.set(Stage::Ended));
         let reason = crash::first_failure(reason, dropped);
+        if current::is_traced() {
+            let in_order = matches!(reason.kind(), ReasonKind::Normal | ReasonKind::Shutdown);
+            current::end_handling((!in_order).then(|| reason.kind().as_str()));
+        }
         let cell = Arc::clone(&self.cell);
         drop(self);
         ending::end(cell, reason);

@@ -15,6 +15,7 @@
 //! | `CLOCK_ONLY` | this poll only lets calls read the clock; it has no budget | the turn | between two polls, after `WANTS_POKE` | the end of that poll |
 //! | `CLOCK_READ` | a call has read the clock and set no timer | a call without a timer | with `CLOCK_ONLY` | the next poll |
 //! | `KEEPS_MEMORY` | a batch was emptied; its memory may be needed again soon | a receive | at any time in a turn | the next turn |
+//! | `TRACED` | the thread runs in a trace context (`current/traces.rs`) | a message that carries one; [`crate::TraceContext::enter`] | at any time | the context ends, or the process waits |
 //! | `FRESH` | nothing has been handled yet, so the deadline of the turn does not count | the turn, or a receive that puts a message back | at any time in a turn | the deadline is checked |
 //!
 //! `WANTS` has one writer that matters: a process has one context, so one receive is polled at a
@@ -22,7 +23,7 @@
 //!
 //! # What the turn does after a poll
 //!
-//! The poll has returned `Pending`. `LOOKED`, `KEEPS_MEMORY` and `FRESH` do not matter here. The
+//! The poll has returned `Pending`. `LOOKED`, `KEEPS_MEMORY`, `TRACED` and `FRESH` do not matter here. The
 //! first row that fits applies. A poll with `SUSPECTS` or `CLOCK_ONLY` is *special*
 //! ([`AfterSpecialPoll`]); most polls are plain.
 //!
@@ -54,6 +55,7 @@ const FRESH: u16 = 1 << 5;
 const CLOCK_ONLY: u16 = 1 << 6;
 const CLOCK_READ: u16 = 1 << 7;
 const SUSPECTS: u16 = 1 << 8;
+const TRACED: u16 = 1 << 9;
 
 /// What the future waits for after it has returned `Pending`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +97,7 @@ impl TurnState {
     /// A poll begins: what the last poll has said is void, what the turn has said remains.
     #[inline]
     pub(super) fn poll_begun(self) -> Self {
-        TurnState(self.0 & (FRESH | KEEPS_MEMORY | CLOCK_ONLY))
+        TurnState(self.0 & (FRESH | KEEPS_MEMORY | CLOCK_ONLY | TRACED))
     }
 
     /// The future waits for this. Replaces what it has said before in this poll.
@@ -162,6 +164,18 @@ impl TurnState {
     #[inline]
     pub(super) fn keeps_memory(self) -> bool {
         self.0 & KEEPS_MEMORY != 0
+    }
+
+    /// Sets whether the thread runs in a trace context.
+    #[inline]
+    pub(super) fn traced(self, traced: bool) -> Self {
+        TurnState(if traced { self.0 | TRACED } else { self.0 & !TRACED })
+    }
+
+    /// Whether the thread runs in a trace context.
+    #[inline]
+    pub(super) fn is_traced(self) -> bool {
+        self.0 & TRACED != 0
     }
 
     /// Nothing has been handled yet: the turn handles one message even after its deadline.
@@ -246,7 +260,7 @@ mod tests {
     use Wants::{Control, Message, Other, Turn};
     use std::collections::BTreeSet;
 
-    const ALL: u16 = (1 << 9) - 1;
+    const ALL: u16 = (1 << 10) - 1;
     const WANTED: [Wants; 4] = [Other, Message, Control, Turn];
 
     /// The words that the operations of one poll make of one.
@@ -258,6 +272,8 @@ mod tests {
             state.keeping_memory(),
             state.fresh(),
             state.not_fresh(),
+            state.traced(true),
+            state.traced(false),
         ]);
         next.push(if state.is_clock_only() { state.clock_read() } else { state.looked() });
         next
@@ -325,7 +341,8 @@ mod tests {
             };
             assert_eq!(follows, rows[row].2, "{state:?} is of row {row}");
             let said_no_more = follows == Some(Park) && !state.is_special();
-            let message_only = state.wants() == Message && said_no_more && !state.keeps_memory();
+            let rests = !state.keeps_memory() && !state.is_traced();
+            let message_only = state.wants() == Message && said_no_more && rests;
             assert_eq!(state.wants_a_message_only(), message_only, "{state:?}");
         }
         assert!(used.iter().all(|states| *states > 0), "{used:?}");

@@ -6,7 +6,7 @@
 use super::awaited::AwaitedProcess;
 use super::cell::Cell;
 use super::crash::contain;
-use super::current;
+use super::current::{self, CurrentContext};
 use super::exit_source::ExitSource;
 use super::turn_state::Wants;
 use crate::host::host::Poke;
@@ -83,12 +83,14 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let mut inbox = self.inbox.lock();
         let cold = inbox.cold_if_any()?;
         let (pending_exit, receiver) = (cold.pending_exit.take(), cold.receiver.take());
+        let context = cold.context.take();
         if let (Some(_), Some(source)) = (&pending_exit, &mut cold.exit_source) {
             source.taken = true;
             // It ran when the exit arrived, and has returned from a poll since.
             source.handling.get_or_insert(current::wants() == Wants::Other);
         }
         drop(inbox);
+        current::resume(context);
         if let Some(receiver) = receiver {
             let _ = contain(|| receiver.wake());
             // The wake-up has also set this flag for the process, but the poll that follows now
@@ -96,6 +98,13 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             self.inbox.lock().notified = false;
         }
         pending_exit
+    }
+
+    /// Has the process run in this trace context from its next poll on.
+    #[cold]
+    pub(crate) fn begin_in_context(&self, context: Box<CurrentContext>) {
+        self.inbox.lock().cold().context = Some(context);
+        self.progress.attention.store(true, Ordering::Relaxed);
     }
 
     /// Registers a waker that is woken before the process is polled the next time.

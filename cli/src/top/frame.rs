@@ -1,7 +1,8 @@
 //! The picture of the view: from what it knows to the cells of a screen. Pure.
 
-use crate::figures::{bytes, count, duration, growth, rate, share};
+use crate::figures::{bytes, count, duration, rate, share};
 use crate::text::printable;
+use crate::top::columns::{COLUMNS, NARROW, ProcessColumn, name_width};
 use crate::top::query::SORTS;
 use crate::top::state::{TopLink, TopState};
 use ratatui::Frame;
@@ -140,67 +141,6 @@ fn finding_lines(top: &TopState, most: usize) -> Vec<Line<'static>> {
     lines
 }
 
-/// A column of the table.
-struct ProcessColumn {
-    title: &'static str,
-    /// The column of the API that it shows.
-    name: &'static str,
-    width: Constraint,
-    right: bool,
-    text: fn(&Value) -> String,
-}
-
-const fn column(
-    title: &'static str,
-    name: &'static str,
-    width: Constraint,
-    right: bool,
-    text: fn(&Value) -> String,
-) -> ProcessColumn {
-    ProcessColumn { title, name, width, right, text }
-}
-
-const COLUMNS: [ProcessColumn; 10] = [
-    column("PID", "id", Constraint::Length(11), false, |row| text(&row["pid"])),
-    column("NAME", "name", Constraint::Min(12), false, called),
-    column("STATE", "state", Constraint::Length(9), false, |row| text(&row["state"])),
-    column("MAILBOX", "main", Constraint::Length(8), true, |row| count(row["main"].as_u64())),
-    column("GROWTH", "growth", Constraint::Length(9), true, |row| growth(row["growth"].as_f64())),
-    column("CPU", "cpu", Constraint::Length(7), true, |row| share(row["cpu"].as_f64())),
-    column("HANDLED", "handled_rate", Constraint::Length(10), true, |row| {
-        rate(row["handled_rate"].as_f64())
-    }),
-    column("WAITS", "head_wait_ms", Constraint::Length(10), true, |row| {
-        duration(row["head_wait_ms"].as_f64())
-    }),
-    column("TIME", "running_ms", Constraint::Length(10), true, |row| {
-        duration(row["running_ms"].as_f64())
-    }),
-    column("BEHAVIOUR", "behavior", Constraint::Min(12), false, |row| {
-        short(&text(&row["behavior"]))
-    }),
-];
-/// How many of them a screen of 80 columns has.
-const NARROW: usize = 7;
-
-fn text(value: &Value) -> String {
-    printable(value.as_str().unwrap_or_default())
-}
-
-/// The name of a process, or its label, or what it does.
-fn called(row: &Value) -> String {
-    let known = row["name"].as_str().or_else(|| row["label"].as_str());
-    known.map_or_else(|| short(&text(&row["behavior"])), printable)
-}
-
-/// The part of a type's path that says most: `app::stock::Stock<app::A>` is `Stock<app::A>`.
-fn short(path: &str) -> String {
-    let (outer, inner) = path.split_at(path.find(['<', '{', '(']).unwrap_or(path.len()));
-    // A closure has no name of its own.
-    let outer = outer.rsplit("::").find(|part| !part.is_empty()).unwrap_or(outer);
-    format!("{outer}{inner}")
-}
-
 fn draw_processes(frame: &mut Frame<'_>, area: Rect, top: &TopState) {
     let rows = top.processes["processes"].as_array().map_or(&[][..], Vec::as_slice);
     let shown = rows.len().min(top.shares().processes);
@@ -233,17 +173,6 @@ fn draw_processes(frame: &mut Frame<'_>, area: Rect, top: &TopState) {
         .column_spacing(1)
         .style(age(top));
     frame.render_widget(table_widget, table);
-}
-
-/// The width of a column that takes what the others leave.
-fn name_width(width: u16, columns: &[ProcessColumn]) -> usize {
-    let fixed = |column: &ProcessColumn| match column.width {
-        Constraint::Length(width) => usize::from(width),
-        _ => 0,
-    };
-    let taken: usize = columns.iter().map(fixed).sum::<usize>() + columns.len() - 1;
-    let open = columns.iter().filter(|column| fixed(column) == 0).count().max(1);
-    usize::from(width).saturating_sub(taken) / open
 }
 
 fn heading_line(top: &TopState, shown: usize) -> Line<'static> {

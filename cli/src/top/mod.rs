@@ -1,9 +1,11 @@
 //! `krarup top`: load, findings and processes of a node on a terminal.
 
+mod columns;
 mod feed;
 mod frame;
 pub(crate) mod query;
 mod screen;
+mod shares;
 mod state;
 
 use crate::arguments::TopArguments;

@@ -2,52 +2,17 @@
 
 use crate::view::parameters::ViewParameters;
 use crate::view::refusal::ViewRefusal;
+pub(crate) use krarup_page::words::PROCESS_PARAMETERS as PARAMETERS;
+use krarup_page::words::{LOG_LEVELS as LEVELS, ORDERS, PROCESS_SORTS as SORTS};
 use serde_json::{Value, json};
 use std::cmp::Ordering;
 
-/// The parameters of the route of processes.
-pub(crate) const PARAMETERS: [&str; 12] = [
-    "limit",
-    "offset",
-    "sort",
-    "order",
-    "q",
-    "state",
-    "kind",
-    "behavior",
-    "dispatcher",
-    "root",
-    "parent",
-    "min_main",
-];
 const TEXTS: [&str; 5] = ["id", "name", "kind", "behavior", "state"];
-const SORTS: [&str; 19] = [
-    "id",
-    "name",
-    "kind",
-    "behavior",
-    "state",
-    "urgent",
-    "system",
-    "main",
-    "in",
-    "out",
-    "handled",
-    "running_ms",
-    "uptime_ms",
-    "cpu",
-    "in_rate",
-    "handled_rate",
-    "growth",
-    "head_wait_ms",
-    "shallow_bytes",
-];
-const LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
 
 /// The processes of a file that are asked for, in the order that is asked for.
 pub(crate) fn processes(body: &Value, asked: &ViewParameters) -> Result<Value, ViewRefusal> {
     let sort = asked.one_of("sort", &SORTS)?.unwrap_or("id");
-    let order = asked.one_of("order", &["asc", "desc"])?;
+    let order = asked.one_of("order", &ORDERS)?;
     let order = order.unwrap_or(if TEXTS.contains(&sort) { "asc" } else { "desc" });
     let limit = asked.size("limit", 1, 500, 50)?;
     let offset = asked.size("offset", 0, 1_000_000_000, 0)?;

@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+mod mcp;
 mod observed;
 mod pty;
 mod top;

@@ -126,3 +126,14 @@ pub(crate) fn send(address: SocketAddr, request: &str) -> (u16, String) {
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
 }
+
+/// The answer of the tools over HTTP.
+pub(crate) fn post_mcp(address: SocketAddr, message: &str) -> serde_json::Value {
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
+         Content-Length: {}\r\n\r\n{message}",
+        message.len()
+    );
+    serde_json::from_str(&send(address, &head).1).unwrap()
+}

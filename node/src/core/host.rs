@@ -5,9 +5,9 @@ use crate::block_on::block_on;
 use crate::dispatcher::any::Dispatcher;
 use crate::runtime;
 use krarup_act::{
-    Alarm, EventTopic, Host, Memberships, Network, NodeRecords, Poke, Process, ProcessEnd, Ready,
-    SimulatedEvents, SimulatedLink, Stalled, StateLabels, Subscription, TableCursor, TimerKey,
-    TopicTable, TurnRecording,
+    Alarm, EventTopic, Host, Memberships, Network, NodeRecords, Poke, Process, ProcessEnd,
+    Propagation, Ready, SimulatedEvents, SimulatedLink, Stalled, StateLabels, Subscription,
+    TableCursor, TimerKey, TopicTable, TurnRecording,
 };
 use krarup_gen::{
     Alias, BlockError, Class, DeadLetter, Lifecycle, Name, NodeStats, Pid, Reason,
@@ -148,6 +148,10 @@ impl Host for DispatcherHost {
 
     fn next_processes(&self, cursor: &mut TableCursor, into: &mut Vec<Arc<dyn Process>>) -> bool {
         self.core.registry.next_processes(cursor, into)
+    }
+
+    fn propagation(&self) -> Option<&Propagation> {
+        self.core.propagation()
     }
 
     fn network(&self) -> Option<Arc<dyn Network>> {

@@ -13,7 +13,7 @@
 //! (rule R1).
 
 use super::turn;
-use krarup_act::{Ready, TurnLimits, is_in_process, when_free};
+use krarup_act::{Ready, TurnLimits, is_in_process, outside_traces, when_free};
 use krarup_gen::DispatcherStats;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -82,7 +82,7 @@ impl Calling {
 
     fn run(&self, ready: Ready) -> Option<Ready> {
         self.turns.fetch_add(1, Ordering::Relaxed);
-        turn::run(ready, &self.limits)
+        outside_traces(|| turn::run(ready, &self.limits))
     }
 
     pub(crate) fn stats(&self) -> DispatcherStats {

@@ -27,7 +27,7 @@ use crate::timers::clock::Clock;
 use crate::timers::timer::{NodeTimers, give_up, ring};
 use krarup_act::{
     NetworkEvent, Poke, Ready, Sending, SimulatedLink, SimulatedNetwork, Stalled, TimerKey,
-    TurnLimits, contain, is_in_process,
+    TurnLimits, contain, is_in_process, outside_traces,
 };
 use krarup_gen::{Class, DispatcherStats, Name, Pid, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
@@ -344,8 +344,11 @@ impl Simulated {
         let limits = TurnLimits { spans, ..self.limits };
         let turn_log = self.turn_logs.lock().get(&pid.creation()).cloned();
         let again = match turn_log.filter(TurnLog::is_on) {
-            Some(turn_log) => turn_log.run_recorded(0, ready, |ready| ready.run(&limits)),
-            None => ready.run(&limits),
+            Some(turn_log) => {
+                let run = |ready: Ready| outside_traces(|| ready.run(&limits));
+                turn_log.run_recorded(0, ready, run)
+            }
+            None => outside_traces(|| ready.run(&limits)),
         };
         {
             let mut state = self.state.lock();

@@ -20,7 +20,7 @@ use crate::simulation::trace::{Run, Trace};
 use crate::stop::shutdown::stop_machine;
 use crate::stop::stop::{NodeStop, Stopper};
 use crate::timers::clock::Clock;
-use krarup_act::{Host, Pending, is_in_process};
+use krarup_act::{Host, Pending, Propagation, is_in_process};
 use krarup_gen::{CannotWait, Name, Pid, Timestamp};
 use parking_lot::Mutex;
 use std::fmt;
@@ -227,6 +227,13 @@ impl Simulation {
     /// [`NodeBuilder::spans`](crate::NodeBuilder::spans).
     pub fn spans(&self) {
         simulated(&self.host).spans.store(true, Ordering::Relaxed);
+    }
+
+    /// Sets where traces begin, and what their spans are tied to: see
+    /// [`NodeBuilder::propagation`](crate::NodeBuilder::propagation). Ids come from the seed. To
+    /// be set once, before processes are spawned; returns whether it was not set before.
+    pub fn propagation(&self, propagation: Propagation) -> bool {
+        self.host.core.set_propagation(propagation)
     }
 
     /// Runs turns without spans from now on, as by default.

@@ -7,48 +7,11 @@ use crate::http::refusal::Refusal;
 use crate::sampling::picture::{Picture, Row, STATES, state_text};
 use crate::shared::Shared;
 use hyper::StatusCode;
+pub(crate) use krarup_page::words::PROCESS_PARAMETERS as PARAMETERS;
+use krarup_page::words::{ORDERS, PROCESS_KINDS as KINDS, PROCESS_ROOTS, PROCESS_SORTS as SORTS};
 use serde::Serialize;
 use std::cmp::Ordering;
 
-/// The parameters of the route.
-pub(crate) const PARAMETERS: [&str; 12] = [
-    "limit",
-    "offset",
-    "sort",
-    "order",
-    "q",
-    "state",
-    "kind",
-    "behavior",
-    "dispatcher",
-    "root",
-    "parent",
-    "min_main",
-];
-
-const SORTS: [&str; 19] = [
-    "id",
-    "name",
-    "kind",
-    "behavior",
-    "state",
-    "urgent",
-    "system",
-    "main",
-    "in",
-    "out",
-    "handled",
-    "running_ms",
-    "uptime_ms",
-    "cpu",
-    "in_rate",
-    "handled_rate",
-    "growth",
-    "head_wait_ms",
-    "shallow_bytes",
-];
-const KINDS: [&str; 8] =
-    ["process", "actor", "supervisor", "pool", "stateful", "step", "grains", "connection"];
 /// The most bytes of the text of a filter.
 const FILTER: usize = 64;
 const NAME: usize = 255;
@@ -75,7 +38,7 @@ impl ProcessQuery {
     pub(crate) fn read(all: &Parameters) -> Result<Self, Refusal> {
         let sort = all.one_of("sort", &SORTS)?.unwrap_or("id");
         let texts = ["id", "name", "kind", "behavior", "state"];
-        let order = all.one_of("order", &["asc", "desc"])?;
+        let order = all.one_of("order", &ORDERS)?;
         let whole = |name, most, default| {
             all.number(name, 0..=most, default).map(|n| usize::try_from(n).unwrap_or(usize::MAX))
         };
@@ -89,7 +52,7 @@ impl ProcessQuery {
             kind: all.one_of("kind", &KINDS)?,
             behavior: all.short("behavior", NAME)?.map(str::to_owned),
             dispatcher: all.short("dispatcher", NAME)?.map(str::to_owned),
-            root: all.one_of("root", &["user", "system"])?,
+            root: all.one_of("root", &PROCESS_ROOTS)?,
             parent: all.some_number("parent", 0..=u64::MAX)?,
             min_main: whole("min_main", u64::MAX, 0)?,
         })

@@ -1,5 +1,8 @@
 //! The tools: their names, routes, arguments and answers. Pure.
 
+use krarup_page::words::{
+    LOG_LEVELS, ORDERS, PROCESS_KINDS, PROCESS_ROOTS, PROCESS_SORTS, PROCESS_STATES,
+};
 use serde_json::{Map, Value, json as value};
 
 /// How many entries of a list are given, if the model asks for no other number: it pays for each.
@@ -155,49 +158,16 @@ pub(crate) const TOOLS: &[ObserverTool] = &[
             whole("offset", 0, Some(1_000_000_000), ""),
             words(
                 "sort",
-                &[
-                    "id",
-                    "name",
-                    "kind",
-                    "behavior",
-                    "state",
-                    "urgent",
-                    "system",
-                    "main",
-                    "in",
-                    "out",
-                    "handled",
-                    "running_ms",
-                    "uptime_ms",
-                    "cpu",
-                    "in_rate",
-                    "handled_rate",
-                    "growth",
-                    "head_wait_ms",
-                    "shallow_bytes",
-                ],
+                &PROCESS_SORTS,
                 "cpu: who uses a core; main: the deepest mailbox; growth: the one that grows",
             ),
-            words("order", &["asc", "desc"], "numbers descend by default"),
+            words("order", &ORDERS, "numbers descend by default"),
             text("q", 64, "a part of name, label, behavior or pid"),
-            words("state", &["init", "idle", "scheduled", "running", "waiting", "suspended"], ""),
-            words(
-                "kind",
-                &[
-                    "process",
-                    "actor",
-                    "supervisor",
-                    "pool",
-                    "stateful",
-                    "step",
-                    "grains",
-                    "connection",
-                ],
-                "",
-            ),
+            words("state", &PROCESS_STATES, ""),
+            words("kind", &PROCESS_KINDS, ""),
             text("behavior", 255, ""),
             text("dispatcher", 255, ""),
-            words("root", &["user", "system"], "user: the program's own processes"),
+            words("root", &PROCESS_ROOTS, "user: the program's own processes"),
             whole("parent", 0, None, "the number of the parent"),
             whole("min_main", 0, None, "at least so many messages in the mailbox"),
         ],
@@ -332,7 +302,7 @@ pub(crate) const TOOLS: &[ObserverTool] = &[
             AFTER,
             limit(500),
             whole("pid", 0, None, "the number of a process"),
-            words("level", &["error", "warn", "info", "debug", "trace"], "and worse"),
+            words("level", &LOG_LEVELS, "and worse"),
         ],
         RING_FIELDS,
         "The newest log events, with the process in whose turn they were.",

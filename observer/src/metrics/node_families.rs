@@ -252,27 +252,7 @@ fn summed(all: &[DispatcherStats]) -> Vec<DispatcherStats> {
     let mut rest = all.iter().filter(|it| !names.contains(&it.name)).peekable();
     if rest.peek().is_some() {
         let other = DispatcherStats::new(OTHER.to_owned(), 0);
-        shown.push(rest.fold(other, |sum, it| {
-            sum.with(|sum| {
-                sum.workers += it.workers;
-                sum.parked += it.parked;
-                sum.blocked += it.blocked;
-                sum.spares += it.spares;
-                sum.queued += it.queued;
-                sum.longest_turn = sum.longest_turn.max(it.longest_turn);
-                sum.turns += it.turns;
-                sum.high_turns += it.high_turns;
-                sum.running += it.running;
-                sum.scheduled += it.scheduled;
-                sum.injected += it.injected;
-                sum.spills += it.spills;
-                sum.steals += it.steals;
-                sum.parks += it.parks;
-                sum.wakes += it.wakes;
-                sum.long_turns += it.long_turns;
-                sum.messages_per_turn.add(&it.messages_per_turn);
-            })
-        }));
+        shown.push(rest.fold(other, |sum, it| sum.with(|sum| sum.add(it))));
     }
     shown
 }

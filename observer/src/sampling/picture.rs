@@ -189,9 +189,7 @@ pub(crate) struct PictureCounts {
     pub(crate) depths: [usize; 7],
 }
 
-/// The states in the order of the counts.
-pub(crate) const STATES: [&str; 6] =
-    ["init", "idle", "scheduled", "running", "waiting", "suspended"];
+pub(crate) use krarup_page::words::PROCESS_STATES as STATES;
 
 /// The place of a state in [`STATES`]. A process that is at its end was seen running.
 pub(crate) fn state_place(state: ProcessState) -> usize {

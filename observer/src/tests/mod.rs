@@ -11,6 +11,8 @@ mod mcp;
 mod mcp_clients;
 mod metrics;
 mod ops;
+#[cfg(feature = "otel")]
+mod otel;
 mod probe_flood;
 mod probing;
 mod reading;

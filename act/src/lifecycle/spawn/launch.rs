@@ -139,6 +139,11 @@ where
         if let Some(starter) = starter {
             cell.inbox.lock().cold().starter = Some(starter);
         }
+        if current::is_traced()
+            && let Some(context) = current::context_of_child()
+        {
+            cell.begin_in_context(context);
+        }
         if self.one_by_one {
             cell.inbox.lock().take_one_by_one();
         }

@@ -12,12 +12,14 @@
 //! | [`waits`] | what the process waits for |
 //! | [`orphans`] | reply tokens that are dropped during the turn |
 //! | [`send_path`] | what a send in progress has passed |
+//! | [`traces`] | the trace context in which the turn runs |
 
 mod budget;
 mod local;
 mod orphans;
 mod poll;
 mod send_path;
+mod traces;
 mod waits;
 
 pub(crate) use budget::{after_special_poll, begin_clock_poll, charge, flooded, refund, spend};
@@ -32,6 +34,10 @@ pub(crate) use poll::{
 };
 pub use send_path::note_receiver;
 pub(crate) use send_path::{once, take_receiver};
+pub(crate) use traces::{
+    CurrentContext, await_call, begin_call, begin_handling, carry, context, context_of_child,
+    end_call, end_handling, enter_context, is_traced, keep, refuse_call, resume, without_context,
+};
 pub(crate) use waits::{
     note_other_wait, note_wait, poll_for_room, suspect, suspect_unsent, wait, waited_only_for,
 };

@@ -4,6 +4,7 @@
 //! with no reply. Which of the two is known only after the poll. So the token is kept until then.
 
 use super::local::{OuterTurn, leave, pid};
+use super::traces::{OuterContext, without_context};
 use crate::process::crash::contain;
 use crate::sync::{LocalKey, thread_local};
 use krarup_gen::{CallError, Pid, Reason};
@@ -65,6 +66,8 @@ pub(crate) fn set_aside() -> impl Drop {
         not_begun: bool,
         /// Dropped last: the calls of the inner turn are failed outside any turn.
         _turn: OuterTurn,
+        /// Dropped after the turn, in which it belongs.
+        _context: OuterContext,
     }
     impl Drop for Outer {
         fn drop(&mut self) {
@@ -74,7 +77,9 @@ pub(crate) fn set_aside() -> impl Drop {
         }
     }
     let (orphans, not_begun) = (take_all(), NOT_BEGUN.with(|not_begun| not_begun.replace(false)));
-    Outer { orphans, not_begun, _turn: leave() }
+    // Taken off before the turn is left, and so not in the state that comes back.
+    let context = without_context();
+    Outer { orphans, not_begun, _turn: leave(), _context: context }
 }
 
 /// Keeps an orphaned token until the end of the turn. Gives it back outside a turn.

@@ -1,0 +1,146 @@
+//! What an entry of the mailbox is for its process: an item, or nothing.
+//!
+//! | entry | is nothing if |
+//! |---|---|
+//! | a notice of a link, a monitor or a timer | that has been removed (rule L5) |
+//! | a message | the process is a route: it is handed on |
+//! | a job | its time to live is over |
+//! | a stop | the process stops at once |
+
+use super::context::Context;
+use crate::mailbox::entry::{ControlEntry, Notice};
+use crate::process::exit_source::ExitSource;
+use crate::received::Received;
+use crate::topics::event_ticket::{EventTicket, Redeemed};
+use krarup_gen::{CrashCauseKind, DeadLetterCause, Exit, Lane, Reason};
+use std::any::type_name;
+use std::sync::atomic::Ordering;
+
+impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
+    pub(super) fn accept_control(&mut self, control: ControlEntry<C>) -> Option<Received<M, C>> {
+        let count = &self.cell.progress.controls;
+        count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.sender = 0;
+        match control {
+            ControlEntry::Message { sender, message } => {
+                self.sender = sender;
+                self.sample(type_name::<C>(), Lane::System);
+                Some(Received::Command(message))
+            }
+            ControlEntry::Traced { sender, message, context } => {
+                self.sender = sender;
+                self.end_job();
+                self.begin_traced(&context, type_name::<C>());
+                Some(Received::Command(message))
+            }
+            ControlEntry::Stop(reason) => self.accept_stop(reason),
+            ControlEntry::Inspect(mut request) => {
+                self.reset_idle_time();
+                if let Some(topics) = self.cold.as_ref().and_then(|cold| cold.topics.as_ref()) {
+                    let (opened, subscriptions) = topics.describe();
+                    request.add("topics", opened);
+                    request.add("subscriptions", subscriptions);
+                }
+                Some(Received::Inspect(request))
+            }
+            ControlEntry::State(reply) => {
+                self.reset_idle_time();
+                Some(Received::State(reply))
+            }
+            ControlEntry::Manage(request) => {
+                self.reset_idle_time();
+                Some(Received::Manage(request))
+            }
+            ControlEntry::Here(reply) => {
+                self.reset_idle_time();
+                reply.send(());
+                None
+            }
+            ControlEntry::Exit { exit, link } => self.accept(Notice::Exit { exit, link }),
+            ControlEntry::Down(down) => self.accept(Notice::Down(down)),
+        }
+    }
+
+    /// Handles a stop that was requested before the kind of this process was known. A process
+    /// that does not stop in order takes it as an exit signal.
+    fn accept_stop(&mut self, reason: Reason) -> Option<Received<M, C>> {
+        let mut inbox = self.cell.inbox.lock();
+        if inbox.is_suspended() && (inbox.orderly || inbox.trapping) {
+            // It may have to receive notices before it can end, for instance of the ends of
+            // its children.
+            inbox.cold().suspended = 0;
+        }
+        if inbox.orderly {
+            return Some(Received::Stop(reason));
+        }
+        if inbox.trapping {
+            return Some(Received::Exit(Exit { pid: self.cell.host.node_pid(), reason }));
+        }
+        let source = ExitSource::new(CrashCauseKind::Parent, self.parent());
+        let ready = self.cell.set_pending_exit(inbox, reason, source);
+        self.cell.schedule_if(ready);
+        None
+    }
+
+    /// Exchanges the ticket of an event.
+    #[cold]
+    fn redeem(&mut self, ticket: EventTicket<M>) -> Option<Received<M, C>> {
+        match ticket.redeem()? {
+            Redeemed::Message(message) if self.cell.is_routed() => {
+                self.cell.pass_on(message, self.sender_id());
+                None
+            }
+            Redeemed::Message(message) => Some(Received::Message(message)),
+            Redeemed::Down(down) => Some(Received::Down(down)),
+        }
+    }
+
+    /// Converts a notice into an item, unless its link, monitor or timer has been removed
+    /// (rule L5).
+    pub(super) fn accept(&mut self, notice: Notice<M>) -> Option<Received<M, C>> {
+        let item = match notice {
+            Notice::Exit { exit, link } => {
+                let wanted = link.is_none_or(|number| {
+                    self.cell.locked_relations().accept_exit(exit.pid, number)
+                });
+                wanted.then_some(Received::Exit(exit))
+            }
+            Notice::Down(down) => {
+                let wanted = self.cell.locked_relations().accept_down(down.monitor);
+                wanted.then_some(Received::Down(down))
+            }
+            Notice::Timer(timer) => self.ring(timer).map(Received::Message),
+            Notice::Alarm(alarm) => Some(Received::Alarm(alarm)),
+            Notice::Idle(round) => return self.idle_timer_fired(round),
+            Notice::Finish => Some(Received::Finish),
+            Notice::Event(ticket) => self.redeem(ticket),
+            Notice::Job(job) => self.take_up(job).map(Received::Message),
+            // Dropped here: everything before it has been handled.
+            Notice::Mark(_) => None,
+            Notice::Beyond(message) | Notice::BeyondTraced(message, _) if self.cell.is_routed() => {
+                self.cell.pass_on(message, self.sender_id());
+                None
+            }
+            Notice::Beyond(message) => Some(Received::Message(message)),
+            Notice::BeyondTraced(message, context) => {
+                self.begin_traced(&context, type_name::<M>());
+                Some(Received::Message(message))
+            }
+            Notice::Other(other) => {
+                self.cell.progress.count_taken();
+                if self.cell.is_routed() {
+                    let name = other.type_name();
+                    let sender = self.sender_id();
+                    self.cell.dead_letter_named(name, sender, DeadLetterCause::Unhandled);
+                    None
+                } else {
+                    Some(Received::Other(other))
+                }
+            }
+        };
+        if item.is_some() {
+            self.end_idle_time();
+        }
+        item
+    }
+}
