@@ -37,7 +37,7 @@ fn main() -> Result {
             let table = if number % 3 == 0 { "users" } else { "logs" };
             rows.send_or_wait(Row { table, number }.into())
                 .await
-                .map_err(|error| error.without_message())?;
+                .map_err(SendError::without_message)?;
         }
         Result::<(), Reason>::Ok(())
     });

@@ -8,7 +8,7 @@ use crate::events::Events;
 use crate::incidents::Incidents;
 use crate::mailbox_alarm::MailboxAlarm;
 use crate::own_events::OwnEvents;
-use crate::registry::Registry;
+use crate::registry::ProcessTable;
 use crate::side_threads::blocking::Blocking;
 use crate::side_threads::pools::BlockingPools;
 use crate::threads::Around;
@@ -36,7 +36,7 @@ pub(crate) struct Core {
     pub(crate) name: Name,
     pub(crate) creation: u32,
     pub(crate) clock: Arc<Clock>,
-    pub(crate) registry: Registry,
+    pub(crate) registry: ProcessTable,
     pub(crate) timers: Arc<NodeTimers>,
     pub(crate) blocking: BlockingPools,
     next_pid: AtomicU64,
@@ -112,7 +112,7 @@ impl Core {
             name,
             creation,
             clock: clock.into(),
-            registry: Registry::default(),
+            registry: ProcessTable::default(),
             timers: Arc::new(NodeTimers::new()),
             blocking: BlockingPools::new(blocking),
             next_pid: AtomicU64::new(1),

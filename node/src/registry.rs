@@ -43,7 +43,7 @@ struct PidPage {
 }
 
 #[derive(Default)]
-pub(crate) struct Registry {
+pub(crate) struct ProcessTable {
     shards: [Shard; SHARDS],
     names: RwLock<HashMap<Name, Arc<dyn Process>>>,
     aliases: RwLock<HashMap<Alias, Arc<dyn Process>>>,
@@ -77,7 +77,7 @@ impl Hasher for NumberHasher {
     }
 }
 
-impl Registry {
+impl ProcessTable {
     /// The position of the process with this number, if it lives: its shard, page and place on
     /// the page.
     fn place(&self, id: u64) -> (&Shard, u64, usize) {
@@ -391,12 +391,12 @@ mod tests {
 
     #[test]
     fn closing_one_root_leaves_the_other_open() {
-        let registry = Registry::default();
+        let registry = ProcessTable::default();
         let closed = || [Root::User, Root::System].map(|root| registry.is_closed_below(root));
         assert!(!registry.is_closing());
         registry.close_to_top_level();
         assert_eq!((registry.is_closing(), closed()), (true, [false, false]));
-        let registry = Registry::default();
+        let registry = ProcessTable::default();
         let closed = || [Root::User, Root::System].map(|root| registry.is_closed_below(root));
         registry.close_below(Root::User);
         assert_eq!((registry.is_closing(), closed()), (true, [true, false]));
@@ -404,7 +404,7 @@ mod tests {
         registry.close_below(Root::System);
         assert_eq!((registry.is_closed(), closed()), (true, [true, true]));
         assert!(!registry.close());
-        let registry = Registry::default();
+        let registry = ProcessTable::default();
         assert!(registry.close() && registry.is_closing() && registry.is_closed());
     }
 }

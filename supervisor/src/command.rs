@@ -21,11 +21,11 @@ pub struct SupervisorCommand<T>(pub(crate) Command<T>);
 pub(crate) type CommandReply<R, E> = Reply<Result<R, E>>;
 
 /// What becomes of one of several children that are started at once.
-type StartOutcome = Result<Option<Pid>, StartChildError>;
+type ChildStarted = Result<Option<Pid>, StartChildError>;
 
 pub(crate) enum Command<T> {
     StartChild(T, CommandReply<Option<Pid>, StartChildError>),
-    StartChildren(Vec<T>, CommandReply<Vec<StartOutcome>, CallError>),
+    StartChildren(Vec<T>, CommandReply<Vec<ChildStarted>, CallError>),
     TerminateChild(ChildRef, CommandReply<(), TerminateChildError>),
     RestartChild(ChildId, CommandReply<Option<Pid>, RestartChildError>),
     DeleteChild(ChildId, CommandReply<(), DeleteChildError>),

@@ -9,11 +9,9 @@ use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn phase(ctx: Context<()>) -> impl Future<Output = Result> + Send + 'static {
-    async move {
-        ctx.sleep(SECOND).await;
-        Ok(())
-    }
+async fn phase(ctx: Context<()>) -> Result {
+    ctx.sleep(SECOND).await;
+    Ok(())
 }
 
 /// Three that need each other, with a phase and a process that is left behind.

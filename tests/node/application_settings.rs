@@ -39,7 +39,7 @@ struct Hours {
     from: Option<i64>,
 }
 
-fn tree(log: Log, settings: &Shop) -> impl Behavior + use<> {
+fn tree(log: &Log, settings: &Shop) -> impl Behavior + use<> {
     log.note(format!("{settings:?}"));
     behavior_fn(|mut ctx: Context<()>| async move {
         ctx.initialised();
@@ -50,7 +50,7 @@ fn tree(log: Log, settings: &Shop) -> impl Behavior + use<> {
 
 fn shop(log: &Log) -> Application {
     let log = log.clone();
-    Application::configured("shop", move |settings: Shop| tree(log.clone(), &settings))
+    Application::configured("shop", move |settings: Shop| tree(&log, &settings))
 }
 
 fn error(text: &str) -> String {

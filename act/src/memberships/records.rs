@@ -53,11 +53,11 @@ type RecordPages = HashMap<u64, Box<RecordPage>>;
 #[derive(Default)]
 struct RecordPage {
     used: usize,
-    places: [Option<Record>; PAGE],
+    places: [Option<MembershipRecord>; PAGE],
 }
 
 /// The memberships of one process.
-enum Record {
+enum MembershipRecord {
     One(Arc<dyn Membership>),
     Several(Box<SeveralMemberships>),
 }
@@ -92,17 +92,17 @@ impl Memberships {
         page.places[place] = Some(match page.places[place].take() {
             None => {
                 page.used += 1;
-                Record::One(membership)
+                MembershipRecord::One(membership)
             }
-            Some(Record::One(one)) => {
+            Some(MembershipRecord::One(one)) => {
                 let mut several = Box::<SeveralMemberships>::default();
                 several.add(one);
                 several.add(membership);
-                Record::Several(several)
+                MembershipRecord::Several(several)
             }
-            Some(Record::Several(mut several)) => {
+            Some(MembershipRecord::Several(mut several)) => {
                 several.add(membership);
-                Record::Several(several)
+                MembershipRecord::Several(several)
             }
         });
         true
@@ -115,12 +115,14 @@ impl Memberships {
         let mut pages = self.shard(number).lock();
         let page = pages.get_mut(&number)?;
         let gone = match page.places[place].as_mut()? {
-            Record::One(one) if number_of(one) != membership => return None,
-            Record::Several(several) if several.all.len() > 1 => {
+            MembershipRecord::One(one) if number_of(one) != membership => return None,
+            MembershipRecord::Several(several) if several.all.len() > 1 => {
                 return several.all.remove(&membership).map(|(_, gone)| gone);
             }
-            Record::Several(several) if !several.all.contains_key(&membership) => return None,
-            Record::One(_) | Record::Several(_) => page.places[place].take(),
+            MembershipRecord::Several(several) if !several.all.contains_key(&membership) => {
+                return None;
+            }
+            MembershipRecord::One(_) | MembershipRecord::Several(_) => page.places[place].take(),
         };
         page.used -= 1;
         if page.used == 0 {
@@ -128,8 +130,10 @@ impl Memberships {
         }
         drop(pages);
         match gone? {
-            Record::One(one) => Some(one),
-            Record::Several(several) => several.all.into_values().next().map(|(_, gone)| gone),
+            MembershipRecord::One(one) => Some(one),
+            MembershipRecord::Several(several) => {
+                several.all.into_values().next().map(|(_, gone)| gone)
+            }
         }
     }
 
@@ -149,8 +153,8 @@ impl Memberships {
         }
         let in_order = match record {
             None => return,
-            Some(Record::One(one)) => vec![one],
-            Some(Record::Several(several)) => {
+            Some(MembershipRecord::One(one)) => vec![one],
+            Some(MembershipRecord::Several(several)) => {
                 let in_order: BTreeMap<_, _> = several.all.into_values().collect();
                 in_order.into_values().collect()
             }

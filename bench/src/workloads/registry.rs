@@ -25,7 +25,7 @@ const BATCH: usize = 1000;
 const REST: Duration = Duration::from_millis(300);
 
 type Keys = Registry<u64, BenchMessage>;
-type Map = RwLock<HashMap<u64, Address<BenchMessage>>>;
+type ReadLockedMap = RwLock<HashMap<u64, Address<BenchMessage>>>;
 
 /// Registers itself at its first `Value`.
 struct Session {
@@ -57,7 +57,7 @@ pub(super) fn run(
 ) -> Result<Vec<Measurement>, WorkloadFailure> {
     let keys = Keys::new();
     let (sessions, memory) = sessions(node, processes, &keys)?;
-    let map: Map = RwLock::new((0..).zip(sessions.iter().cloned()).collect());
+    let map: ReadLockedMap = RwLock::new((0..).zip(sessions.iter().cloned()).collect());
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let in_map =
         |key| map.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned().is_some();

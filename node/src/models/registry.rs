@@ -2,7 +2,7 @@
 //! (rules N2 to N4, X2).
 
 use super::checker::{bounded, joined, model, thread};
-use crate::registry::Registry;
+use crate::registry::ProcessTable;
 use krarup_act::{
     Dynamic, Guarded, InspectRequest, MutedSender, Process, ProcessEnd, Put, Ready, Reply, Via,
 };
@@ -125,7 +125,7 @@ fn name() -> Name {
 #[test]
 fn of_three_of_one_name_one_is_admitted() {
     bounded(3, || {
-        let registry = Arc::new(Registry::default());
+        let registry = Arc::new(ProcessTable::default());
         let admit = |number| {
             let registry = Arc::clone(&registry);
             move || registry.admit(process(number), Some(&name())).is_ok()
@@ -149,7 +149,7 @@ fn of_three_of_one_name_one_is_admitted() {
 #[test]
 fn a_name_moves_from_an_ended_process_to_a_living_one() {
     model(|| {
-        let registry = Arc::new(Registry::default());
+        let registry = Arc::new(ProcessTable::default());
         registry.admit(process(1), Some(&name())).expect("a free name");
         let ending = thread::spawn({
             let registry = Arc::clone(&registry);
@@ -170,7 +170,7 @@ fn a_name_moves_from_an_ended_process_to_a_living_one() {
 #[test]
 fn a_process_found_by_its_name_is_found_by_its_pid() {
     model(|| {
-        let registry = Arc::new(Registry::default());
+        let registry = Arc::new(ProcessTable::default());
         let admitting = thread::spawn({
             let registry = Arc::clone(&registry);
             move || registry.admit(process(1), Some(&name())).is_ok()
@@ -187,7 +187,7 @@ fn a_process_found_by_its_name_is_found_by_its_pid() {
 #[test]
 fn a_thread_that_closes_the_registry_misses_no_process() {
     model(|| {
-        let registry = Arc::new(Registry::default());
+        let registry = Arc::new(ProcessTable::default());
         let admitting = thread::spawn({
             let registry = Arc::clone(&registry);
             move || registry.admit(process(1), None).is_ok()
@@ -206,7 +206,7 @@ fn a_thread_that_closes_the_registry_misses_no_process() {
 #[test]
 fn a_thread_that_closes_a_root_misses_no_process_below_it() {
     model(|| {
-        let registry = Arc::new(Registry::default());
+        let registry = Arc::new(ProcessTable::default());
         registry.close_to_top_level();
         assert!(registry.admit(process(1), None).is_err());
         let child = |number| -> Arc<dyn Process> {
@@ -252,12 +252,12 @@ mod broken {
         });
     }
 
-    /// As `Registry::retire`, but without a check of the holder.
+    /// As `ProcessTable::retire`, but without a check of the holder.
     #[test]
     #[should_panic(expected = "whose name")]
     fn releasing_a_name_without_checking_its_holder_takes_it_from_another() {
         model(|| {
-            let registry = Arc::new(Registry::default());
+            let registry = Arc::new(ProcessTable::default());
             registry.admit(process(1), Some(&name())).expect("a free name");
             registry.unregister("one");
             let ending = thread::spawn({
@@ -296,7 +296,7 @@ mod broken {
     #[should_panic(expected = "no such pid")]
     fn a_name_registered_before_its_pid_leads_to_no_process() {
         model(|| {
-            let registry = Arc::new(Registry::default());
+            let registry = Arc::new(ProcessTable::default());
             let admitting = thread::spawn({
                 let registry = Arc::clone(&registry);
                 move || {
