@@ -2,8 +2,8 @@
 //! system.
 
 use super::trace_context::TraceContext;
-use crate::sync::Mutex;
 use krarup_gen::Timestamp;
+use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
 use thiserror::Error;
