@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod alias;
+mod application_event;
 mod class;
 mod counted;
 mod crash_report;
@@ -51,6 +52,7 @@ mod topic;
 mod wait;
 
 pub use alias::Alias;
+pub use application_event::{ApplicationEvent, ApplicationStep};
 pub use class::Class;
 pub use counted::{CountsBy, MessageTotals, ReasonKind, RefusalCause, RestartKind};
 pub use crash_report::{

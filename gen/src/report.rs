@@ -1,7 +1,8 @@
 //! Reports: what a node itself has to say, as values (rule X8).
 //!
 //! ```text
-//!   Report ── kind ──► Crash, Supervision, Missed, DeadLetters, LongTurn, Task, Overdue
+//!   Report ── kind ──► Crash, Supervision, Missed, DeadLetters, LongTurn, Task, Overdue,
+//!     │           Application
 //!     │
 //!     └── Reported ── head: when, about whom, how serious, how many were left out
 //!                 └── what: the record of that kind
@@ -11,8 +12,8 @@
 //! own. Here they are types, and their texts (`report_text.rs`) come second.
 
 use crate::{
-    CrashReport, DeadLetter, LongTurnRecord, Pid, SupervisionAction, SupervisionEvent, Timestamp,
-    TopicId,
+    ApplicationEvent, CrashReport, DeadLetter, LongTurnRecord, Name, Pid, SupervisionAction,
+    SupervisionEvent, Timestamp, TopicId,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -49,6 +50,8 @@ pub enum Report {
     Task(Reported<TaskShutdown>),
     /// A process did not stop in time, and was killed.
     Overdue(Reported<OverdueStop>),
+    /// Something happened to an application (rule A13).
+    Application(Reported<ApplicationEvent>),
 }
 
 /// A report of one kind.
@@ -82,6 +85,8 @@ pub struct ReportHead {
     pub at: Timestamp,
     /// The process that the report is about; `None` if it is about none that is known.
     pub pid: Option<Pid>,
+    /// The application to which that process belongs (rule A6).
+    pub application: Option<Name>,
     /// How serious it is.
     pub level: ReportLevel,
     /// How many reports of the same kind were left out since the last one: there are at most ten
@@ -93,7 +98,13 @@ impl ReportHead {
     /// Creates a head. For hosts.
     #[must_use]
     pub const fn new(at: Timestamp, pid: Option<Pid>, level: ReportLevel, left_out: u64) -> Self {
-        ReportHead { at, pid, level, left_out }
+        ReportHead { at, pid, application: None, level, left_out }
+    }
+
+    /// Returns the head with the application of the process.
+    #[must_use]
+    pub fn of(self, application: Option<Name>) -> Self {
+        ReportHead { application, ..self }
     }
 }
 
@@ -136,11 +147,13 @@ pub enum ReportKind {
     Task,
     /// [`Report::Overdue`].
     Overdue,
+    /// [`Report::Application`].
+    Application,
 }
 
 impl ReportKind {
     /// All kinds, each at the place of its number.
-    pub const ALL: [ReportKind; 7] = [
+    pub const ALL: [ReportKind; 8] = [
         ReportKind::Crash,
         ReportKind::Supervision,
         ReportKind::Missed,
@@ -148,6 +161,7 @@ impl ReportKind {
         ReportKind::LongTurn,
         ReportKind::Task,
         ReportKind::Overdue,
+        ReportKind::Application,
     ];
 
     /// Returns the name of the kind, in lower case.
@@ -161,6 +175,7 @@ impl ReportKind {
             ReportKind::LongTurn => "long turn",
             ReportKind::Task => "task",
             ReportKind::Overdue => "overdue stop",
+            ReportKind::Application => "application",
         }
     }
 }
@@ -183,6 +198,7 @@ impl Report {
             Report::LongTurn(_) => ReportKind::LongTurn,
             Report::Task(_) => ReportKind::Task,
             Report::Overdue(_) => ReportKind::Overdue,
+            Report::Application(_) => ReportKind::Application,
         }
     }
 
@@ -197,6 +213,7 @@ impl Report {
             Report::LongTurn(report) => &report.head,
             Report::Task(report) => &report.head,
             Report::Overdue(report) => &report.head,
+            Report::Application(report) => &report.head,
         }
     }
 }

@@ -22,6 +22,9 @@ impl fmt::Display for Report {
             let kind = self.kind().as_str().to_uppercase();
             write!(f, "={kind} REPORT==== {} === {} ===", head.at, head.level)?;
             self.fields(&mut |name, value| write!(f, "\n    {name}: {value}"))?;
+            if let Some(application) = &head.application {
+                write!(f, "\n    application: {application}")?;
+            }
             if head.left_out > 0 {
                 write!(f, "\n    left out: {}", head.left_out)?;
             }
@@ -30,6 +33,9 @@ impl fmt::Display for Report {
         write!(f, "{} {} {}", head.at, head.level, self.kind())?;
         if let Some(pid) = head.pid {
             write!(f, " {pid}")?;
+        }
+        if let Some(application) = &head.application {
+            write!(f, " of {application}")?;
         }
         f.write_str(": ")?;
         self.summary(f)?;
@@ -59,6 +65,9 @@ impl Report {
             }
             Report::Overdue(report) => {
                 write!(f, "killed, because it had not stopped after {:?}", report.what.limit)
+            }
+            Report::Application(report) => {
+                write!(f, "{}", report.what.step)
             }
         }
     }
@@ -96,6 +105,7 @@ impl Report {
                 optional(field, "stopped by", report.what.by.as_ref())?;
                 field("waited", &format_args!("{:?}", report.what.limit))
             }
+            Report::Application(report) => field("step", &report.what.step),
         }
     }
 }
@@ -183,9 +193,10 @@ fn supervision_fields(event: &SupervisionEvent, field: Field<'_>) -> fmt::Result
 #[cfg(test)]
 mod tests {
     use crate::{
-        CrashReport, DeadLetter, DeadLetterCause, Label, LongTurnRecord, MissedEvents, Name,
-        OverdueStop, Pid, Reason, ReasonRecord, Ref, Report, ReportHead, ReportKind, ReportLevel,
-        Reported, SupervisionAction, SupervisionEvent, TaskShutdown, Timestamp, TopicId,
+        ApplicationEvent, ApplicationStep, CrashReport, DeadLetter, DeadLetterCause, Label,
+        LongTurnRecord, MissedEvents, Name, OverdueStop, Pid, Reason, ReasonRecord, Ref, Report,
+        ReportHead, ReportKind, ReportLevel, Reported, SupervisionAction, SupervisionEvent,
+        TaskShutdown, Timestamp, TopicId,
     };
     use std::time::Duration;
 
@@ -204,15 +215,21 @@ mod tests {
         let reason = ReasonRecord::of(&Reason::error("out of stock"));
         let crash = CrashReport::new(pid(42), Label::of_type("shop::Stock"), reason)
             .with(|crash| crash.name = Name::new("stock").ok());
-        let report = Report::Crash(Reported::new(head(Some(pid(42)), 3), crash));
-        let line = "1s warn crash <0.42.0>: \"stock\" (Stock) ended by own: out of stock (3 more left out)";
+        let head = head(Some(pid(42)), 3).of(Name::new("shop").ok());
+        let report = Report::Crash(Reported::new(head, crash));
+        let line = "1s warn crash <0.42.0> of shop: \"stock\" (Stock) ended by own: out of stock (3 more left out)";
         assert_eq!(report.to_string(), line);
         let long = format!("{report:#}");
         let mut lines = long.lines();
         assert_eq!(lines.next(), Some("=CRASH REPORT==== 1s === warn ==="));
         let fields: Vec<_> = lines.collect();
         assert!(fields.iter().all(|field| field.starts_with("    ")), "{long}");
-        for field in ["    pid: <0.42.0>", "    name: stock", "    reason: out of stock"] {
+        for field in [
+            "    pid: <0.42.0>",
+            "    name: stock",
+            "    reason: out of stock",
+            "    application: shop",
+        ] {
             assert!(fields.contains(&field), "{long}");
         }
         assert_eq!(fields.last(), Some(&"    left out: 3"));
@@ -239,6 +256,10 @@ mod tests {
                 head(Some(pid(5)), 0),
                 OverdueStop::new(pid(5), None, SECOND),
             )),
+            Report::Application(Reported::new(
+                head(None, 0).of(Name::new("shop").ok()),
+                ApplicationEvent::new(Name::new("shop").unwrap(), ApplicationStep::Runs),
+            )),
         ];
         let lines = [
             "1s warn supervision <0.1.0>: restarting child \"db\": bad",
@@ -247,6 +268,7 @@ mod tests {
             "1s warn long turn: held worker 3 of default for 1s",
             "1s warn task <0.4.0>: ended by the stop of <0.3.0>, after 1s",
             "1s warn overdue stop <0.5.0>: killed, because it had not stopped after 1s",
+            "1s warn application of shop: runs",
         ];
         for ((report, line), kind) in reports.iter().zip(lines).zip(&ReportKind::ALL[1..]) {
             assert_eq!((report.to_string().as_str(), report.kind()), (line, *kind));

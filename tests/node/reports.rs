@@ -1,7 +1,7 @@
 //! Reports: rules X8, X9 and X11.
 
 use crate::support::journal::Journal;
-use crate::support::{Log, settles, simulations};
+use crate::support::{Log, boom, settles, simulations};
 use krarup::observe::{Report, ReportKind, ReportLevel, SupervisionAction};
 use krarup::prelude::*;
 use krarup::supervisor::Tasks;
@@ -330,4 +330,65 @@ fn x11_events_that_a_reporter_misses_are_no_report() {
     }
     assert!(settles(&sim));
     assert_eq!(kinds(&take(&witness)), [ReportKind::Crash; 3]);
+}
+
+#[test]
+fn x8_what_happens_to_an_application_is_reported_and_reports_name_it() {
+    use krarup::application::Application;
+    let shop = || {
+        let till = ChildSpec::worker("till", || Failing { stubborn: false }).name("till");
+        Supervisor::one_for_one().child(till)
+    };
+    let shop = Application::new("shop", shop).phase("open", |_| async { Ok(()) }).on_request();
+    let sim = Simulation::with_applications(1, [shop]).unwrap();
+    let reports = Probe::<Report>::of(&sim, &sim.reports());
+    sim.start_application("shop").wait().unwrap();
+    sim.lookup::<u32, u32>("till").unwrap().send(7).unwrap();
+    sim.run_until_idle();
+    sim.stop_application("shop").wait().unwrap();
+    sim.run_until_idle();
+    let heard = take(&reports);
+    let named = |report: &Report| report.head().application.as_ref().map(ToString::to_string);
+    assert!(heard.iter().all(|report| named(report).as_deref() == Some("shop")), "{heard:?}");
+    assert!(kinds(&heard).contains(&ReportKind::Crash));
+    let steps: Vec<_> = heard
+        .iter()
+        .filter_map(|report| match report {
+            Report::Application(report) => Some(report.what.step.to_string()),
+            _ => None,
+        })
+        .collect();
+    let expected =
+        ["starts", "begins phase \"open\"", "runs", "is asked to stop", "has ended: shutdown"];
+    assert_eq!(steps, expected);
+}
+
+#[test]
+fn x8_an_application_that_ends_its_node_is_reported_with_its_reason() {
+    use krarup::application::{Application, Mode};
+    let log = Log::new();
+    let shop = || {
+        krarup::behavior::behavior_fn(|mut ctx: Context<()>| async move {
+            ctx.initialised();
+            ctx.receive().await;
+            Err(Reason::error("out of stock"))
+        })
+    };
+    let shop = Application::new("shop", shop).mode(Mode::Permanent);
+    let sim = Simulation::with_applications(1, [shop]).unwrap();
+    let (reports, notes) = (sim.reports(), log.clone());
+    let reporter = move || Reporter {
+        reports: reports.clone(),
+        log: notes.clone(),
+        dead: None,
+        does: |_, _| Ok(()),
+    };
+    sim.spawn_system(reporter).wait().unwrap();
+    let top = sim.applications()[0].top.unwrap();
+    sim.exit(top, boom());
+    sim.stopped().wait().unwrap();
+    let lines = log.lines();
+    let has = |line: &str| lines.iter().any(|other| other.ends_with(line));
+    assert!(has("error application of shop: ends: boom"), "{lines:?}");
+    assert!(has("error application of shop: stops the node: boom"), "{lines:?}");
 }

@@ -37,14 +37,17 @@ pub(crate) fn record_supervision(host: &dyn Host, event: impl FnOnce() -> Superv
     let (event, now) = (Arc::new(event), host.now());
     let about: Vec<_> = [event.pid, Some(event.by)].into_iter().flatten().collect();
     let make = |head| Report::Supervision(Reported::new(head, Arc::clone(&event)));
-    records.reports.publish(ReportKind::Supervision, event.level(), &about, now, make);
+    let (kind, application) = (ReportKind::Supervision, host.application().map(|(name, _)| name));
+    records.reports.publish(kind, event.level(), &about, application, now, make);
     records.restarts.push(now, event);
 }
 
 /// Reports that subscribers of a topic have missed events.
 pub(crate) fn report_missed(host: &dyn Host, topic: &TopicId, count: u64) {
     let Some(records) = host.records() else { return };
-    records.reports.publish(ReportKind::Missed, ReportLevel::Warn, &[], host.now(), |head| {
+    let application = host.application().map(|(name, _)| name);
+    let (kind, level, now) = (ReportKind::Missed, ReportLevel::Warn, host.now());
+    records.reports.publish(kind, level, &[], application, now, |head| {
         Report::Missed(Reported::new(head, MissedEvents::new(topic.clone(), count)))
     });
 }

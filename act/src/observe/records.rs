@@ -5,8 +5,8 @@
 
 use crate::observe::report_log::ReportLog;
 use krarup_gen::{
-    CrashReport, DeadLetter, DeadlockRecord, LongTurnRecord, Memory, Pid, Recorded, RecordedPage,
-    Report, ReportKind, ReportLevel, Reported, SupervisionEvent, Target, Timestamp,
+    CrashReport, DeadLetter, DeadlockRecord, LongTurnRecord, Memory, Name, Pid, Recorded,
+    RecordedPage, Report, ReportKind, ReportLevel, Reported, SupervisionEvent, Target, Timestamp,
 };
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -46,7 +46,12 @@ impl NodeRecords {
 
 impl NodeRecords {
     /// Records a dead letter, if dead letters are remembered, and reports it.
-    pub fn dead_letter(&self, letter: &DeadLetter, now: impl Fn() -> Timestamp) {
+    pub fn dead_letter(
+        &self,
+        letter: &DeadLetter,
+        application: Option<&Name>,
+        now: impl Fn() -> Timestamp,
+    ) {
         if self.dead_letters.is_on() {
             self.dead_letters.push(now(), letter.clone());
         }
@@ -57,21 +62,28 @@ impl NodeRecords {
             };
             let about: Vec<_> = to.into_iter().chain(letter.from).collect();
             let make = |head| Report::DeadLetters(Reported::new(head, letter.clone()));
-            self.reports.publish(ReportKind::DeadLetters, ReportLevel::Info, &about, now(), make);
+            let (kind, level) = (ReportKind::DeadLetters, ReportLevel::Info);
+            self.reports.publish(kind, level, &about, application, now(), make);
         }
     }
 
     /// Records a long turn, if long turns are remembered, and reports it.
-    pub fn long_turn(&self, record: impl FnOnce() -> LongTurnRecord, now: impl Fn() -> Timestamp) {
+    pub fn long_turn(
+        &self,
+        record: impl FnOnce() -> (LongTurnRecord, Option<Name>),
+        now: impl Fn() -> Timestamp,
+    ) {
         if !self.long_turns.is_on() && !self.reports.is_heard() {
             return;
         }
-        let record = Arc::new(record());
+        let (record, application) = record();
+        let record = Arc::new(record);
         let make = |head| Report::LongTurn(Reported::new(head, Arc::clone(&record)));
         self.reports.publish(
             ReportKind::LongTurn,
             ReportLevel::Warn,
             record.pid.as_slice(),
+            application.as_ref(),
             now(),
             make,
         );
@@ -79,10 +91,17 @@ impl NodeRecords {
     }
 
     /// Records and reports a crash.
-    pub(crate) fn crash(&self, report: CrashReport, about: &[Pid], now: Timestamp) {
+    pub(crate) fn crash(
+        &self,
+        report: CrashReport,
+        about: &[Pid],
+        application: Option<&Name>,
+        now: Timestamp,
+    ) {
         let report = Arc::new(report);
         let make = |head| Report::Crash(Reported::new(head, Arc::clone(&report)));
-        self.reports.publish(ReportKind::Crash, ReportLevel::Error, about, now, make);
+        let (kind, level) = (ReportKind::Crash, ReportLevel::Error);
+        self.reports.publish(kind, level, about, application, now, make);
         self.crashes.push(now, report);
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::observe::report_rate::ReportRate;
 use crate::process::current;
-use krarup_gen::{Pid, Report, ReportHead, ReportKind, ReportLevel, Timestamp};
+use krarup_gen::{Name, Pid, Report, ReportHead, ReportKind, ReportLevel, Timestamp};
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -44,12 +44,13 @@ impl ReportLog {
 
     /// Publishes a report of this kind, if somebody hears of it and its kind is not thinned now.
     /// `about`: the processes that it is about, the main one first; they do not hear of it. `make`
-    /// makes it of its head.
+    /// makes it of its head. `application`: the one of the main process.
     pub fn publish(
         &self,
         kind: ReportKind,
         level: ReportLevel,
         about: &[Pid],
+        application: Option<&Name>,
         now: Timestamp,
         make: impl FnOnce(ReportHead) -> Report,
     ) {
@@ -58,6 +59,7 @@ impl ReportLog {
         };
         let Some(count) = self.rates.lock()[kind as usize].report(1, now) else { return };
         let head = ReportHead::new(now, about.first().copied(), level, count - 1);
+        let head = head.of(application.cloned());
         let mut about = about.to_vec();
         about.extend(current::pid());
         listener.hear(make(head), &about);

@@ -45,7 +45,9 @@ impl SupervisionLog {
 
     fn report(&self, kind: ReportKind, about: &[Pid], make: impl FnOnce(ReportHead) -> Report) {
         if let Some(records) = self.host.records() {
-            records.reports.publish(kind, ReportLevel::Warn, about, self.host.now(), make);
+            let application = self.host.application().map(|(name, _)| name);
+            let (level, now) = (ReportLevel::Warn, self.host.now());
+            records.reports.publish(kind, level, about, application, now, make);
         }
     }
 

@@ -109,7 +109,8 @@ where
         .into_iter()
         .flatten()
         .collect();
-    records.crash(report, &about, host.now());
+    let application = host.application().map(|(name, _)| name);
+    records.crash(report, &about, application, host.now());
 }
 
 /// The process whose message the process could not handle.

@@ -91,7 +91,7 @@ impl Keeper {
             if !running {
                 return self.fail(StartApplicationError::Stopped(run.name.clone())).await;
             }
-            reports::runs(&run.name);
+            reports::runs(&self.host, &run.name);
             run.up.set(Ok(()));
         }
         self.serve().await;
@@ -101,7 +101,7 @@ impl Keeper {
     /// stop.
     async fn bring_up(&self) -> Result<(), StartApplicationError> {
         let (run, limit) = (&self.run, self.parts.start_timeout);
-        reports::starts(&run.name);
+        reports::starts(&self.host, &run.name);
         let mut phase = None;
         let outcome = {
             let mut start = Box::pin(self.start(&mut phase));
@@ -125,7 +125,7 @@ impl Keeper {
         let Some(top) = self.run.top() else { return Ok(()) };
         for next in &self.parts.phases {
             *phase = Some(next.name.clone());
-            reports::phase_begins(&self.run.name, &next.name);
+            reports::phase_begins(&self.host, &self.run.name, &next.name);
             let failed = |reason| self.failed(Some(next.name.clone()), reason);
             let spawned = (next.start)(self.own_host(), top, &format!("phase {}", next.name));
             let pid = spawned.map_err(|error| failed(Reason::from(error)))?;
@@ -164,15 +164,15 @@ impl Keeper {
         // A stop of the node asks the top process itself when its time is nearly over.
         let is_asked = asked || self.host.core.registry.is_closing();
         match run.top_end.value() {
-            Some(reason) if !is_asked => reports::ends(&run.name, &reason),
-            _ => reports::is_asked(&run.name),
+            Some(reason) if !is_asked => reports::ends(&self.host, &run.name, &reason),
+            _ => reports::is_asked(&self.host, &run.name),
         }
         let left = self.take_down(true).await;
         let reason = run.top_end.value().unwrap_or(Reason::Killed);
         let end = if is_asked { TopEnd::Asked } else { TopEnd::OfItself(&reason) };
         let stops = stops_node(self.parts.mode, end);
         if stops {
-            reports::stops_node(&run.name, &reason);
+            reports::stops_node(&self.host, &run.name, &reason);
         }
         let stopped = Stopped { application: Some(run.name.clone()), reason: reason.clone() };
         self.finish(reason, StartApplicationError::Stopped(run.name.clone()), left);
@@ -185,7 +185,7 @@ impl Keeper {
     async fn fail(&self, error: StartApplicationError) {
         let before = self.failure.lock().replace(error.clone());
         if before.is_none() && !matches!(error, StartApplicationError::Stopped(_)) {
-            reports::did_not_start(&self.run.name, &error);
+            reports::did_not_start(&self.host, &self.run.name, &error);
         }
         self.host.core.applications.is_stopping(&self.run, self.host.now());
         let left = self.take_down(false).await;
@@ -210,7 +210,7 @@ impl Keeper {
             }
             if within(&self.any_host(), self.time_until(until), run.top_end.wait()).await.is_none()
             {
-                reports::is_overdue(&run.name, timeout);
+                reports::is_overdue(&self.host, &run.name, timeout);
             }
         }
         run.close();
@@ -234,7 +234,7 @@ impl Keeper {
             }
         };
         if !reason.is_normal() {
-            reports::on_stop_failed(&self.run.name, &reason);
+            reports::on_stop_failed(&self.host, &self.run.name, &reason);
         }
     }
 
@@ -264,7 +264,7 @@ impl Keeper {
     /// Notes the end and tells all that wait for it. `error` is for those that wait for a start.
     fn finish(&self, reason: Reason, error: StartApplicationError, left: usize) {
         let run = &self.run;
-        reports::has_ended(&run.name, &reason, left);
+        reports::has_ended(&self.host, &run.name, &reason, left);
         self.host.core.applications.has_ended(run, reason, self.host.now());
         self.host.core.drop_hosts_of(run);
         run.up.set(Err(error));

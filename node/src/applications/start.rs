@@ -162,7 +162,7 @@ impl StartJob {
         if !is_permanent || !stops_node(parts.mode, TopEnd::OfItself(&reason)) {
             return None;
         }
-        reports::stops_node(application, &reason);
+        reports::stops_node(&self.host, application, &reason);
         Some(Stopped { application: Some(application.clone()), reason })
     }
 

@@ -247,7 +247,8 @@ impl Host for DispatcherHost {
     }
 
     fn dead_letter(&self, letter: DeadLetter) {
-        self.core.records.dead_letter(&letter, || self.core.clock.now());
+        let application = self.application.as_ref().map(|run| &run.name);
+        self.core.records.dead_letter(&letter, application, || self.core.clock.now());
         self.core.own_events.dead_letter(&letter, || self.core.clock.now());
         self.core.events.dead_letter(&letter, || self.core.clock.now());
     }

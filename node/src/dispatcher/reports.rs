@@ -6,7 +6,7 @@ use super::turn_log::Processes;
 use super::watchdog::{LongTurn, WatchdogReport};
 use crate::timers::clock::Clock;
 use krarup_act::{NodeRecords, contain};
-use krarup_gen::{DispatcherStats, LongTurnRecord};
+use krarup_gen::{DispatcherStats, LongTurnRecord, Name};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -69,16 +69,19 @@ impl Reports {
         }
     }
 
-    fn record_of(&self, long: LongTurn) -> LongTurnRecord {
+    fn record_of(&self, long: LongTurn) -> (LongTurnRecord, Option<Name>) {
         let info = (self.processes)(long.pid).map(|process| process.info());
         let record = LongTurnRecord::new(self.dispatcher.clone(), long.worker, long.held);
-        record.with(|record| {
+        let mut application = None;
+        let record = record.with(|record| {
             if let Some(info) = info {
+                application = info.application;
                 record.pid = Some(info.pid);
                 record.name = info.name;
                 record.behavior = Some(info.behavior);
             }
-        })
+        });
+        (record, application)
     }
 
     fn warn(&self, long: LongTurn) {

@@ -227,7 +227,9 @@ async fn kill_below(
 /// Reports a process that has not stopped in time (rule X8).
 fn report_overdue(host: &DispatcherHost, pid: Pid, limit: Duration) {
     let (kind, level) = (ReportKind::Overdue, ReportLevel::Warn);
-    host.core.records.reports.publish(kind, level, &[pid], host.now(), |head| {
+    let application = host.core.process(pid).and_then(|process| process.info().application);
+    let (about, now) = ([pid], host.now());
+    host.core.records.reports.publish(kind, level, &about, application.as_ref(), now, |head| {
         Report::Overdue(Reported::new(head, OverdueStop::new(pid, None, limit)))
     });
 }
