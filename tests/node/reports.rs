@@ -392,3 +392,21 @@ fn x8_an_application_that_ends_its_node_is_reported_with_its_reason() {
     assert!(has("error application of shop: ends: boom"), "{lines:?}");
     assert!(has("error application of shop: stops the node: boom"), "{lines:?}");
 }
+
+#[test]
+fn x11_what_others_miss_of_a_reporter_is_not_reported_to_it() {
+    let sim = Simulation::new(1);
+    let prices = sim.open_topic::<u32>("prices").open().unwrap();
+    let (slow, topic) = (Probe::<u32>::spawn(&sim), prices.topic());
+    slow.run(move |ctx| ctx.subscribe(&topic).at_most(1, WhenFull::DropNewest).start().map(drop))
+        .unwrap();
+    sim.suspend(slow.pid()).wait().unwrap();
+    prices.publish(1).unwrap();
+    let (reports, reporter) = (sim.reports(), Probe::<Report>::spawn(&sim));
+    reporter.run(move |ctx| ctx.subscribe(&reports).start().map(drop)).unwrap();
+    let witness = Probe::<Report>::of(&sim, &sim.reports());
+    reporter.run(move |_| prices.publish(2).unwrap());
+    sim.run_until_idle();
+    assert_eq!(kinds(&take(&witness)), [ReportKind::Missed]);
+    assert!(take(&reporter).is_empty());
+}
