@@ -123,8 +123,8 @@ pub(crate) fn end_handling(error: Option<&'static str>) {
 /// one before.
 #[cold]
 pub(crate) fn enter_context(context: TraceContext) -> impl Drop {
-    struct Entered(Option<Box<CurrentContext>>);
-    impl Drop for Entered {
+    struct EnteredContext(Option<Box<CurrentContext>>);
+    impl Drop for EnteredContext {
         fn drop(&mut self) {
             end_handling(None);
             resume(self.0.take());
@@ -132,7 +132,7 @@ pub(crate) fn enter_context(context: TraceContext) -> impl Drop {
     }
     let outer = keep();
     resume(Some(CurrentContext::new(context, OpenSpan::NONE)));
-    Entered(outer)
+    EnteredContext(outer)
 }
 
 /// Has this thread run in no context until the returned value is dropped.
