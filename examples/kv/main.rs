@@ -1,0 +1,107 @@
+//! A key-value server: the one of Elixir's guide to Mix and OTP, as an application of Krarup.
+//!
+//! A client creates buckets and keeps values in them, with one line for each command:
+//!
+//! ```sh
+//! cargo run --release --example kv                    # serves with the settings of kv.toml
+//! cargo run --release --example kv -- FILE            # with those of another file
+//! cargo run --release --example kv -- --demo          # talks to itself, and ends
+//! nc 127.0.0.1 4040
+//! CREATE shopping
+//! PUT shopping milk 1
+//! GET shopping milk
+//! ```
+//!
+//! | file | concept | in the guide |
+//! |---|---|---|
+//! | `application` | the settings and the tree: start reading here | `mix.exs`, `KV.Application`, `KV.Supervisor` |
+//! | `registry` | which bucket has which name | `KV.Registry` |
+//! | `bucket` | keys and values: an agent | `KV.Bucket` |
+//! | `buckets` | the dynamic supervisor of the buckets | `DynamicSupervisor` |
+//! | `connection` | the process of a client | a task of `Task.Supervisor`, `KVServer` |
+//! | `protocol` | what lines mean and how they are answered, without any process | `KVServer.Command` |
+//! | `demo`, `signals` | the demonstration; Ctrl-C and SIGTERM |  |
+//!
+//! What it promises, and the test of each promise. All but the last run in a simulation, with
+//! simulated sockets and under several seeds, and on a node, over TCP.
+//!
+//! | | statement | tests |
+//! |---|---|---|
+//! TABLE
+
+#![forbid(unsafe_code)]
+
+mod application;
+mod bucket;
+mod buckets;
+mod connection;
+mod demo;
+mod protocol;
+mod registry;
+#[path = "../gateway/signals.rs"]
+mod signals;
+#[cfg(test)]
+mod tests;
+
+use application::{KvSettings, SERVER, kv};
+use connection::Connection;
+use krarup::NodeBuilder;
+use krarup::io::{AcceptorAddress, AcceptorRequest};
+use krarup::prelude::*;
+use signals::Signals;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use tokio::runtime;
+
+fn main() -> ExitCode {
+    let argument = std::env::args_os().nth(1);
+    let outcome = match argument {
+        Some(argument) if argument == "--demo" => demonstrate(),
+        Some(file) => serve(file.into()),
+        None => serve(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples/kv/kv.toml")),
+    };
+    outcome.unwrap_or_else(|reason| {
+        eprintln!("kv: {reason}");
+        ExitCode::FAILURE
+    })
+}
+
+/// Serves until a signal arrives, or the application gives up.
+fn serve(settings: PathBuf) -> Result<ExitCode> {
+    let node = NodeBuilder::settings_from(settings)?.application(kv()).start()?;
+    println!("kv: serving on {}", address(&node)?);
+    let runtime = runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let mut signals = runtime.block_on(async { Signals::new() })?;
+    let asked = node.clone();
+    runtime.spawn(async move {
+        println!("kv: {}, stopping", signals.next().await);
+        tokio::select! {
+            _ = asked.stop() => {}
+            () = signals.exit_at_the_next() => {}
+        }
+    });
+    let stopped = node.stopped().wait()?;
+    println!("kv: {stopped}");
+    Ok(stopped.exit_code())
+}
+
+/// Serves on any port, talks to itself, and stops.
+fn demonstrate() -> Result<ExitCode> {
+    let settings = KvSettings { port: 0, buckets: demo::BUCKETS };
+    let node = Node::builder("kv@localhost").application(kv().settings(settings)).start()?;
+    let address = address(&node)?;
+    println!("kv: serving on {address}");
+    for tree in node.tree() {
+        print!("{tree}");
+    }
+    demo::run(address)?;
+    node.stop().wait()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the address that the server listens on.
+fn address(node: &Node) -> Result<SocketAddr> {
+    let server: AcceptorAddress<Connection> = node.lookup(SERVER)?;
+    Ok(server.call(AcceptorRequest::Address).wait()?)
+}
