@@ -70,7 +70,7 @@ pub(crate) fn top(limit: usize, server: ChildSpec) -> Supervisor {
 fn store(limit: usize) -> Supervisor {
     let buckets = ChildSpec::supervisor("buckets", move || buckets::supervisor(limit));
     patient(Supervisor::rest_for_one())
-        .child(ChildSpec::worker("registry", registry::owner).name(registry::OWNER))
+        .child(ChildSpec::worker("registry", registry::owner).name(registry::OWNER).label("Agent"))
         .child(buckets.name(buckets::BUCKETS))
 }
 
