@@ -2,7 +2,9 @@
 
 mod bucket_ends;
 mod commands;
+mod history;
 mod hostile;
+mod kills;
 mod pipe;
 mod stopping;
 mod world;
