@@ -12,7 +12,7 @@
 //! GET shopping milk
 //! ```
 //!
-//! | file | concept | in the guide |
+//! | file | concept | in Elixir's guide |
 //! |---|---|---|
 //! | `application` | the settings and the tree: start reading here | `mix.exs`, `KV.Application`, `KV.Supervisor` |
 //! | `registry` | which bucket has which name | `KV.Registry` |
@@ -22,12 +22,23 @@
 //! | `protocol` | what lines mean and how they are answered, without any process | `KVServer.Command` |
 //! | `demo`, `signals` | the demonstration; Ctrl-C and SIGTERM |  |
 //!
-//! What it promises, and the test of each promise. All but the last run in a simulation, with
+//! What it promises, and the tests in `tests/` that hold it to that: in a simulation, with
 //! simulated sockets and under several seeds, and on a node, over TCP.
 //!
 //! | | statement | tests |
 //! |---|---|---|
-//! TABLE
+//! | 1 | Each command has its answer; what is no command is `UNKNOWN COMMAND`. | `kv_1_..` in `protocol` and `commands` |
+//! | 2 | A bucket is an agent below a dynamic supervisor, temporary, found in a registry by its name. | `kv_2_..` in `commands` |
+//! | 3 | `CREATE` of a bucket that is there leaves it as it is; of a thousand at once of one name one is made. | `kv_3_..` in `commands` |
+//! | 4 | A bucket that is killed is `NOT FOUND` at the next command; its name can be created again, empty. | `kv_4_..` in `bucket_ends` |
+//! | 5 | The end of the supervisor of the buckets takes them all and leaves the server; the end of the owner of the registry restarts both. | `kv_5_..` in `bucket_ends` |
+//! | 6 | Each connection is its own process; one that sends garbage, half a line or nothing disturbs no other. | `kv_6_..` in `hostile` |
+//! | 7 | One bucket more than `buckets` is `FULL`. | `kv_7_..` in `commands` |
+//! | 8 | A stop answers what has begun, closes the port, and leaves no process. | `kv_8_..` in `stopping` |
+//! | 9 | Whichever process is killed, and whenever: an answered `PUT` is read back, or its bucket is gone. | `kv_9_..` in `kills` |
+//!
+//! The last one tries a few hundred seeds. `KV_SEEDS=10000 cargo test --example kv kv_9` tries ten
+//! thousand.
 
 #![forbid(unsafe_code)]
 

@@ -180,12 +180,13 @@ fn at_rest(world: &dyn World) -> (Box<dyn Client + '_>, SupervisorAddress<String
     found.expect("what was found")
 }
 
-/// How many seeds are tried, unless the environment variable `KV_SEEDS` says so.
+/// How many seeds are tried, unless the environment variable `KV_SEEDS` says how many.
 const SEEDS: u64 = 300;
 
 #[test]
 fn kv_9_every_answered_put_is_read_back_or_its_bucket_is_gone() {
-    let seeds = std::env::var("KV_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(SEEDS);
+    let told = std::env::var("KV_SEEDS").ok();
+    let seeds = told.map_or(SEEDS, |text| text.parse().expect("KV_SEEDS is a number"));
     let (read_back, gone) = (Cell::new(0), Cell::new(0));
     simulated(0..seeds, LIMIT, |world| {
         // After each turn one process in the node may be killed.

@@ -6,5 +6,6 @@ mod history;
 mod hostile;
 mod kills;
 mod pipe;
+mod settings;
 mod stopping;
 mod world;
