@@ -1,5 +1,6 @@
 //! Statements 1, 2, 3 and 7: commands, buckets and their number.
 
+use crate::bucket::Entries;
 use crate::buckets::BUCKETS;
 use crate::tests::world::{World, everywhere, real, simulated};
 use krarup::prelude::*;
@@ -79,7 +80,7 @@ fn kv_2_a_bucket_is_a_temporary_child_found_by_its_name() {
         // It is an agent: its value is what the client has put there.
         let milk = bucket.get(|entries| entries.get("milk").cloned()).wait();
         assert_eq!(milk, Ok(Some("1".to_owned())));
-        bucket.cast(|entries| entries.clear()).expect("a living bucket");
+        bucket.cast(Entries::clear).expect("a living bucket");
         assert_eq!(client.ask("GET shopping milk"), ["", "OK"]);
 
         let buckets: SupervisorAddress<String> = world.node().lookup(BUCKETS).expect("a name");

@@ -92,7 +92,7 @@ impl History {
             // The client does not know what was done.
             (_, []) | (Sent::Get { .. }, [_]) if lines != ["NOT FOUND"] => {}
             (Sent::Create, ["OK"]) => {}
-            (_, ["FULL"]) if matches!(sent, Sent::Create) => {
+            (Sent::Create, ["FULL"]) => {
                 assert_eq!(home, None, "{name} is there, and needs no room");
             }
             (Sent::Create, _) => panic!("CREATE {name}: {lines:?}"),
@@ -100,7 +100,7 @@ impl History {
             (Sent::Put { key }, ["OK"]) => self.learn(name, key, home, Some(key.clone())),
             (Sent::Delete { key }, ["OK"]) => self.learn(name, key, home, None),
             (Sent::Get { key, known }, [value, "OK"]) => {
-                let value = Some((*value).to_owned()).filter(|value| !value.is_empty());
+                let value = Some(*value).filter(|value| !value.is_empty());
                 self.read(name, key, known.as_ref(), value, home);
             }
             _ => panic!("{sent:?} in {name}: {lines:?}"),
@@ -118,18 +118,18 @@ impl History {
         name: &'static str,
         key: &str,
         known: Option<&Known>,
-        value: Option<String>,
+        value: Option<&str>,
         home: Home,
     ) {
         // No key ever had another value.
-        assert!(value.as_deref().is_none_or(|value| value == key), "GET {name} {key}: {value:?}");
+        assert!(value.is_none_or(|value| value == key), "GET {name} {key}: {value:?}");
         // It may have been deleted meanwhile.
         let Some(known) = known.filter(|known| self.known(name, key).as_ref() == Some(known))
         else {
             return;
         };
         if home == Some(known.home) {
-            assert_eq!(value, known.value, "GET {name} {key}");
+            assert_eq!(value, known.value.as_deref(), "GET {name} {key}");
             self.read_back += 1;
         } else if home.is_some() {
             self.forget(name, key);

@@ -3,7 +3,7 @@
 
 use crate::application::KV;
 use crate::buckets::BUCKETS;
-use crate::registry::{OWNER, OwnerAddress};
+use crate::registry::{Names, OWNER, OwnerAddress};
 use crate::tests::history::{History, Home, Sent, home};
 use crate::tests::world::{Client, World, real, simulated};
 use krarup::Watch;
@@ -46,9 +46,10 @@ impl<'w> Storm<'w> {
             1..8 => world.run(),
             _ => {
                 let caller = world.choose(CLIENTS);
-                match self.callers[caller].waits.is_some() {
-                    true => self.take_answer(caller),
-                    false => self.send(caller),
+                if self.callers[caller].waits.is_some() {
+                    self.take_answer(caller);
+                } else {
+                    self.send(caller);
                 }
             }
         }
@@ -136,7 +137,7 @@ impl<'w> Storm<'w> {
             self.history.answered(name, &sent, &client.ask(&command), [now, now]);
         }
         // No bucket is left that has no name, and no name that has no bucket.
-        let names = owner.get(|names| names.keys()).wait().expect("an owner");
+        let names = owner.get(Names::keys).wait().expect("an owner");
         assert_eq!(world.processes("Bucket").len(), names.len());
         assert_eq!(buckets.count_children().wait().expect("a supervisor").active, names.len());
         // And as many as ever can be made.
@@ -190,8 +191,8 @@ fn kv_9_every_answered_put_is_read_back_or_its_bucket_is_gone() {
     let (read_back, gone) = (Cell::new(0), Cell::new(0));
     simulated(0..seeds, LIMIT, |world| {
         // After each turn one process in the node may be killed.
-        let faults = Faults::new().kill_one_in(30 + 10 * (world.choose(10) as u32)).at_most(8);
-        world.sim.faults(faults);
+        let one_in = [30, 60, 120][world.choose(3)];
+        world.sim.faults(Faults::new().kill_one_in(one_in).at_most(8));
         let mut storm = Storm::new(world);
         for _ in 0..100 {
             storm.step();
