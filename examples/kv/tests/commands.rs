@@ -142,8 +142,8 @@ fn a_thousand_creations(world: &dyn World, clients: usize) {
 
 #[test]
 fn kv_3_of_a_thousand_creations_at_once_one_makes_the_bucket() {
-    simulated(0..4, 1, |world| a_thousand_creations(world, 1000));
-    real(1, |world| a_thousand_creations(world, 50));
+    simulated(0..4, 1000, |world| a_thousand_creations(world, 1000));
+    real(1000, |world| a_thousand_creations(world, 50));
 }
 
 #[test]
