@@ -17,7 +17,8 @@ pub(crate) fn supervisor(limit: usize) -> Supervisor<String> {
     Supervisor::simple_one_for_one(bucket).max_children(limit)
 }
 
-/// Makes a bucket, unless there is one of this name.
+/// Makes a bucket, unless there is one of this name. The name of a bucket that ends is free before its
+/// supervisor hears of the end. For that moment a full server can answer `FULL` once more.
 pub(crate) async fn create<M: Send + 'static>(
     ctx: &mut Context<M>,
     name: String,
