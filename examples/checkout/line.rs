@@ -71,9 +71,8 @@ impl<M: Send + 'static, C: Send + 'static> CallerLine<M, C> {
     /// Returns the number of the first caller for which no worker has been made yet, and notes
     /// that one is.
     pub(crate) fn make_for_next(&mut self) -> Option<u64> {
-        let lacks = |caller: &&mut WaitingCaller<M, C>| {
-            !caller.has_worker_made && caller.reply.is_wanted()
-        };
+        let lacks =
+            |caller: &&mut WaitingCaller<M, C>| !caller.has_worker_made && caller.reply.is_wanted();
         let caller = self.callers.iter_mut().find(lacks)?;
         caller.has_worker_made = true;
         Some(caller.number)

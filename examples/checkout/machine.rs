@@ -61,8 +61,7 @@ pub(crate) struct Checkout<B: Behavior, F> {
 }
 
 /// The context of a pool.
-type PoolContext<B> =
-    Context<CheckoutMessage<<B as Behavior>::Message, <B as Behavior>::Command>>;
+type PoolContext<B> = Context<CheckoutMessage<<B as Behavior>::Message, <B as Behavior>::Command>>;
 
 impl<B: Behavior, F: Fn() -> B + Send + Sync + 'static> Checkout<B, F> {
     /// Describes a pool that keeps `size` workers, and makes up to `overflow` more while none is
@@ -233,7 +232,8 @@ impl<B: Behavior, F: Fn() -> B + Send + Sync + 'static> Checkout<B, F> {
 
     /// Whether another worker may be made.
     fn may_make(&self) -> bool {
-        let limit = self.size.saturating_add(self.overflow).saturating_add(self.workers.extensions());
+        let limit =
+            self.size.saturating_add(self.overflow).saturating_add(self.workers.extensions());
         self.workers.processes() < limit
     }
 
@@ -314,7 +314,10 @@ impl<B: Behavior, F: Fn() -> B + Send + Sync + 'static> StateMachine for Checkou
         event: Event<Self>,
     ) -> Result<Next<Self>> {
         match (state, event) {
-            (CheckoutState::Full, Event::Message(CheckoutMessage::Lease { waits: false, reply })) => {
+            (
+                CheckoutState::Full,
+                Event::Message(CheckoutMessage::Lease { waits: false, reply }),
+            ) => {
                 reply.send(Err(LeaseError::Full { workers: self.workers.count() }));
             }
             (_, Event::Message(CheckoutMessage::Lease { reply, .. })) => self.line.join(reply),
@@ -339,6 +342,7 @@ impl<B: Behavior, F: Fn() -> B + Send + Sync + 'static> StateMachine for Checkou
             .with("free", self.workers.free())
             .with("leased", self.workers.leased())
             .with("waiting", self.line.count())
+            .with("in line", self.line.length())
     }
 
     async fn before_restart(&mut self, ctx: &mut PoolContext<B>, _: &Reason) {
