@@ -71,6 +71,7 @@ use calls::{CheckoutAddress, CheckoutCalls};
 use krarup::Machine;
 use krarup::prelude::*;
 use machine::Checkout;
+use status::CheckoutStatus;
 use std::time::Duration;
 
 /// How long callers wait here, if they do not say otherwise.
@@ -126,15 +127,42 @@ fn show(pool: &CheckoutAddress<Query>, what: &str) -> Result {
     Ok(())
 }
 
+/// Asks for the status until it is as told: leases come back by messages, and so do ends.
+fn wait_until(pool: &CheckoutAddress<Query>, is: impl Fn(CheckoutStatus) -> bool) -> Result {
+    while !is(pool.status().wait()?) {
+        std::thread::yield_now();
+    }
+    Ok(())
+}
+
 /// Leases a worker, asks it something, and gives it back at the end of the block.
 async fn transaction(pool: CheckoutAddress<Query>, text: &'static str) -> Result<String> {
     let connection = pool.lease(PATIENCE).await?;
     Ok(connection.call(|reply| Query::Ask(text, reply)).await?)
 }
 
+/// Leases a worker twice, of pools of two workers: it is the same one, or they take turns.
+fn orders(node: &Node) -> Result {
+    for lifo in [true, false] {
+        let checkout = move || {
+            let checkout = Checkout::new(2, 0, Connection::new);
+            Machine::new(if lifo { checkout.lifo() } else { checkout.fifo() })
+        };
+        let pool = node.spawn(checkout).wait()?;
+        let worker = pool.lease(PATIENCE).wait()?.worker().pid();
+        wait_until(&pool, |status| status.free == 2)?;
+        let same = pool.lease(PATIENCE).wait()?.worker().pid() == worker;
+        println!("lifo: {lifo}: the same worker again: {same}");
+        pool.stop().wait()?;
+    }
+    Ok(())
+}
+
 fn main() -> Result {
     let node = Node::builder("checkout@localhost").start()?;
-    let checkout = || Machine::new(Checkout::new(2, 1, Connection::new).fifo().shutdown(PATIENCE));
+    orders(&node)?;
+
+    let checkout = || Machine::new(Checkout::new(2, 1, Connection::new).shutdown(PATIENCE));
     let pool = node.spawn(checkout).name("connections").wait()?;
     show(&pool, "at the start")?;
 
@@ -166,6 +194,8 @@ fn main() -> Result {
     });
     println!("a caller: {}", panicked.wait().map_or_else(text, |()| one_too_many()));
     third.send(Query::Break).map_err(SendError::without_message)?;
+    wait_until(&pool, |status| status.free == 2)?;
+    show(&pool, "after both")?;
     let all = [pool.lease(PATIENCE).wait()?, pool.lease(PATIENCE).wait()?];
     println!("leased again: {:?}", all.each_ref().map(|lease| lease.worker().pid()));
 
@@ -176,7 +206,7 @@ fn main() -> Result {
     // A stop ends the workers; who waits has its reason.
     let last = pool.lease(PATIENCE).wait()?;
     let waiting = node.task(transaction(pool.clone(), "select 3")).start()?;
-    while pool.status().wait()?.waiting == 0 {}
+    wait_until(&pool, |status| status.waiting == 1)?;
     pool.stop().reason(Reason::shutdown("closed for today")).wait()?;
     println!("who waits: {}", waiting.wait()?.map_or_else(text, |_| one_too_many()));
     println!("the workers live: {}", last.is_alive() || all.iter().any(|lease| lease.is_alive()));

@@ -8,7 +8,7 @@
 //! 2 000 seeds take seconds. More:
 //!
 //! ```sh
-//! CHECKOUT_SEEDS=100000 cargo test --release --example checkout checkout_7_no_worker_is_lost
+//! CHECKOUT_SEEDS=100000 cargo test --example checkout checkout_7_no_worker_is_lost -- --nocapture
 //! ```
 
 use super::world::{Ask, LONG, Pool, World, pool, status};
