@@ -45,18 +45,7 @@ impl<M: Send + 'static, C: Send + 'static> CallerLine<M, C> {
         self.callers.push_back(caller);
     }
 
-    /// Whether somebody waits. Those in front that have given up leave the line.
-    pub(crate) fn has_caller(&mut self) -> bool {
-        while let Some(first) = self.callers.front() {
-            if first.reply.is_wanted() {
-                return true;
-            }
-            self.callers.pop_front();
-        }
-        false
-    }
-
-    /// Takes the first out of the line. It may give up in this moment: use
+    /// Takes the first out of the line. It may have given up, or do so in this moment: use
     /// [`Reply::try_send`](krarup::Reply::try_send).
     pub(crate) fn take_first(&mut self) -> Option<LeaseReply<M, C>> {
         self.callers.pop_front().map(|caller| caller.reply)

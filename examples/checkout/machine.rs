@@ -105,7 +105,7 @@ impl<B: Behavior, F: Fn() -> B + Send + Sync + 'static> Checkout<B, F> {
 
     /// Makes true what always holds, see above.
     fn serve(&mut self, ctx: &mut PoolContext<B>) {
-        while self.line.has_caller() {
+        while self.line.length() > 0 {
             let Some(worker) = self.workers.take_free(self.order) else { break };
             self.hand_over(ctx, &worker);
         }
@@ -132,13 +132,13 @@ impl<B: Behavior, F: Fn() -> B + Send + Sync + 'static> Checkout<B, F> {
         while let Some(reply) = self.line.take_first() {
             self.leases += 1;
             let lease = Lease::new(worker.clone(), self.leases, ctx.address().recipient());
-            // The caller may give up in this very moment: then the lease comes back here. Its end
-            // means nothing, for the worker was never leased by that number.
+            // If the caller has given up, before or in this very moment, the lease comes back here.
+            // Its end means nothing, for the worker was never leased by that number.
             if reply.try_send(Ok(lease)).is_ok() {
                 return self.workers.lease(worker.pid(), self.leases);
             }
         }
-        self.workers.put_back(worker.pid());
+        self.workers.put_back(worker.pid(), self.order);
     }
 
     /// Begins to make a worker. The pool goes on while it starts.

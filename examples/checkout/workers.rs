@@ -145,9 +145,12 @@ impl<M: Send + 'static, C: Send + 'static> WorkerTable<M, C> {
         }
     }
 
-    /// Nobody took the worker.
-    pub(crate) fn put_back(&mut self, worker: Pid) {
-        self.free.push_back(worker);
+    /// Nobody took the worker: it is the next again.
+    pub(crate) fn put_back(&mut self, worker: Pid, order: LeaseOrder) {
+        match order {
+            LeaseOrder::Lifo => self.free.push_back(worker),
+            LeaseOrder::Fifo => self.free.push_front(worker),
+        }
     }
 
     /// The lease of a worker is over: it is free, or ends if it has died. The end of any other

@@ -166,3 +166,29 @@ fn checkout_7_no_worker_is_lost_to_who_gives_up_or_dies_at_the_moment_of_the_han
     let least = usize::try_from(seeds).unwrap() / 4;
     assert!(leased > least && gave_up > least && count(&account.killed) > least);
 }
+
+#[test]
+fn checkout_7_no_worker_is_lost_to_callers_on_threads_whose_time_is_just_over() {
+    World::run(|world| {
+        let pool = pool(world, 2, 1);
+        let callers = (0..8).map(|number| {
+            let pool = pool.address.clone();
+            async move {
+                let mut leases = 0;
+                for round in 0..500 {
+                    let limit = Duration::from_micros((7 * round + 13 * number) % 150);
+                    if let Ok(lease) = pool.lease(limit).await {
+                        lease.send(Ask::Note("used")).map_err(SendError::without_message)?;
+                        leases += 1;
+                    }
+                }
+                Ok::<usize, Reason>(leases)
+            }
+        });
+        let callers: Vec<_> = callers.map(|caller| world.task(caller).start().unwrap()).collect();
+        let leases: usize = callers.into_iter().map(|caller| caller.wait().unwrap().unwrap()).sum();
+        world.settle(&pool, 2, 0, 0);
+        assert_eq!(pool.staff.take_notes().iter().filter(|line| *line == "used").count(), leases);
+        assert!(leases > 0);
+    });
+}
