@@ -1,13 +1,12 @@
 //! The table of the workers of a pool.
 //!
 //! ```text
-//!                  started                handed over
-//!   ── Starting ─────────────► Free ◄──────────────────► Leased
-//!         │                     │        came back          │
-//!         │ could not start     │ one too many, or dead     │ came back dead
-//!         ▼                     ▼                           ▼
-//!        gone ◄────────────── Ending ◄──────────────────────┘
-//!                its exit
+//!              started          handed over
+//!   Starting ──────────► Free ─────────────────► Leased
+//!      │                  │ ▲ ◄── came back ────── │
+//!      │ could not start  │ one too many, or dead  │
+//!      ▼                  ▼                        ▼
+//!     gone ◄─ its exit ─ Ending                   gone, by its exit
 //! ```
 //!
 //! A worker stays in the table until the pool has its exit, so there are never more processes than
@@ -153,20 +152,16 @@ impl<M: Send + 'static, C: Send + 'static> WorkerTable<M, C> {
         }
     }
 
-    /// The lease of a worker is over: it is free, or ends if it has died. The end of any other
-    /// lease than its present one means nothing.
+    /// The lease of a worker is over: it is free. The end of any other lease than its present one
+    /// means nothing.
     pub(crate) fn returned(&mut self, end: &LeaseEnd) {
         let Some(entry) = self.entries.get_mut(&end.worker) else { return };
         if !matches!(entry.state, WorkerState::Leased(number) if number == end.number) {
             return;
         }
         self.leased -= 1;
-        if entry.address.is_alive() {
-            entry.state = WorkerState::Free;
-            self.free.push_back(end.worker);
-        } else {
-            entry.state = WorkerState::Ending;
-        }
+        entry.state = WorkerState::Free;
+        self.free.push_back(end.worker);
     }
 
     /// Takes a free worker that is one too many. It is ending from now on.

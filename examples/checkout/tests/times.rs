@@ -75,6 +75,35 @@ fn checkout_4_there_are_never_more_processes_than_the_pool_may_have() {
 }
 
 #[test]
+fn checkout_6_a_worker_that_is_dead_already_is_not_handed_over() {
+    simulate(|world, sim| {
+        let pool = pool(world, 2, 0);
+        let returned = pool.lease(LONG).wait().unwrap();
+        let (dies, ends) = (pool.lease(LONG).wait().unwrap(), returned.pid());
+        let dead = dies.pid();
+        drop(dies);
+        world.settle(&pool, 1, 1, 0);
+        // The pool hears of a request and of a lease that is over before it hears of the deaths.
+        pool.suspend().wait().unwrap();
+        let first = world.caller(&pool);
+        sim.run_until_idle();
+        let second = world.caller(&pool);
+        sim.run_until_idle();
+        drop(returned);
+        sim.run_until_idle();
+        sim.kill(dead);
+        sim.kill(ends);
+        sim.run_until_idle();
+        assert!(pool.resume());
+        for caller in [first, second] {
+            let lease = caller.wait().unwrap().unwrap();
+            assert!(lease.is_alive() && lease.pid() != dead && lease.pid() != ends);
+        }
+        world.settle(&pool, 2, 0, 0);
+    });
+}
+
+#[test]
 fn checkout_11_a_worker_that_does_not_end_is_killed_when_its_time_is_over() {
     simulate(|world, sim| {
         let pool = pool_of(world, 3, 0, |pool| pool.shutdown(2 * SECOND));
