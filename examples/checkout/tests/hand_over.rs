@@ -1,9 +1,9 @@
 //! Statement 7 under many seeds: callers give up, or die, at the very moment of the hand-over.
 //!
 //! The races that pools of this kind have had: a worker is given to a caller whose time is just
-//! over (poolboy#64, poolboy#70, `worker_pool#37`, poolex#210) or that has just died (hackney#420),
-//! and nobody gives it back. Here holders give their workers back at the moments at which others
-//! give up, or are killed, and the seed chooses what comes first.
+//! over (poolboy#70, `worker_pool#37`), or that has just died (poolex#210), and nobody gives it
+//! back. Here holders give their workers back at the moments at which others give up, or are
+//! killed, and the seed chooses what comes first.
 //!
 //! 2 000 seeds take seconds. More:
 //!
