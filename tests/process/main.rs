@@ -40,4 +40,5 @@ mod topics_slow;
 mod topics_threads;
 mod under_no_lock;
 mod waiting;
+mod when_handled;
 mod zero;

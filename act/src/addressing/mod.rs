@@ -11,3 +11,4 @@ pub(crate) mod recipient_wait;
 pub(crate) mod remote_recipient;
 pub(crate) mod route;
 pub(crate) mod send_or_wait;
+pub(crate) mod when_handled;

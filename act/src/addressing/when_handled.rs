@@ -1,0 +1,58 @@
+//! A function that runs when a process has handled what it has accepted until now (rule M13).
+//!
+//! ```text
+//!            Main   [ message ][ message ][ mark ][ message ]
+//!   accepted before the mark ───┘          │
+//!                                          ▼ taken, or lost with the mailbox
+//!                                      the function runs
+//! ```
+//!
+//! The function lies in the destructor of the mark. So it runs whatever becomes of the mark, also
+//! if the process has ended before.
+
+use crate::addressing::address::Address;
+use crate::observe::watched_job::Mark;
+use crate::process::crash::contain;
+use crate::sync::Mutex;
+use std::sync::Arc;
+
+impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
+    /// Runs a function when the process has handled all messages that it has accepted on Main
+    /// until now (rule M13). If the process ends before that, or has ended, the function runs
+    /// then: ask [`Address::is_alive`].
+    ///
+    /// It says that a process is done with what somebody has sent to it, for example before it is
+    /// handed to somebody else. It takes no room in a bounded mailbox. The behaviour of the
+    /// process does not see it, and what its handlers have set aside (stashed, postponed) counts
+    /// as handled. At a pool, it waits for all workers.
+    ///
+    /// The function runs on the thread of the process, between two messages, so it must be quick:
+    /// send a message. A panic in it is contained.
+    ///
+    /// ```
+    /// # use krarup_act::{Address, Recipient};
+    /// struct Idle;
+    ///
+    /// fn tell_when_done(worker: &Address<String>, boss: Recipient<Idle>) {
+    ///     worker.when_handled(move || boss.notify(Idle));
+    /// }
+    /// # let _ = tell_when_done;
+    /// ```
+    pub fn when_handled(&self, then: impl FnOnce() + Send + 'static) {
+        let mark: Mark = Arc::new(HandledMark(Mutex::new(Some(then))));
+        self.mark(&mark);
+    }
+}
+
+/// The value in the mark: its destructor runs the function.
+struct HandledMark<F: FnOnce()>(Mutex<Option<F>>);
+
+impl<F: FnOnce()> Drop for HandledMark<F> {
+    fn drop(&mut self) {
+        // Taken out first: a user's function does not run under a lock.
+        let then = self.0.lock().take();
+        if let Some(then) = then {
+            let _ = contain(then);
+        }
+    }
+}
