@@ -46,6 +46,9 @@ const SHUTDOWN: Duration = Duration::from_secs(5);
 /// A pool of workers that are leased: one caller has one worker for itself, for as long as it
 /// wants.
 ///
+/// A worker that dies is replaced at once. One that dies again and again, but starts well, is
+/// replaced again and again: what is to stop that belongs into the `init` of the worker.
+///
 /// It is a [`StateMachine`]: `node.spawn(|| Machine::new(Checkout::new(5, 10, Connection::new)))`.
 /// [`CheckoutCalls`](crate::calls::CheckoutCalls) are the methods of its address.
 pub(crate) struct Checkout<B: Behavior, F> {
@@ -193,10 +196,9 @@ impl<B: Behavior, F: Fn() -> B + Send + Sync + 'static> Checkout<B, F> {
     fn ended(&mut self, ctx: &mut PoolContext<B>, exit: Exit) -> Result<Next<Self>> {
         match self.workers.remove(exit.pid) {
             Some(Gone::Unstarted(wanted)) => self.not_made(wanted, SpawnError::Init(exit.reason)),
-            Some(Gone::Worker) => {}
             // Somebody else has linked itself to the pool: a link is a link.
             None if exit.reason.is_abnormal() => return Err(exit.reason),
-            None => {}
+            Some(Gone::Worker) | None => {}
         }
         // Who waits comes first: the same worker may be the replacement.
         self.serve(ctx);

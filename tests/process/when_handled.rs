@@ -135,7 +135,9 @@ fn m13_a_function_runs_behind_what_its_own_thread_has_sent() {
     for number in 0..1_000 {
         echo.send((2 * number, to.clone())).unwrap();
         let to = to.clone();
-        echo.when_handled(move || drop(to.send(2 * number + 1)));
+        echo.when_handled(move || {
+            let _ = to.send(2 * number + 1);
+        });
     }
     drop(to);
     assert!(numbers.iter().eq(0..2_000));

@@ -89,7 +89,7 @@ fn checkout_3_a_lease_that_is_dropped_in_any_way_frees_its_worker(world: &World)
         let _lease = address.lease(LONG).await;
         panic!("with a lease");
     });
-    let _: krarup::TaskError = task.wait().map(|()| ()).unwrap_err();
+    let _: krarup::TaskError = task.wait().unwrap_err();
     world.settle(&pool, 2, 0, 0);
 }
 

@@ -7,6 +7,7 @@ use crate::errors::{CheckoutError, ExtendError, LeaseError, ShrinkError};
 use crate::machine::Checkout;
 use crate::status::{CheckoutState, CheckoutStatus};
 use krarup::Machine;
+use krarup::behavior::behavior_fn;
 use krarup::prelude::*;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -23,6 +24,7 @@ statements! {
     checkout_10_a_pool_does_not_shrink_below_what_is_leased
     checkout_11_a_stop_ends_the_workers_and_fails_who_waits_with_its_reason
     checkout_11_a_killed_pool_takes_its_workers_along
+    checkout_11_a_process_that_is_linked_to_the_pool_takes_it_along
     checkout_12_a_worker_that_cannot_be_made_fails_its_caller_alone
     checkout_12_an_extension_that_cannot_start_leaves_the_size
 }
@@ -223,6 +225,23 @@ fn checkout_11_a_killed_pool_takes_its_workers_along(world: &World) {
     assert_eq!(waiting.wait().unwrap().unwrap_err(), LeaseError::Pool(error));
     world.until("no worker is left", || pool.staff.alive() == 0);
     drop(leases);
+}
+
+fn checkout_11_a_process_that_is_linked_to_the_pool_takes_it_along(world: &World) {
+    let pool = pool(world, 2, 0);
+    let (end, to) = (pool.watch(), pool.pid());
+    for fails in [false, true] {
+        let linked = behavior_fn(move |mut ctx: Context<()>| async move {
+            ctx.link(to);
+            if fails { Err(Reason::error("together")) } else { Ok(()) }
+        });
+        let linked = world.spawn(|| linked).start().unwrap();
+        world.until("it has ended", || !linked.is_alive());
+        // A normal end ends nobody.
+        assert!(fails || status(&pool).free == 2);
+    }
+    assert_eq!(end.wait().unwrap().reason.to_string(), "together");
+    assert_eq!((pool.staff.alive(), pool.staff.take_notes().len()), (0, 2));
 }
 
 fn checkout_12_a_worker_that_cannot_be_made_fails_its_caller_alone(world: &World) {
