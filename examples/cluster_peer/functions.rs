@@ -55,7 +55,7 @@ impl Actor for Worker {
 
     async fn handle_message(
         &mut self,
-        ctx: &mut Context<TermMessage>,
+        _: &mut Context<TermMessage>,
         message: TermMessage,
     ) -> Result {
         if let TermMessage::Info(Term::Tuple(parts)) = message

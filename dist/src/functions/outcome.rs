@@ -13,7 +13,7 @@ use crate::functions::request::FunctionResult;
 use crate::peer::signal::SignalPayload;
 use crate::terms::reason::reason_to_term;
 use krarup_gen::{CallError, Reason};
-use krarup_wire::etf::{Decoder, Term};
+use krarup_wire::etf::Term;
 
 /// The outcome of a function.
 #[derive(Debug)]
@@ -99,13 +99,6 @@ impl FunctionOutcome {
         let _ = term.write(&mut bytes);
         bytes
     }
-
-    /// As [`FunctionOutcome::of_rex`], as a term.
-    pub(crate) fn of_rex_term(self) -> Term {
-        let bytes = self.of_rex();
-        // This node has written it.
-        Decoder::new(&bytes).last_term().unwrap_or_else(|_| Term::atom("undefined"))
-    }
 }
 
 /// A tuple whose last element is written already.
@@ -124,6 +117,7 @@ pub(crate) fn ending<const N: usize>(first: [Term; N], mut last: Vec<u8>) -> Vec
 mod tests {
     use super::*;
     use krarup_gen::Pid;
+    use krarup_wire::etf::Decoder;
     use std::sync::Arc;
 
     fn bytes(term: &Term) -> Vec<u8> {
@@ -184,7 +178,7 @@ mod tests {
             let outcome = || FunctionOutcome::of(answer.clone());
             assert_eq!(shown(outcome().of_call(Term::Int(1))), call);
             assert_eq!(shown(outcome().of_cast()), cast);
-            assert_eq!(outcome().of_rex_term().to_string(), rex);
+            assert_eq!(shown(SignalPayload::Bytes(outcome().of_rex())), rex);
         }
     }
 }

@@ -160,7 +160,7 @@ mod tests {
         let class = Term::atom;
         let function = || "m:f/1 on b@sim".to_owned();
         let raised = |exception| Err(RpcError::Raised { function: function(), exception });
-        let ended = |reason| {
+        let ended = |reason: &Term| {
             Err(RpcError::Ended { function: function(), reason: reason_from_term(reason) })
         };
         let read = |parts: &[Term]| outcome(&mark(), &Term::tuple(parts.to_vec()), &function());
