@@ -14,7 +14,7 @@ mod sys;
 use crate::core::ClusterCore;
 use crate::error::ConnectionError;
 use crate::exports::Sys;
-use crate::incoming::spawning::SpawnAsked;
+use crate::functions::request::SpawnAsked;
 use crate::peer::proxy::RemoteProcess;
 use crate::peer::signal::{Signal, SignalPayload};
 use crate::peer::{LinkKey, PeerNode, PeerNodeState};

@@ -4,17 +4,17 @@ use krarup_wire::etf::Term;
 
 /// What is asked for beside the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct SpawnOptions {
+pub(crate) struct RequestedBonds {
     pub(crate) link: bool,
     pub(crate) monitor: bool,
 }
 
-impl SpawnOptions {
+impl RequestedBonds {
     /// Reads the options of a request; `None` if they are none of `spawn_opt`. Options that are
     /// about OTP's memory and schedulers mean nothing here, and are ignored.
     pub(crate) fn read(options: &Term) -> Option<Self> {
         let Term::List(options) = options else { return None };
-        let mut read = SpawnOptions::default();
+        let mut read = RequestedBonds::default();
         for option in options.iter() {
             let name = match option {
                 Term::Atom(name) => name,
@@ -47,9 +47,9 @@ mod tests {
     #[test]
     fn zcall9_options_of_spawn_opt_are_read_and_others_refused() {
         let pair = |name| Term::tuple([Term::atom(name), Term::Int(1)]);
-        let read = |options: &[Term]| SpawnOptions::read(&Term::list(options.to_vec()));
+        let read = |options: &[Term]| RequestedBonds::read(&Term::list(options.to_vec()));
         let (link, monitor) = (Term::atom("link"), Term::atom("monitor"));
-        let asked = |link, monitor| Some(SpawnOptions { link, monitor });
+        let asked = |link, monitor| Some(RequestedBonds { link, monitor });
         assert_eq!(read(&[]), asked(false, false));
         assert_eq!(read(std::slice::from_ref(&link)), asked(true, false));
         assert_eq!(read(&[pair("monitor"), pair("priority")]), asked(false, true));
@@ -57,8 +57,8 @@ mod tests {
         for odd in [Term::atom("priority"), Term::atom("other"), pair("other"), Term::Int(1)] {
             assert_eq!(read(&[odd, link.clone()]), None);
         }
-        assert_eq!(SpawnOptions::read(&link), None);
+        assert_eq!(RequestedBonds::read(&link), None);
         let improper = Term::list_with_tail([link], Term::Int(1));
-        assert_eq!(SpawnOptions::read(&improper), None);
+        assert_eq!(RequestedBonds::read(&improper), None);
     }
 }

@@ -5,8 +5,17 @@ use crate::functions::permit::SpawnPermit;
 use crate::one_shot::OneShotReceiver;
 use krarup_act::Reply;
 use krarup_gen::{Pid, SpawnError};
-use krarup_wire::etf::Term;
+use krarup_wire::etf::{Atom, ExternalPid, Reference, Term};
 use std::sync::Arc;
+
+/// A spawn request.
+pub(crate) struct SpawnAsked {
+    pub(crate) reference: Reference,
+    pub(crate) from: ExternalPid,
+    pub(crate) module: Atom,
+    pub(crate) function: Atom,
+    pub(crate) arity: u8,
+}
 
 /// What a requested process begins with.
 pub(crate) struct RequestedStart {

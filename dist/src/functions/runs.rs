@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, HashMap};
 /// The runs of a peer, by their numbers. `S` is what says an outcome.
 #[derive(Debug)]
 pub(crate) struct Runs<S> {
-    runs: BTreeMap<u64, Run<S>>,
+    runs: BTreeMap<u64, PeerRun<S>>,
     /// Those whose callers can give up, by the references of their requests.
     by_reference: HashMap<Reference, u64>,
 }
 
 #[derive(Debug)]
-struct Run<S> {
+struct PeerRun<S> {
     reference: Option<Reference>,
     phase: RunPhase<S>,
 }
@@ -42,7 +42,7 @@ impl<S> Runs<S> {
             }
             self.by_reference.insert(reference.clone(), number);
         }
-        self.runs.insert(number, Run { reference, phase: RunPhase::Starting });
+        self.runs.insert(number, PeerRun { reference, phase: RunPhase::Starting });
         true
     }
 
@@ -83,7 +83,7 @@ impl<S> Runs<S> {
         self.remove(number);
     }
 
-    fn remove(&mut self, number: u64) -> Option<Run<S>> {
+    fn remove(&mut self, number: u64) -> Option<PeerRun<S>> {
         let run = self.runs.remove(&number)?;
         if let Some(reference) = &run.reference {
             self.by_reference.remove(reference);

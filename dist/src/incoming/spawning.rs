@@ -5,10 +5,10 @@ use super::Dispatch;
 use crate::core::ClusterCore;
 use crate::error::ConnectionError;
 use crate::functions::asker::Asker;
-use crate::functions::options::SpawnOptions;
+use crate::functions::options::RequestedBonds;
 use crate::functions::outcome::FunctionOutcome;
 use crate::functions::permit::SpawnPermit;
-use crate::functions::request::{RequestedStart, ServedFactory, ServedFunction};
+use crate::functions::request::{RequestedStart, ServedFactory, ServedFunction, SpawnAsked};
 use crate::functions::table::FunctionName;
 use crate::one_shot::{OneShotSender, one_shot};
 use crate::peer::signal::{Signal, SignalPayload};
@@ -19,15 +19,6 @@ use krarup_wire::ControlMessage;
 use krarup_wire::Monitored;
 use krarup_wire::etf::{Atom, Elements, ExternalPid, Reference, Term};
 use std::sync::Arc;
-
-/// A spawn request.
-pub(super) struct SpawnAsked {
-    pub(super) reference: Reference,
-    pub(super) from: ExternalPid,
-    pub(super) module: Atom,
-    pub(super) function: Atom,
-    pub(super) arity: u8,
-}
 
 /// What is to run, and with what.
 pub(super) struct Wanted {
@@ -70,7 +61,7 @@ impl Dispatch<'_> {
             Some(Term::List(arguments)) if arguments.len() == usize::from(asked.arity) => arguments,
             _ => return self.refuse_spawn(asked, "notsup"),
         };
-        let Some(options) = SpawnOptions::read(options) else {
+        let Some(options) = RequestedBonds::read(options) else {
             return self.refuse_spawn(asked, "badopt");
         };
         if asked.module != "erpc" {
@@ -92,7 +83,7 @@ impl Dispatch<'_> {
     }
 
     fn refuse_spawn(&self, asked: SpawnAsked, why: &'static str) -> Result<(), ConnectionError> {
-        self.reply_to_spawn(asked.reference, asked.from, SpawnOptions::default(), Err(why));
+        self.reply_to_spawn(asked.reference, asked.from, RequestedBonds::default(), Err(why));
         Ok(())
     }
 
@@ -100,7 +91,7 @@ impl Dispatch<'_> {
         &self,
         reference: Reference,
         to: ExternalPid,
-        SpawnOptions { link: linked, monitor: monitored }: SpawnOptions,
+        RequestedBonds { link: linked, monitor: monitored }: RequestedBonds,
         process: Result<(u64, ExternalPid), &'static str>,
     ) {
         let (by, result) = match process {
@@ -115,7 +106,7 @@ impl Dispatch<'_> {
     fn execute(
         &self,
         asked: SpawnAsked,
-        options: SpawnOptions,
+        options: RequestedBonds,
         result: Option<Term>,
         wanted: Wanted,
     ) -> Result<(), ConnectionError> {
@@ -159,7 +150,7 @@ impl Dispatch<'_> {
                 self.reply_to_spawn(
                     reference.clone(),
                     from.clone(),
-                    SpawnOptions::default(),
+                    RequestedBonds::default(),
                     Err(why),
                 );
             }
@@ -233,7 +224,7 @@ impl Dispatch<'_> {
     fn make(
         &self,
         asked: SpawnAsked,
-        options: SpawnOptions,
+        options: RequestedBonds,
         factory: &dyn ServedFactory<ClusterCore>,
         arguments: &Elements,
     ) -> Result<(), ConnectionError> {
