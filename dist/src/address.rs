@@ -6,7 +6,7 @@ use crate::error::{ClusterError, FunctionNameError, ServeError};
 use crate::events::NodeEvent;
 use crate::exports::Sys;
 use crate::exports::typed::Served;
-use crate::functions::arguments::Arguments;
+use crate::functions::arguments::FunctionArguments;
 use crate::functions::exception::TermException;
 use crate::functions::serving::{TypedFactory, TypedFunction};
 use crate::functions::table::FunctionName;
@@ -151,7 +151,7 @@ pub trait ClusterCalls: HasCluster {
     /// a process of its own, below the root of the users, which ends when the caller gives up or
     /// its node is lost (rules Zcall7, Zcall8).
     ///
-    /// Arguments of other types are `function_clause`, a panic is an error `{panic, Text}`.
+    /// FunctionArguments of other types are `function_clause`, a panic is an error `{panic, Text}`.
     ///
     /// ```
     /// # use krarup_dist::etf::Term;
@@ -168,7 +168,7 @@ pub trait ClusterCalls: HasCluster {
     /// [`ServeError`] if a name is not valid or taken, or the cluster does not run.
     fn serve<A, R, F, U>(&self, module: &str, function: &str, run: F) -> Result<(), ServeError>
     where
-        A: Arguments + DeserializeOwned + Send + 'static,
+        A: FunctionArguments + DeserializeOwned + Send + 'static,
         R: Serialize,
         F: Fn(A) -> U + Send + Sync + 'static,
         U: Future<Output = Result<R, TermException>> + Send + 'static,
@@ -197,7 +197,7 @@ pub trait ClusterCalls: HasCluster {
     /// `spawn_request` of OTP with this module, this name and as many arguments as the tuple has
     /// (rule Zcall9). The process lives below the root of the users, and can be reached by the
     /// node that requested it; types of its messages are to be carried
-    /// ([`ClusterCalls::carry`]). Arguments of other types end it as `function_clause`.
+    /// ([`ClusterCalls::carry`]). FunctionArguments of other types end it as `function_clause`.
     ///
     /// ```
     /// # use krarup_act::Actor;
@@ -215,7 +215,7 @@ pub trait ClusterCalls: HasCluster {
     /// [`ServeError`] if a name is not valid or taken, or the cluster does not run.
     fn factory<A, B, F>(&self, module: &str, function: &str, make: F) -> Result<(), ServeError>
     where
-        A: Arguments + DeserializeOwned + Send + 'static,
+        A: FunctionArguments + DeserializeOwned + Send + 'static,
         B: Behavior,
         F: Fn(A) -> B + Send + Sync + 'static,
     {
@@ -261,7 +261,7 @@ pub trait ClusterCalls: HasCluster {
         node: &str,
         module: &str,
         function: &str,
-        arguments: impl Arguments + Serialize,
+        arguments: impl FunctionArguments + Serialize,
     ) -> RpcCall<R>
     where
         R: DeserializeOwned + Send + 'static,
@@ -359,12 +359,12 @@ fn function_name(
     Ok((atom(module)?, atom(function)?, arity))
 }
 
-fn arity_of<A: Arguments>(_: &A) -> u8 {
+fn arity_of<A: FunctionArguments>(_: &A) -> u8 {
     A::ARITY
 }
 
 /// The bytes of a list of arguments.
-fn list_of<A: Arguments + Serialize>(
+fn list_of<A: FunctionArguments + Serialize>(
     core: &Arc<ClusterCore>,
     arguments: &A,
 ) -> Result<Vec<u8>, String> {

@@ -53,7 +53,7 @@ pub use error::{
 pub use events::NodeEvent;
 pub use exports::Sys;
 pub use exports::typed::Served;
-pub use functions::arguments::Arguments;
+pub use functions::arguments::FunctionArguments;
 pub use functions::exception::{ExceptionClass, TermException};
 pub use handle::ClusterHandle;
 pub use krarup_wire::DistributionFlags;

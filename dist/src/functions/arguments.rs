@@ -3,7 +3,7 @@
 /// The arguments of a function: a tuple of 0 to 8 values. Its size is the arity.
 ///
 /// A function of one argument takes a tuple of one: `|(list,): (Vec<i64>,)|`.
-pub trait Arguments: sealed::Tuple {
+pub trait FunctionArguments: sealed::Tuple {
     /// The number of arguments.
     const ARITY: u8;
 }
@@ -16,7 +16,7 @@ macro_rules! arguments {
     ($($arity:literal: ($($name:ident,)*);)*) => {$(
         impl<$($name),*> sealed::Tuple for ($($name,)*) {}
 
-        impl<$($name),*> Arguments for ($($name,)*) {
+        impl<$($name),*> FunctionArguments for ($($name,)*) {
             const ARITY: u8 = $arity;
         }
     )*};

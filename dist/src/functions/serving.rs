@@ -1,7 +1,7 @@
 //! Typed functions and factories: how arguments are read, and values are written.
 
 use crate::core::ClusterCore;
-use crate::functions::arguments::Arguments;
+use crate::functions::arguments::FunctionArguments;
 use crate::functions::exception::TermException;
 use crate::functions::request::{FunctionResult, RequestedStart, ServedFactory, ServedFunction};
 use crate::functions::table::FunctionName;
@@ -26,7 +26,7 @@ pub(crate) struct TypedFunction<A, F> {
 
 impl<A, R, F, U> ServedFunction<ClusterCore> for TypedFunction<A, F>
 where
-    A: Arguments + DeserializeOwned + Send + 'static,
+    A: FunctionArguments + DeserializeOwned + Send + 'static,
     R: Serialize,
     F: Fn(A) -> U + Send + Sync + 'static,
     U: Future<Output = std::result::Result<R, TermException>> + Send + 'static,
@@ -76,7 +76,7 @@ pub(crate) struct TypedFactory<A, F> {
 
 impl<A, B, F> ServedFactory<ClusterCore> for TypedFactory<A, F>
 where
-    A: Arguments + DeserializeOwned + Send + 'static,
+    A: FunctionArguments + DeserializeOwned + Send + 'static,
     B: Behavior,
     F: Fn(A) -> B + Send + Sync + 'static,
 {
@@ -108,7 +108,7 @@ struct Requested<A, F> {
 
 impl<A, B, F> Behavior for Requested<A, F>
 where
-    A: Arguments + DeserializeOwned + Send + 'static,
+    A: FunctionArguments + DeserializeOwned + Send + 'static,
     B: Behavior,
     F: Fn(A) -> B + Send + Sync + 'static,
 {
@@ -157,7 +157,7 @@ where
 }
 
 /// Reads the arguments. Others than the function takes are `function_clause`, as in Erlang.
-fn read<A: Arguments + DeserializeOwned>(
+fn read<A: FunctionArguments + DeserializeOwned>(
     core: &Arc<ClusterCore>,
     (module, function, _): &FunctionName,
     arguments: Vec<Term>,

@@ -77,7 +77,7 @@ impl ClusterCore {
     }
 }
 
-/// `[Mark, Module, Function, Arguments]`, whose last element is written already.
+/// `[Mark, Module, Function, FunctionArguments]`, whose last element is written already.
 fn call_arguments(first: [Term; 3], arguments: Vec<u8>) -> Vec<u8> {
     // A list of four elements and `[]`, in place of a tuple of four.
     const LIST: u8 = 108;
