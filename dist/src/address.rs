@@ -151,7 +151,7 @@ pub trait ClusterCalls: HasCluster {
     /// a process of its own, below the root of the users, which ends when the caller gives up or
     /// its node is lost (rules Zcall7, Zcall8).
     ///
-    /// FunctionArguments of other types are `function_clause`, a panic is an error `{panic, Text}`.
+    /// Arguments of other types are `function_clause`, a panic is an error `{panic, Text}`.
     ///
     /// ```
     /// # use krarup_dist::etf::Term;
@@ -197,7 +197,7 @@ pub trait ClusterCalls: HasCluster {
     /// `spawn_request` of OTP with this module, this name and as many arguments as the tuple has
     /// (rule Zcall9). The process lives below the root of the users, and can be reached by the
     /// node that requested it; types of its messages are to be carried
-    /// ([`ClusterCalls::carry`]). FunctionArguments of other types end it as `function_clause`.
+    /// ([`ClusterCalls::carry`]). Arguments of other types end it as `function_clause`.
     ///
     /// ```
     /// # use krarup_act::Actor;

@@ -15,7 +15,7 @@ impl RequestedBonds {
     pub(crate) fn read(options: &Term) -> Option<Self> {
         let Term::List(options) = options else { return None };
         let mut read = RequestedBonds::default();
-        for option in options.iter() {
+        for option in options {
             let name = match option {
                 Term::Atom(name) => name,
                 Term::Tuple(parts) => match &parts[..] {

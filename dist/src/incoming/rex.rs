@@ -90,7 +90,7 @@ impl Dispatch<'_> {
             Asker::RexCall(caller) => Asker::RexCall(caller.clone()),
             _ => Asker::Nobody,
         };
-        match self.run(&*function, asker, wanted.arguments, &|_| ()) {
+        match self.run(&*function, asker, &wanted.arguments, &|_| ()) {
             Ok(Some((_, gate))) => gate.send(()),
             Ok(None) => {}
             Err(why) => {

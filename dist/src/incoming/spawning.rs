@@ -82,6 +82,7 @@ impl Dispatch<'_> {
         }
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "it is the last word on a request")]
     fn refuse_spawn(&self, asked: SpawnAsked, why: &'static str) -> Result<(), ConnectionError> {
         self.reply_to_spawn(asked.reference, asked.from, RequestedBonds::default(), Err(why));
         Ok(())
@@ -137,7 +138,7 @@ impl Dispatch<'_> {
             let (reference, from) = (reference.clone(), from.clone());
             self.reply_to_spawn(reference, from, options, Ok((pid.id(), process)));
         };
-        match self.run(&*function, asker, wanted.arguments, &reply) {
+        match self.run(&*function, asker, &wanted.arguments, &reply) {
             Ok(Some((pid, gate))) => {
                 if options.link {
                     let local = self.core.host.process(pid);
@@ -168,7 +169,7 @@ impl Dispatch<'_> {
         &self,
         function: &dyn ServedFunction<ClusterCore>,
         asker: Asker,
-        arguments: Elements,
+        arguments: &Elements,
         reply: &dyn Fn(Pid),
     ) -> Result<Option<(Pid, OneShotSender<()>)>, &'static str> {
         let permit = self.permit()?;

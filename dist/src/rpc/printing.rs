@@ -31,15 +31,18 @@ fn one(request: &Term, text: &mut String) -> Term {
             put(text, chars, true);
             ok()
         }
-        ("put_chars", [_, Term::Atom(module), Term::Atom(function), Term::List(arguments)])
-        | ("put_chars", [Term::Atom(module), Term::Atom(function), Term::List(arguments)]) => {
+        (
+            "put_chars",
+            [_, Term::Atom(module), Term::Atom(function), Term::List(arguments)]
+            | [Term::Atom(module), Term::Atom(function), Term::List(arguments)],
+        ) => {
             called(text, module.as_str(), function.as_str(), arguments);
             ok()
         }
         ("requests", [Term::List(requests)]) => {
             // As OTP's, which stops at the first error.
             let mut answer = ok();
-            for request in requests.iter() {
+            for request in requests {
                 let is_nested = matches!(request, Term::Tuple(parts)
                     if matches!(parts.first(), Some(Term::Atom(name)) if *name == "requests"));
                 answer = if is_nested { error("request") } else { one(request, text) };
@@ -100,11 +103,17 @@ fn called(text: &mut String, module: &str, function: &str, arguments: &Elements)
             put(&mut pattern, format, false);
             match formatted(&pattern, values) {
                 Some(made) => text.push_str(&made),
-                None => text.push_str(&format!("{pattern} {}", Term::List(values.clone()))),
+                None => {
+                    text.push_str(&pattern);
+                    text.push_str(&Term::List(values.clone()).to_string());
+                }
             }
         }
         ("io_lib", "write" | "print", [term, ..]) => text.push_str(&term.to_string()),
-        _ => text.push_str(&format!("{module}:{function} {}", Term::List(arguments.clone()))),
+        _ => {
+            text.push_str(function);
+            text.push_str(&Term::List(arguments.clone()).to_string());
+        }
     }
 }
 
@@ -166,7 +175,7 @@ fn formatted(pattern: &str, values: &Elements) -> Option<String> {
                 put(&mut made, values.next()?, false);
                 made
             }
-            'P' | 'W' => {
+            'P' | 'W' | 'x' | 'X' => {
                 let made = values.next()?.to_string();
                 values.next()?;
                 made
@@ -178,11 +187,6 @@ fn formatted(pattern: &str, values: &Elements) -> Option<String> {
                 (other, _) => other.to_string(),
             },
             'p' | 'w' | 'b' | 'B' | '#' | '+' | 'e' | 'g' => values.next()?.to_string(),
-            'x' | 'X' => {
-                let made = values.next()?.to_string();
-                values.next()?;
-                made
-            }
             _ => return None,
         };
         let missing = width.filter(|_| control != 'n').unwrap_or(0).min(MOST_CHARACTERS);
@@ -210,4 +214,29 @@ pub(crate) fn logged(text: &str) -> String {
         }
     }
     logged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zcall10_what_a_remote_function_prints_is_read_and_every_request_answered() {
+        let chars = |text: &str| Term::list(text.bytes().map(|byte| Term::Int(byte.into())));
+        let put = |name, rest: Vec<Term>| Term::tuple([Term::atom(name)].into_iter().chain(rest));
+        let format = |pattern: &str, values: Vec<Term>| {
+            let called = [Term::atom("unicode"), Term::atom("io_lib"), Term::atom("format")];
+            let values = Term::list([chars(pattern), Term::list(values)]);
+            put("put_chars", called.into_iter().chain([values]).collect())
+        };
+        let text = |request: &Term| super::request(request);
+        let ok = |text: &str| (Term::atom("ok"), text.to_owned());
+        assert_eq!(text(&put("put_chars", vec![Term::atom("unicode"), chars("hi")])), ok("hi"));
+        assert_eq!(text(&format("~p is ~s~n", vec![Term::Int(7), chars("odd")])), ok("7 is odd\n"));
+        assert_eq!(text(&format("~5w|~-3w|", vec![Term::Int(7), Term::Int(8)])), ok("    7|8  |"));
+        assert_eq!(text(&format("~p", vec![])), ok("~p []"));
+        assert_eq!(text(&put("get_line", vec![chars(">")])).0, Term::atom("eof"));
+        assert_eq!(text(&Term::Int(1)).0.to_string(), "{error,request}");
+        assert_eq!(logged("a\u{1b}[2J\n"), "a\\u{1b}[2J");
+    }
 }
