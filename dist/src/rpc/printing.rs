@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(text(&put("put_chars", vec![Term::atom("unicode"), chars("hi")])), ok("hi"));
         assert_eq!(text(&format("~p is ~s~n", vec![Term::Int(7), chars("odd")])), ok("7 is odd\n"));
         assert_eq!(text(&format("~5w|~-3w|", vec![Term::Int(7), Term::Int(8)])), ok("    7|8  |"));
-        assert_eq!(text(&format("~p", vec![])), ok("~p []"));
+        assert_eq!(text(&format("~p", vec![])), ok("~p[]"));
         assert_eq!(text(&put("get_line", vec![chars(">")])).0, Term::atom("eof"));
         assert_eq!(text(&Term::Int(1)).0.to_string(), "{error,request}");
         assert_eq!(logged("a\u{1b}[2J\n"), "a\\u{1b}[2J");
