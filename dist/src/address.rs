@@ -2,41 +2,31 @@
 
 use crate::core::ClusterCore;
 use crate::counters::ClusterStats;
-use crate::error::ClusterError;
+use crate::error::{ClusterError, FunctionNameError, ServeError};
 use crate::events::NodeEvent;
 use crate::exports::Sys;
 use crate::exports::typed::Served;
+use crate::functions::arguments::FunctionArguments;
+use crate::functions::exception::TermException;
+use crate::functions::serving::{TypedFactory, TypedFunction};
+use crate::functions::table::FunctionName;
+use crate::handle::ClusterHandle;
 use crate::messages::ClusterMessage;
-use crate::peer::PeerNode;
 use crate::peer::connection_info::ConnectionInfo;
-use crate::peer::proxy::RemoteProcess;
-use crate::terms::reading::Reading;
-use crate::terms::writing::Writing;
-use krarup_act::{Address, Context, Host, MessageRoom, Network, Process, Recipient, Reply};
-use krarup_gen::{Name, NodeName, Pid, Ref, SendError};
-use krarup_wire::codec::Extension;
-use krarup_wire::etf::{Decoder, ExternalPid, Reference, Term};
+use crate::rpc::call::{RpcCall, RpcRequest};
+use crate::rpc::error::RpcError;
+use krarup_act::{Address, Behavior, Context, Host, Network, Process, Recipient};
+use krarup_gen::{Name, NodeName, Pid};
+use krarup_wire::etf::{Atom, Term};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::any::Any;
-use std::fmt;
 use std::future::poll_fn;
-use std::net::SocketAddr;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// The address of a cluster.
 pub type ClusterAddress = Address<ClusterMessage>;
-
-/// A handle on the cluster of a node. It can be cloned and sent; it works while the cluster
-/// runs.
-#[derive(Clone)]
-pub struct ClusterHandle(Arc<ClusterCore>);
-
-impl fmt::Debug for ClusterHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ClusterHandle({})", self.0.me)
-    }
-}
 
 /// Where a cluster is found: at its address, and in every process of its node.
 pub trait HasCluster {
@@ -156,6 +146,140 @@ pub trait ClusterCalls: HasCluster {
         Ok(Recipient::remote(process, Arc::clone(&core.host)))
     }
 
+    /// Makes a function callable from other nodes, by `rpc` and `erpc` of OTP and by
+    /// [`ClusterCalls::rpc`]. Its arity is the size of the tuple that it takes. Each call runs in
+    /// a process of its own, below the root of the users, which ends when the caller gives up or
+    /// its node is lost (rules Zcall7, Zcall8).
+    ///
+    /// Arguments of other types are `function_clause`, a panic is an error `{panic, Text}`.
+    ///
+    /// ```
+    /// # use krarup_dist::etf::Term;
+    /// # use krarup_dist::{ClusterAddress, ClusterCalls, ServeError, TermException};
+    /// # fn serve(cluster: &ClusterAddress) -> Result<(), ServeError> {
+    /// // erpc:call('calc@host', calc, divide, [7, 2]) is 3.
+    /// cluster.serve("calc", "divide", |(a, b): (i64, i64)| async move {
+    ///     a.checked_div(b).ok_or_else(|| TermException::error(Term::atom("badarith")))
+    /// })
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ServeError`] if a name is not valid or taken, or the cluster does not run.
+    fn serve<A, R, F, U>(&self, module: &str, function: &str, run: F) -> Result<(), ServeError>
+    where
+        A: FunctionArguments + DeserializeOwned + Send + 'static,
+        R: Serialize,
+        F: Fn(A) -> U + Send + Sync + 'static,
+        U: Future<Output = Result<R, TermException>> + Send + 'static,
+    {
+        let core = self.cluster()?.0;
+        let name = function_name(module, function, A::ARITY)?;
+        let (run, arguments) = (Arc::new(run), PhantomData);
+        let served = Arc::new(TypedFunction::<A, F> { name: name.clone(), run, arguments });
+        if core.functions.add(name, served) {
+            return Ok(());
+        }
+        let (module, function, arity) = (module.to_owned(), function.to_owned(), A::ARITY);
+        Err(ServeError::Taken { module, function, arity })
+    }
+
+    /// Ends the serving of a function. Calls under way go on. Returns whether it was served.
+    ///
+    /// # Errors
+    /// [`ServeError`] if a name is not valid, or the cluster does not run.
+    fn unserve(&self, module: &str, function: &str, arity: u8) -> Result<bool, ServeError> {
+        let core = self.cluster()?.0;
+        Ok(core.functions.remove(&function_name(module, function, arity)?))
+    }
+
+    /// Lets other nodes spawn processes here, by `spawn`, `spawn_link`, `spawn_monitor` and
+    /// `spawn_request` of OTP with this module, this name and as many arguments as the tuple has
+    /// (rule Zcall9). The process lives below the root of the users, and can be reached by the
+    /// node that requested it; types of its messages are to be carried
+    /// ([`ClusterCalls::carry`]). Arguments of other types end it as `function_clause`.
+    ///
+    /// ```
+    /// # use krarup_act::Actor;
+    /// # use krarup_dist::{ClusterAddress, ClusterCalls, ServeError};
+    /// # fn factory<Worker: Actor>(
+    /// #     cluster: &ClusterAddress,
+    /// #     worker: impl Fn(String) -> Worker + Send + Sync + 'static,
+    /// # ) -> Result<(), ServeError> {
+    /// // spawn_link('calc@host', calc, worker, [<<"ann">>])
+    /// cluster.factory("calc", "worker", move |(name,): (String,)| worker(name))
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ServeError`] if a name is not valid or taken, or the cluster does not run.
+    fn factory<A, B, F>(&self, module: &str, function: &str, make: F) -> Result<(), ServeError>
+    where
+        A: FunctionArguments + DeserializeOwned + Send + 'static,
+        B: Behavior,
+        F: Fn(A) -> B + Send + Sync + 'static,
+    {
+        let core = self.cluster()?.0;
+        let name = function_name(module, function, A::ARITY)?;
+        let (make, arguments) = (Arc::new(make), PhantomData);
+        let names = || (module.to_owned(), function.to_owned(), A::ARITY);
+        if module == "erpc" {
+            let (module, function, arity) = names();
+            return Err(ServeError::Reserved { module, function, arity });
+        }
+        let made = Arc::new(TypedFactory::<A, F> { name: name.clone(), make, arguments });
+        if core.factories.add(name, made) {
+            return Ok(());
+        }
+        let (module, function, arity) = names();
+        Err(ServeError::Taken { module, function, arity })
+    }
+
+    /// Ends a factory. Its processes go on. Returns whether there was one.
+    ///
+    /// # Errors
+    /// [`ServeError`] if a name is not valid, or the cluster does not run.
+    fn remove_factory(&self, module: &str, function: &str, arity: u8) -> Result<bool, ServeError> {
+        let core = self.cluster()?.0;
+        Ok(core.factories.remove(&function_name(module, function, arity)?))
+    }
+
+    /// Calls a function of another node, as `erpc:call/4` does (rule Zcall10): its value, or an
+    /// error that says what became of it. What the function prints becomes `tracing` events of
+    /// the target `krarup::cluster::output`. Nothing is sent until the call is awaited, or waited
+    /// for on a plain thread; the first one dials.
+    ///
+    /// ```no_run
+    /// # use krarup_dist::{ClusterAddress, ClusterCalls, RpcError};
+    /// # async fn call(cluster: &ClusterAddress) -> Result<(), RpcError> {
+    /// let sum: i64 = cluster.rpc("erl@host", "lists", "sum", (vec![1, 2, 3],)).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn rpc<R>(
+        &self,
+        node: &str,
+        module: &str,
+        function: &str,
+        arguments: impl FunctionArguments + Serialize,
+    ) -> RpcCall<R>
+    where
+        R: DeserializeOwned + Send + 'static,
+    {
+        let request = || {
+            let core = self.cluster()?.0;
+            let named = format!("{module}:{function}/{} on {node}", arity_of(&arguments));
+            let (module, function, _) = function_name(module, function, 0)?;
+            let peer_name = NodeName::new(node).map_err(ClusterError::from)?;
+            let peer = core.peer_of(&peer_name);
+            let peer = peer.ok_or_else(|| ClusterError::ThisNode(node.to_owned()))?;
+            let arguments = list_of(&core, &arguments)
+                .map_err(|why| RpcError::Arguments { function: named.clone(), why })?;
+            Ok(RpcRequest { core, peer, module, function, arguments, named })
+        };
+        RpcCall::new(request())
+    }
+
     /// Returns the connected nodes, in the order of their names.
     ///
     /// # Errors
@@ -221,155 +345,34 @@ pub trait ClusterCalls: HasCluster {
 
 impl<T: HasCluster> ClusterCalls for T {}
 
-impl ClusterHandle {
-    /// Returns the address on which the cluster listens; `None` while it starts.
-    #[must_use]
-    pub fn listens_at(&self) -> Option<SocketAddr> {
-        self.0.listening.get().copied()
-    }
-
-    /// Writes a value as a term, pids and references in it as those of the cluster.
-    ///
-    /// # Errors
-    /// [`ClusterError::Term`] if it cannot be written.
-    pub fn to_term<T: Serialize + ?Sized>(&self, value: &T) -> Result<Term, ClusterError> {
-        let mut bytes = Vec::new();
-        let mut extension = Writing::new(&self.0, self.0.pid, false);
-        let written = self.0.codec.write_with(value, &mut bytes, &mut extension);
-        written.map_err(|error| ClusterError::Term(error.to_string()))?;
-        let term = Decoder::new(&bytes).last_term();
-        term.map_err(|error| ClusterError::Term(error.to_string()))
-    }
-
-    /// Reads a value from a term.
-    ///
-    /// # Errors
-    /// [`ClusterError::Term`] if it cannot be read.
-    pub fn from_term<T: DeserializeOwned>(&self, term: &Term) -> Result<T, ClusterError> {
-        let failed = |error: &dyn fmt::Display| ClusterError::Term(error.to_string());
-        let mut bytes = Vec::new();
-        term.write(&mut bytes).map_err(|error| failed(&error))?;
-        let mut extension = Reading { core: &self.0, by: 0, has_caller: false };
-        let read =
-            self.0.codec.read_with(Decoder::new(&bytes), &mut extension as &mut dyn Extension);
-        read.map_err(|error| failed(&error))
-    }
-
-    /// Returns the term of a token: `{Pid, [alias | Ref]}`. Whoever has it can answer the call,
-    /// on any node. `by` is the process that passes it on.
-    #[must_use]
-    pub fn caller(&self, by: Pid, reply: Reply<Term>) -> Term {
-        let reference = self.0.host.next_ref();
-        self.0.keep_token(by, reference, reply);
-        self.0.caller_term(by, reference)
-    }
-
-    /// Sends a term to a pid, a reference that is an alias, or `{Name, Node}`.
-    ///
-    /// # Errors
-    /// [`SendError::Full`] if too much waits to be sent, [`SendError::NoName`] if the term is
-    /// none of these, with its text; [`SendError::NoNode`] for an alias of an unknown node.
-    pub fn send(&self, to: &Term, message: &Term) -> Result<(), SendError<()>> {
-        self.send_with(to, message, MessageRoom::Wanted)
-    }
-
-    fn send_with(&self, to: &Term, message: &Term, room: MessageRoom) -> Result<(), SendError<()>> {
-        match self.receiver(to) {
-            Some(TermReceiver::Process(process)) => self.0.send_term(&process, message, room),
-            Some(TermReceiver::Alias(alias)) => self.0.send_to_alias(&alias, message, room),
-            None => Err(SendError::NoName { message: (), name: to.to_string() }),
-        }
-    }
-
-    /// As [`ClusterHandle::send`], and waits in line for room if too much waits to be sent.
-    ///
-    /// # Errors
-    /// [`SendError::NoName`] if `to` is no receiver, [`SendError::NoNode`] for an alias of an
-    /// unknown node.
-    pub async fn send_or_wait(&self, to: &Term, message: &Term) -> Result<(), SendError<()>> {
-        let place = match self.peer_to(to) {
-            Some(peer) => Some(peer.room().await),
-            None => None,
-        };
-        let room = if place.is_some() { MessageRoom::Granted } else { MessageRoom::Wanted };
-        let sent = self.send_with(to, message, room);
-        drop(place);
-        sent
-    }
-
-    /// Returns a recipient for a pid or `{Name, Node}` of another node.
-    #[must_use]
-    pub fn recipient<M: Serialize + Send + 'static>(&self, of: &Term) -> Option<Recipient<M>> {
-        match self.receiver(of)? {
-            TermReceiver::Process(process) => {
-                Some(Recipient::remote(process as Arc<dyn Process>, Arc::clone(&self.0.host)))
-            }
-            TermReceiver::Alias(_) => None,
-        }
-    }
-
-    /// Returns the pid that a term is.
-    #[must_use]
-    pub fn pid(&self, term: &Term) -> Option<Pid> {
-        match term {
-            Term::Pid(pid) => self.0.pid_of(pid),
-            _ => None,
-        }
-    }
-
-    /// Returns the term of a pid. Other nodes can reach its process from now on.
-    #[must_use]
-    pub fn pid_term(&self, pid: Pid) -> Option<Term> {
-        self.0.external(pid).map(Term::from)
-    }
-
-    /// Returns the term of a reference. If it is an alias, other nodes can reach its process from
-    /// now on.
-    #[must_use]
-    pub fn ref_term(&self, reference: Ref) -> Term {
-        self.0.alias(reference).into()
-    }
-
-    /// Returns the number of a reference of this node.
-    #[must_use]
-    pub fn reference(&self, term: &Term) -> Option<Ref> {
-        match term {
-            Term::Reference(reference) => self.0.number_of(reference).map(Ref::new),
-            _ => None,
-        }
-    }
-
-    /// The node of a receiver.
-    fn peer_to(&self, to: &Term) -> Option<Arc<PeerNode>> {
-        match self.receiver(to)? {
-            TermReceiver::Process(process) => Some(Arc::clone(process.peer())),
-            TermReceiver::Alias(alias) => self.0.peer(alias.node()),
-        }
-    }
-
-    fn receiver(&self, to: &Term) -> Option<TermReceiver> {
-        match to {
-            Term::Pid(pid) => self.stand_in(pid).map(TermReceiver::Process),
-            Term::Reference(alias) => Some(TermReceiver::Alias(Reference::clone(alias))),
-            Term::Tuple(parts) => match &parts[..] {
-                [Term::Atom(name), Term::Atom(node)] => {
-                    let name = Name::new(name.as_str()).ok()?;
-                    let node = NodeName::new(node.as_str()).ok()?;
-                    self.0.stand_in_named(&name, &node).map(TermReceiver::Process)
-                }
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
-    fn stand_in(&self, pid: &ExternalPid) -> Option<Arc<RemoteProcess>> {
-        let is_here = self.0.pid_of(pid).is_some_and(|pid| pid.node() == 0);
-        if is_here { None } else { self.0.stand_in(pid) }
-    }
+fn function_name(
+    module: &str,
+    function: &str,
+    arity: u8,
+) -> Result<FunctionName, FunctionNameError> {
+    let atom = |text: &str| {
+        Atom::new(text).map_err(|_| FunctionNameError {
+            name: text.chars().take(40).collect(),
+            characters: text.chars().count(),
+        })
+    };
+    Ok((atom(module)?, atom(function)?, arity))
 }
 
-enum TermReceiver {
-    Process(Arc<RemoteProcess>),
-    Alias(Reference),
+fn arity_of<A: FunctionArguments>(_: &A) -> u8 {
+    A::ARITY
+}
+
+/// The bytes of a list of arguments.
+fn list_of<A: FunctionArguments + Serialize>(
+    core: &Arc<ClusterCore>,
+    arguments: &A,
+) -> Result<Vec<u8>, String> {
+    let list = match core.to_term(arguments)? {
+        Term::Tuple(arguments) => Term::List(arguments),
+        // `()` is no tuple, but an atom.
+        _ => Term::nil(),
+    };
+    let mut bytes = Vec::new();
+    list.write(&mut bytes).map(|()| bytes).map_err(|error| error.to_string())
 }

@@ -32,6 +32,8 @@ const TICK_TIME: Duration = Duration::from_mins(1);
 const DIAL_LIMIT: Duration = Duration::from_secs(7);
 /// How often the registration is looked at, and late dials are given up.
 const LOOK: Duration = Duration::from_secs(2);
+/// The most processes that one peer may request, unless told otherwise.
+const SPAWN_LIMIT: usize = 10_000;
 /// The most connections, peers and strangers together.
 const MOST_CONNECTIONS: usize = 4_096;
 
@@ -71,6 +73,8 @@ struct ClusterSettings {
     allow_clear_text: bool,
     /// The soft and the hard limit of what waits to be sent to a peer.
     queue: (usize, usize),
+    /// The most processes that one peer may request.
+    spawns: usize,
     exports: Exports<dyn Inlet<ClusterCore>>,
     names: Vec<Result<Name, NameError>>,
 }
@@ -99,6 +103,7 @@ impl Cluster {
                 tick: TICK_TIME,
                 allow_clear_text: false,
                 queue: (QueueLimits::DEFAULT.soft, QueueLimits::DEFAULT.hard),
+                spawns: SPAWN_LIMIT,
                 exports: Exports::default(),
                 names: Vec::new(),
             },
@@ -164,6 +169,16 @@ impl Cluster {
         self
     }
 
+    /// Sets how many processes one other node may have requested here at a time: calls of served
+    /// functions, and processes of factories, until they end. A request beyond is refused as
+    /// `system_limit`, and counted ([`ClusterStats::refused_spawns`](crate::ClusterStats)). The
+    /// default is 10 000 (rule Zcall9).
+    #[must_use]
+    pub fn spawn_limit(mut self, processes: usize) -> Self {
+        self.settings.spawns = processes;
+        self
+    }
+
     /// Permits an address that others can reach, without encryption (rule Zsec2).
     #[must_use]
     pub fn allow_clear_text(mut self) -> Self {
@@ -216,7 +231,7 @@ impl Cluster {
             &node,
             settings.cookie.clone(),
             (settings.tick, DIAL_LIMIT, limits),
-            (TermCodec::DEFAULT, std::mem::take(&mut settings.exports)),
+            (TermCodec::DEFAULT, std::mem::take(&mut settings.exports), settings.spawns),
             ctx.address().recipient(),
         );
         if !core.host.set_network(Some(Arc::clone(&core) as _)) {
@@ -410,6 +425,7 @@ impl Actor for Cluster {
                 .with("registered", registration.is_some())
                 .with("connected", core.connected().len() as u64)
                 .with("calls", core.calls.len() as u64)
+                .with("rpcs", core.rpcs.len() as u64)
                 .with("known_nodes", core.table_sizes()[0] as u64)
                 .with("connections", core.table_sizes()[1] as u64)
                 .with("handshakes", core.table_sizes()[2] as u64)

@@ -16,12 +16,15 @@ use crate::counters::ClusterCounters;
 use crate::events::{NodeEvent, NodeEvents};
 use crate::exports::Exports;
 use crate::exports::inlet::Inlet;
+use crate::functions::request::{ServedFactory, ServedFunction};
+use crate::functions::table::FunctionTable;
 use crate::messages::{ClusterMessage, ConnectionMessage};
 use crate::peer::PeerNode;
 use crate::peer::owner::PeerOwner;
 use crate::peer::queue_limits::QueueLimits;
 use crate::peer::signal::Signal;
 use crate::peer_log::PeerLog;
+use crate::rpc::pending_rpcs::Rpcs;
 use krarup_act::{Address, Host, Recipient};
 use krarup_gen::{NodeName, Pid};
 use krarup_wire::ControlMessage;
@@ -33,12 +36,14 @@ use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 /// The most nodes that are remembered.
 const MOST_NODES: usize = 65_536;
+/// The most texts of functions on other nodes that are logged in a second.
+const MOST_PRINTED: u32 = 1_000;
 /// The creations below this one are not used (rule Zid6).
 const LEAST_CREATION: u32 = 4;
 
@@ -55,6 +60,14 @@ pub(crate) struct ClusterCore {
     pub(crate) codec: TermCodec,
     pub(crate) exports: Exports<dyn Inlet<ClusterCore>>,
     pub(crate) calls: Calls,
+    pub(crate) functions: FunctionTable<dyn ServedFunction<ClusterCore>>,
+    pub(crate) factories: FunctionTable<dyn ServedFactory<ClusterCore>>,
+    /// The most processes that one peer may request.
+    pub(crate) spawn_limit: usize,
+    pub(crate) rpcs: Rpcs,
+    /// The group leader of functions on other nodes, as soon as one was called.
+    pub(crate) output: OnceLock<Pid>,
+    output_log: PeerLog,
     pub(crate) events: NodeEvents,
     pub(crate) counters: ClusterCounters,
     log: PeerLog,
@@ -72,6 +85,7 @@ pub(crate) struct ClusterCore {
     dials: Mutex<HashSet<ConnectionId>>,
     next_connection: AtomicU64,
     next_named: AtomicU64,
+    next_run: AtomicU64,
     /// Where it listens, as soon as it does.
     pub(crate) listening: OnceLock<SocketAddr>,
 }
@@ -83,7 +97,7 @@ impl ClusterCore {
         node: &NodeName,
         cookie: Cookie,
         (tick, limit, limits): (Duration, Duration, QueueLimits),
-        (codec, exports): (TermCodec, Exports<dyn Inlet<ClusterCore>>),
+        (codec, exports, spawn_limit): (TermCodec, Exports<dyn Inlet<ClusterCore>>, usize),
         cluster: Recipient<ClusterMessage>,
     ) -> Arc<Self> {
         // A valid name of a node is short enough for an atom.
@@ -102,6 +116,12 @@ impl ClusterCore {
             codec,
             exports,
             calls: Calls::default(),
+            functions: FunctionTable::default(),
+            factories: FunctionTable::default(),
+            spawn_limit,
+            rpcs: Rpcs::default(),
+            output: OnceLock::new(),
+            output_log: PeerLog::of(MOST_PRINTED),
             events: NodeEvents::default(),
             counters: ClusterCounters::default(),
             log: PeerLog::default(),
@@ -116,6 +136,7 @@ impl ClusterCore {
             dials: Mutex::default(),
             next_connection: AtomicU64::new(1),
             next_named: AtomicU64::new(1),
+            next_run: AtomicU64::new(1),
             listening: OnceLock::new(),
         })
     }
@@ -197,6 +218,20 @@ impl ClusterCore {
         self.log.connected(self.now(), peer, creation);
     }
 
+    /// Logs what a function on a peer prints.
+    pub(crate) fn log_output(&self, peer: &Atom, text: &str) {
+        self.output_log.printed(self.now(), peer, text);
+    }
+
+    pub(crate) fn next_run(&self) -> u64 {
+        self.next_run.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The host of the processes that other nodes request.
+    pub(crate) fn user_host(&self) -> Arc<dyn Host> {
+        self.host.user_host().unwrap_or_else(|| Arc::clone(&self.host))
+    }
+
     /// The cluster has ended: all connections are lost (rule Zlive7).
     pub(crate) fn shut_down(self: &Arc<Self>) {
         self.host.set_network(None);
@@ -218,10 +253,14 @@ impl PeerOwner for ClusterCore {
     }
 
     fn not_sent(&self, signal: Signal) {
-        if let ControlMessage::Monitor { reference, .. } = &signal.control
-            && let Some(number) = self.number_of(reference)
-        {
-            self.callee_is_gone(number);
+        match &signal.control {
+            ControlMessage::Monitor { reference, .. } => {
+                if let Some(number) = self.number_of(reference) {
+                    self.callee_is_gone(number);
+                }
+            }
+            ControlMessage::SpawnRequest { reference, .. } => self.rpc_not_supported(reference),
+            _ => {}
         }
     }
 
@@ -232,6 +271,7 @@ impl PeerOwner for ClusterCore {
 
     fn calls_lost(&self, peer: &Atom) {
         self.calls.lost(peer);
+        self.rpcs.lost(peer);
     }
 
     fn tell(&self, event: &NodeEvent) {

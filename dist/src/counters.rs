@@ -17,6 +17,11 @@ pub struct ClusterStats {
     pub late: u64,
     /// Signals of this node that could not be written.
     pub dropped: u64,
+    /// Requests of other nodes for a process that were refused because they had too many (rule
+    /// Zcall9).
+    pub refused_spawns: u64,
+    /// Replies to spawn requests that this node had not made (rule Zsec5).
+    pub unasked_replies: u64,
 }
 
 #[derive(Debug, Default)]
@@ -26,6 +31,8 @@ pub(crate) struct ClusterCounters {
     refused: AtomicU64,
     late: AtomicU64,
     dropped: AtomicU64,
+    refused_spawns: AtomicU64,
+    unasked_replies: AtomicU64,
 }
 
 impl ClusterCounters {
@@ -49,6 +56,14 @@ impl ClusterCounters {
         self.dropped.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(crate) fn spawn_refused(&self) {
+        self.refused_spawns.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn unasked_reply(&self) {
+        self.unasked_replies.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn stats(&self) -> ClusterStats {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         ClusterStats {
@@ -57,6 +72,8 @@ impl ClusterCounters {
             refused: load(&self.refused),
             late: load(&self.late),
             dropped: load(&self.dropped),
+            refused_spawns: load(&self.refused_spawns),
+            unasked_replies: load(&self.unasked_replies),
         }
     }
 }

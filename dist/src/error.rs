@@ -114,6 +114,49 @@ pub enum ClusterError {
     Term(String),
 }
 
+/// Why a name of a module or a function is not valid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the name {name:?}.. has {characters} characters, and an atom has at most 255")]
+pub struct FunctionNameError {
+    /// The begin of the name.
+    pub name: String,
+    /// Its length.
+    pub characters: usize,
+}
+
+/// Why a function or a factory cannot be served (rules Zcall7, Zcall9).
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The cluster does not run.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// The name of the module or of the function is not valid.
+    #[error(transparent)]
+    Name(#[from] FunctionNameError),
+    /// Another one has this name and this number of arguments. See
+    /// [`ClusterCalls::unserve`](crate::ClusterCalls::unserve).
+    #[error("{module}:{function}/{arity} is served already")]
+    Taken {
+        /// The module.
+        module: String,
+        /// The function.
+        function: String,
+        /// The number of arguments.
+        arity: u8,
+    },
+    /// A factory would stand for a function of OTP that calls served functions.
+    #[error("{module}:{function}/{arity} calls served functions, and cannot be a factory")]
+    Reserved {
+        /// The module.
+        module: String,
+        /// The function.
+        function: String,
+        /// The number of arguments.
+        arity: u8,
+    },
+}
+
 /// Why a cookie cannot be read from a file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

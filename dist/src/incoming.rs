@@ -6,20 +6,24 @@
 mod bonds;
 mod delivery;
 mod envelope;
+mod output;
+mod rex;
+mod spawning;
 mod sys;
 
 use crate::core::ClusterCore;
 use crate::error::ConnectionError;
 use crate::exports::Sys;
+use crate::functions::request::SpawnAsked;
 use crate::peer::proxy::RemoteProcess;
 use crate::peer::signal::{Signal, SignalPayload};
 use crate::peer::{LinkKey, PeerNode, PeerNodeState};
 use krarup_act::{Process, from_outside};
 use krarup_gen::Root;
-use krarup_wire::etf::{Atom, ExternalPid, Reference, Term};
+use krarup_wire::ControlMessage;
+use krarup_wire::etf::{ExternalPid, Term};
 use krarup_wire::frame::IncomingMessage;
 use krarup_wire::peers::ConnectionId;
-use krarup_wire::{ControlMessage, Monitored};
 use parking_lot::MutexGuard;
 use std::sync::Arc;
 
@@ -59,13 +63,20 @@ impl Dispatch<'_> {
                     state.links.acknowledged(&key, id);
                 }
             }
-            ControlMessage::SpawnRequest { reference, from, module, function, arity, .. } => {
-                let is_call = module == "erpc" && function == "execute_call" && arity == 4;
-                let arguments = term();
-                match arguments.as_ref().filter(|_| is_call).and_then(undefined) {
-                    Some(outcome) => self.refuse_function(reference, from, outcome),
-                    None => self.refuse_spawn(reference, from),
-                }
+            ControlMessage::SpawnRequest {
+                reference,
+                from,
+                module,
+                function,
+                arity,
+                options,
+                ..
+            } => {
+                let asked = SpawnAsked { reference, from, module, function, arity };
+                self.spawn_request(asked, &options, term())?;
+            }
+            ControlMessage::SpawnReply { reference, monitored, result, .. } => {
+                self.spawn_replied(&reference, monitored, result)?;
             }
             control => {
                 if let Some(payload) = &payload {
@@ -97,32 +108,6 @@ impl Dispatch<'_> {
             return Ok(());
         }
         Err(ConnectionError::WrongSender { pid: from.clone() })
-    }
-
-    /// No process of this node is spawned by others. Every request is answered.
-    fn refuse_spawn(&self, reference: Reference, to: ExternalPid) {
-        let result = Err(Atom::fixed("notsup"));
-        let (linked, monitored) = (false, false);
-        let control = ControlMessage::SpawnReply { reference, to, linked, monitored, result };
-        self.say(0, control, SignalPayload::None);
-    }
-
-    /// No function of this node is called by others: the process that would call it has ended
-    /// already (rule Zcall7).
-    fn refuse_function(&self, reference: Reference, to: ExternalPid, outcome: Term) {
-        let process = self.core.ours(self.core.host.next_pid());
-        let (linked, monitored, result) = (false, true, Ok(process.clone()));
-        let begun = ControlMessage::SpawnReply {
-            reference: reference.clone(),
-            to: to.clone(),
-            linked,
-            monitored,
-            result,
-        };
-        self.say(0, begun, SignalPayload::None);
-        let target = Monitored::Pid(process);
-        let ended = ControlMessage::PayloadMonitorExit { target, to, reference };
-        self.say(0, ended, SignalPayload::Term(outcome));
     }
 
     /// The state of the peer; `None` if the connection is lost, or was replaced by another one
@@ -159,16 +144,6 @@ impl Dispatch<'_> {
 
 /// The name of the process that other nodes ping.
 const NET_KERNEL: &str = "net_kernel";
-
-/// What `erpc` makes of a call of an undefined function: `{Result, error, undef, Stack}`. The
-/// arguments are those of `erpc:execute_call/4`.
-fn undefined(arguments: &Term) -> Option<Term> {
-    let Term::List(arguments) = arguments else { return None };
-    let [result, module, function, arguments] = &arguments[..] else { return None };
-    let frame = [module.clone(), function.clone(), arguments.clone(), Term::nil()];
-    let stack = Term::list([Term::tuple(frame)]);
-    Some(Term::tuple([result.clone(), Term::atom("error"), Term::atom("undef"), stack]))
-}
 
 /// Runs in the name of nobody: the process of a connection is not the sender of what arrives
 /// over it.

@@ -15,7 +15,8 @@
 //! What a wire cannot keep (bounds, permits, inspections) is not promised: a process of another
 //! node is a [`Recipient`](krarup_act::Recipient), not an address.
 //!
-//! Nothing is reachable because it exists: see [`ClusterCalls::export`].
+//! Nothing is reachable because it exists: see [`ClusterCalls::export`], and
+//! [`ClusterCalls::serve`] for functions.
 
 #![forbid(unsafe_code)]
 
@@ -30,28 +31,38 @@ mod epmd;
 mod error;
 mod events;
 mod exports;
+mod functions;
+mod handle;
 mod incoming;
 mod messages;
+mod one_shot;
 mod peer;
 mod peer_log;
+mod rpc;
 mod simulated;
 mod terms;
 
-pub use address::{ClusterAddress, ClusterCalls, ClusterHandle, HasCluster};
+pub use address::{ClusterAddress, ClusterCalls, HasCluster};
 pub use cluster::Cluster;
 pub use cookie::{cookie_from_env, cookie_from_home};
 pub use counters::ClusterStats;
 pub use error::{
-    ClusterError, ConnectionError, CookieFileError, QueueLimitsError, RegistrationError, StartError,
+    ClusterError, ConnectionError, CookieFileError, FunctionNameError, QueueLimitsError,
+    RegistrationError, ServeError, StartError,
 };
 pub use events::NodeEvent;
 pub use exports::Sys;
 pub use exports::typed::Served;
+pub use functions::arguments::FunctionArguments;
+pub use functions::exception::{ExceptionClass, TermException};
+pub use handle::ClusterHandle;
 pub use krarup_wire::DistributionFlags;
 pub use krarup_wire::etf;
 pub use krarup_wire::handshake::{Cookie, CookieError};
 pub use messages::ClusterMessage;
 pub use peer::connection_info::ConnectionInfo;
+pub use rpc::call::RpcCall;
+pub use rpc::error::RpcError;
 pub use simulated::network::SimNetwork;
 pub use terms::reason::{ReasonTerm, reason_from_term, reason_to_term};
 pub use terms::term_message::TermMessage;

@@ -26,29 +26,33 @@ mod room;
 mod room_line;
 pub(crate) mod signal;
 mod traffic;
-mod up_and_down;
+pub(crate) mod up_and_down;
 
+use crate::functions::asker::Asker;
+use crate::functions::permit::SpawnCount;
+use crate::functions::runs::Runs;
 use crate::peer::foreign::{ForeignMonitors, OurMonitor};
 use crate::peer::outbox::Outbox;
 use crate::peer::proxies::Proxies;
 use crate::peer::queue_limits::QueueLimits;
 use crate::peer::room_line::RoomLine;
-use crate::peer::signal::Signal;
+use crate::peer::signal::{Signal, SignalPayload};
 use crate::peer::traffic::{ReceivedCounters, SentCounters};
-use krarup_gen::{NodeName, Timestamp};
+use krarup_gen::{NodeName, Pid, Timestamp};
 use krarup_wire::etf::Atom;
 use krarup_wire::peers::ConnectionId;
 use krarup_wire::{DistributionFlags, Links};
 use parking_lot::Mutex;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::task::{Context, Poll, Waker};
 
 /// The most links over one connection (rule Zlink10).
 const MOST_LINKS: usize = 1 << 20;
 
 /// The pair of a link: the number of the local process, and the other one.
-pub(crate) type LinkKey = (u64, krarup_gen::Pid);
+pub(crate) type LinkKey = (u64, Pid);
 
 /// Another node.
 pub(crate) struct PeerNode {
@@ -59,6 +63,10 @@ pub(crate) struct PeerNode {
     pub(crate) proxies: Mutex<Proxies>,
     /// What has come over the connection that is up.
     pub(crate) received: ReceivedCounters,
+    /// The processes of this node that it has requested, and that live.
+    pub(crate) spawned: SpawnCount,
+    /// Whether functions of this node's callers may print there (rule Zcall10).
+    pub(crate) prints: AtomicBool,
 }
 
 /// The connection, and what goes over it.
@@ -73,6 +81,8 @@ pub(crate) struct PeerNodeState {
     /// The monitors of processes of this node on processes there, by their references.
     pub(crate) monitors: HashMap<u64, OurMonitor>,
     pub(crate) foreign: ForeignMonitors,
+    /// The functions of this node that it has called.
+    pub(crate) runs: Runs<(Asker, SignalPayload)>,
     /// Senders that wait for room.
     line: RoomLine,
     /// Futures that wait for a connection, or for its loss.
@@ -166,11 +176,14 @@ impl PeerNode {
                 links: Links::new(MOST_LINKS),
                 monitors: HashMap::new(),
                 foreign: ForeignMonitors::default(),
+                runs: Runs::default(),
                 line: RoomLine::default(),
                 wakers: Vec::new(),
             }),
             proxies: Mutex::default(),
             received: ReceivedCounters::default(),
+            spawned: SpawnCount::default(),
+            prints: AtomicBool::new(false),
         })
     }
 
@@ -283,14 +296,14 @@ impl PeerNodeState {
             }
     }
 
-    /// Forgets everything that goes over the connection, and returns what must be dropped
-    /// without a lock.
-    fn clear(&mut self) -> VecDeque<Signal> {
+    /// Forgets everything that goes over the connection. Returns what must be dropped without a
+    /// lock, and the functions that are to end.
+    fn clear(&mut self) -> (VecDeque<Signal>, Vec<Pid>) {
         self.links.lost();
         self.monitors.clear();
         self.foreign.clear();
         self.wants_dial = false;
         self.queued = 0;
-        std::mem::take(&mut self.queue)
+        (std::mem::take(&mut self.queue), self.runs.clear())
     }
 }

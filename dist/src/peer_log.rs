@@ -14,11 +14,19 @@ const MOST_BYTES: usize = 24;
 const MOST_LINES: u32 = 10;
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// The log of what peers did wrong, at most ten lines a second. A line says how many were
-/// omitted before it.
-#[derive(Debug, Default)]
+/// The log of what peers did wrong, at most ten lines a second, or of what their functions
+/// print. A line says how many were omitted before it.
+#[derive(Debug)]
 pub(crate) struct PeerLog {
+    /// The most lines in one period.
+    most: u32,
     lines: Mutex<LogPeriod>,
+}
+
+impl Default for PeerLog {
+    fn default() -> Self {
+        PeerLog::of(MOST_LINES)
+    }
 }
 
 /// The lines of the present period.
@@ -30,6 +38,20 @@ struct LogPeriod {
 }
 
 impl PeerLog {
+    /// Creates a log of at most so many lines a second.
+    pub(crate) fn of(most: u32) -> Self {
+        PeerLog { most, lines: Mutex::default() }
+    }
+
+    /// Logs what a function prints that this node has called on a peer (rule Zcall10).
+    pub(crate) fn printed(&self, now: Duration, peer: &Atom, text: &str) {
+        let Some(omitted) = self.admit(now) else { return };
+        let peer = shown(&peer.as_str());
+        let _ = contain(|| {
+            tracing::info!(target: "krarup::cluster::output", peer, omitted, "{text}");
+        });
+    }
+
     /// Logs that this side has closed a connection, or that it was not a connection at all.
     /// `bytes` are those that were wrong, if they are known.
     pub(crate) fn closed(
@@ -75,7 +97,7 @@ impl PeerLog {
             period.began = now;
             period.lines = 0;
         }
-        if period.lines == MOST_LINES {
+        if period.lines == self.most {
             period.omitted += 1;
             return None;
         }

@@ -390,7 +390,7 @@ fn zcall7_every_request_to_spawn_is_answered_and_none_is_obeyed() {
     let processes = a.node.processes();
     for (function, outcome) in [("spawn", "notsup"), ("execute_call", "undef")] {
         let (reference, from, group_leader) = (peer.reference(), peer.pid(1), peer.pid(1));
-        let (module, options) = (Atom::fixed("erpc"), Term::nil());
+        let (module, options) = (Atom::fixed("erpc"), Term::list([Term::atom("monitor")]));
         let function = Atom::new(function).unwrap();
         let request = ControlMessage::SpawnRequest {
             reference: reference.clone(),

@@ -9,6 +9,7 @@
 
 mod calc;
 mod echo;
+mod functions;
 mod nodes;
 mod puppet;
 mod sink;
@@ -43,7 +44,7 @@ fn main() -> Result {
     node.spawn(calc::CalcServer::default).name("calc").wait()?;
     node.spawn(|| echo::Echo).name("echo").wait()?;
     node.spawn(|| echo::Who).name("who").wait()?;
-    node.spawn(echo::Slow::default).name("slow").wait()?;
+    let slow = node.spawn(echo::Slow::default).name("slow").wait()?;
     node.spawn(|| puppet::Maker).name("maker").wait()?;
     node.spawn(sink::Sink::default).name("sink").wait()?;
     node.spawn(move || nodes::Control { done }).name("ctl").wait()?;
@@ -67,6 +68,7 @@ fn main() -> Result {
         cluster.export::<TermMessage>(name)?;
     }
     node.spawn(nodes::Comings::default).name("nodes").wait()?;
+    functions::serve(&cluster, slow)?;
     println!("ready");
     let _: std::result::Result<(), _> = is_done.recv();
     node.stop().wait()

@@ -164,6 +164,13 @@ pub trait Host: Send + Sync + 'static {
         Root::User
     }
 
+    /// Returns the same node and dispatcher for processes of users that belong to no application:
+    /// those that a cluster spawns for other nodes (rule Zcall9). `None` if the host has only one
+    /// root.
+    fn user_host(&self) -> Option<Arc<dyn Host>> {
+        None
+    }
+
     /// Returns the application to which processes of this host belong, with the number of its
     /// run: another one after each start (rule A6).
     fn application(&self) -> Option<(&Name, u64)> {

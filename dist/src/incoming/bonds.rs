@@ -4,7 +4,9 @@ use super::{Dispatch, NET_KERNEL};
 use crate::error::ConnectionError;
 use crate::peer::LinkKey;
 use crate::peer::foreign::{ForeignMonitor, StandIn};
+use crate::peer::proxy::RemoteProcess;
 use crate::peer::signal::{Signal, SignalPayload};
+use crate::peer::up_and_down::end_function;
 use crate::terms::reason::reason_from_term;
 use krarup_act::{
     Process, Via, demonitor_from, down_from, exit_from, link_from, monitor_from, unlink_from,
@@ -17,11 +19,21 @@ use std::sync::Arc;
 
 impl Dispatch<'_> {
     pub(super) fn link(&self, from: &ExternalPid, to: &ExternalPid) -> Result<(), ConnectionError> {
+        self.link_to(from, to, self.core.local(to))
+    }
+
+    /// Links a process of the peer to the process `local`, which the peer knows as `to`.
+    pub(super) fn link_to(
+        &self,
+        from: &ExternalPid,
+        to: &ExternalPid,
+        local: Option<Arc<dyn Process>>,
+    ) -> Result<(), ConnectionError> {
         let Some((key, stand_in)) = self.key(from, to).zip(self.stand_in(from)) else {
             return Ok(());
         };
         let mut overload = false;
-        let linked = self.core.local(to).is_some_and(|local| {
+        let linked = local.is_some_and(|local| {
             let theirs: Arc<dyn Process> = Arc::clone(&stand_in) as _;
             link_from(&*self.core.host, &theirs, &local, &mut || {
                 let received = self.current().map(|mut state| state.links.link_received(key));
@@ -97,12 +109,24 @@ impl Dispatch<'_> {
         reference: Reference,
     ) -> Result<(), ConnectionError> {
         let local = match &target {
+            Monitored::Pid(pid) if self.is_output(pid) => return Ok(()),
             Monitored::Pid(pid) => self.core.local(pid),
             // It answers pings, and is monitored by those who call it.
-            Monitored::Name(name) if *name == NET_KERNEL => return Ok(()),
+            Monitored::Name(name) if *name == NET_KERNEL || self.is_rex(name.as_str()) => {
+                return Ok(());
+            }
             Monitored::Name(name) => self.exported(name.as_str()).map(|(process, _)| process),
         };
-        let stand_in = self.stand_in(&from);
+        self.monitor_one(self.stand_in(&from), local, (from, target, reference))
+    }
+
+    /// Monitors the process `local` for a process of the peer.
+    pub(super) fn monitor_one(
+        &self,
+        stand_in: Option<Arc<RemoteProcess>>,
+        local: Option<Arc<dyn Process>>,
+        (from, target, reference): (ExternalPid, Monitored, Reference),
+    ) -> Result<(), ConnectionError> {
         let (Some(local), Some(stand_in)) = (local, stand_in) else {
             let by = match &target {
                 Monitored::Pid(pid) => u64::from(pid.serial) << 32 | u64::from(pid.id),
@@ -137,7 +161,13 @@ impl Dispatch<'_> {
     }
 
     pub(super) fn demonitor(&self, from: &ExternalPid, reference: &Reference) {
-        let removed = self.current().and_then(|mut state| state.foreign.remove(reference));
+        let (removed, function) = match self.current() {
+            Some(mut state) => (state.foreign.remove(reference), state.runs.given_up(reference)),
+            None => return,
+        };
+        if let Some(pid) = function {
+            end_function(&*self.core.host, pid);
+        }
         let Some((monitor, _)) = removed else { return };
         if let Some(stand_in) = self.stand_in(from) {
             let theirs: Arc<dyn Process> = stand_in;
@@ -148,6 +178,9 @@ impl Dispatch<'_> {
 
     pub(super) fn down(&self, reference: &Reference, reason: &Term) {
         let Some(number) = self.core.number_of(reference) else { return };
+        if self.core.rpcs.ended(&self.peer.name, number, reason) {
+            return;
+        }
         let ended = reason_from_term(reason);
         if self.core.callee_ended(&self.peer.name, number, reason, ended.clone()) {
             return;

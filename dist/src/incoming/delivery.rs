@@ -42,7 +42,7 @@ impl Dispatch<'_> {
             return;
         }
         let Some(process) = self.core.local(to) else {
-            return self.core.counters.unreachable();
+            return self.to_output(to, payload);
         };
         let inlet = self.core.exports.of_type(process.lane_types().0);
         let sys = process.info().name.and_then(|name| self.core.exports.of_name(name.as_str()));
@@ -55,6 +55,11 @@ impl Dispatch<'_> {
             return self.ping(payload);
         }
         let Some((process, sys)) = self.exported(name) else {
+            if self.is_rex(name)
+                && let Ok(message) = payload.decoder().last_term()
+            {
+                return self.rex(&message);
+            }
             return self.core.counters.unreachable();
         };
         let inlet = self.core.exports.of_name(name).map(|export| export.inlet);

@@ -40,6 +40,11 @@ pub struct ConnectionInfo {
     pub foreign_monitors: usize,
     /// The processes there that are linked or monitored, or link or monitor.
     pub bound_processes: usize,
+    /// The functions of this node that processes there have called, without an outcome.
+    pub functions: usize,
+    /// The processes of this node that processes there have requested, and that live: those of
+    /// functions and of factories.
+    pub spawned: usize,
 }
 
 impl PeerNode {
@@ -66,6 +71,8 @@ impl PeerNode {
             monitors: state.monitors.len(),
             foreign_monitors: state.foreign.len(),
             bound_processes,
+            functions: state.runs.len(),
+            spawned: self.spawned.get(),
         })
     }
 }

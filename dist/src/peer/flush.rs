@@ -3,6 +3,7 @@
 use super::room::Overloaded;
 use super::{PeerNode, Phase};
 use crate::peer::owner::PeerOwner;
+use krarup_wire::{ControlMessage, DistributionFlags};
 use std::sync::Arc;
 
 /// How many bytes are handed to the socket at a time.
@@ -35,6 +36,13 @@ impl PeerNode {
             };
             let mut messages = Vec::with_capacity(batch.len());
             for signal in batch {
+                // Without this flag the peer cannot read it.
+                if let ControlMessage::SpawnRequest { .. } = signal.control
+                    && !flags.contains(DistributionFlags::SPAWN)
+                {
+                    owner.not_sent(signal);
+                    continue;
+                }
                 sequence += 1;
                 match signal.frame(flags, sequence) {
                     Ok(message) => messages.push(message),

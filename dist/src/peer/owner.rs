@@ -14,7 +14,8 @@ pub(crate) trait PeerOwner {
     /// Makes a connection to a peer, unless that is under way.
     fn dial(&self, name: &Atom);
 
-    /// A signal is dropped: its process belongs to an incarnation that has ended.
+    /// A signal is dropped: its process belongs to an incarnation that has ended, or the peer does
+    /// not know such signals.
     fn not_sent(&self, signal: Signal);
 
     /// A signal could not be written.

@@ -7,8 +7,8 @@ use crate::peer::foreign::StandIn;
 use crate::peer::outbox::Outbox;
 use crate::peer::owner::PeerOwner;
 use crate::peer::signal::Signal;
-use krarup_act::lose;
-use krarup_gen::Reason;
+use krarup_act::{Host, Via, lose};
+use krarup_gen::{Exit, Pid, Reason};
 use krarup_wire::peers::ConnectionId;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -78,11 +78,14 @@ impl PeerNode {
         };
         owner.calls_lost(&self.name);
         let wakers = loop {
-            let dropped = {
+            let (dropped, functions) = {
                 let mut state = self.state.lock();
                 state.clear()
             };
             drop(dropped);
+            for pid in functions {
+                end_function(&**owner.host(), pid);
+            }
             let bonded = self.proxies.lock().take_bonded();
             if bonded.is_empty() {
                 let mut state = self.state.lock();
@@ -120,6 +123,14 @@ impl PeerNode {
         if is_up {
             self.lost(owner);
         }
+    }
+}
+
+/// Ends the process of a function: its caller does not wait any more (rule Zcall8).
+pub(crate) fn end_function(host: &dyn Host, pid: Pid) {
+    if let Some(process) = host.process(pid) {
+        let exit = Exit { pid: host.node_pid(), reason: Reason::Shutdown };
+        process.exit_signal(exit, Via::Signal);
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is a term of its own kind: pids, references, tokens, reasons, a process with `Term`s.
 
+pub(crate) mod converting;
 pub(crate) mod reading;
 pub(crate) mod reason;
 pub(crate) mod term_message;

@@ -230,6 +230,10 @@ impl Host for DispatcherHost {
         self.root
     }
 
+    fn user_host(&self) -> Option<Arc<dyn Host>> {
+        Some(self.core.beside(self, Class::Normal, Root::User, None))
+    }
+
     fn application(&self) -> Option<(&Name, u64)> {
         self.application.as_ref().map(|run| (&run.name, run.number))
     }
