@@ -196,6 +196,20 @@ impl ViewedFile {
         Ok(ViewAnswer::Stream { first, each, period: Duration::from_millis(period) })
     }
 
+    /// What the file does not have of the processes: an observer writes the first 500 of them.
+    fn left_out(&self) -> String {
+        let body = self.file.part("processes");
+        let has = body["processes"].as_array().map_or(0, Vec::len) as u64;
+        match body["total"].as_u64() {
+            Some(total) if total > has => {
+                format!(
+                    " The file has the first {has} of {total} processes; the others are not in it."
+                )
+            }
+            _ => String::new(),
+        }
+    }
+
     /// The page, which says that it is of a file. That of a seed begins with its steps.
     fn page(&self) -> String {
         let node = self.file.part("node");
@@ -206,8 +220,9 @@ impl ViewedFile {
             None => format!("of {} at {}", text("node"), text("now_at")),
         };
         let notice = format!(
-            "A file, not a running node: {}, {of}. Nothing on this page changes.",
-            self.name
+            "A file, not a running node: {}, {of}. Nothing on this page changes.{}",
+            self.name,
+            self.left_out(),
         );
         let notice =
             format!("<p id=\"file\" class=\"notice info\">{}</p>\n</body>", in_html(&notice));
@@ -360,7 +375,19 @@ mod tests {
             )
         );
         assert_eq!(page.matches("</body>").count(), 1);
-        assert!(page.contains("data-file=\"node\""));
+        assert!(page.contains("data-file=\"node\"") && !page.contains("The file has the first"));
+    }
+
+    #[test]
+    fn v26_the_page_says_how_many_processes_the_file_does_not_have() {
+        let left_out = |total: u64| {
+            let rows = json!({ "total": total, "processes": [{ "id": 1 }, { "id": 2 }] });
+            let text = json!({ "snapshot": "krarup", "api": "v1", "processes": rows }).to_string();
+            let file = SnapshotFile::read(text).unwrap();
+            ViewedFile { file, name: String::new() }.left_out()
+        };
+        assert_eq!(left_out(2), "");
+        assert!(left_out(700).contains("the first 2 of 700 processes"));
     }
 
     #[test]
