@@ -263,7 +263,10 @@ fn watched(window: Duration, size: usize) -> Done<f64> {
     );
     let page = page(&observer)?;
     println!("{rule} {size} processes: a sorted page of 50 takes {:.3} ms", page * 1e3);
+    let watching = Watching::start(observer.address())?;
+    thread::sleep(Duration::from_secs(2));
     let node = get(observer.address(), "/api/v1/node")?;
+    drop(watching);
     let period = number(&node, "period_ms").unwrap_or(0.0);
     let of_observer = node.split("\"name\":\"observer\"").nth(1).unwrap_or_default();
     let longest = number(of_observer, "longest_turn_ms").unwrap_or(f64::NAN);
