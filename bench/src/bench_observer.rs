@@ -27,7 +27,7 @@ const TOKENS: usize = 64;
 /// A tick of `/proc/*/stat`.
 const TICK: Duration = Duration::from_millis(10);
 
-type Done<T = ()> = std::result::Result<T, Box<dyn Error>>;
+type Measured<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
 /// A process of a ring: hands a token on, and counts.
 struct RingSeat {
@@ -60,15 +60,15 @@ impl Actor for RingSeat {
 }
 
 /// A node whose processes are a ring.
-struct Ring {
+struct BusyRing {
     node: Node,
     seats: Vec<Address<RingMessage>>,
     hops: Arc<AtomicU64>,
     runs: Arc<AtomicBool>,
 }
 
-impl Ring {
-    fn start(name: &str, size: usize) -> Done<Self> {
+impl BusyRing {
+    fn start(name: &str, size: usize) -> Measured<Self> {
         let node = Node::builder(name).workers(2).start()?;
         let (hops, runs) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
         let seats = (0..size)
@@ -77,11 +77,11 @@ impl Ring {
                 let seat = move || RingSeat { next: None, hops: hops.clone(), runs: runs.clone() };
                 Ok(node.spawn(seat).start()?)
             })
-            .collect::<Done<Vec<_>>>()?;
+            .collect::<Measured<Vec<_>>>()?;
         for (place, seat) in seats.iter().enumerate() {
             seat.send(RingMessage::Next(seats[(place + 1) % size].clone())).map_err(|_| "full")?;
         }
-        Ok(Ring { node, seats, hops, runs })
+        Ok(BusyRing { node, seats, hops, runs })
     }
 
     /// Messages in a second, over a window.
@@ -136,7 +136,7 @@ fn cpu(threads: &BTreeSet<String>) -> Duration {
     TICK * threads.iter().filter_map(of).sum::<u32>()
 }
 
-fn get(address: SocketAddr, target: &str) -> Done<String> {
+fn get(address: SocketAddr, target: &str) -> Measured<String> {
     let mut socket = TcpStream::connect(address)?;
     write!(socket, "GET {target} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
     let mut answer = String::new();
@@ -152,13 +152,13 @@ fn number(answer: &str, field: &str) -> Option<f64> {
 }
 
 /// Reads a stream with a period of a second until it is dropped.
-struct Watching {
+struct BenchWatcher {
     socket: TcpStream,
     newest: Arc<AtomicU64>,
 }
 
-impl Watching {
-    fn start(address: SocketAddr) -> Done<Self> {
+impl BenchWatcher {
+    fn start(address: SocketAddr) -> Measured<Self> {
         let mut socket = TcpStream::connect(address)?;
         let target = "/api/v1/stream?topics=node,processes,findings&period_ms=1000&sort=cpu";
         write!(socket, "GET {target} HTTP/1.1\r\nHost: {address}\r\n\r\n")?;
@@ -170,11 +170,11 @@ impl Watching {
                 count.fetch_add(read as u64, Ordering::Relaxed);
             }
         });
-        Ok(Watching { socket, newest })
+        Ok(BenchWatcher { socket, newest })
     }
 }
 
-impl Drop for Watching {
+impl Drop for BenchWatcher {
     fn drop(&mut self) {
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
     }
@@ -186,9 +186,9 @@ fn told(rule: &str, what: &str, figure: f64, bar: f64, kept: bool) {
 }
 
 /// V59 and V60: an observer at which nobody looks.
-fn idle(window: Duration) -> Done {
-    let without = Ring::start("off@localhost", 2)?;
-    let with = Ring::start("on@localhost", 2)?;
+fn idle(window: Duration) -> Measured {
+    let without = BusyRing::start("off@localhost", 2)?;
+    let with = BusyRing::start("on@localhost", 2)?;
     let before = threads();
     let at_rest = switches(&before);
     thread::sleep(window);
@@ -227,19 +227,19 @@ fn idle(window: Duration) -> Done {
 }
 
 /// V61, V62 and V63: an observer that is watched, at a number of processes.
-fn watched(window: Duration, size: usize) -> Done<f64> {
-    let ring = Ring::start("watched@localhost", size)?;
+fn watched(window: Duration, size: usize) -> Measured<f64> {
+    let ring = BusyRing::start("watched@localhost", size)?;
     let before = threads();
     let observer = Observer::new().listen("127.0.0.1:0").start(&ring.node).wait()?;
     let own: BTreeSet<String> = threads().difference(&before).cloned().collect();
     let (mut off, mut on, mut share) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..WINDOWS {
         off.push(ring.speed(window));
-        let watching = Watching::start(observer.address())?;
+        let watching = BenchWatcher::start(observer.address())?;
         thread::sleep(Duration::from_secs(1));
         let (spent, began) = (cpu(&own), Instant::now());
         on.push(ring.speed(window));
-        share.push((cpu(&own) - spent).as_secs_f64() / began.elapsed().as_secs_f64());
+        share.push(cpu(&own).saturating_sub(spent).as_secs_f64() / began.elapsed().as_secs_f64());
         if watching.newest.load(Ordering::Relaxed) == 0 {
             return Err("the stream said nothing".into());
         }
@@ -263,7 +263,7 @@ fn watched(window: Duration, size: usize) -> Done<f64> {
     );
     let page = page(&observer)?;
     println!("{rule} {size} processes: a sorted page of 50 takes {:.3} ms", page * 1e3);
-    let watching = Watching::start(observer.address())?;
+    let watching = BenchWatcher::start(observer.address())?;
     thread::sleep(Duration::from_secs(2));
     let node = get(observer.address(), "/api/v1/node")?;
     drop(watching);
@@ -283,8 +283,8 @@ fn watched(window: Duration, size: usize) -> Done<f64> {
 }
 
 /// The median time of a page of 50 while somebody watches, over the columns.
-fn page(observer: &RunningObserver) -> Done<f64> {
-    let _watching = Watching::start(observer.address())?;
+fn page(observer: &RunningObserver) -> Measured<f64> {
+    let _watching = BenchWatcher::start(observer.address())?;
     thread::sleep(Duration::from_secs(2));
     let mut took = Vec::new();
     for sort in
@@ -297,14 +297,14 @@ fn page(observer: &RunningObserver) -> Done<f64> {
     Ok(median(took))
 }
 
-fn main() -> Done {
+fn main() -> Measured {
     let mut words = env::args().skip(1);
     let seconds = words.next().map_or(Ok(5), |word| word.parse())?;
     let sizes = words.map(|word| word.parse()).collect::<std::result::Result<Vec<usize>, _>>()?;
     let sizes = if sizes.is_empty() { vec![10_000, 100_000] } else { sizes };
     let window = Duration::from_secs(seconds);
     idle(window)?;
-    let pages = sizes.iter().map(|size| watched(window, *size)).collect::<Done<Vec<f64>>>()?;
+    let pages = sizes.iter().map(|size| watched(window, *size)).collect::<Measured<Vec<f64>>>()?;
     if let [small, .., large] = pages[..] {
         told(
             "V62",

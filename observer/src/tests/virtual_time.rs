@@ -74,15 +74,15 @@ impl SimulatedObserver {
     }
 
     /// What the node is like now: all of it is of one picture.
-    fn look(&self) -> Look {
-        Look(self.get("/api/v1/snapshot").json())
+    fn look(&self) -> NodeLook {
+        NodeLook(self.get("/api/v1/snapshot").json())
     }
 }
 
 /// The answer of `/api/v1/snapshot`.
-struct Look(Value);
+struct NodeLook(Value);
 
-impl Look {
+impl NodeLook {
     /// The names of the user's processes for which a field is as wanted.
     fn named(&self, field: &str, wanted: impl Fn(&Value) -> bool) -> Vec<&str> {
         let rows = self.0["processes"]["processes"].as_array().unwrap();
