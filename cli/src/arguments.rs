@@ -74,7 +74,8 @@ krarup: looks into a running Krarup node by its observer
 
     krarup top URL      load, findings and processes, live
     krarup tree URL     the tree of processes as text
-    krarup view FILE    the observer's page on a file of /api/v1/snapshot
+    krarup view FILE    the observer's page on a file of /api/v1/snapshot, or on
+                        that of a failing seed of a simulation
     krarup mcp URL      the observer's tools for language models, on stdio
 
 URL is the address of an observer, such as http://127.0.0.1:9414.

@@ -10,7 +10,11 @@ import { clock, count, duration, many, moment, zone } from "./format.js";
 import { age, connect, follow, newest, pause, resume, start, world } from "./live.js";
 import { ask, processLink, quoted, say } from "./widgets.js";
 
-const PAGES = [
+// The page is on a file of a node or of a failing seed, or on a running node. A seed has its steps and
+// nothing else: there is no node to follow.
+const FILE = document.documentElement.dataset.file;
+const REPLAY = FILE === "replay";
+const PAGES = REPLAY ? [["replay", "Steps"]] : [
   ["now", "Now"],
   ["processes", "Processes"],
   ["tree", "Tree"],
@@ -24,7 +28,8 @@ const PAGES = [
   ["health", "Health"],
 ];
 // Routes that are part of another page's module.
-const PARTS = { process: "process", crash: "crashes" };
+const PARTS = REPLAY ? {} : { process: "process", crash: "crashes" };
+const HOME = PAGES[0][0];
 const MOST_PANELS = 5;
 
 const panels = new Map();
@@ -39,7 +44,7 @@ let dockOpen = false;
 function parse() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?", 2);
   const [name, arg] = path.split("/", 2);
-  return { name: name || "now", arg: arg ?? null, query: new URLSearchParams(query ?? "") };
+  return { name: name || HOME, arg: arg ?? null, query: new URLSearchParams(query ?? "") };
 }
 
 function address(route, changes) {
@@ -49,7 +54,7 @@ function address(route, changes) {
     else query.set(name, value);
   }
   const text = query.toString();
-  const path = route.name === "now" ? "" : route.arg === null ? route.name : `${route.name}/${route.arg}`;
+  const path = route.name === HOME ? "" : route.arg === null ? route.name : `${route.name}/${route.arg}`;
   return `#/${path}${text ? `?${text}` : ""}`;
 }
 
@@ -71,7 +76,7 @@ async function go() {
   } else {
     current.route = route;
   }
-  follow(current.module.topics?.(route) ?? [], current.module.params?.(route));
+  if (!REPLAY) follow(current.module.topics?.(route) ?? [], current.module.params?.(route));
   const entered = current;
   Promise.resolve(current.module.enter?.(current)).catch((error) => {
     entered.state.error = error;
@@ -117,17 +122,18 @@ function draw() {
 }
 
 function header() {
-  const { node, conn } = world;
+  const { node } = world;
+  const conn = FILE && world.conn === "live" ? "file" : world.conn;
   const named = node
     ? h("span", { class: "node", "data-testid": "node-summary" }, quoted(node.node), ` · ${many(node.processes.living, "process", "processes")}`)
-    : h("span", { class: "node" }, "…");
+    : h("span", { class: "node" }, REPLAY ? "A simulation" : "…");
   return [
     h("button", { type: "button", class: "skip", onclick: () => document.getElementById("main").focus() }, "Skip to the page"),
     h("a", { class: "brand", href: "#/" }, "Krarup"),
     named,
     h("span", { class: "tools" },
       h("span", { class: `conn ${conn}`, "data-testid": "conn", role: "status" }, conn),
-      h("button", { type: "button", "data-testid": "pause", "aria-pressed": String(world.paused !== null), onclick: () => (world.paused ? resume() : pause()) }, world.paused ? "Resume" : "Pause"),
+      REPLAY ? null : h("button", { type: "button", "data-testid": "pause", "aria-pressed": String(world.paused !== null), onclick: () => (world.paused ? resume() : pause()) }, world.paused ? "Resume" : "Pause"),
       h("button", { type: "button", "data-testid": "theme", title: "Dark or light", onclick: theme }, dark() ? "Light" : "Dark"),
       node?.access.actions || node?.access.read_token || hasToken() || world.trouble?.includes("401")
         ? h("button", { type: "button", "data-testid": "token", onclick: enterToken, title: "The token allows actions. This page forgets it when it is loaded again." }, hasToken() ? "Forget token" : "Token")
@@ -140,7 +146,7 @@ function navigation() {
   const urgent = findings.filter((finding) => finding.severity !== "info").length;
   const here = { process: "processes", crash: "crashes" }[current.route.name] ?? current.route.name;
   return h("ul", null, PAGES.map(([name, title]) => h("li", { key: name },
-    h("a", { href: name === "now" ? "#/" : `#/${name}`, "data-testid": `nav-${name}`, "aria-current": here === name ? "page" : null },
+    h("a", { href: name === HOME ? "#/" : `#/${name}`, "data-testid": `nav-${name}`, "aria-current": here === name ? "page" : null },
       title,
       name === "now" && urgent ? h("span", { class: "badge warning" }, count(urgent), h("span", { class: "hidden" }, " findings")) : null,
       name === "crashes" && world.node?.crashes ? h("span", { class: "badge plain" }, count(world.node.crashes)) : null))));
@@ -283,7 +289,8 @@ document.addEventListener("click", (clicked) => {
 
 // ---- start
 
-start({
+if (REPLAY) world.conn = "file";
+else start({
   change: redraw,
   tick() {
     if (!current) return;
@@ -305,7 +312,7 @@ window.addEventListener("hashchange", go);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 setInterval(() => {
   // How old the values are grows while nothing comes.
-  if (world.conn !== "live" && !world.paused) redraw();
+  if (world.conn !== "live" && !world.paused && !REPLAY) redraw();
 }, 1000);
 go();
 

@@ -18,6 +18,18 @@ pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self
 /// The page itself, served at `/`.
 pub const PAGE: &str = include_str!("index.html");
 
+/// The [`PAGE`] on a file of a running node, which changes no more.
+#[must_use]
+pub fn on_node_file() -> String {
+    PAGE.replacen("<html", "<html data-file=\"node\"", 1)
+}
+
+/// The [`PAGE`] that shows the steps of a simulation, from `/api/v1/replay`, and nothing else.
+#[must_use]
+pub fn on_replay() -> String {
+    PAGE.replacen("<html", "<html data-file=\"replay\"", 1)
+}
+
 /// A file of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageFile {
@@ -47,6 +59,8 @@ pub const FILES: &[PageFile] = &[
     script("pools.js", include_str!("pools.js")),
     script("process.js", include_str!("process.js")),
     script("processes.js", include_str!("processes.js")),
+    script("replay.js", include_str!("replay.js")),
+    script("steps.js", include_str!("steps.js")),
     PageFile { name: "style.css", kind: STYLE, text: include_str!("style.css") },
     script("tree.js", include_str!("tree.js")),
     script("turns.js", include_str!("turns.js")),
@@ -77,5 +91,13 @@ mod tests {
             assert!(file(&name).is_some(), "{name} is not served");
         }
         assert_eq!(file("../Cargo.toml"), None);
+    }
+
+    #[test]
+    fn v83_the_page_knows_that_it_is_on_a_file() {
+        assert!(!PAGE.contains("data-file"));
+        for (page, kind) in [(on_node_file(), "node"), (on_replay(), "replay")] {
+            assert!(page.contains(&format!("<html data-file=\"{kind}\" lang")), "{page}");
+        }
     }
 }

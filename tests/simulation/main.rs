@@ -16,6 +16,7 @@ mod probes;
 mod properties_bonds;
 mod properties_mailbox;
 mod properties_names;
+mod seed_files;
 mod serializing;
 mod traces;
 mod traces_ends;

@@ -196,19 +196,41 @@ impl ViewedFile {
         Ok(ViewAnswer::Stream { first, each, period: Duration::from_millis(period) })
     }
 
-    /// The page, which says that it is of a file.
+    /// What the file does not have of the processes: an observer writes the first 500 of them.
+    fn left_out(&self) -> String {
+        let body = self.file.part("processes");
+        let has = body["processes"].as_array().map_or(0, Vec::len) as u64;
+        match body["total"].as_u64() {
+            Some(total) if total > has => {
+                format!(
+                    " The file has the first {has} of {total} processes; the others are not in it."
+                )
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// The page, which says that it is of a file. That of a seed begins with its steps.
     fn page(&self) -> String {
         let node = self.file.part("node");
         let text = |field: &str| node[field].as_str().unwrap_or("unknown").to_owned();
+        let expression = self.file.expression();
+        let of = match expression {
+            Some(expression) => format!("the steps of {expression}"),
+            None => format!("of {} at {}", text("node"), text("now_at")),
+        };
         let notice = format!(
-            "A file, not a running node: {}, of {} at {}. Nothing on this page changes.",
+            "A file, not a running node: {}, {of}. Nothing on this page changes.{}",
             self.name,
-            text("node"),
-            text("now_at"),
+            self.left_out(),
         );
         let notice =
             format!("<p id=\"file\" class=\"notice info\">{}</p>\n</body>", in_html(&notice));
-        krarup_page::PAGE.replacen("</body>", &notice, 1)
+        let page = match expression {
+            Some(_) => krarup_page::on_replay(),
+            None => krarup_page::on_node_file(),
+        };
+        page.replacen("</body>", &notice, 1)
     }
 }
 
@@ -353,5 +375,41 @@ mod tests {
             )
         );
         assert_eq!(page.matches("</body>").count(), 1);
+        assert!(page.contains("data-file=\"node\"") && !page.contains("The file has the first"));
+    }
+
+    #[test]
+    fn v26_the_page_says_how_many_processes_the_file_does_not_have() {
+        let left_out = |total: u64| {
+            let rows = json!({ "total": total, "processes": [{ "id": 1 }, { "id": 2 }] });
+            let text = json!({ "snapshot": "krarup", "api": "v1", "processes": rows }).to_string();
+            let file = SnapshotFile::read(text).unwrap();
+            ViewedFile { file, name: String::new() }.left_out()
+        };
+        assert_eq!(left_out(2), "");
+        assert!(left_out(700).contains("the first 2 of 700 processes"));
+    }
+
+    #[test]
+    fn v83_the_page_of_a_seed_begins_with_its_steps_and_names_its_expression() {
+        let replay =
+            json!({ "expression": "Simulation::new(7)</p>", "processes": [], "steps": [] });
+        let text = json!({ "snapshot": "krarup", "api": "v1", "replay": replay }).to_string();
+        let file = SnapshotFile::read(text).unwrap();
+        let viewed = ViewedFile { file, name: "seed-7.json".to_owned() };
+        let ask = |target: &str| {
+            let head = format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+            viewed.answer(&ViewRequest::read(head.as_bytes()).unwrap())
+        };
+        let Ok(ViewAnswer::Page(page)) = ask("/") else { panic!("there is a page") };
+        assert!(page.contains("data-file=\"replay\""), "{page}");
+        assert!(page.contains("seed-7.json, the steps of Simulation::new(7)&lt;/p&gt;. Nothing"));
+        let Ok(ViewAnswer::Whole { status: 200, kind: JSON, body }) = ask("/api/v1/replay") else {
+            panic!("there are steps")
+        };
+        assert_eq!(serde_json::from_str::<Value>(&body).unwrap(), replay);
+        for route in ["node", "pools", "replay/1", "replay?after=1"] {
+            assert!(ask(&format!("/api/v1/{route}")).is_err(), "{route}");
+        }
     }
 }

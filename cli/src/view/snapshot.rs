@@ -1,4 +1,5 @@
-//! A file of `/api/v1/snapshot`: what a node was like at one moment. Pure.
+//! A file of `/api/v1/snapshot`: what a node was like at one moment. Or one of a failing seed, which
+//! has the steps of a simulation as its part `replay`, and no other part. Pure.
 
 use serde_json::Value;
 use thiserror::Error;
@@ -19,11 +20,13 @@ pub(crate) enum SnapshotError {
     Other,
     #[error("it is a snapshot of the API {0}; this program reads v1")]
     Version(String),
+    #[error("its replay has no {0}")]
+    Replay(&'static str),
 }
 
 impl SnapshotFile {
     /// The parts that a route answers with whole.
-    const WHOLE: [&str; 5] = ["health", "pools", "findings", "turns", "node"];
+    const WHOLE: [&str; 6] = ["health", "pools", "findings", "turns", "node", "replay"];
 
     pub(crate) fn read(text: String) -> Result<Self, SnapshotError> {
         let mut all: Value = serde_json::from_str(&text)?;
@@ -32,6 +35,16 @@ impl SnapshotFile {
         }
         if all["api"] != "v1" {
             return Err(SnapshotError::Version(all["api"].to_string()));
+        }
+        let replay = &all["replay"];
+        if !replay.is_null() {
+            let missing = |field: &&str| match *field {
+                "expression" => !replay["expression"].is_string(),
+                list => !replay[list].is_array(),
+            };
+            if let Some(field) = ["expression", "processes", "steps"].into_iter().find(missing) {
+                return Err(SnapshotError::Replay(field));
+            }
         }
         // A file allows nothing, whatever its node did.
         if let Some(access) = all.get_mut("node").and_then(|node| node.get_mut("access")) {
@@ -53,6 +66,11 @@ impl SnapshotFile {
     /// A part that is the answer of the route of this name.
     pub(crate) fn whole(&self, name: &str) -> Option<&Value> {
         SnapshotFile::WHOLE.contains(&name).then(|| self.part(name)).filter(|it| it.is_object())
+    }
+
+    /// The expression that makes the simulation again, if it is the file of a seed.
+    pub(crate) fn expression(&self) -> Option<&str> {
+        self.part("replay")["expression"].as_str()
     }
 
     /// The details of the process of this number.
@@ -86,5 +104,25 @@ mod tests {
         assert_eq!(file.text(), text);
         assert!(file.whole("pools").is_none() && file.whole("snapshot").is_none());
         assert!(file.process(1).is_none() && file.crash(1).is_none());
+        assert_eq!(file.expression(), None);
+    }
+
+    #[test]
+    fn v83_the_file_of_a_seed_has_its_expression_and_steps_or_is_refused() {
+        let of = |replay: &str| {
+            let head = "{\"snapshot\":\"krarup\",\"api\":\"v1\"";
+            SnapshotFile::read(format!("{head},\"replay\":{replay}}}"))
+        };
+        let file = of(r#"{"expression":"Simulation::new(7)","processes":[],"steps":[]}"#).unwrap();
+        assert_eq!(file.expression(), Some("Simulation::new(7)"));
+        assert!(file.whole("replay").is_some() && file.whole("node").is_none());
+        for (replay, missing) in [
+            ("7", "expression"),
+            (r#"{"expression":7,"processes":[],"steps":[]}"#, "expression"),
+            (r#"{"expression":"","processes":{},"steps":[]}"#, "processes"),
+            (r#"{"expression":"","processes":[]}"#, "steps"),
+        ] {
+            assert_eq!(of(replay).unwrap_err().to_string(), format!("its replay has no {missing}"));
+        }
     }
 }

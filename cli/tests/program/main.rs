@@ -8,3 +8,4 @@ mod pty;
 mod top;
 mod tree;
 mod view;
+mod viewed;

@@ -1,47 +1,11 @@
 //! `krarup view`: a file of a true node shows what its observer showed.
 
-use crate::observed::{Failing, HOSTILE, Observed, PROGRAM, errors, get, out, run, send, until};
+use crate::observed::{Failing, HOSTILE, Observed, errors, get, out, run, send, until};
+use crate::viewed::Viewed;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::net::TcpStream;
 use std::{env, fs, process};
-
-/// The program on a file, until it is dropped.
-struct Viewed {
-    child: Child,
-    address: SocketAddr,
-    file: PathBuf,
-}
-
-impl Viewed {
-    fn start(name: &str, text: &str) -> Self {
-        let file = env::temp_dir().join(format!("krarup-{name}-{}.json", process::id()));
-        fs::write(&file, text).unwrap();
-        let mut command = Command::new(PROGRAM);
-        let mut child = command.arg("view").arg(&file).stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let url = line.trim_end().rsplit(' ').next().unwrap();
-        let address = url.trim_start_matches("http://").trim_end_matches('/').parse().unwrap();
-        Viewed { child, address, file }
-    }
-
-    fn json(&self, target: &str) -> Value {
-        let (status, body) = get(self.address, target);
-        assert_eq!(status, 200, "{target}: {body}");
-        serde_json::from_str(&body).unwrap()
-    }
-}
-
-impl Drop for Viewed {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = fs::remove_file(&self.file);
-    }
-}
 
 /// A node with a crash and full mailboxes, and its snapshot.
 fn snapshot(name: &str) -> (Observed, Value, String) {

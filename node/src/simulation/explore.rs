@@ -6,13 +6,17 @@
 //! test.
 
 use crate::options::THROUGHPUT;
+use crate::simulation::recorder::STEPS;
+use crate::simulation::seed_file::{self, FILE_STEPS, SeedFile};
 use crate::simulation::simulation::Simulation;
 use crate::simulation::trace::{Run, Trace};
+use crate::simulation::trace_json::json_of;
 use krarup_act::contain;
 use krarup_gen::{Reason, Result};
 use std::error::Error;
 use std::fmt;
 use std::ops::Range;
+use std::path::Path;
 
 impl Simulation {
     /// Runs `body` with a new simulation for each seed, and stops at the first seed at which
@@ -49,6 +53,11 @@ impl Simulation {
 
     /// As [`Simulation::explore`], but returns the failure. Returns how many seeds were run.
     ///
+    /// If the environment has the variable `KRARUP_SEED_FILES` with the path of a folder, both write
+    /// the failing seed into a file of it, named by the thread (which has the name of the test) and
+    /// the seed. The file has the steps from the start, the last 65 536 if there are more.
+    /// `krarup view FILE` opens it in the page of the observer: step by step, forwards and backwards.
+    ///
     /// # Errors
     /// The first seed that fails.
     pub fn try_explore(
@@ -56,13 +65,21 @@ impl Simulation {
         mut body: impl FnMut(&Simulation) -> Result,
     ) -> Result<u64, Box<FailingSeed>> {
         let mut explored = 0;
+        let folder = seed_file::wanted();
         for seed in seeds {
             let throughput = if seed % 2 == 0 { THROUGHPUT } else { 1 };
             let sim = Simulation::with_throughput(seed, throughput);
+            if folder.is_some() {
+                sim.keep_steps(FILE_STEPS);
+            }
             let outcome = contain(|| body(&sim)).flatten().and_then(|()| all_came_through(&sim));
             if let Err(reason) = outcome {
                 let run = Run { seed, throughput };
-                return Err(Box::new(FailingSeed { run, reason, steps: sim.last_steps() }));
+                let steps = sim.last_steps();
+                let mut failing = FailingSeed { run, reason, steps, file: None };
+                failing.file =
+                    folder.map(|folder| SeedFile::write(&folder, seed, &failing.to_json()));
+                return Err(Box::new(failing));
             }
             explored += 1;
         }
@@ -83,6 +100,8 @@ pub struct FailingSeed {
     run: Run,
     reason: Reason,
     steps: Trace,
+    /// If one was wanted.
+    file: Option<SeedFile>,
 }
 
 impl FailingSeed {
@@ -116,6 +135,20 @@ impl FailingSeed {
     pub fn last_steps(&self) -> &Trace {
         &self.steps
     }
+
+    /// Returns the seed, the failure and the last steps as a file that `krarup view FILE` opens in
+    /// the page of the observer.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        json_of(&self.steps, Some(&self.reason))
+    }
+
+    /// Returns the path of its file, if one was wanted and written
+    /// ([`Simulation::try_explore`]).
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_ref().and_then(SeedFile::path)
+    }
 }
 
 impl fmt::Display for FailingSeed {
@@ -126,6 +159,12 @@ impl fmt::Display for FailingSeed {
         match seed.checked_add(1) {
             Some(next) => writeln!(f, "Simulation::explore({seed}..{next}, ..) or {}", self.run)?,
             None => writeln!(f, "{}", self.run)?,
+        }
+        if let Some(file) = &self.file {
+            writeln!(f, "{file}")?;
+        }
+        if self.steps.len() > STEPS {
+            return fmt::Display::fmt(&self.steps.clone().last(STEPS), f);
         }
         fmt::Display::fmt(&self.steps, f)
     }

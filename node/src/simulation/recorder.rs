@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// The most steps that are kept: as many as a reader looks through, some 20 kB.
-const STEPS: usize = 256;
+/// How many steps are kept unless more are asked for: as many as a reader looks through, some 20 kB.
+pub(crate) const STEPS: usize = 256;
 
 pub(crate) struct Recorder {
     run: Run,
@@ -21,9 +21,10 @@ pub(crate) struct Recorder {
     record: Mutex<RecordedSteps>,
 }
 
-#[derive(Default)]
 struct RecordedSteps {
     steps: VecDeque<TraceStep>,
+    /// The most steps that are kept, at least 1.
+    most: usize,
     /// The number of discarded steps, which is the number of the first one that is left.
     forgotten: u64,
     living: BTreeMap<ProcessKey, Living>,
@@ -66,7 +67,23 @@ pub(crate) struct RunningTurn {
 
 impl Recorder {
     pub(crate) fn new(run: Run, clock: Arc<Clock>) -> Self {
-        Recorder { run, clock, record: Mutex::new(RecordedSteps::default()) }
+        let record = RecordedSteps {
+            steps: VecDeque::new(),
+            most: STEPS,
+            forgotten: 0,
+            living: BTreeMap::new(),
+            nodes: Vec::new(),
+        };
+        Recorder { run, clock, record: Mutex::new(record) }
+    }
+
+    /// Keeps the last `count` steps from now on, at least one.
+    pub(crate) fn keep(&self, count: usize) {
+        let mut record = self.record.lock();
+        record.most = count.max(1);
+        let superfluous = record.steps.len().saturating_sub(record.most);
+        let dropped: Vec<TraceStep> = record.steps.drain(..superfluous).collect();
+        record.forgotten += dropped.len() as u64;
     }
 
     pub(crate) fn node_is_made(&self, creation: u32, name: Name) {
@@ -186,7 +203,7 @@ impl Recorder {
 impl RecordedSteps {
     /// Appends a step at the node of this process. Returns its number.
     fn push(&mut self, clock: &Clock, pid: Option<Pid>, event: TraceEvent) -> u64 {
-        if self.steps.len() == STEPS {
+        if self.steps.len() >= self.most {
             self.steps.pop_front();
             self.forgotten += 1;
         }

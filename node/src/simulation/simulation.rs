@@ -363,11 +363,17 @@ impl Simulation {
         simulated(&self.host).carried()
     }
 
-    /// Returns the last steps, at most 256, for the report of a failing test. The same seed
-    /// gives the same steps, byte for byte.
+    /// Returns the last steps, at most 256 ([`Simulation::keep_steps`] changes that), for the
+    /// report of a failing test. The same seed gives the same steps, byte for byte.
     #[must_use]
     pub fn last_steps(&self) -> Trace {
         simulated(&self.host).recorder.trace()
+    }
+
+    /// Keeps this many steps from now on, at least one; a step has some 150 bytes. For a trace of
+    /// a whole run, such as one for [`Trace::to_json`].
+    pub fn keep_steps(&self, count: usize) {
+        simulated(&self.host).recorder.keep(count);
     }
 
     /// Returns the virtual time.

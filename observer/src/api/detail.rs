@@ -107,8 +107,8 @@ pub(crate) fn details<'a>(
 fn row(shared: &Shared, pid: Pid, info: Option<&ProcessInfo>, picture: &Picture) -> Option<Row> {
     let old = picture.of(pid);
     let (Some(info), Some(sample)) = (info, shared.view.sample(pid)) else { return old.cloned() };
-    let identity = ProcessIdentity::of(info, &mut SharedTexts::default(), picture.taken);
-    let now = Row::new(sample, Arc::new(identity), None, picture.taken);
+    let identity = ProcessIdentity::of(info, &mut SharedTexts::default(), picture.at);
+    let now = Row::new(sample, Arc::new(identity), None, picture.at);
     Some(match old {
         Some(old) => Row { rates: old.rates, since: old.since, ..now },
         None => now,

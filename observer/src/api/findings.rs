@@ -10,7 +10,7 @@ use crate::sampling::picture::{Picture, Row};
 use crate::shared::Shared;
 use crate::time::{ms, readable};
 use hyper::StatusCode;
-use krarup_gen::{NodeStats, Pid, ProcessState, SupervisionAction, WaitKind};
+use krarup_gen::{NodeStats, Pid, ProcessState, SupervisionAction, Timestamp, WaitKind};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -108,14 +108,14 @@ pub(crate) fn all(shared: &Shared, picture: &Picture) -> Vec<Finding> {
 }
 
 fn of_process(row: &Row, picture: &Picture, stats: &NodeStats) -> Vec<Finding> {
-    let (sample, now) = (&row.sample, picture.taken);
+    let (sample, now) = (&row.sample, picture.at);
     let mut found = Vec::new();
     let mut find = |code, level, since: Duration, text: String| {
         let name = row.identity.name.as_ref().map(ToString::to_string);
         found.push(Finding::new(code, level, text).since(since).of(sample.pid, name));
     };
-    let lasts = |since: Option<Instant>, least: Duration| {
-        since.map(|since| now.duration_since(since)).filter(|lasted| *lasted >= least)
+    let lasts = |since: Option<Timestamp>, least: Duration| {
+        since.map(|since| now.since(since)).filter(|lasted| *lasted >= least)
     };
     let who = || match &row.identity.name {
         Some(name) => format!("{name} ({})", sample.pid),
@@ -174,7 +174,7 @@ fn of_pools(picture: &Picture) -> Vec<Finding> {
             let finding = Finding::new("pool_full", Severity::Warning, text);
             found.push(finding.of(pid, name.clone()).since(picture.window.unwrap_or_default()));
         }
-        let short = pool.short.map(|since| picture.taken.duration_since(since));
+        let short = pool.short.map(|since| picture.at.since(since));
         if let Some(since) = short.filter(|since| *since >= SHORT) {
             let text =
                 format!("the pool {called} has {} of {} workers", gauges.workers, gauges.size);

@@ -95,7 +95,7 @@ impl ProcessRow {
             in_rate: row.rates.map(|rates| rates.received),
             handled_rate: row.rates.map(|rates| rates.handled),
             growth: row.rates.map(|rates| rates.growth),
-            head_wait_ms: row.head_wait(picture.taken).map(ms),
+            head_wait_ms: row.head_wait(picture.at).map(ms),
             waits_for: sample.waits.map(|wait| wait.on.to_string()),
             suspensions: sample.suspensions,
             traced: identity.traced,

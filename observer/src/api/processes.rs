@@ -138,7 +138,7 @@ impl<'a> Key<'a> {
             "in_rate" => float(row.rates.map(|rates| rates.received)),
             "handled_rate" => float(row.rates.map(|rates| rates.handled)),
             "growth" => float(row.rates.map(|rates| rates.growth)),
-            "head_wait_ms" => float(row.head_wait(picture.taken).map(|it| it.as_secs_f64())),
+            "head_wait_ms" => float(row.head_wait(picture.at).map(|it| it.as_secs_f64())),
             _ => Key::Number(identity.shallow_bytes as u64),
         }
     }

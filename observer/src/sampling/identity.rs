@@ -1,9 +1,9 @@
 //! What a process is called: the texts that a sample does not have.
 
-use krarup_gen::{Name, ProcessInfo, ProcessState, Sample};
+use krarup_gen::{Name, ProcessInfo, ProcessState, Sample, Timestamp};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Up to this many processes, the texts of all that had a turn are read in each walk.
 const FEW: usize = 5000;
@@ -23,13 +23,13 @@ pub(crate) struct ProcessIdentity {
     pub(crate) traced: bool,
     pub(crate) recorded: usize,
     pub(crate) shallow_bytes: usize,
-    read: Instant,
+    read: Timestamp,
     /// The process changes its texts in its own turns only, which these tell.
     progress: (u64, u64, ProcessState),
 }
 
 impl ProcessIdentity {
-    pub(crate) fn of(info: &ProcessInfo, names: &mut SharedTexts, now: Instant) -> Self {
+    pub(crate) fn of(info: &ProcessInfo, names: &mut SharedTexts, now: Timestamp) -> Self {
         ProcessIdentity {
             name: info.name.clone(),
             label: info.label.clone(),
@@ -44,10 +44,10 @@ impl ProcessIdentity {
     }
 
     /// Whether the texts are still those of the process, as far as its numbers tell.
-    pub(crate) fn holds(&self, sample: &Sample, processes: usize, now: Instant) -> bool {
+    pub(crate) fn holds(&self, sample: &Sample, processes: usize, now: Timestamp) -> bool {
         let progress = (sample.handled, sample.messages_out, sample.state);
         let rests = progress == self.progress && sample.state == ProcessState::Idle;
-        rests || (processes > FEW && now.duration_since(self.read) < KEPT)
+        rests || (processes > FEW && now.since(self.read) < KEPT)
     }
 }
 

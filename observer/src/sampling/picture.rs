@@ -2,7 +2,7 @@
 //! before.
 
 use crate::sampling::identity::ProcessIdentity;
-use krarup_gen::{NodeStats, Pid, PoolGauges, ProcessState, Root, Sample};
+use krarup_gen::{NodeStats, Pid, PoolGauges, ProcessState, Root, Sample, Timestamp};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,7 +17,10 @@ pub(crate) struct Picture {
     pub(crate) number: u64,
     /// When the walk began. What happened before is in the picture.
     pub(crate) began: Instant,
+    /// When it ended. How old a picture is is real time, also in a simulation.
     pub(crate) taken: Instant,
+    /// The time of the node then. Rates and spans are of this time, which is virtual in a simulation.
+    pub(crate) at: Timestamp,
     /// What the walk cost.
     pub(crate) cost: Duration,
     /// The time since the picture before, if that is not too old.
@@ -39,7 +42,7 @@ pub(crate) struct PoolRow {
     /// Messages refused since the picture before.
     pub(crate) refused: u64,
     /// Since when workers have been missing.
-    pub(crate) short: Option<Instant>,
+    pub(crate) short: Option<Timestamp>,
 }
 
 impl PoolRow {
@@ -47,7 +50,7 @@ impl PoolRow {
     pub(crate) fn new(
         gauges: PoolGauges,
         before: Option<(&PoolRow, Duration)>,
-        now: Instant,
+        now: Timestamp,
     ) -> Self {
         let more = |of: fn(&PoolGauges) -> u64| {
             before.map(|(before, window)| (of(&gauges).saturating_sub(of(&before.gauges)), window))
@@ -97,15 +100,15 @@ pub(crate) struct Rates {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Since {
     /// The same message is first in line.
-    pub(crate) head: Option<Instant>,
+    pub(crate) head: Option<Timestamp>,
     /// The mailbox grows.
-    pub(crate) grows: Option<Instant>,
+    pub(crate) grows: Option<Timestamp>,
     /// The mailbox is at its bound.
-    pub(crate) full: Option<Instant>,
+    pub(crate) full: Option<Timestamp>,
     /// It waits for the same process.
-    pub(crate) waits: Option<Instant>,
+    pub(crate) waits: Option<Timestamp>,
     /// It is suspended.
-    pub(crate) suspended: Option<Instant>,
+    pub(crate) suspended: Option<Timestamp>,
 }
 
 impl Row {
@@ -113,11 +116,11 @@ impl Row {
     pub(crate) fn new(
         sample: Sample,
         identity: Arc<ProcessIdentity>,
-        before: Option<(&Row, Instant, Duration)>,
-        now: Instant,
+        before: Option<(&Row, Timestamp, Duration)>,
+        now: Timestamp,
     ) -> Self {
         let rates = before.map(|(row, _, window)| rates(&row.sample, &sample, window));
-        let held = |holds: bool, since: fn(&Since) -> Option<Instant>| {
+        let held = |holds: bool, since: fn(&Since) -> Option<Timestamp>| {
             holds.then(|| before.and_then(|(row, _, _)| since(&row.since)).unwrap_or(now))
         };
         let old = before.map(|(row, _, _)| &row.sample);
@@ -135,7 +138,7 @@ impl Row {
         };
         // A mailbox grows from the picture before the first one in which it was seen to.
         let grows = rates.is_some_and(|rates| rates.growth > 0.0).then(|| {
-            let began = before.map_or(now, |(_, taken, _)| taken);
+            let began = before.map_or(now, |(_, at, _)| at);
             before.and_then(|(row, _, _)| row.since.grows).unwrap_or(began)
         });
         let full = sample.mailbox.is_some_and(|bound| sample.main >= bound);
@@ -155,8 +158,8 @@ impl Row {
     }
 
     /// How long the same message has been first in line.
-    pub(crate) fn head_wait(&self, now: Instant) -> Option<Duration> {
-        self.since.head.map(|since| now.duration_since(since))
+    pub(crate) fn head_wait(&self, now: Timestamp) -> Option<Duration> {
+        self.since.head.map(|since| now.since(since))
     }
 }
 

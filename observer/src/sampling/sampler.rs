@@ -4,7 +4,7 @@ use crate::sampling::identity::{ProcessIdentity, SharedTexts};
 use crate::sampling::picture::{LONGEST_WINDOW, Picture, PoolRow, Row};
 use crate::sampling::pictures::{Sampling, WalkRequest};
 use krarup_act::{Actor, Context, NodeView, Walk, yield_now};
-use krarup_gen::{Inspection, ProcessKind, Result, Sample};
+use krarup_gen::{Inspection, ProcessKind, Result, Sample, Timestamp};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -38,8 +38,15 @@ impl Sampler {
         samples.dedup_by_key(|sample| sample.pid);
         let before = self.sampling.last();
         let taken = Instant::now();
-        let window = before.as_ref().map(|before| taken.duration_since(before.taken));
-        let window = window.filter(|window| *window <= LONGEST_WINDOW && !window.is_zero());
+        // A node that is gone has no time any more.
+        let at = self.view.now().or(before.as_ref().map(|it| it.at)).unwrap_or(Timestamp::ZERO);
+        let window = before.as_ref().map(|before| at.since(before.at));
+        // While virtual time stands still nothing changes by the second.
+        let still = window.is_some_and(|window| window.is_zero());
+        let window = match &before {
+            Some(before) if still => before.window,
+            _ => window.filter(|window| *window <= LONGEST_WINDOW),
+        };
         let mut rows = Vec::with_capacity(samples.len());
         let known = before.as_ref().map_or(&[][..], |before| &before.rows);
         let mut known = known.iter().peekable();
@@ -57,13 +64,13 @@ impl Sampler {
                     .as_ref()
                     .and_then(|before| Some((before.pools.get(&sample.pid.id())?, window?)));
                 if let Some(gauges) = info.and_then(|info| info.pool) {
-                    pools.insert(sample.pid.id(), PoolRow::new(gauges, old, taken));
+                    pools.insert(sample.pid.id(), PoolRow::new(gauges, old, at));
                 }
             }
             let identity = match old {
-                Some(row) if row.identity.holds(&sample, all, taken) => Arc::clone(&row.identity),
+                Some(row) if row.identity.holds(&sample, all, at) => Arc::clone(&row.identity),
                 _ => match self.view.process_info(sample.pid) {
-                    Some(info) => Arc::new(ProcessIdentity::of(&info, &mut self.texts, taken)),
+                    Some(info) => Arc::new(ProcessIdentity::of(&info, &mut self.texts, at)),
                     // It has ended since. What is known of it is told; a new one is left out.
                     None => match old {
                         Some(row) => Arc::clone(&row.identity),
@@ -71,12 +78,17 @@ impl Sampler {
                     },
                 },
             };
-            let old = old.and_then(|row| Some((row, before.as_ref()?.taken, window?)));
-            rows.push(Row::new(sample, identity, old, taken));
+            let old = old.and_then(|row| Some((row, before.as_ref()?.at, window?)));
+            rows.push(match old {
+                Some((old, ..)) if still => {
+                    Row { sample, identity, rates: old.rates, since: old.since }
+                }
+                old => Row::new(sample, identity, old, at),
+            });
         }
         let cost = began.elapsed().saturating_sub(rested);
         let number = before.map_or(1, |before| before.number + 1);
-        Picture { number, began, taken, cost, window, stats, rows, pools }
+        Picture { number, began, taken, at, cost, window, stats, rows, pools }
     }
 }
 

@@ -21,3 +21,4 @@ mod recording;
 mod streaming;
 mod truth;
 mod turn_recording;
+mod virtual_time;

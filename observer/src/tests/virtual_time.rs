@@ -1,0 +1,218 @@
+//! An observer on a simulation: what it says of a span of time needs no real time to pass.
+//!
+//! The processes run when the test says so, in virtual time. The requests come from a thread of their
+//! own over a real socket; the simulation runs while they wait for their answers.
+
+use super::client::{HttpReply, get, start};
+use crate::RunningObserver;
+use krarup_act::{Actor, Address, Context};
+use krarup_gen::{Reason, Result};
+use krarup_node::Simulation;
+use krarup_supervisor::{ChildSpec, Supervisor};
+use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+const SECOND: Duration = Duration::from_secs(1);
+const TENTH: Duration = Duration::from_millis(100);
+
+/// A simulation with an observer.
+struct SimulatedObserver {
+    sim: Simulation,
+    observer: RunningObserver,
+}
+
+impl SimulatedObserver {
+    fn start(seed: u64) -> Self {
+        let sim = Simulation::new(seed);
+        sim.add_dispatcher("observer");
+        let observer = start(sim.node(), |it| it);
+        SimulatedObserver { sim, observer }
+    }
+
+    fn get(&self, target: &str) -> HttpReply {
+        let (address, target) = (self.observer.address(), target.to_owned());
+        let asked = thread::spawn(move || get(address, &target));
+        while !asked.is_finished() {
+            self.sim.run_until_idle();
+            thread::yield_now();
+        }
+        asked.join().unwrap()
+    }
+}
+
+/// Takes a message each 100 ms, or as soon as it comes.
+struct Clerk {
+    hurries: Arc<AtomicBool>,
+}
+
+impl Actor for Clerk {
+    type Message = u32;
+
+    async fn handle_message(&mut self, ctx: &mut Context<u32>, _: u32) -> Result {
+        if !self.hurries.load(Ordering::Relaxed) {
+            ctx.sleep(TENTH).await;
+        }
+        Ok(())
+    }
+}
+
+impl SimulatedObserver {
+    fn clerk(&self, name: &str, hurries: &Arc<AtomicBool>) -> Address<u32> {
+        let hurries = Arc::clone(hurries);
+        self.sim.spawn(move || Clerk { hurries: Arc::clone(&hurries) }).name(name).wait().unwrap()
+    }
+
+    /// A second in which each of these is sent a hundred messages.
+    fn busy_second(&self, clerks: &[&Address<u32>]) {
+        for number in 0..100 {
+            clerks.iter().for_each(|clerk| clerk.send(number).unwrap());
+            self.sim.advance(TENTH / 10);
+        }
+    }
+
+    /// What the node is like now: all of it is of one picture.
+    fn look(&self) -> NodeLook {
+        NodeLook(self.get("/api/v1/snapshot").json())
+    }
+}
+
+/// The answer of `/api/v1/snapshot`.
+struct NodeLook(Value);
+
+impl NodeLook {
+    /// The names of the user's processes for which a field is as wanted.
+    fn named(&self, field: &str, wanted: impl Fn(&Value) -> bool) -> Vec<&str> {
+        let rows = self.0["processes"]["processes"].as_array().unwrap();
+        let named = rows.iter().filter(|row| row["root"] == "user" && wanted(&row[field]));
+        named.map(|row| row["name"].as_str().unwrap()).collect()
+    }
+
+    /// The names of the processes of which a finding of this code speaks.
+    fn found(&self, code: &str) -> Vec<&str> {
+        let all = self.0["findings"]["findings"].as_array().unwrap();
+        let found = all.iter().filter(|finding| finding["code"] == code);
+        found.map(|finding| finding["name"].as_str().unwrap()).collect()
+    }
+}
+
+#[test]
+fn v11_the_process_that_takes_a_tenth_of_what_it_is_sent_is_named_and_no_other() {
+    let it = SimulatedObserver::start(1);
+    let (slow, quick) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
+    let late = it.clerk("late", &slow);
+    let others: Vec<_> = (0..3).map(|n| it.clerk(&format!("quick {n}"), &quick)).collect();
+    let clerks: Vec<&Address<u32>> = others.iter().chain([&late]).collect();
+    let grows = |field: &Value| field.as_f64().is_some_and(|growth| growth > 0.0);
+    it.busy_second(&clerks);
+    it.look();
+    for second in 1..=11 {
+        it.busy_second(&clerks);
+        let seen = it.look();
+        assert_eq!(
+            seen.named("growth", |it| it.as_f64().is_some_and(|it| (85.0..95.0).contains(&it))),
+            ["late"]
+        );
+        assert_eq!(seen.named("growth", grows), ["late"]);
+        assert_eq!(seen.named("head_wait_ms", |wait| !wait.is_null()), ["late"]);
+        let expected: &[&str] = if second < 10 { &[] } else { &["late"] };
+        assert_eq!(seen.found("mailbox_grows"), expected, "after {second} s");
+    }
+    // One whose first message stays first in line is told so: it has waited for the span.
+    late.suspend().wait().unwrap();
+    for _ in 0..3 {
+        it.sim.advance(5 * SECOND);
+        it.look();
+    }
+    it.sim.advance(SECOND);
+    let seen = it.look();
+    assert_eq!(seen.named("head_wait_ms", |wait| wait.as_f64() > Some(10_000.0)), ["late"]);
+    assert_eq!(seen.found("head_waits"), ["late"]);
+    // It catches up: all of that goes.
+    slow.store(true, Ordering::Relaxed);
+    assert!(late.resume());
+    it.sim.advance(SECOND);
+    let seen = it.look();
+    assert_eq!(seen.named("main", |main| *main == 0).len(), 4);
+    assert_eq!(seen.named("growth", grows), [""; 0]);
+    assert_eq!(seen.named("head_wait_ms", |wait| !wait.is_null()), [""; 0]);
+    assert_eq!((seen.found("mailbox_grows").len(), seen.found("head_waits").len()), (0, 0));
+    it.sim.stop().wait().unwrap();
+}
+
+/// Fails at each message.
+struct Failing;
+
+impl Actor for Failing {
+    type Message = ();
+
+    async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+        Err(Reason::error("the printer has no paper"))
+    }
+}
+
+#[test]
+fn v18_the_timeline_of_a_supervisor_that_gives_up_has_every_step_in_order() {
+    let it = SimulatedObserver::start(3);
+    let worker = || ChildSpec::worker("worker", || Failing).name("worker");
+    let other = || ChildSpec::worker("other", || Failing);
+    let supervisor =
+        move || Supervisor::one_for_one().intensity(2, 60 * SECOND).child(other()).child(worker());
+    let supervisor = it.sim.spawn(supervisor).name("watcher").wait().unwrap();
+    let timeline = || -> Vec<Value> {
+        let body = it.get("/api/v1/restarts?limit=500").json();
+        let all = body["items"].as_array().unwrap().clone();
+        all.into_iter().filter(|item| item["by"]["name"] == "watcher").collect()
+    };
+    for fails in 1..=3 {
+        it.sim.advance(SECOND);
+        let worker: Address<()> = it.sim.lookup("worker").unwrap();
+        worker.send(()).unwrap();
+        it.sim.run_until_idle();
+        // While it lives its crash says how near it is to its limit.
+        let crash = it.get(&format!("/api/v1/crashes/{fails}")).json();
+        let decision = &crash["decision"];
+        assert_eq!((&decision["intensity"], &decision["period_ms"]), (&2.into(), &60_000.0.into()));
+        let what = if fails < 3 { "restarting" } else { "gave_up" };
+        assert_eq!((&decision["what"], &decision["count"]), (&what.into(), &fails.min(2).into()));
+        assert_eq!(it.look().found("restart_storm"), ["watcher"], "half of its intensity is used");
+    }
+    let events = timeline();
+    let told: Vec<(&str, &str, u64, Option<u64>)> = events
+        .iter()
+        .map(|event| {
+            let text = |field: &str| event[field].as_str().unwrap();
+            (text("what"), text("child"), event["count"].as_u64().unwrap(), event["crash"].as_u64())
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("started", "other", 0, None),
+            ("started", "worker", 0, None),
+            ("ended", "worker", 0, Some(1)),
+            ("restarting", "worker", 1, Some(1)),
+            ("started", "worker", 1, None),
+            ("ended", "worker", 1, Some(2)),
+            ("restarting", "worker", 2, Some(2)),
+            ("started", "worker", 2, None),
+            ("ended", "worker", 2, Some(3)),
+            ("gave_up", "worker", 2, None),
+            ("stopped", "other", 2, None),
+        ]
+    );
+    let by = supervisor.pid().to_string();
+    assert!(
+        events.iter().all(|event| event["by"]["pid"] == by && event["by"]["kind"] == "supervisor")
+    );
+    let seqs: Vec<u64> = events.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
+    assert!(seqs.windows(2).all(|two| two[0] < two[1]), "{seqs:?}");
+    let moments: Vec<&str> = events.iter().map(|event| event["at"].as_str().unwrap()).collect();
+    assert!(moments.is_sorted(), "{moments:?}");
+    let ended = events.iter().filter(|event| event["what"] == "ended");
+    assert!(ended.clone().all(|event| event["reason"] == "the printer has no paper"));
+    assert_eq!(it.look().found("gave_up"), ["watcher"]);
+    it.sim.stop().wait().unwrap();
+}
