@@ -35,6 +35,7 @@ mod tasks;
 mod tasks_many;
 mod terminate;
 mod topics;
+mod topics_direct;
 mod topics_ends;
 mod topics_slow;
 mod topics_threads;

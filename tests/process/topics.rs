@@ -5,7 +5,7 @@ use crate::topic_support::{Say, ask, ear, opened, publish, subscribe, tell, trap
 use krarup::observe::{DeadLetter, Lifecycle};
 use krarup::prelude::*;
 use krarup::testing::Probe;
-use krarup::topics::{OpenTopicError, Publisher, Topic, TopicLookupError};
+use krarup::topics::{OpenTopicError, Publisher, Topic, TopicLookupError, WhenFull};
 use krarup::{NameError, Target};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -219,13 +219,26 @@ impl From<Delicate> for Say {
 
 #[test]
 fn e8_a_clone_or_conversion_that_panics_loses_that_delivery_alone() {
+    // A queued event is cloned in the turn of its subscriber, a direct one by its publisher.
+    a_delivery_is_lost_alone(Some(100), 3);
+    a_delivery_is_lost_alone(None, 2);
+}
+
+fn a_delivery_is_lost_alone(at_most: Option<usize>, heard: usize) {
     for sim in simulations(3) {
         let log = Log::new();
         let prices = sim.open_topic::<Delicate>("prices").open().unwrap();
         let ears = ["a", "b", "c"].map(|name| ear(&sim, name, &log));
         for ear in &ears {
             let topic = prices.topic();
-            ask(&sim, ear, move |ctx| ctx.subscribe(&topic).start().unwrap().len());
+            ask(&sim, ear, move |ctx| {
+                let subscribe = ctx.subscribe(&topic);
+                let limited = match at_most {
+                    Some(n) => subscribe.at_most(n, WhenFull::DropNewest),
+                    None => subscribe,
+                };
+                limited.start().unwrap().len()
+            });
         }
         let clones = Arc::new(AtomicUsize::new(0));
         let event = |price, panics| Delicate {
@@ -233,7 +246,7 @@ fn e8_a_clone_or_conversion_that_panics_loses_that_delivery_alone() {
             clone_panics: Arc::new(AtomicBool::new(panics)),
             clones: Arc::clone(&clones),
         };
-        assert_eq!(prices.publish(event(1, true)).unwrap().heard, 3);
+        assert_eq!(prices.publish(event(1, true)).unwrap().heard, heard);
         prices.publish(event(2, false)).unwrap();
         sim.run_until_idle();
         // One of the three was lost, the second event reached all.

@@ -14,7 +14,7 @@ use crate::process::process::Process;
 use crate::process::reservation::{ReservedRoom, RoomGuard};
 use crate::sync::Ordering;
 use crate::topics::event_ticket::EventTicket;
-use krarup_gen::{Alias, DeadLetterCause, LookupError, Pid, Priority, ProcessInfo, SendError};
+use krarup_gen::{Alias, DeadLetterCause, LookupError, Pid, Priority, ProcessInfo, Ref, SendError};
 use std::any::{Any, type_name};
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -176,6 +176,11 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
             Some(route) => route.mark(mark),
             None => self.cell.push_notice(Notice::Mark(Arc::clone(mark))),
         }
+    }
+
+    /// Puts a message that was made of an event on Main; see [`Cell::push_event`].
+    pub(crate) fn send_event(&self, message: M, subscription: Ref) -> Result<(), M> {
+        self.cell.push_event(message, subscription)
     }
 
     /// Puts a ticket for an event on Main, regardless of the bound; see [`Cell::put_ticket`].

@@ -9,10 +9,11 @@
 
 use super::context::Context;
 use crate::mailbox::entry::{ControlEntry, Notice};
+use crate::process::crash::drop_contained;
 use crate::process::exit_source::ExitSource;
 use crate::received::Received;
 use crate::topics::event_ticket::{EventTicket, Redeemed};
-use krarup_gen::{CrashCauseKind, DeadLetterCause, Exit, Lane, Reason};
+use krarup_gen::{CrashCauseKind, DeadLetterCause, Exit, Lane, Reason, Ref};
 use std::any::type_name;
 use std::sync::atomic::Ordering;
 
@@ -91,8 +92,29 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 None
             }
             Redeemed::Message(message) => Some(Received::Message(message)),
-            Redeemed::Down(down) => Some(Received::Down(down)),
+            Redeemed::Down(down) => {
+                if let Some(cold) = &mut self.cold {
+                    cold.direct_counts.remove(down.monitor);
+                }
+                Some(Received::Down(down))
+            }
         }
+    }
+
+    /// Takes a message that was made of an event, unless its subscription has ended.
+    pub(super) fn accept_event(&mut self, message: M, subscription: Ref) -> Option<Received<M, C>> {
+        // A process that is subscribed has a cold part.
+        let direct = self.cold.as_ref().map(|cold| &cold.direct_counts);
+        if !direct.is_some_and(|direct| direct.take(subscription)) {
+            drop_contained(message);
+            return None;
+        }
+        if self.cell.is_routed() {
+            self.cell.pass_on(message, 0);
+            return None;
+        }
+        self.end_idle_time();
+        Some(Received::Message(message))
     }
 
     /// Converts a notice into an item, unless its link, monitor or timer has been removed

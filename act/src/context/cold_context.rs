@@ -7,6 +7,7 @@ use crate::mailbox::order::Sorted;
 use crate::observe::item_log::ItemLog;
 use crate::observe::trace::Tracer;
 use crate::observe::watched_job::InHand;
+use crate::topics::direct::DirectCounts;
 use crate::topics::own_topics::OwnTopics;
 use crate::traces::propagation::TraceSampler;
 use krarup_gen::{Lane, Reason};
@@ -34,6 +35,8 @@ pub(crate) struct ColdContext<M, C> {
     /// The topics that it has opened or is subscribed to, from the first one on: its cleaner is
     /// registered once.
     pub(crate) topics: Option<Arc<OwnTopics>>,
+    /// What it has taken of the topics whose events come directly.
+    pub(crate) direct_counts: DirectCounts,
     /// Where traces begin in this process.
     pub(super) sampler: Option<TraceSampler>,
 }
@@ -65,6 +68,7 @@ impl<M, C> Default for ColdContext<M, C> {
             sorted: None,
             stop_reason: None,
             topics: None,
+            direct_counts: DirectCounts::default(),
             sampler: None,
         }
     }
@@ -83,6 +87,7 @@ impl<M, C> ColdContext<M, C> {
             && self.sorted.is_none()
             && self.stop_reason.is_none()
             && self.topics.is_none()
+            && self.direct_counts.is_empty()
             && self.sampler.is_none()
     }
 

@@ -348,6 +348,7 @@ impl<M, C> Drop for Context<M, C> {
             // Dropped above.
             sampler: _,
             sorted: _,
+            direct_counts: _,
         } = *cold;
         drop_contained(job);
         for (sender, message) in stash.into_messages() {

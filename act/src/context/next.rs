@@ -6,7 +6,7 @@ use crate::process::cell::Cell;
 use crate::process::current;
 use crate::process::turn_state::Wants;
 use crate::received::{Delivery, Received};
-use krarup_gen::Reason;
+use krarup_gen::{Reason, Ref};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
@@ -97,6 +97,9 @@ impl<M: Send + 'static> Context<M, M> {
                         self.cell.progress.count_taken();
                         return Poll::Ready(Delivery::Message(message));
                     }
+                    Some(MailboxEntry { sender, body: Body::Event(message) }) => {
+                        return self.poll_event(message, Ref::new(sender));
+                    }
                     Some(notice) => self.put_back(notice),
                     None => {}
                 }
@@ -114,6 +117,16 @@ impl<M: Send + 'static> Context<M, M> {
             current::refund();
         }
         self.poll_next_item()
+    }
+
+    /// Takes an event of a topic.
+    #[inline(never)]
+    fn poll_event(&mut self, message: M, subscription: Ref) -> Poll<Delivery<M>> {
+        self.sender = 0;
+        match self.accept_event(message, subscription) {
+            Some(Received::Message(message)) => Poll::Ready(Delivery::Message(message)),
+            _ => self.poll_next_item(),
+        }
     }
 
     /// Returns the next item of any kind. A function apart, so that the usual cases above need

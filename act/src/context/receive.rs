@@ -14,7 +14,7 @@ use crate::process::current;
 use crate::process::last_item;
 use crate::process::turn_state::Wants;
 use crate::received::Received;
-use krarup_gen::Lane;
+use krarup_gen::{Lane, Ref};
 use std::any::type_name;
 use std::future::poll_fn;
 use std::sync::atomic::Ordering;
@@ -124,7 +124,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             let Some(entry) = next else {
                 return self.pending(Wants::Message);
             };
-            self.sender = entry.sender;
+            self.sender = entry.sender();
             match entry.body {
                 Body::Message(message) => {
                     if !self.slow_path {
@@ -138,6 +138,11 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                     }
                     self.sample(type_name::<M>(), Lane::Main);
                     return Poll::Ready(self.shown(Received::Message(message)));
+                }
+                Body::Event(message) => {
+                    if let Some(item) = self.accept_event(message, Ref::new(entry.sender)) {
+                        return Poll::Ready(self.shown(item));
+                    }
                 }
                 Body::Notice(notice) => {
                     if let Some(item) = self.accept(*notice) {

@@ -15,6 +15,7 @@ pub(crate) type SenderId = u64;
 
 /// One entry of the Main lane.
 pub(crate) struct MailboxEntry<M> {
+    /// Of an event, the number of the subscription.
     pub(crate) sender: SenderId,
     pub(crate) body: Body<M>,
 }
@@ -24,14 +25,21 @@ impl<M> MailboxEntry<M> {
     pub(crate) fn takes_room(&self) -> bool {
         match &self.body {
             Body::Message(_) => true,
+            Body::Event(_) => false,
             Body::Notice(notice) => matches!(**notice, Notice::Other(_) | Notice::Job(_)),
         }
+    }
+
+    /// The process that has sent it; 0 if none has.
+    pub(crate) fn sender(&self) -> SenderId {
+        if let Body::Event(_) = &self.body { 0 } else { self.sender }
     }
 
     /// Takes the user's message out, unless it is another entry.
     pub(crate) fn into_message(self) -> Result<M, Self> {
         match self.body {
             Body::Message(message) => Ok(message),
+            Body::Event(_) => Err(self),
             Body::Notice(notice) => match *notice {
                 Notice::Job(job) => Ok(job.into_message()),
                 notice => Err(MailboxEntry { body: Body::Notice(Box::new(notice)), ..self }),
@@ -52,7 +60,7 @@ impl<M> MailboxEntry<M> {
     /// Whether it is a user's message, which is a dead letter if it is not handled (rule D7).
     pub(crate) fn is_letter(&self) -> bool {
         match &self.body {
-            Body::Message(_) => true,
+            Body::Message(_) | Body::Event(_) => true,
             Body::Notice(notice) => match &**notice {
                 Notice::Beyond(_)
                 | Notice::BeyondTraced(..)
@@ -78,6 +86,9 @@ pub(crate) type EntryQueue<M> = Option<Box<VecDeque<MailboxEntry<M>>>>;
 pub(crate) enum Body<M> {
     Message(M),
     Notice(Box<Notice<M>>),
+    /// A message that was made of an event of a topic (`crate::topics::direct`). It does not count
+    /// towards the bound.
+    Event(M),
 }
 
 /// A notice on the Main lane. It keeps its place among the messages (rule M3). It does not count

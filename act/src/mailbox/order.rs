@@ -144,6 +144,7 @@ impl<M> Sorted<M> {
     fn rank(&mut self, entry: &MailboxEntry<M>) -> i128 {
         let message = match &entry.body {
             Body::Message(message) => Some(message),
+            Body::Event(_) => None,
             Body::Notice(notice) => match &**notice {
                 Notice::Beyond(message) | Notice::BeyondTraced(message, _) => Some(message),
                 Notice::Job(job) => job.message(),
@@ -157,9 +158,9 @@ impl<M> Sorted<M> {
                 None => i128::MAX,
             },
             OrderKind::Fair if entry.is_letter() => {
-                let last = self.rounds.get(&entry.sender).copied();
+                let last = self.rounds.get(&entry.sender()).copied();
                 let round = last.map_or(self.round, |last| self.round.max(last + 1));
-                self.rounds.insert(entry.sender, round);
+                self.rounds.insert(entry.sender(), round);
                 self.last_round = self.last_round.max(round);
                 round
             }

@@ -27,6 +27,7 @@ pub(crate) trait Reserved<M>: Send {
                 Notice::Job(job) => job.into_message(),
                 notice => return Err(Body::Notice(Box::new(notice))),
             },
+            Body::Event(_) => return Err(body),
         };
         self.fill(message, sender);
         Ok(())

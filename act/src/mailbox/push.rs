@@ -159,7 +159,7 @@ impl<M, C> Inbox<M, C> {
         self.ready_for_mail()
     }
 
-    pub(super) fn push_entry(&mut self, entry: MailboxEntry<M>, deep: impl FnOnce(usize)) {
+    pub(crate) fn push_entry(&mut self, entry: MailboxEntry<M>, deep: impl FnOnce(usize)) {
         if self.first.is_none() && self.main.as_ref().is_none_or(|main| main.is_empty()) {
             self.first = Some(entry);
         } else {

@@ -107,7 +107,7 @@ fn changes(cell: &Cell<Changed, Changed>) -> usize {
             Notice::Event(ticket) => ticket.redeem(),
             _ => None,
         },
-        Body::Message(_) => None,
+        Body::Message(_) | Body::Event(_) => None,
     });
     tickets
         .filter(|redeemed| {

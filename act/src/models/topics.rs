@@ -21,14 +21,18 @@ fn taken(cell: &ModelActor) -> Vec<Option<u32>> {
             return found;
         }
         for entry in first.into_iter().chain(batch.into_iter().flat_map(|batch| *batch)) {
-            if let Body::Notice(notice) = entry.body
-                && let Notice::Event(ticket) = *notice
-            {
-                match ticket.redeem() {
-                    Some(Redeemed::Message(event)) => found.push(Some(event)),
-                    Some(Redeemed::Down(_)) => found.push(None),
-                    None => {}
+            match entry.body {
+                Body::Event(event) => found.push(Some(event)),
+                Body::Notice(notice) => {
+                    if let Notice::Event(ticket) = *notice {
+                        match ticket.redeem() {
+                            Some(Redeemed::Message(event)) => found.push(Some(event)),
+                            Some(Redeemed::Down(_)) => found.push(None),
+                            None => {}
+                        }
+                    }
                 }
+                Body::Message(_) => {}
             }
         }
     }

@@ -224,7 +224,7 @@ where
                 self.forget_receiver();
                 Ok(pid)
             }
-            Err(Body::Message(message)) => Err(message),
+            Err(Body::Message(message) | Body::Event(message)) => Err(message),
             Err(Body::Notice(notice)) => match *notice {
                 Notice::Job(job) => Err(job.into_message()),
                 // Unreachable: a body is made of a message or a job.

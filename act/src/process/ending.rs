@@ -173,7 +173,7 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
                     beyond.set(beyond.get() + u64::from(!entry.takes_room()));
                     cell.dead_letter_named(
                         entry.type_name(),
-                        entry.sender,
+                        entry.sender(),
                         DeadLetterCause::Unhandled,
                     );
                 }

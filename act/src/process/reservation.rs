@@ -346,7 +346,7 @@ impl<M: Send + 'static, C: Send + 'static> Reserved<M> for RoomGuard<M, C> {
             (Some(ReservedRoom::Here), body) => {
                 let body = match body {
                     Body::Message(message) => self.cell.body(message),
-                    body @ Body::Notice(_) => body,
+                    body => body,
                 };
                 self.cell.try_fill_here(MailboxEntry { sender, body }).map_err(|entry| entry.body)
             }

@@ -8,13 +8,13 @@ use super::current;
 use crate::host::ready::Ready;
 use crate::in_transit::InTransit;
 use crate::lock::LockGuard;
-use crate::mailbox::entry::{ControlEntry, Notice};
+use crate::mailbox::entry::{Body, ControlEntry, MailboxEntry, Notice};
 use crate::mailbox::inbox::{Inbox, MailboxPhase, MainPush};
 use crate::mailbox::push::Refused;
 use crate::sync::Ordering;
 use crate::topics::event_ticket::EventTicket;
 use crate::traces::open_span::OpenSpan;
-use krarup_gen::{DeadLetterCause, Lane, Priority, RefusalCause, SendError};
+use krarup_gen::{DeadLetterCause, Lane, Priority, Ref, RefusalCause, SendError};
 use std::any::type_name;
 
 /// A message that does not go straight into a mailbox.
@@ -246,6 +246,21 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         });
         let ready = inbox.push_notice(notice, |length| self.is_deep(length));
         Ok(self.unlock(inbox, ready))
+    }
+
+    /// Puts a message that was made of an event on Main, beyond the bound. Gives it back if the
+    /// process has ended.
+    pub(crate) fn push_event(&self, message: M, subscription: Ref) -> Result<(), M> {
+        let mut inbox = self.inbox.lock();
+        if inbox.phase == MailboxPhase::Terminated {
+            drop(inbox);
+            return Err(message);
+        }
+        let entry = MailboxEntry { sender: subscription.number(), body: Body::Event(message) };
+        inbox.push_entry(entry, |length| self.is_deep(length));
+        let ready = inbox.ready_for_mail();
+        self.release(inbox, ready);
+        Ok(())
     }
 
     /// Puts a ticket for an event on Main. Gives it back if the process has ended. The caller

@@ -84,6 +84,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 // Entries of the runtime, and messages that a process sends to itself.
                 _ => {}
             },
+            Body::Event(_) => {}
         }
         entry
     }

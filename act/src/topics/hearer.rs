@@ -1,5 +1,6 @@
 //! A subscriber, as its topic knows it, and what is left to do when the topic is unlocked.
 
+use super::direct::DirectHearer;
 use crate::calls::slot::SlotSender;
 use crate::host::host::Host;
 use crate::host::ready::Ready;
@@ -18,14 +19,24 @@ use std::task::Waker;
 pub(crate) trait Hearer<T>: Send + Sync {
     fn pid(&self) -> Pid;
 
-    /// Queues an event, or misses it.
-    fn hear(self: Arc<Self>, event: &Arc<T>, number: u64, effects: &mut Effects<T>);
+    /// The subscription begins, or gets other options, when the topic has passed on so many events.
+    fn begin(&self, passed_on: u64);
+
+    /// Its other form, if it takes events without a queue.
+    fn direct(&self) -> Option<Arc<dyn DirectHearer<T>>>;
+
+    /// Queues an event, or misses it. If it takes events without a queue, it does so only if
+    /// `at_all`.
+    fn hear(self: Arc<Self>, event: &Arc<T>, number: u64, at_all: bool, effects: &mut Effects<T>);
+
+    /// It gets no event, neither by its queue nor directly.
+    fn pass_over(&self);
 
     /// Queues the notice that the topic has ended, or sends the exit signal (rule E6).
     fn end(self: Arc<Self>, opener: Option<Pid>, reason: &Reason, effects: &mut Effects<T>);
 
     /// Takes the options of a later subscription of the same process (rule E3).
-    fn adopt(&self, later: Arc<dyn Hearer<T>>, effects: &mut Effects<T>);
+    fn adopt(&self, later: Arc<dyn Hearer<T>>, passed_on: u64, effects: &mut Effects<T>);
 
     /// Whether it has no room for an event of a publisher that waits (rule E9). If so, the topic
     /// is told when there is room.

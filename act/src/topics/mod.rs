@@ -32,6 +32,7 @@
 //!   of another node can stand among them (E14).
 
 pub(crate) mod audience;
+pub(crate) mod direct;
 pub(crate) mod event_ticket;
 pub(crate) mod hearer;
 pub(crate) mod missed_log;

@@ -1,14 +1,16 @@
 //! Subscribing to topics (rules E2 to E4, E7).
 
+use super::direct::MakeMessage;
 use super::hearer::Hearer;
 use super::own_topics::Departure;
-use super::subscription::{MakeMessage, SubscriptionOptions, TopicSubscription, WhenFull};
+use super::subscription::{SubscriptionOptions, TopicSubscription, WhenFull};
 use super::topic::Topic;
 use super::topic_core::Joined;
 use crate::context::Context;
 use crate::process::crash::{contain, log_contained};
 use krarup_gen::{Ref, SubscribeError};
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// An event with its number; see [`Subscribe::numbered`].
@@ -33,7 +35,32 @@ pub struct Subscribe<'a, T, M, C, E = T> {
     at_most: usize,
     when_full: WhenFull,
     linked: bool,
-    wrap: fn(T, u64, u64) -> E,
+    form: PhantomData<fn() -> E>,
+}
+
+/// What the messages of a subscription are made from: an event, or a [`Numbered`] one.
+pub trait EventForm<T> {
+    /// Whether it holds the number of the event.
+    const NUMBERED: bool;
+
+    /// Makes it of an event, its number, and how many were missed before it.
+    fn of(event: T, number: u64, missed: u64) -> Self;
+}
+
+impl<T> EventForm<T> for T {
+    const NUMBERED: bool = false;
+
+    fn of(event: T, _: u64, _: u64) -> T {
+        event
+    }
+}
+
+impl<T> EventForm<T> for Numbered<T> {
+    const NUMBERED: bool = true;
+
+    fn of(event: T, number: u64, missed: u64) -> Numbered<T> {
+        Numbered { number, missed, event }
+    }
 }
 
 impl<'a, T, M, C, E> Subscribe<'a, T, M, C, E>
@@ -41,7 +68,7 @@ where
     T: Clone + Send + Sync + 'static,
     M: Send + 'static,
     C: Send + 'static,
-    E: 'static,
+    E: EventForm<T> + 'static,
 {
     /// Sets how many events may wait, 1 at least, and what happens to one more (rule E7). Without
     /// it their number has no bound. They never count towards the bound of the mailbox.
@@ -60,9 +87,8 @@ where
 
     /// Has messages made from [`Numbered`] events.
     pub fn numbered(self) -> Subscribe<'a, T, M, C, Numbered<T>> {
-        let Subscribe { context, topic, at_most, when_full, linked, wrap: _ } = self;
-        let wrap = |event, number, missed| Numbered { number, missed, event };
-        Subscribe { context, topic, at_most, when_full, linked, wrap }
+        let Subscribe { context, topic, at_most, when_full, linked, .. } = self;
+        Subscribe { context, topic, at_most, when_full, linked, form: PhantomData }
     }
 
     /// Subscribes, and returns the events that the topic has kept, the oldest first. Each later
@@ -79,10 +105,10 @@ where
     where
         M: From<E>,
     {
-        let Subscribe { context, topic, at_most, when_full, linked, wrap } = self;
-        let make: MakeMessage<T, M> =
-            Arc::new(move |event, number, missed| M::from(wrap(event, number, missed)));
-        let options = SubscriptionOptions { at_most, when_full, linked, make };
+        let Subscribe { context, topic, at_most, when_full, linked, form: _ } = self;
+        let make: MakeMessage<T, M> = |event, number, missed| M::from(E::of(event, number, missed));
+        let is_direct = at_most == usize::MAX && !E::NUMBERED;
+        let options = SubscriptionOptions { at_most, when_full, linked, is_direct, make };
         let own = context.own_topics();
         let (core, place) = (Arc::clone(topic.core()), topic.id().reference);
         let gone = SubscribeError::NoProcess(context.pid());
@@ -106,6 +132,8 @@ where
                     known.depart(true);
                     return Err(gone);
                 }
+                let count = Arc::clone(subscription.direct_count());
+                context.cold().direct_counts.add(known.reference(), count);
                 Ok(kept.into_iter().filter_map(copy).collect())
             }
             Joined::Again => Ok(Vec::new()),
@@ -136,9 +164,14 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     where
         T: Clone + Send + Sync + 'static,
     {
-        let (at_most, when_full) = (usize::MAX, WhenFull::default());
-        let wrap = |event, _, _| event;
-        Subscribe { context: self, topic: topic.clone(), at_most, when_full, linked: false, wrap }
+        Subscribe {
+            context: self,
+            topic: topic.clone(),
+            at_most: usize::MAX,
+            when_full: WhenFull::default(),
+            linked: false,
+            form: PhantomData,
+        }
     }
 
     /// Ends the subscription of this process to a topic, and returns whether there was one. No event
@@ -151,6 +184,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         let left = own.and_then(|own| own.take_subscription(topic.id().reference));
         if let Some(left) = &left {
             left.depart(false);
+            self.cold().direct_counts.remove(left.reference());
         }
         left.is_some()
     }

@@ -9,9 +9,10 @@
 //! ```
 //!
 //! There is a ticket in the mailbox for each event that waits, so events and messages alternate as
-//! they came. At `at_most` events a new one replaces the oldest, is missed, or ends the
+//! they came. (Without a limit, and without numbers, events need no queue: [`super::direct`].) At `at_most` events a new one replaces the oldest, is missed, or ends the
 //! subscription (rule E7). A replaced event leaves its ticket to the next one.
 
+use super::direct::{DirectCount, DirectHearer, DirectSubscriber, MakeMessage};
 use super::event_ticket::{EventTicket, Redeemed, TicketIssuer};
 use super::hearer::{Effects, Hearer, HearerLoad};
 use super::own_topics::{Departure, OwnTopics};
@@ -19,7 +20,7 @@ use super::topic_core::TopicCore;
 use crate::addressing::address::Address;
 use crate::lock::Lock;
 use crate::observe::watched_job::Mark;
-use crate::process::crash::{contain, drop_contained, log_contained};
+use crate::process::crash::{contain, drop_contained};
 use crate::process::process::Via;
 use krarup_gen::{Down, Exit, Inspection, Pid, Reason, Ref, Target, TooSlow};
 use std::any::Any;
@@ -44,22 +45,23 @@ pub enum WhenFull {
     Wait,
 }
 
-/// Makes a message of an event, its number, and how many were missed before it.
-pub(crate) type MakeMessage<T, M> = Arc<dyn Fn(T, u64, u64) -> M + Send + Sync>;
-
 /// The options of a subscription.
 pub(crate) struct SubscriptionOptions<T, M> {
     pub(crate) at_most: usize,
     pub(crate) when_full: WhenFull,
     pub(crate) linked: bool,
+    /// Events need no queue.
+    pub(crate) is_direct: bool,
     pub(crate) make: MakeMessage<T, M>,
 }
 
 impl<T, M> Clone for SubscriptionOptions<T, M> {
     fn clone(&self) -> Self {
-        SubscriptionOptions { make: Arc::clone(&self.make), ..*self }
+        *self
     }
 }
+
+impl<T, M> Copy for SubscriptionOptions<T, M> {}
 
 pub(crate) struct TopicSubscription<T, M, C> {
     subscriber: Address<M, C>,
@@ -67,6 +69,7 @@ pub(crate) struct TopicSubscription<T, M, C> {
     topic: Arc<TopicCore<T>>,
     own: Weak<OwnTopics>,
     itself: Weak<TopicSubscription<T, M, C>>,
+    direct: Arc<DirectCount>,
     queue: Lock<SubscriptionQueue<T, M>>,
 }
 
@@ -79,6 +82,10 @@ struct SubscriptionQueue<T, M> {
     offered: u64,
     taken: u64,
     missed: u64,
+    /// How many events the topic had passed on when they last began to come directly.
+    direct_since: Option<u64>,
+    /// How many it passed on in earlier such times.
+    direct_before: u64,
     /// Events get no place any more.
     closed: bool,
     /// A publisher waits for room here.
@@ -94,6 +101,19 @@ enum QueuedItem<T> {
         place: u64,
     },
     End(Reason),
+}
+
+impl<T, M> SubscriptionQueue<T, M> {
+    /// The options count from here on.
+    fn begin(&mut self, passed_on: u64) {
+        self.direct_before = self.passed_on_directly(passed_on);
+        self.direct_since = self.options.is_direct.then_some(passed_on);
+    }
+
+    /// How many events the topic has passed on while they came directly.
+    fn passed_on_directly(&self, passed_on: u64) -> u64 {
+        self.direct_before + self.direct_since.map_or(0, |since| passed_on.saturating_sub(since))
+    }
 }
 
 impl<T, M, C> TopicSubscription<T, M, C>
@@ -115,6 +135,7 @@ where
             topic,
             own: Arc::downgrade(own),
             itself: Weak::clone(itself),
+            direct: Arc::default(),
             queue: Lock::new(SubscriptionQueue {
                 options,
                 items: VecDeque::new(),
@@ -122,10 +143,17 @@ where
                 offered: 0,
                 taken: 0,
                 missed: 0,
+                direct_since: None,
+                direct_before: 0,
                 closed: false,
                 awaited: false,
             }),
         })
+    }
+
+    /// What its process has taken of the events that came directly.
+    pub(crate) fn direct_count(&self) -> &Arc<DirectCount> {
+        &self.direct
     }
 
     /// Puts a ticket into the mailbox for an item that was queued.
@@ -139,7 +167,7 @@ where
         }
     }
 
-    fn make(&self, event: Arc<T>, make: &MakeMessage<T, M>, number: u64, gap: u64) -> Option<M> {
+    fn make(&self, event: Arc<T>, make: MakeMessage<T, M>, number: u64, gap: u64) -> Option<M> {
         let made = contain(|| {
             let event = Arc::try_unwrap(event).unwrap_or_else(|shared| T::clone(&shared));
             make(event, number, gap)
@@ -155,11 +183,7 @@ where
         // It is missed before the next event, as those before it were.
         queue.taken -= gap + 1;
         drop(queue);
-        self.topic.count_missed(1);
-        let (pid, topic) = (self.subscriber.pid(), self.topic.id());
-        log_contained(|| {
-            tracing::error!(target: "krarup", %pid, %topic, %panic, "an event could not be made a message");
-        });
+        self.topic.note_failed(self.subscriber.pid(), panic);
     }
 
     /// Closes the queue, and empties it if nothing in it is to be taken any more.
@@ -185,10 +209,38 @@ where
         self.subscriber.pid()
     }
 
-    fn hear(self: Arc<Self>, event: &Arc<T>, number: u64, effects: &mut Effects<T>) {
+    fn begin(&self, passed_on: u64) {
+        self.queue.lock().begin(passed_on);
+    }
+
+    fn direct(&self) -> Option<Arc<dyn DirectHearer<T>>> {
+        let queue = self.queue.lock();
+        queue.options.is_direct.then(|| {
+            Arc::new(DirectSubscriber {
+                subscriber: self.subscriber.clone(),
+                reference: self.reference,
+                make: queue.options.make,
+                count: Arc::clone(&self.direct),
+            }) as _
+        })
+    }
+
+    fn pass_over(&self) {
+        if self.queue.lock().direct_since.is_some() {
+            self.direct.skip();
+        }
+    }
+
+    fn hear(self: Arc<Self>, event: &Arc<T>, number: u64, at_all: bool, effects: &mut Effects<T>) {
         let mut queue = self.queue.lock();
         if queue.closed {
             return;
+        }
+        if queue.direct_since.is_some() {
+            if !at_all {
+                return;
+            }
+            self.direct.skip();
         }
         queue.offered += 1;
         let place = queue.offered;
@@ -246,12 +298,15 @@ where
         }
     }
 
-    fn adopt(&self, later: Arc<dyn Hearer<T>>, effects: &mut Effects<T>) {
+    fn adopt(&self, later: Arc<dyn Hearer<T>>, passed_on: u64, effects: &mut Effects<T>) {
         // The types of messages of a process never change.
         if let Ok(later) = later.into_any().downcast::<Self>() {
-            let options = later.queue.lock().options.clone();
-            let before = std::mem::replace(&mut self.queue.lock().options, options);
-            effects.values.push(Box::new((before, later)));
+            let options = later.queue.lock().options;
+            let mut queue = self.queue.lock();
+            queue.options = options;
+            queue.begin(passed_on);
+            drop(queue);
+            effects.values.push(Box::new(later));
         }
     }
 
@@ -276,7 +331,9 @@ where
 
     fn load(&self) -> HearerLoad {
         let queue = self.queue.lock();
-        HearerLoad { untaken: queue.untaken, missed: queue.missed }
+        let passed_on = queue.passed_on_directly(self.topic.passed_on());
+        let direct = usize::try_from(self.direct.untaken(passed_on)).unwrap_or(usize::MAX);
+        HearerLoad { untaken: queue.untaken + direct, missed: queue.missed + self.direct.missed() }
     }
 
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
@@ -302,16 +359,13 @@ where
                 queue.untaken -= 1;
                 let gap = place - queue.taken - 1;
                 queue.taken = place;
-                let make = Arc::clone(&queue.options.make);
+                let make = queue.options.make;
                 let awaited = std::mem::take(&mut queue.awaited);
                 drop(queue);
                 if awaited {
                     self.topic.wake_waiting();
                 }
-                let message = self.make(event, &make, number, gap);
-                // It may be the last copy, after a later subscription has replaced it.
-                drop_contained(make);
-                message.map(Redeemed::Message)
+                self.make(event, make, number, gap).map(Redeemed::Message)
             }
         }
     }

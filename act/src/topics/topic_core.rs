@@ -1,19 +1,23 @@
 //! The shared part of a topic: its subscribers, its kept events, the line of waiting publishers.
 //!
-//! One lock makes each operation one step, so all subscribers hear the events in one order, and a
-//! subscription lies between two events (rule E2). Under the lock an event is passed on as an `Arc`:
-//! it is cloned in the turn of each subscriber. No code of a user runs under the lock: what could
-//! run some is left in the [`Effects`] (rule E8). Below this lock only the locks of a
-//! subscription's queue and of a mailbox are taken, never both.
+//! One lock makes each operation one step, so a subscription lies between two events (rule E2). Under
+//! the lock an event is passed on as an `Arc`, to the queues of subscribers, which clone it in their
+//! turns. No code of a user runs under the lock: what could run some is left in the [`Effects`] (rule
+//! E8). Below this lock only the locks of a subscription's queue and of a mailbox are taken, never
+//! both.
+//!
+//! Direct subscribers ([`super::direct`]) get an event after the lock is released. Such a publication
+//! is in flight until it is done, and the topic ends behind it.
 
 use super::audience::{Audience, AudienceListener};
+use super::direct::{DirectHearers, deliver, is_delivering};
 use super::hearer::{Effects, Hearer};
 use super::missed_log::MissedLog;
 use super::own_topics::OwnTopics;
 use super::table::{AnyTopic, TopicInfo};
 use super::waiting_publishers::{PublisherPlace, WaitingPublishers};
 use crate::observe::watched_job::Mark;
-use crate::process::crash::{contain, drop_contained};
+use crate::process::crash::{contain, drop_contained, log_contained};
 use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
 use krarup_gen::{Pid, Reason, Timestamp, TopicId};
 use std::any::type_name;
@@ -27,7 +31,10 @@ pub(crate) struct TopicCore<T> {
     keep: usize,
     /// It has no subscribers, keeps nothing and has not ended: an event only needs to be counted.
     quiet: AtomicBool,
-    published: AtomicU64,
+    /// Events that were published while it was quiet.
+    unheard: AtomicU64,
+    /// Events that were passed on; written under the lock.
+    passed_on: AtomicU64,
     missed: AtomicU64,
     missed_log: MissedLog,
     /// What its opener has opened; without a value if it is the node's.
@@ -39,6 +46,12 @@ struct TopicState<T> {
     ended: bool,
     /// By the numbers of their pids.
     hearers: BTreeMap<u64, Arc<dyn Hearer<T>>>,
+    /// Those that take events without a queue; not known after a change.
+    direct: Option<DirectHearers<T>>,
+    /// Publications that deliver to them.
+    in_flight: usize,
+    /// The reason of an end that waits for those publications.
+    closing: Option<Reason>,
     kept: VecDeque<Arc<T>>,
     audience: Option<Arc<dyn AudienceListener<T>>>,
     waiting: WaitingPublishers,
@@ -76,6 +89,16 @@ pub(crate) enum WaitingTry<T> {
     Full(T, Option<Vec<Pid>>),
 }
 
+impl<T> TopicState<T> {
+    /// The subscribers that take events without a queue; `None` if there are none.
+    fn direct_hearers(&mut self) -> Option<DirectHearers<T>> {
+        let TopicState { hearers, direct, .. } = self;
+        let direct = direct
+            .get_or_insert_with(|| hearers.values().filter_map(|hearer| hearer.direct()).collect());
+        (!direct.is_empty()).then(|| Arc::clone(direct))
+    }
+}
+
 impl<T: Send + Sync + 'static> TopicCore<T> {
     pub(crate) fn new(settings: TopicSettings<T>) -> Arc<Self> {
         let TopicSettings { id, opener, keep, audience, opened_by } = settings;
@@ -84,13 +107,17 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
             opener,
             keep,
             quiet: AtomicBool::new(keep == 0),
-            published: AtomicU64::new(0),
+            unheard: AtomicU64::new(0),
+            passed_on: AtomicU64::new(0),
             missed: AtomicU64::new(0),
             missed_log: MissedLog::new(),
             opened_by,
             state: Mutex::new(TopicState {
                 ended: false,
                 hearers: BTreeMap::new(),
+                direct: None,
+                in_flight: 0,
+                closing: None,
                 kept: VecDeque::new(),
                 audience,
                 waiting: WaitingPublishers::default(),
@@ -117,7 +144,7 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
     pub(crate) fn publish(&self, event: T, except: &[Pid]) -> Result<(usize, usize), T> {
         // A subscriber that comes at the same time comes after the event.
         if self.is_quiet() {
-            self.published.fetch_add(1, Ordering::Relaxed);
+            self.unheard.fetch_add(1, Ordering::Relaxed);
             drop_contained(event);
             return Ok((0, 0));
         }
@@ -137,36 +164,80 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
             effects.events.push(Arc::new(event));
             return effects;
         }
-        self.pass_on(self.state.lock(), event, &[])
+        let mut state = self.state.lock();
+        let number = self.next_number();
+        let effects = self.queue(&mut state, &Arc::new(event), number, &[], true);
+        drop(state);
+        effects
     }
 
     fn publish_in(
         &self,
-        state: MutexGuard<'_, TopicState<T>>,
-        event: T,
-        except: &[Pid],
-    ) -> (usize, usize) {
-        let effects = self.pass_on(state, event, except);
-        let counts = (effects.heard, effects.missed);
-        effects.carry_out();
-        if counts.1 > 0 {
-            self.count_missed(counts.1 as u64);
-        }
-        counts
-    }
-
-    fn pass_on(
-        &self,
         mut state: MutexGuard<'_, TopicState<T>>,
         event: T,
         except: &[Pid],
-    ) -> Effects<T> {
+    ) -> (usize, usize) {
+        let number = self.next_number();
+        let direct = if is_delivering() { None } else { state.direct_hearers() };
+        state.in_flight += usize::from(direct.is_some());
+        if let Some(direct) = &direct
+            && direct.len() == state.hearers.len()
+            && self.keep == 0
+        {
+            drop(state);
+            let heard = self.deliver(direct, &event, number, except);
+            drop_contained(event);
+            return (heard, 0);
+        }
         let event = Arc::new(event);
+        let effects = self.queue(&mut state, &event, number, except, direct.is_none());
+        drop(state);
+        let (mut heard, missed) = (effects.heard, effects.missed);
+        effects.carry_out();
+        if missed > 0 {
+            self.count_missed(missed as u64);
+        }
+        if let Some(direct) = &direct {
+            heard += self.deliver(direct, &event, number, except);
+        }
+        drop_contained((event, direct));
+        (heard, missed)
+    }
+
+    fn next_number(&self) -> u64 {
+        let passed_on = self.passed_on.load(Ordering::Relaxed) + 1;
+        self.passed_on.store(passed_on, Ordering::Relaxed);
+        passed_on + self.unheard.load(Ordering::Relaxed)
+    }
+
+    /// Delivers an event that is in flight. Runs code of users, without the lock.
+    fn deliver(&self, to: &DirectHearers<T>, event: &T, number: u64, except: &[Pid]) -> usize {
+        let heard = deliver(to, event, number, except, |pid, panic| self.note_failed(pid, &panic));
+        let mut state = self.state.lock();
+        state.in_flight -= 1;
+        if state.in_flight == 0
+            && let Some(reason) = state.closing.take()
+        {
+            self.finish(state, &reason);
+        }
+        heard
+    }
+
+    /// Queues an event at the subscribers that have queues, or at all.
+    fn queue(
+        &self,
+        state: &mut TopicState<T>,
+        event: &Arc<T>,
+        number: u64,
+        except: &[Pid],
+        at_all: bool,
+    ) -> Effects<T> {
         let mut effects = Effects::none();
-        let number = self.published.fetch_add(1, Ordering::Relaxed) + 1;
         for hearer in state.hearers.values() {
             if !except.contains(&hearer.pid()) {
-                Arc::clone(hearer).hear(&event, number, &mut effects);
+                Arc::clone(hearer).hear(event, number, at_all, &mut effects);
+            } else if at_all {
+                hearer.pass_over();
             }
         }
         if !effects.ended.is_empty() {
@@ -174,17 +245,16 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
                 // The effects hold it too.
                 drop(state.hearers.remove(&ended.pid().id()));
             }
-            self.note_left(&mut state, &mut effects);
+            self.note_left(state, &mut effects);
         }
         if self.keep > 0 {
             if state.kept.len() == self.keep {
                 effects.events.extend(state.kept.pop_front());
             }
-            state.kept.push_back(Arc::clone(&event));
+            state.kept.push_back(Arc::clone(event));
         }
-        drop(state);
         // With its last copy the event is dropped when the effects are carried out.
-        effects.events.push(event);
+        effects.events.push(Arc::clone(event));
         effects
     }
 
@@ -196,6 +266,16 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
         now: impl FnOnce() -> Timestamp,
     ) -> Option<u64> {
         if missed == 0 { None } else { self.missed_log.note(&self.id, missed as u64, now()) }
+    }
+
+    /// Counts an event of which no message could be made for a subscriber (rule E8).
+    #[cold]
+    pub(crate) fn note_failed(&self, subscriber: Pid, panic: &Reason) {
+        self.count_missed(1);
+        let (pid, topic) = (subscriber, &self.id);
+        log_contained(|| {
+            tracing::error!(target: "krarup", %pid, %topic, %panic, "an event could not be made a message");
+        });
     }
 
     pub(crate) fn count_missed(&self, missed: u64) {
@@ -261,7 +341,8 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
         } else if is_gone() {
             Joined::Gone
         } else if let Some(before) = state.hearers.get(&hearer.pid().id()) {
-            before.adopt(hearer, &mut effects);
+            before.adopt(hearer, self.passed_on(), &mut effects);
+            effects.values.extend(state.direct.take().map(|direct| Box::new(direct) as _));
             effects.waker = state.waiting.first();
             Joined::Again
         } else {
@@ -271,6 +352,8 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
             {
                 audience.tell(Audience::Some, &mut effects);
             }
+            hearer.begin(self.passed_on());
+            effects.values.extend(state.direct.take().map(|direct| Box::new(direct) as _));
             state.hearers.insert(hearer.pid().id(), hearer);
             Joined::New(state.kept.iter().cloned().collect())
         };
@@ -297,6 +380,7 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
 
     /// Subscribers were removed.
     fn note_left(&self, state: &mut TopicState<T>, effects: &mut Effects<T>) {
+        effects.values.extend(state.direct.take().map(|direct| Box::new(direct) as _));
         effects.waker = state.waiting.first();
         if state.hearers.is_empty() {
             self.quiet.store(self.keep == 0 && !state.ended, Ordering::Release);
@@ -308,12 +392,21 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
 
     /// Ends the topic (rule E6). Its name is free already.
     pub(crate) fn close(&self, reason: &Reason) {
-        let mut effects = Effects::none();
         let mut state = self.state.lock();
         if std::mem::replace(&mut state.ended, true) {
             return;
         }
         self.quiet.store(false, Ordering::Release);
+        if state.in_flight > 0 {
+            state.closing = Some(reason.clone());
+            return;
+        }
+        self.finish(state, reason);
+    }
+
+    /// Tells all that the topic has ended.
+    fn finish(&self, mut state: MutexGuard<'_, TopicState<T>>, reason: &Reason) {
+        let mut effects = Effects::none();
         let hearers = std::mem::take(&mut state.hearers);
         for hearer in hearers.values() {
             Arc::clone(hearer).end(self.opener, reason, &mut effects);
@@ -331,6 +424,11 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
         if let Some(opened_by) = self.opened_by.upgrade() {
             opened_by.forget_opened(self.id.reference);
         }
+    }
+
+    /// The number of events that were passed on to subscribers or kept.
+    pub(crate) fn passed_on(&self) -> u64 {
+        self.passed_on.load(Ordering::Relaxed)
     }
 
     pub(crate) fn has_ended(&self) -> bool {
@@ -371,7 +469,7 @@ impl<T: Send + Sync + 'static> AnyTopic for TopicCore<T> {
             keep: self.keep,
             kept: state.kept.len(),
             subscribers: state.hearers.len(),
-            published: self.published.load(Ordering::Relaxed),
+            published: self.passed_on() + self.unheard.load(Ordering::Relaxed),
             missed: self.missed.load(Ordering::Relaxed),
         }
     }

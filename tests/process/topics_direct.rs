@@ -1,0 +1,149 @@
+//! Events that go straight into mailboxes: subscriptions without a limit and without numbers
+//! (rules E3, E6, E7, E8).
+
+use crate::support::{Log, simulations};
+use crate::topic_support::{Say, ask, ear, publish, subscribe, tell};
+use krarup::prelude::*;
+use krarup::topics::{Publisher, WhenFull};
+
+/// What the conversion of an event does.
+#[derive(Clone)]
+enum Acts {
+    Nothing(u32),
+    /// Closes the topic of the event.
+    Closes(Publisher<Acts>, u32),
+    /// Publishes one that does the same, until the number is 0.
+    Publishes(Publisher<Acts>, u32),
+}
+
+impl From<Acts> for Say {
+    fn from(event: Acts) -> Self {
+        match event {
+            Acts::Nothing(price) => Say::Price(price),
+            Acts::Closes(topic, price) => {
+                topic.close();
+                Say::Price(price)
+            }
+            Acts::Publishes(topic, price) => {
+                if price > 0 {
+                    topic.publish(Acts::Publishes(topic.clone(), price - 1)).map(drop).unwrap_or(());
+                }
+                Say::Price(price)
+            }
+        }
+    }
+}
+
+fn acts(sim: &Simulation, ears: &[Address<Say>]) -> Publisher<Acts> {
+    let topic = sim.open_topic::<Acts>("acts").open().unwrap();
+    for ear in ears {
+        let topic = topic.topic();
+        ask(sim, ear, move |ctx| ctx.subscribe(&topic).start().unwrap().len());
+    }
+    topic
+}
+
+#[test]
+fn e6_a_topic_that_is_closed_while_an_event_is_delivered_ends_behind_it() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let ears = ["a", "b", "c"].map(|name| ear(&sim, name, &log));
+        let topic = acts(&sim, &ears);
+        assert_eq!(topic.publish(Acts::Closes(topic.clone(), 7)).unwrap().heard, 3);
+        assert!(topic.publish(Acts::Nothing(8)).is_err());
+        sim.run_until_idle();
+        let mut lines = log.take();
+        lines.sort();
+        let end = "down topic \"acts\" normal";
+        let expected = ["a 7", "b 7", "c 7"].map(String::from).into_iter();
+        let ends = ["a", "b", "c"].map(|name| format!("{name} {end}"));
+        assert_eq!(lines, expected.chain(ends).collect::<Vec<_>>());
+        assert_eq!(topic.topic().subscribers().len(), 0);
+    }
+}
+
+#[test]
+fn e8_a_conversion_that_publishes_is_no_recursion() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let a = ear(&sim, "a", &log);
+    let topic = acts(&sim, &[a]);
+    topic.publish(Acts::Publishes(topic.clone(), 20_000)).unwrap();
+    sim.run_until_idle();
+    assert_eq!(log.lines().len(), 20_001);
+    assert_eq!(topic.topic().subscribers()[0].untaken, 0);
+}
+
+#[test]
+fn e7_what_waits_is_counted_whatever_way_it_came() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let prices = sim.open_topic::<u32>("prices").open().unwrap();
+        // Nobody hears of it, so it is not counted below.
+        publish(&prices, 1, 1);
+        let (a, topic) = (ear(&sim, "a", &log), prices.topic());
+        subscribe(&sim, &a, &topic);
+        let own = prices.clone();
+        tell(&a, move |ctx| {
+            let untaken = |ctx: &Context<Say>| ctx.subscription(&topic).map(|state| state.untaken);
+            publish(&own, 2, 4);
+            assert_eq!(untaken(ctx), Some(3));
+            ctx.subscribe(&topic).at_most(2, WhenFull::DropNewest).start()?;
+            publish(&own, 5, 7);
+            assert_eq!(untaken(ctx), Some(5));
+            assert_eq!(ctx.subscription(&topic).map(|state| state.missed), Some(1));
+            ctx.subscribe(&topic).start()?;
+            publish(&own, 8, 9);
+            assert_eq!(untaken(ctx), Some(7));
+            Ok(())
+        });
+        sim.run_until_idle();
+        assert_eq!(log.take(), [2, 3, 4, 5, 6, 8, 9].map(|price| format!("a {price}")));
+        assert_eq!(prices.topic().subscribers()[0].untaken, 0);
+        let info = prices.topic().info();
+        assert_eq!((info.published, info.missed), (9, 1));
+    }
+}
+
+#[test]
+fn e7_events_without_a_limit_take_no_room_in_a_bounded_mailbox() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let prices = sim.open_topic::<u32>("prices").open().unwrap();
+        let (noted, topic) = (log.clone(), prices.topic());
+        let bounded = sim
+            .spawn(move || crate::topic_support::Ear { name: "a", log: noted, traps: false })
+            .mailbox(1)
+            .wait()
+            .unwrap();
+        subscribe(&sim, &bounded, &topic);
+        sim.suspend(bounded.pid()).wait().unwrap();
+        publish(&prices, 1, 3);
+        assert!(bounded.send(Say::Price(100)).is_ok());
+        assert!(bounded.send(Say::Price(101)).is_err());
+        publish(&prices, 4, 4);
+        sim.resume(bounded.pid());
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["a 1", "a 2", "a 3", "a 100", "a 4"]);
+    }
+}
+
+#[test]
+fn e3_events_of_a_subscription_that_was_left_are_not_received_by_the_next_one() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let prices = sim.open_topic::<u32>("prices").open().unwrap();
+        let (a, topic, own) = (ear(&sim, "a", &log), prices.topic(), prices.clone());
+        subscribe(&sim, &a, &topic);
+        tell(&a, move |ctx| {
+            publish(&own, 1, 2);
+            assert!(ctx.unsubscribe(&topic));
+            ctx.subscribe(&topic).start()?;
+            publish(&own, 3, 3);
+            Ok(())
+        });
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["a 3"]);
+        assert_eq!(prices.topic().subscribers()[0].untaken, 0);
+    }
+}
