@@ -256,6 +256,7 @@ fn a_delivery_is_lost_alone(at_most: Option<usize>, heard: usize) {
         prices.publish(event(3, false)).unwrap();
         sim.run_until_idle();
         assert_eq!((log.count(" 13"), log.count(" 3")), (0, 3));
+        assert!(prices.topic().subscribers().iter().all(|one| one.untaken == 0));
         let missed: Vec<_> = prices.topic().subscribers().iter().map(|one| one.missed).collect();
         assert_eq!((missed.iter().sum::<u64>(), prices.topic().info().missed), (4, 4));
         assert!(ears.iter().all(Address::is_alive));

@@ -101,20 +101,27 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
     }
 
-    /// Takes a message that was made of an event, unless its subscription has ended.
-    pub(super) fn accept_event(&mut self, message: M, subscription: Ref) -> Option<Received<M, C>> {
+    /// Counts a message that was made of an event, and returns true if it is for this process:
+    /// otherwise its subscription has ended, or its route gets it. Without the message, which
+    /// moves directly to its handler.
+    #[inline(never)]
+    pub(super) fn takes_event(&mut self, subscription: Ref) -> bool {
         // A process that is subscribed has a cold part.
         let direct = self.cold.as_ref().map(|cold| &cold.direct_counts);
-        if !direct.is_some_and(|direct| direct.take(subscription)) {
-            drop_contained(message);
-            return None;
-        }
-        if self.cell.is_routed() {
-            self.cell.pass_on(message, 0);
-            return None;
-        }
+        let taken = direct.is_some_and(|direct| direct.take(subscription));
         self.end_idle_time();
-        Some(Received::Message(message))
+        taken && !self.cell.is_routed()
+    }
+
+    /// Passes an event on, or drops it, that [`Context::takes_event`] has not taken.
+    #[cold]
+    pub(super) fn refuse_event(&mut self, message: M, subscription: Ref) {
+        let direct = self.cold.as_ref().map(|cold| &cold.direct_counts);
+        if direct.is_some_and(|direct| direct.has(subscription)) {
+            self.cell.pass_on(message, 0);
+        } else {
+            drop_contained(message);
+        }
     }
 
     /// Converts a notice into an item, unless its link, monitor or timer has been removed

@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use crate::mailbox::entry::{Body, MailboxEntry};
+use crate::mailbox::take::TakenFirst;
 use crate::process::cell::Cell;
 use crate::process::current;
 use crate::process::turn_state::Wants;
@@ -98,7 +99,11 @@ impl<M: Send + 'static> Context<M, M> {
                         return Poll::Ready(Delivery::Message(message));
                     }
                     Some(MailboxEntry { sender, body: Body::Event(message) }) => {
-                        return self.poll_event(message, Ref::new(sender));
+                        if self.takes_event(Ref::new(sender)) {
+                            self.sender = 0;
+                            return Poll::Ready(Delivery::Message(message));
+                        }
+                        self.refuse_event(message, Ref::new(sender));
                     }
                     Some(notice) => self.put_back(notice),
                     None => {}
@@ -106,27 +111,30 @@ impl<M: Send + 'static> Context<M, M> {
             }
         } else if self.started && !self.slow_path && self.main.is_none() && may_take(&self.cell) {
             let mut inbox = self.cell.inbox.lock();
-            if let Some((sender, message)) = inbox.take_first(&mut self.main) {
-                drop(inbox);
-                current::look();
-                self.sender = sender;
-                self.cell.progress.count_taken();
-                return Poll::Ready(Delivery::Message(message.arrive()));
+            match inbox.take_first(&mut self.main) {
+                TakenFirst::Message(sender, message) => {
+                    drop(inbox);
+                    current::look();
+                    self.sender = sender;
+                    self.cell.progress.count_taken();
+                    return Poll::Ready(Delivery::Message(message.arrive()));
+                }
+                TakenFirst::Event(subscription, message) => {
+                    drop(inbox);
+                    current::look();
+                    if self.takes_event(Ref::new(subscription)) {
+                        self.sender = 0;
+                        return Poll::Ready(Delivery::Message(message.arrive()));
+                    }
+                    self.refuse_event(message.arrive(), Ref::new(subscription));
+                    return self.poll_next_item();
+                }
+                TakenFirst::None => {}
             }
             drop(inbox);
             current::refund();
         }
         self.poll_next_item()
-    }
-
-    /// Takes an event of a topic.
-    #[inline(never)]
-    fn poll_event(&mut self, message: M, subscription: Ref) -> Poll<Delivery<M>> {
-        self.sender = 0;
-        match self.accept_event(message, subscription) {
-            Some(Received::Message(message)) => Poll::Ready(Delivery::Message(message)),
-            _ => self.poll_next_item(),
-        }
     }
 
     /// Returns the next item of any kind. A function apart, so that the usual cases above need

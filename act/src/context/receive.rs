@@ -140,9 +140,11 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                     return Poll::Ready(self.shown(Received::Message(message)));
                 }
                 Body::Event(message) => {
-                    if let Some(item) = self.accept_event(message, Ref::new(entry.sender)) {
-                        return Poll::Ready(self.shown(item));
+                    let subscription = Ref::new(entry.sender);
+                    if self.takes_event(subscription) {
+                        return Poll::Ready(self.shown(Received::Message(message)));
                     }
+                    self.refuse_event(message, subscription);
                 }
                 Body::Notice(notice) => {
                     if let Some(item) = self.accept(*notice) {

@@ -27,5 +27,5 @@ mod overtake;
 mod parking;
 pub(crate) mod permit;
 pub(crate) mod push;
-mod take;
+pub(crate) mod take;
 pub(crate) mod waiting_senders;

@@ -9,6 +9,15 @@ use crate::in_transit::InTransit;
 use crate::observe::item_log::ChangedLog;
 use crate::observe::trace::Tracer;
 
+/// What [`Inbox::take_first`] has taken.
+pub(crate) enum TakenFirst<M> {
+    Message(SenderId, InTransit<M>),
+    /// A message that was made of an event, with the number of its subscription.
+    Event(SenderId, InTransit<M>),
+    /// Nothing: the first entry is another one, or there is none.
+    None,
+}
+
 impl<M, C> Inbox<M, C> {
     /// Takes everything off Main. Returns the oldest entry and swaps those behind it into
     /// `batch`. `batch` must be empty; its memory is reused here, even if there are no entries
@@ -34,20 +43,23 @@ impl<M, C> Inbox<M, C> {
     /// without a temporary.
     #[allow(clippy::inline_always, reason = "see `in_transit`")]
     #[inline(always)]
-    pub(crate) fn take_first(
-        &mut self,
-        batch: &mut EntryQueue<M>,
-    ) -> Option<(SenderId, InTransit<M>)> {
+    pub(crate) fn take_first(&mut self, batch: &mut EntryQueue<M>) -> TakenFirst<M> {
         match self.first.take() {
             Some(MailboxEntry { sender, body: Body::Message(message) }) => {
                 if self.main.is_some() {
                     self.take_behind(batch);
                 }
-                Some((sender, InTransit::new(message)))
+                TakenFirst::Message(sender, InTransit::new(message))
+            }
+            Some(MailboxEntry { sender, body: Body::Event(message) }) => {
+                if self.main.is_some() {
+                    self.take_behind(batch);
+                }
+                TakenFirst::Event(sender, InTransit::new(message))
             }
             other => {
                 self.first = other;
-                None
+                TakenFirst::None
             }
         }
     }

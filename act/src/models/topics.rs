@@ -8,6 +8,7 @@ use crate::mailbox::inbox::UNBOUNDED;
 use crate::topics::event_ticket::Redeemed;
 use crate::topics::open::OpenTopic;
 use crate::topics::publisher::Publisher;
+use crate::topics::subscription::WhenFull;
 use krarup_gen::Reason;
 use std::sync::Arc;
 
@@ -89,6 +90,64 @@ fn e6_the_end_of_a_topic_comes_once_behind_each_event_that_was_published() {
 #[test]
 fn e6_the_end_of_a_topic_that_keeps_nothing_comes_once() {
     ends(0);
+}
+
+/// An event that goes straight into mailboxes is before the end of its topic, whoever ends it, and
+/// comes to all or to none (rule E6).
+#[test]
+fn e6_a_topic_ends_behind_an_event_that_is_in_flight() {
+    bounded(2, || {
+        let host = ModelHost::new();
+        let prices = opened(&host, 0);
+        let cells = [host.admit_new(UNBOUNDED), host.admit_new(UNBOUNDED)];
+        let contexts = cells.each_ref().map(|cell| {
+            let mut ctx = Context::new(Arc::clone(cell));
+            assert!(ctx.subscribe(&prices.topic()).start().is_ok());
+            ctx
+        });
+        let publisher = {
+            let prices = prices.clone();
+            thread::spawn(move || prices.publish(7).map(|published| published.heard).ok())
+        };
+        prices.close();
+        let expected = match joined(publisher) {
+            Some(heard) => {
+                assert_eq!(heard, 2);
+                vec![Some(7), None]
+            }
+            None => vec![None],
+        };
+        for cell in &cells {
+            assert_eq!(taken(cell), expected);
+        }
+        assert!(prices.topic().subscribers().is_empty());
+        drop(contexts);
+        host.clear();
+    });
+}
+
+/// A subscription that gets a limit while an event is in flight counts it once (rule E7).
+#[test]
+fn e7_an_event_in_flight_is_counted_once_though_the_options_change() {
+    bounded(2, || {
+        let host = ModelHost::new();
+        let prices = opened(&host, 0);
+        let cell = host.admit_new(UNBOUNDED);
+        let mut ctx = Context::new(Arc::clone(&cell));
+        let topic = prices.topic();
+        assert!(ctx.subscribe(&topic).start().is_ok());
+        let publisher = {
+            let prices = prices.clone();
+            thread::spawn(move || prices.publish(7).map_or(0, |published| published.heard))
+        };
+        assert!(ctx.subscribe(&topic).at_most(3, WhenFull::DropNewest).start().is_ok());
+        assert_eq!(joined(publisher), 1);
+        assert_eq!(prices.publish(8).map_or(0, |published| published.heard), 1);
+        assert_eq!(prices.topic().subscribers()[0].untaken, 2);
+        assert_eq!(taken(&cell), [Some(7), Some(8)]);
+        drop(ctx);
+        host.clear();
+    });
 }
 
 /// A context that was moved out of its process subscribes while the process ends (rule E4).

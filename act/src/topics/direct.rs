@@ -139,6 +139,11 @@ impl DirectCounts {
         })
     }
 
+    /// Whether the subscription has not ended.
+    pub(crate) fn has(&self, reference: Ref) -> bool {
+        self.0.binary_search_by_key(&reference, |(held, _)| *held).is_ok()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

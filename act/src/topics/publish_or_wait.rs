@@ -1,7 +1,7 @@
 //! Publishing when all subscribers have room (rule E9).
 
 use super::publisher::{Published, Publisher};
-use super::topic_core::WaitingTry;
+use super::publishing::WaitingTry;
 use super::waiting_publishers::PublisherPlace;
 use crate::calls::deadline::Sleep;
 use crate::calls::pending::wait;

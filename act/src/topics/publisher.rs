@@ -28,7 +28,7 @@ use std::sync::Arc;
 /// | E4 | a process that has ended is no subscriber any more when others are told of its end |
 /// | E6 | the topic ends with its opener; each subscriber gets one [`Down`](krarup_gen::Down), behind all events |
 /// | E7 | events that wait do not count for the bound of the mailbox; each subscription has its own limit |
-/// | E8 | publishing never waits, and runs no code of a subscriber |
+/// | E8 | publishing never waits, and makes no message under a lock |
 ///
 /// ```
 /// # use krarup_act::{Actor, Context, Publisher, Topic};
@@ -101,8 +101,12 @@ impl<T: Clone + Send + Sync + 'static> Publisher<T> {
         Publisher { core, host }
     }
 
-    /// Publishes an event to all subscribers. Never waits, and runs no code of a subscriber (rule
-    /// E8): each gets its own clone, in its own turn.
+    /// Publishes an event to all subscribers, and never waits (rule E8). Each gets its own clone.
+    ///
+    /// A subscriber without a limit that is not numbered gets the event as a message at once: it is
+    /// cloned and converted here, without a lock, and costs hardly more than a send (rule E13). For
+    /// others it is cloned and converted in the turn in which they take it. A clone or a conversion
+    /// that panics loses that delivery alone, which is logged and counted as missed.
     ///
     /// # Errors
     /// [`PublishError::Ended`]: the topic has ended. The error holds the event.

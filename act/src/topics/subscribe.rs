@@ -92,8 +92,9 @@ where
     }
 
     /// Subscribes, and returns the events that the topic has kept, the oldest first. Each later
-    /// event arrives as a message, in the order of each publisher; none is in both (rule E2). The
-    /// messages are made in the turn in which the process takes them. If it takes messages in
+    /// event arrives as a message, in the order of each publisher; none is in both (rule E2). With a
+    /// limit or with numbers the messages are made in the turn in which the process takes them,
+    /// otherwise by the publisher (rule E8). If it takes messages in
     /// an order of its own ([`crate::Order`]), events have no priority: they come as notices do.
     ///
     /// A process is subscribed once (rule E3). If it was subscribed already, the new options count

@@ -9,8 +9,9 @@
 //! ```
 //!
 //! There is a ticket in the mailbox for each event that waits, so events and messages alternate as
-//! they came. (Without a limit, and without numbers, events need no queue: [`super::direct`].) At `at_most` events a new one replaces the oldest, is missed, or ends the
-//! subscription (rule E7). A replaced event leaves its ticket to the next one.
+//! they came. At `at_most` events a new one replaces the oldest, is missed, or ends the subscription
+//! (rule E7). A replaced event leaves its ticket to the next one. Without a limit, and without
+//! numbers, events need no queue ([`super::direct`]).
 
 use super::direct::{DirectCount, DirectHearer, DirectSubscriber, MakeMessage};
 use super::event_ticket::{EventTicket, Redeemed, TicketIssuer};
