@@ -208,3 +208,44 @@ fn c1_each_of_several_calls_of_a_process_times_out_in_its_time() {
         assert_eq!(log.take(), [timed_out_at(3), timed_out_at(5)].concat());
     }
 }
+
+/// Sets three timers that are due at the same moment.
+struct Sets {
+    name: u32,
+    log: Log,
+}
+
+impl Actor for Sets {
+    type Message = u32;
+
+    async fn init(&mut self, ctx: &mut Context<u32>) -> Result {
+        for number in 0..3 {
+            ctx.send_after(Duration::from_secs(1), number);
+        }
+        Ok(())
+    }
+
+    async fn handle_message(&mut self, _: &mut Context<u32>, number: u32) -> Result {
+        self.log.note(format!("{} {number}", self.name));
+        Ok(())
+    }
+}
+
+#[test]
+fn t1_thousands_of_timers_that_are_due_at_one_moment_fire_in_order_in_each_process() {
+    const PROCESSES: u32 = 2000;
+    for sim in simulations(2) {
+        let log = Log::new();
+        for name in 0..PROCESSES {
+            let log = log.clone();
+            sim.spawn(move || Sets { name, log: log.clone() }).start().unwrap();
+        }
+        sim.advance(Duration::from_secs(1));
+        sim.run_until_idle();
+        let mut lines = log.take();
+        // A stable sort: the order in each process stays.
+        lines.sort_by_key(|line| line.split(' ').next().and_then(|name| name.parse::<u32>().ok()));
+        let each = |name: u32| (0..3).map(move |number| format!("{name} {number}"));
+        assert_eq!(lines, (0..PROCESSES).flat_map(each).collect::<Vec<_>>());
+    }
+}
