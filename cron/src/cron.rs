@@ -2,18 +2,21 @@
 //!
 //! ```text
 //!   CronCalls ── request ──►┐                    ┌── begin a run ──► message, process, task
-//!   its one timer ── look ──┼──► plan: decide ───┼── report ───────► tracing
+//!   its one timer ── look ──┼──► plan: decide ───┼── report ───────► tracing, reports of the node
 //!   end of a run ── down ──►┘                    └── next look ────► its one timer
 //! ```
 
 use crate::error::{AddJobError, JobError, UnknownZone};
 use crate::info::JobInfo;
 use crate::job::{Begun, CronAsk, CronContext, CronRequest, Job, JobWhen, JobWork};
-use crate::pattern::{RunTimes, date};
+use crate::pattern::{Date, RunTimes, date};
 use crate::plan::{ClockReading, CronPlan, JobDecision, JobId};
 use chrono_tz::Tz;
 use krarup_act::{Actor, KILL_GRACE, Sleep, Watch, contain};
-use krarup_gen::{Down, Exit, Inspection, Name, Pid, Reason, Ref, Result, Timestamp};
+use krarup_gen::{
+    CronEvent, CronTrouble, Down, Exit, Inspection, Name, Pid, Reason, Ref, Result, RunDate,
+    Timestamp,
+};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::poll_fn;
@@ -32,7 +35,8 @@ const SHUTDOWN: Duration = Duration::from_secs(5);
 ///
 /// A run that fails changes no later run. The processes of jobs are children of the cron and end
 /// with it: a stop waits for them first. What a job does not do is logged as a warning of the
-/// target `krarup` with the name of the `job`: a run that has failed, was missed, or was left out.
+/// target `krarup` with the name of the `job`: a run that has failed, was missed, or was left out. The
+/// same is a [`Report::Cron`](krarup_gen::Report::Cron) in `node.reports()` (rule X8).
 ///
 /// ```
 /// use krarup_act::{Context, Received, behavior_fn};
@@ -184,12 +188,19 @@ impl Cron {
         while let Some(decision) = self.plan.decide(&mut steps) {
             match decision {
                 JobDecision::Start(id) => self.start(ctx, id),
-                JobDecision::Skipped(id, due) => self.report(id, |job| {
-                    tracing::warn!(target: "krarup", job, %due, "run left out: one goes on");
-                }),
-                JobDecision::Missed(id, runs, last) => self.report(id, |job| {
-                    tracing::warn!(target: "krarup", job, runs, %last, "runs were missed");
-                }),
+                JobDecision::Skipped(id, due) => {
+                    self.log(id, |job| {
+                        tracing::warn!(target: "krarup", job, %due, "run left out: one goes on");
+                    });
+                    self.report(ctx, id, |zone| CronTrouble::LeftOut { due: run_date(due, zone) });
+                }
+                JobDecision::Missed(id, runs, last) => {
+                    self.log(id, |job| {
+                        tracing::warn!(target: "krarup", job, runs, %last, "runs were missed");
+                    });
+                    let missed = |zone| CronTrouble::Missed { runs, last: run_date(last, zone) };
+                    self.report(ctx, id, missed);
+                }
                 JobDecision::Gone(id) => self.forget(id),
             }
         }
@@ -211,25 +222,34 @@ impl Cron {
         match contain(|| job.work.begin(ctx, &job.name)).and_then(|begun| begun) {
             Ok(Begun::Done) => self.plan.ended(id, false),
             Ok(Begun::Runs(pid)) => drop(self.running.insert(pid, id)),
-            Err(reason) => self.failed(id, &reason),
+            Err(reason) => self.failed(ctx, id, &reason),
         }
     }
 
-    fn failed(&mut self, id: JobId, reason: &Reason) {
+    fn failed(&mut self, ctx: &CronContext, id: JobId, reason: &Reason) {
         self.plan.ended(id, true);
         let text = contain(|| reason.to_string()).unwrap_or_else(|panic| panic.to_string());
-        self.report(id, |job| {
+        self.log(id, |job| {
             tracing::warn!(target: "krarup", job, reason = %text, "run failed");
         });
+        self.report(ctx, id, |_| CronTrouble::Failed { reason: text.clone() });
         if let Some(job) = self.jobs.get_mut(&id) {
             job.last_failure = Some(text);
         }
     }
 
-    /// Reports something of a job. Contained: a subscriber of `tracing` is a user's.
-    fn report(&self, id: JobId, report: impl FnOnce(&str)) {
+    /// Logs something of a job. Contained: a subscriber of `tracing` is a user's.
+    fn log(&self, id: JobId, log: impl FnOnce(&str)) {
         if let Some(job) = self.jobs.get(&id) {
-            let _ = contain(|| report(&job.name));
+            let _ = contain(|| log(&job.name));
+        }
+    }
+
+    /// Reports something of a job, if anybody hears reports.
+    fn report(&self, ctx: &CronContext, id: JobId, what: impl FnOnce(Tz) -> CronTrouble) {
+        if let (Some(job), Some(planned)) = (self.jobs.get(&id), self.plan.job(id)) {
+            let event = || CronEvent::new(&job.name, what(planned.times.zone()));
+            ctx.supervision_log().report_cron(ctx.pid(), event);
         }
     }
 
@@ -254,6 +274,10 @@ impl Cron {
 
 fn reading(ctx: &CronContext) -> ClockReading {
     ClockReading { now: ctx.now(), wall: date(ctx.wall_time()) }
+}
+
+fn run_date(due: Date, zone: Tz) -> RunDate {
+    RunDate { at: SystemTime::from(due), text: due.with_timezone(&zone).to_rfc3339() }
 }
 
 fn parse_zone(zone: &str) -> Result<Tz, UnknownZone> {
@@ -331,7 +355,7 @@ impl Actor for Cron {
             // The exit notice of its link says nothing more.
             ctx.unlink(pid);
             if down.reason.is_abnormal() {
-                self.failed(id, &down.reason);
+                self.failed(ctx, id, &down.reason);
             } else {
                 self.plan.ended(id, false);
             }

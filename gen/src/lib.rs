@@ -12,6 +12,7 @@ mod application_event;
 mod class;
 mod counted;
 mod crash_report;
+mod cron_event;
 mod dead_letter;
 mod destination;
 mod errors;
@@ -58,6 +59,7 @@ pub use counted::{CountsBy, MessageTotals, ReasonKind, RefusalCause, RestartKind
 pub use crash_report::{
     Ancestor, CrashCause, CrashCauseKind, CrashLink, CrashReport, ItemInHand, ItemKind,
 };
+pub use cron_event::{CronEvent, CronTrouble, RunDate};
 pub use dead_letter::{DeadLetter, DeadLetterCause};
 pub use destination::Destination;
 pub use errors::{

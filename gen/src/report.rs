@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   Report ── kind ──► Crash, Supervision, Missed, DeadLetters, LongTurn, Task, Overdue,
-//!     │           Application
+//!     │           Application, Cron
 //!     │
 //!     └── Reported ── head: when, about whom, how serious, how many were left out
 //!                 └── what: the record of that kind
@@ -12,8 +12,8 @@
 //! own. Here they are types, and their texts (`report_text.rs`) come second.
 
 use crate::{
-    ApplicationEvent, CrashReport, DeadLetter, LongTurnRecord, Name, Pid, SupervisionAction,
-    SupervisionEvent, Timestamp, TopicId,
+    ApplicationEvent, CrashReport, CronEvent, DeadLetter, LongTurnRecord, Name, Pid,
+    SupervisionAction, SupervisionEvent, Timestamp, TopicId,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -52,6 +52,8 @@ pub enum Report {
     Overdue(Reported<OverdueStop>),
     /// Something happened to an application (rule A13).
     Application(Reported<ApplicationEvent>),
+    /// A run of a cron's job has failed, was missed, or was left out (rules T8, T10, T11).
+    Cron(Reported<CronEvent>),
 }
 
 /// A report of one kind.
@@ -149,11 +151,13 @@ pub enum ReportKind {
     Overdue,
     /// [`Report::Application`].
     Application,
+    /// [`Report::Cron`].
+    Cron,
 }
 
 impl ReportKind {
     /// All kinds, each at the place of its number.
-    pub const ALL: [ReportKind; 8] = [
+    pub const ALL: [ReportKind; 9] = [
         ReportKind::Crash,
         ReportKind::Supervision,
         ReportKind::Missed,
@@ -162,6 +166,7 @@ impl ReportKind {
         ReportKind::Task,
         ReportKind::Overdue,
         ReportKind::Application,
+        ReportKind::Cron,
     ];
 
     /// Returns the name of the kind, in lower case.
@@ -176,6 +181,7 @@ impl ReportKind {
             ReportKind::Task => "task",
             ReportKind::Overdue => "overdue stop",
             ReportKind::Application => "application",
+            ReportKind::Cron => "cron",
         }
     }
 }
@@ -199,6 +205,7 @@ impl Report {
             Report::Task(_) => ReportKind::Task,
             Report::Overdue(_) => ReportKind::Overdue,
             Report::Application(_) => ReportKind::Application,
+            Report::Cron(_) => ReportKind::Cron,
         }
     }
 
@@ -214,6 +221,7 @@ impl Report {
             Report::Task(report) => &report.head,
             Report::Overdue(report) => &report.head,
             Report::Application(report) => &report.head,
+            Report::Cron(report) => &report.head,
         }
     }
 }

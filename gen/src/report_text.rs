@@ -9,7 +9,7 @@
 //!     ..
 //! ```
 
-use crate::{CrashReport, Report, SupervisionEvent};
+use crate::{CrashReport, CronTrouble, Report, SupervisionEvent};
 use std::fmt;
 
 /// What is printed for each field of the long form.
@@ -69,6 +69,7 @@ impl Report {
             Report::Application(report) => {
                 write!(f, "{}", report.what.step)
             }
+            Report::Cron(report) => write!(f, "{:?}: {}", report.what.job, report.what.what),
         }
     }
 
@@ -106,6 +107,17 @@ impl Report {
                 field("waited", &format_args!("{:?}", report.what.limit))
             }
             Report::Application(report) => field("step", &report.what.step),
+            Report::Cron(report) => {
+                field("job", &report.what.job)?;
+                match &report.what.what {
+                    CronTrouble::Failed { reason } => field("reason", reason),
+                    CronTrouble::LeftOut { due } => field("left out, due", due),
+                    CronTrouble::Missed { runs, last } => {
+                        field("missed", runs)?;
+                        field("last due", last)
+                    }
+                }
+            }
         }
     }
 }
@@ -193,10 +205,10 @@ fn supervision_fields(event: &SupervisionEvent, field: Field<'_>) -> fmt::Result
 #[cfg(test)]
 mod tests {
     use crate::{
-        ApplicationEvent, ApplicationStep, CrashReport, DeadLetter, DeadLetterCause, Label,
-        LongTurnRecord, MissedEvents, Name, OverdueStop, Pid, Reason, ReasonRecord, Ref, Report,
-        ReportHead, ReportKind, ReportLevel, Reported, SupervisionAction, SupervisionEvent,
-        TaskShutdown, Timestamp, TopicId,
+        ApplicationEvent, ApplicationStep, CrashReport, CronEvent, CronTrouble, DeadLetter,
+        DeadLetterCause, Label, LongTurnRecord, MissedEvents, Name, OverdueStop, Pid, Reason,
+        ReasonRecord, Ref, Report, ReportHead, ReportKind, ReportLevel, Reported,
+        SupervisionAction, SupervisionEvent, TaskShutdown, Timestamp, TopicId,
     };
     use std::time::Duration;
 
@@ -260,6 +272,10 @@ mod tests {
                 head(None, 0).of(Name::new("shop").ok()),
                 ApplicationEvent::new(Name::new("shop").unwrap(), ApplicationStep::Runs),
             )),
+            Report::Cron(Reported::new(
+                head(Some(pid(6)), 0),
+                CronEvent::new("daily", CronTrouble::Failed { reason: "bad".to_owned() }),
+            )),
         ];
         let lines = [
             "1s warn supervision <0.1.0>: restarting child \"db\": bad",
@@ -269,6 +285,7 @@ mod tests {
             "1s warn task <0.4.0>: ended by the stop of <0.3.0>, after 1s",
             "1s warn overdue stop <0.5.0>: killed, because it had not stopped after 1s",
             "1s warn application of shop: runs",
+            "1s warn cron <0.6.0>: \"daily\": run failed: bad",
         ];
         for ((report, line), kind) in reports.iter().zip(lines).zip(&ReportKind::ALL[1..]) {
             assert_eq!((report.to_string().as_str(), report.kind()), (line, *kind));

@@ -1,11 +1,13 @@
-//! How supervisors, pools and restarts in place tell their node what they decide (rule S12).
+//! How supervisors, pools, restarts in place and crons tell their node what they decide (rule S12), and
+//! what went wrong (rule X8).
 
 use crate::context::Context;
 use crate::host::host::Host;
 use crate::observe::recording::record_supervision;
+use crate::process::crash::contain;
 use krarup_gen::{
-    OverdueStop, Pid, Report, ReportHead, ReportKind, ReportLevel, Reported, RestartKind,
-    SupervisionEvent, TaskShutdown,
+    CronEvent, OverdueStop, Pid, Report, ReportHead, ReportKind, ReportLevel, Reported,
+    RestartKind, SupervisionEvent, TaskShutdown,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -41,6 +43,15 @@ impl SupervisionLog {
         self.report(ReportKind::Task, &[task, tasks], |head| {
             Report::Task(Reported::new(head, TaskShutdown::new(task, tasks, limit)))
         });
+    }
+
+    /// Reports what happened to a job of the cron `by` (rules T8, T10, T11, X8). If nobody hears
+    /// reports it is not made.
+    pub fn report_cron(&self, by: Pid, make: impl FnOnce() -> CronEvent) {
+        let heard = self.host.records().is_some_and(|records| records.reports.is_heard());
+        if heard && let Ok(event) = contain(make) {
+            self.report(ReportKind::Cron, &[by], |head| Report::Cron(Reported::new(head, event)));
+        }
     }
 
     fn report(&self, kind: ReportKind, about: &[Pid], make: impl FnOnce(ReportHead) -> Report) {

@@ -2,6 +2,7 @@
 
 mod jobs;
 mod pattern_list;
+mod reports;
 mod requests;
 mod runs;
 mod support;
