@@ -174,3 +174,24 @@ fn a14_the_node_stops_with_its_applications_whatever_is_killed() {
         assert_eq!(sim.applications().iter().map(|one| one.processes).sum::<usize>(), 0);
     }
 }
+
+#[test]
+fn a14_a_service_whose_keeper_was_replaced_is_asked_to_stop_and_not_killed() {
+    for seed in 0..100 {
+        let log = Log::new();
+        let sim = Simulation::with_throughput(seed, 1);
+        let service = app("s", &log).on_stop(phase).service();
+        sim.declare_applications([service, app("a", &log)]).unwrap();
+        sim.start_applications().unwrap();
+        let keeper = sim.processes().into_iter().find(|pid| {
+            let info = sim.process_info(*pid);
+            info.is_some_and(|info| info.behavior.to_string().starts_with("application s"))
+        });
+        // The process that replaces it is newer than the service.
+        sim.kill(keeper.unwrap());
+        sim.run_until_idle();
+        log.take();
+        sim.stop().wait().unwrap();
+        assert_eq!(log.take(), ["end a shutdown", "end s shutdown"], "seed {seed}");
+    }
+}

@@ -7,11 +7,17 @@
 //!
 //! ```text
 //!   Launching ──the process was spawned──► Launched ──dropped──► continues the job
+//!       │                                     └───────done─────► Done
 //!       └──────dropped before that────────► Dropped   (the launcher continues it)
 //! ```
+//!
+//! The pids of the processes that are launched are known: a stop of the node asks those last. No
+//! process can continue a job then, and a keeper that ended before its application would have to
+//! kill it.
 
 use crate::core::DispatcherHost;
 use krarup_act::{Context, Host, Spawn, behavior_fn};
+use krarup_gen::Pid;
 use parking_lot::Mutex;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -39,8 +45,9 @@ pub(crate) fn insist(host: &Arc<DispatcherHost>, job: &Arc<dyn ApplicationJob>) 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Launch {
     Launching,
-    Launched,
+    Launched(Pid),
     Dropped,
+    Done,
 }
 
 struct JobGuard {
@@ -72,13 +79,16 @@ fn attempt(host: &Arc<DispatcherHost>, job: &Arc<dyn ApplicationJob>, before: u3
         });
         let system: Arc<dyn Host> = host.of_system();
         let spawned = Spawn::outside(system, move || process).label(job.label()).start();
-        if spawned.is_err() {
-            break;
-        }
+        let Ok(process) = spawned else { break };
         let mut launch = launch.lock();
-        if *launch == Launch::Launching {
-            *launch = Launch::Launched;
-            return;
+        match *launch {
+            Launch::Launching => {
+                *launch = Launch::Launched(process.pid());
+                host.core.applications.jobs.insert(process.pid());
+                return;
+            }
+            Launch::Done => return,
+            Launch::Dropped | Launch::Launched(_) => {}
         }
     }
     job.give_up();
@@ -92,11 +102,15 @@ impl JobGuard {
 
 impl Drop for JobGuard {
     fn drop(&mut self) {
-        if self.is_done {
-            return;
-        }
-        let before = std::mem::replace(&mut *self.launch.lock(), Launch::Dropped);
-        if before == Launch::Launched {
+        let now = if self.is_done { Launch::Done } else { Launch::Dropped };
+        let before = {
+            let mut launch = self.launch.lock();
+            if let Launch::Launched(pid) = *launch {
+                self.host.core.applications.jobs.remove(pid);
+            }
+            std::mem::replace(&mut *launch, now)
+        };
+        if !self.is_done && matches!(before, Launch::Launched(_)) {
             attempt(&self.host, &self.job, self.attempts + 1);
         }
     }

@@ -39,6 +39,7 @@ pub(crate) mod configuring;
 pub(crate) mod error;
 pub(crate) mod info;
 pub(crate) mod insist;
+pub(crate) mod job_processes;
 pub(crate) mod keeper;
 pub(crate) mod plan;
 pub(crate) mod reports;

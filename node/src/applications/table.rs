@@ -6,6 +6,7 @@
 use crate::applications::application::{Application, ApplicationParts};
 use crate::applications::error::{ApplicationError, StopApplicationError};
 use crate::applications::info::{ApplicationInfo, ApplicationState};
+use crate::applications::job_processes::JobProcesses;
 use crate::applications::plan::{self, Declared, dependents};
 use crate::applications::run::ApplicationRun;
 use krarup_gen::{Name, Reason, Timestamp};
@@ -16,6 +17,8 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct ApplicationTable {
     table: Mutex<TableState>,
+    /// The processes that start, keep and stop applications.
+    pub(crate) jobs: JobProcesses,
 }
 
 #[derive(Default)]

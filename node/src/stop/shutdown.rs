@@ -12,7 +12,8 @@
 //! 4. When the time has passed, no process is spawned below the user root any more, and all
 //!    remaining ones are killed.
 //! 5. The same with the system root, with a new time limit: the services that log for a tree
-//!    that did not stop in time still write those logs.
+//!    that did not stop in time still write those logs. The processes that keep applications are
+//!    asked last: each ends by itself when its application has ended.
 //! 6. The dispatchers, the timer and the side threads stop.
 //!
 //! Log subscribers and executors of the user run on the thread that does this. Each such call is
@@ -90,7 +91,10 @@ fn top_level_as_one(host: &DispatcherHost, root: Root, myself: Option<Pid>) -> V
         });
         is_one.then_some((process, run))
     });
-    top.collect()
+    let mut top: Vec<_> = top.collect();
+    // The jobs of applications are asked last: no process can continue one any more.
+    top.sort_by_key(|(process, _)| !host.core.applications.jobs.contains(process.pid()));
+    top
 }
 
 /// Asks a process to stop, or the application whose top process it is. Waits for the end of
@@ -158,7 +162,13 @@ async fn stop_together(
     let (mut asked, mut rounds) = (BTreeSet::new(), 0);
     loop {
         another_round(host, &mut rounds).await;
-        let top = top_level(host, root, myself);
+        let mut top = top_level(host, root, myself);
+        // A job ends when what it does is done. Only if nobody else is left it is asked too.
+        let is_job =
+            |process: &Arc<dyn Process>| host.core.applications.jobs.contains(process.pid());
+        if !top.iter().all(is_job) {
+            top.retain(|process| !is_job(process));
+        }
         for process in top.iter().rev() {
             if asked.insert(process.pid()) {
                 contained(|| Arc::clone(process).request_stop(Reason::Shutdown));
