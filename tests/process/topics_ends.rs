@@ -2,7 +2,9 @@
 
 use crate::support::{Log, boom, simulations};
 use crate::topic_support::{Ear, Say, ask, ear, opened, publish, subscribe, tell, trapping_ear};
+use krarup::observe::Report;
 use krarup::prelude::*;
+use krarup::testing::Probe;
 use krarup::topics::{Publisher, Topic, WhenFull};
 use std::sync::{Arc, Mutex};
 
@@ -328,9 +330,16 @@ fn e6_a_process_that_ends_while_events_wait_makes_dead_letters_of_them() {
         subscribe(&sim, &a, &prices.topic());
         sim.suspend(a.pid()).wait().unwrap();
         publish(&prices, 1, 4);
+        let reports = Probe::<Report>::of(&sim, &sim.reports());
         let before = sim.stats().dead_letters;
         sim.kill(a.pid());
         sim.run_until_idle();
         assert_eq!(sim.stats().dead_letters - before, 4);
+        // They are letters of the crash report too, beside those that take room.
+        let crashes = reports.take_messages().into_iter().filter_map(|report| match report {
+            Report::Crash(crash) => Some((crash.what.pid, crash.what.letters_lost)),
+            _ => None,
+        });
+        assert_eq!(crashes.collect::<Vec<_>>(), [(a.pid(), 4)]);
     }
 }
