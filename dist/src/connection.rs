@@ -22,7 +22,7 @@ use krarup_gen::{Inspection, Reason, Result};
 use krarup_io::{Channel, Closed, CodecError, ConnectionOptions, Protocol, Writer};
 use krarup_wire::etf::Atom;
 use krarup_wire::frame::{FrameFormat, FrameLimits, FrameRead, Frames};
-use krarup_wire::handshake::{Handshake, HandshakeError, PeerIdentity, ReadStep};
+use krarup_wire::handshake::{Decision, Handshake, HandshakeError, PeerIdentity, ReadStep};
 use krarup_wire::peers::{ConnectionId, PeerAction};
 use std::future::poll_fn;
 use std::pin::pin;
@@ -162,16 +162,21 @@ impl PeerConnection {
     /// Answers the name of a peer.
     fn decide(&mut self, peer: &PeerIdentity, room: &mut Vec<u8>) -> Result<(), HandshakeError> {
         let name = &peer.name;
+        let ConnectionStage::Handshake(handshake) = &mut self.stage else {
+            return Err(HandshakeError::OutOfTurn);
+        };
+        // Before any cookie, and before it is known here (rule Zsec3).
+        if !self.core.admission.admits(name.as_str()) {
+            return handshake.decide(Decision::NotAllowed, room);
+        }
+        handshake.set_cookie(self.core.admission.cookie_of(name.as_str()).clone());
         let (decision, replaces) = self.core.decide(|peers, now| {
             let answer = peers.name_received(name, now);
             let close = answer.close.map(PeerAction::Close);
             ((answer.decision, answer.replaces), close.into_iter().collect())
         });
         self.replaces = replaces;
-        match &mut self.stage {
-            ConnectionStage::Handshake(handshake) => handshake.decide(decision, room),
-            _ => Err(HandshakeError::OutOfTurn),
-        }
+        handshake.decide(decision, room)
     }
 
     /// The handshake is complete. `room` holds the acknowledgement, if this side accepts.
@@ -288,7 +293,8 @@ impl Protocol for PeerConnection {
             self.core.handshake_begins(self.id);
         }
         channel.context().send_after(HANDSHAKE, ConnectionMessage::HandshakeOver);
-        let (identity, challenge) = (self.core.identity(), self.challenge());
+        let other = self.dialled.as_ref().map_or("", Atom::as_str);
+        let (identity, challenge) = (self.core.identity(other), self.challenge());
         let handshake = match self.dialled.clone() {
             None => Handshake::accepting(identity, challenge),
             Some(_) if !self.core.is_dialling(self.id) => {

@@ -45,9 +45,13 @@ impl Dispatch<'_> {
             return self.to_output(to, payload);
         };
         let inlet = self.core.exports.of_type(process.lane_types().0);
-        let sys = process.info().name.and_then(|name| self.core.exports.of_name(name.as_str()));
-        let sys = sys.map_or(Sys::Status, |export| export.sys);
-        self.deliver(process, inlet, sys, None, payload);
+        // It is looked up for the rare request that needs it.
+        let named = Arc::clone(&process);
+        let sys = || {
+            let name = named.info().name?;
+            Some(self.core.exports.of_name(name.as_str())?.sys)
+        };
+        self.deliver(process, inlet, &|| sys().unwrap_or_default(), None, payload);
     }
 
     fn to_name(&self, name: &str, payload: &Payload<'_>) {
@@ -63,7 +67,7 @@ impl Dispatch<'_> {
             return self.core.counters.unreachable();
         };
         let inlet = self.core.exports.of_name(name).map(|export| export.inlet);
-        self.deliver(process, inlet, sys, None, payload);
+        self.deliver(process, inlet, &|| sys, None, payload);
     }
 
     fn to_alias(&self, alias: &Reference, payload: &Payload<'_>) {
@@ -77,7 +81,7 @@ impl Dispatch<'_> {
             return self.core.counters.late();
         };
         let inlet = self.core.exports.of_type(process.lane_types().0);
-        self.deliver(process, inlet, Sys::Status, Some(alias), payload);
+        self.deliver(process, inlet, &|| Sys::Status, Some(alias), payload);
     }
 
     /// Whether the message is an answer to a call, sent to the pid of the caller.
@@ -100,26 +104,33 @@ impl Dispatch<'_> {
         &self,
         to: Arc<dyn Process>,
         inlet: Option<Arc<dyn Inlet<ClusterCore>>>,
-        sys: Sys,
+        sys: &dyn Fn() -> Sys,
         alias: Option<Alias>,
         payload: &Payload<'_>,
     ) {
         let mut decoder = payload.decoder();
         let codec = self.core.codec;
         let head = envelope(&mut decoder);
+        let by = to.pid().id();
+        if !self.may(|rights| &rights.sends, &to) {
+            if let Envelope::Call(caller) | Envelope::System(caller) = head {
+                caller.refuse(self.core, by, &CallError::NoProcess { to: to.pid().into() });
+            }
+            return;
+        }
         let (kind, caller) = match head {
             Envelope::Call(caller) => (MessageKind::Call, Some(caller)),
             Envelope::Cast => (MessageKind::Cast, None),
             Envelope::System(caller) => {
                 let request = decoder.term().unwrap_or_else(|_| Term::nil());
-                return super::sys::serve(self.core, &to, sys, &caller, &request);
+                let most = self.peer.rights.as_ref().map_or(Sys::All, |rights| rights.most_sys);
+                return super::sys::serve(self.core, &to, sys().min(most), &caller, &request);
             }
             Envelope::Plain => {
                 decoder = payload.decoder();
                 (MessageKind::Plain, None)
             }
         };
-        let by = to.pid().id();
         let Some(inlet) = inlet else {
             self.core.counters.unreachable();
             if let Some(caller) = caller {

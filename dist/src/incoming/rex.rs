@@ -14,6 +14,7 @@ use crate::calls::caller::RemoteCaller;
 use crate::functions::asker::Asker;
 use crate::functions::outcome::FunctionOutcome;
 use crate::peer::signal::SignalPayload;
+use crate::rights::reach::Reach;
 use krarup_gen::Reason;
 use krarup_wire::ControlMessage;
 use krarup_wire::etf::{ExternalPid, Term};
@@ -24,7 +25,10 @@ pub(super) const REX: &str = "rex";
 impl Dispatch<'_> {
     /// Whether this name is that of the old `rpc`, and functions are served.
     pub(super) fn is_rex(&self, name: &str) -> bool {
-        name == REX && !self.core.functions.is_empty() && self.exported(name).is_none()
+        name == REX
+            && !self.core.functions.is_empty()
+            && self.exported(name).is_none()
+            && self.peer.rights.as_ref().is_none_or(|rights| rights.calls != Reach::Nothing)
     }
 
     /// Handles a message to `rex`.

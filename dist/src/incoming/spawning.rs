@@ -66,7 +66,11 @@ impl Dispatch<'_> {
         };
         if asked.module != "erpc" {
             let name = (asked.module.clone(), asked.function.clone(), asked.arity);
-            return match self.core.factories.find(&name) {
+            let factory = self.core.factories.find(&name).filter(|_| {
+                let (module, function) = (name.0.as_str(), name.1.as_str());
+                self.may_use(|rights| rights.spawns.has_function(module, function))
+            });
+            return match factory {
                 Some(factory) => self.make(asked, options, &*factory, &arguments),
                 None => self.refuse_spawn(asked, "notsup"),
             };
@@ -161,7 +165,9 @@ impl Dispatch<'_> {
 
     /// A function that is served.
     pub(super) fn served(&self, wanted: &Wanted) -> Option<Arc<dyn ServedFunction<ClusterCore>>> {
-        self.core.functions.find(&wanted.name()?)
+        let function = self.core.functions.find(&wanted.name()?)?;
+        let (module, name) = (wanted.module.as_str(), wanted.function.as_str());
+        self.may_use(|rights| rights.calls.has_function(module, name)).then_some(function)
     }
 
     /// Spawns the process of a function, and begins its run. `reply` answers the request.
