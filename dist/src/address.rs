@@ -2,22 +2,22 @@
 
 use crate::core::ClusterCore;
 use crate::counters::ClusterStats;
-use crate::error::{ClusterError, FunctionNameError, ServeError};
+use crate::error::{ClusterError, ServeError};
 use crate::events::NodeEvent;
 use crate::exports::Sys;
 use crate::exports::typed::Served;
 use crate::functions::arguments::FunctionArguments;
 use crate::functions::exception::TermException;
+use crate::functions::naming::{arity_of, function_name, list_of};
 use crate::functions::serving::{TypedFactory, TypedFunction};
-use crate::functions::table::FunctionName;
 use crate::handle::ClusterHandle;
 use crate::messages::ClusterMessage;
 use crate::peer::connection_info::ConnectionInfo;
+use crate::peer::control_trace::{ControlTrace, TracedControl};
 use crate::rpc::call::{RpcCall, RpcRequest};
 use crate::rpc::error::RpcError;
 use krarup_act::{Address, Behavior, Context, Host, Network, Process, Recipient};
 use krarup_gen::{Name, NodeName, Pid};
-use krarup_wire::etf::{Atom, Term};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::any::Any;
@@ -297,6 +297,37 @@ pub trait ClusterCalls: HasCluster {
         Ok(core.connected().iter().filter_map(|peer| peer.describe()).collect())
     }
 
+    /// Shows each control message that this node and that one send each other to a function: what
+    /// crosses is a tuple of OTP's protocol, decoded (rule Zobs4). It begins with the next
+    /// message, lasts over losses of the connection until it is dropped, and takes the place of
+    /// an earlier trace of that node. A node that is not traced costs nothing.
+    ///
+    /// The function runs on the thread of the connection or of a sender, so it must not block, and
+    /// must not use that node. If it panics, the trace ends.
+    ///
+    /// ```
+    /// # use krarup_dist::{ClusterAddress, ClusterCalls, ClusterError};
+    /// # fn trace(cluster: &ClusterAddress) -> Result<(), ClusterError> {
+    /// let trace = cluster.trace_control("erl@host", |traced| println!("{traced}"))?;
+    /// // erl@host -> RegSend { from: <erl@host.90.0>, name: stock } and 35 bytes
+    /// drop(trace);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ClusterError`] if the name is not valid, or that of this node.
+    fn trace_control(
+        &self,
+        node: &str,
+        function: impl Fn(&TracedControl<'_>) + Send + Sync + 'static,
+    ) -> Result<ControlTrace, ClusterError> {
+        let core = self.cluster()?.0;
+        let name = NodeName::new(node)?;
+        let peer = core.peer_of(&name).ok_or_else(|| ClusterError::ThisNode(node.to_owned()))?;
+        Ok(ControlTrace::begin(peer, function))
+    }
+
     /// Returns a future that connects to a node, and says whether there is a connection then.
     ///
     /// # Errors
@@ -344,35 +375,3 @@ pub trait ClusterCalls: HasCluster {
 }
 
 impl<T: HasCluster> ClusterCalls for T {}
-
-fn function_name(
-    module: &str,
-    function: &str,
-    arity: u8,
-) -> Result<FunctionName, FunctionNameError> {
-    let atom = |text: &str| {
-        Atom::new(text).map_err(|_| FunctionNameError {
-            name: text.chars().take(40).collect(),
-            characters: text.chars().count(),
-        })
-    };
-    Ok((atom(module)?, atom(function)?, arity))
-}
-
-fn arity_of<A: FunctionArguments>(_: &A) -> u8 {
-    A::ARITY
-}
-
-/// The bytes of a list of arguments.
-fn list_of<A: FunctionArguments + Serialize>(
-    core: &Arc<ClusterCore>,
-    arguments: &A,
-) -> Result<Vec<u8>, String> {
-    let list = match core.to_term(arguments)? {
-        Term::Tuple(arguments) => Term::List(arguments),
-        // `()` is no tuple, but an atom.
-        _ => Term::nil(),
-    };
-    let mut bytes = Vec::new();
-    list.write(&mut bytes).map(|()| bytes).map_err(|error| error.to_string())
-}

@@ -21,7 +21,7 @@ use krarup_act::{Address, from_outside};
 use krarup_gen::{Inspection, Reason, Result};
 use krarup_io::{Channel, Closed, CodecError, ConnectionOptions, Protocol, Writer};
 use krarup_wire::etf::Atom;
-use krarup_wire::frame::{FrameFormat, FrameLimits, FrameRead, Frames};
+use krarup_wire::frame::{FrameFormat, FrameLimits, FrameRead, Frames, Payload};
 use krarup_wire::handshake::{Decision, Handshake, HandshakeError, PeerIdentity, ReadStep};
 use krarup_wire::peers::{ConnectionId, PeerAction};
 use std::future::poll_fn;
@@ -250,6 +250,8 @@ impl PeerConnection {
             return Ok(());
         }
         self.core.log_connected(&name, peer.creation);
+        // An accepted one is known by its number only until then (rule Zobs3).
+        let _ = channel.context().set_label(name.as_str());
         Ok(())
     }
 
@@ -260,6 +262,11 @@ impl PeerConnection {
         match frames.read(bytes)? {
             FrameRead::Message { message, .. } => {
                 peer.received.message();
+                if let Some(function) = peer.tracer.current() {
+                    let bytes = message.payload.as_ref().map_or(0, Payload::len);
+                    let at = self.core.host.now();
+                    peer.show_control(&function, (false, at), &message.control, bytes);
+                }
                 let connection = self.id;
                 let dispatch = Dispatch { core: &self.core, peer, connection };
                 incoming::handle(&dispatch, message)
@@ -391,8 +398,13 @@ impl Protocol for PeerConnection {
 
     fn inspect(&self) -> Inspection {
         let peer = self.peer.as_ref().map_or("", Atom::as_str);
-        let is_up = matches!(self.stage, ConnectionStage::Up(..));
-        Inspection::new().with("node", peer.to_owned()).with("up", is_up)
+        let about = match &self.stage {
+            ConnectionStage::Up(_, peer) => peer.describe(),
+            _ => None,
+        };
+        let is_up = about.is_some();
+        let inspection = about.map_or_else(Inspection::new, |about| about.inspection());
+        inspection.with("node", peer.to_owned()).with("up", is_up)
     }
 }
 

@@ -15,6 +15,7 @@
 //! stay in order.
 
 pub(crate) mod connection_info;
+pub(crate) mod control_trace;
 mod flush;
 pub(crate) mod foreign;
 mod outbox;
@@ -31,6 +32,7 @@ pub(crate) mod up_and_down;
 use crate::functions::asker::Asker;
 use crate::functions::permit::SpawnCount;
 use crate::functions::runs::Runs;
+use crate::peer::control_trace::ControlTracer;
 use crate::peer::foreign::{ForeignMonitors, OurMonitor};
 use crate::peer::outbox::Outbox;
 use crate::peer::proxies::Proxies;
@@ -70,6 +72,8 @@ pub(crate) struct PeerNode {
     pub(crate) prints: AtomicBool,
     /// What it may do here; `None` if that is not narrowed (rule Zsec4).
     pub(crate) rights: Option<Arc<NodeRights>>,
+    /// Who sees its control messages (rule Zobs4).
+    pub(crate) tracer: ControlTracer,
 }
 
 /// The connection, and what goes over it.
@@ -198,6 +202,7 @@ impl PeerNode {
             spawned: SpawnCount::default(),
             prints: AtomicBool::new(false),
             rights,
+            tracer: ControlTracer::default(),
         })
     }
 

@@ -38,6 +38,7 @@
 pub(crate) mod arguments;
 pub(crate) mod asker;
 pub(crate) mod exception;
+pub(crate) mod naming;
 pub(crate) mod options;
 pub(crate) mod outcome;
 pub(crate) mod permit;

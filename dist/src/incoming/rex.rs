@@ -33,7 +33,7 @@ impl Dispatch<'_> {
 
     /// Handles a message to `rex`.
     pub(super) fn rex(&self, message: &Term) {
-        let Term::Tuple(parts) = message else { return self.core.counters.unreachable() };
+        let Term::Tuple(parts) = message else { return self.unreachable(None) };
         match &parts[..] {
             [Term::Pid(to), Term::Atom(request)] if *request == "features_request" => {
                 self.features(to);
@@ -47,13 +47,13 @@ impl Dispatch<'_> {
                         let asker = Asker::RexCall(caller);
                         self.call_of_rex(asker, request, &["call", "block_call"]);
                     }
-                    _ => self.core.counters.unreachable(),
+                    _ => self.unreachable(None),
                 }
             }
             [Term::Atom(kind), request] if *kind == "$gen_cast" => {
                 self.call_of_rex(Asker::Nobody, request, &["cast"]);
             }
-            _ => self.core.counters.unreachable(),
+            _ => self.unreachable(None),
         }
     }
 
@@ -63,7 +63,7 @@ impl Dispatch<'_> {
 
     fn features(&self, to: &ExternalPid) {
         if !self.is_of_peer(to) {
-            return self.core.counters.unreachable();
+            return self.unreachable(None);
         }
         let features = Term::list([Term::atom("erpc")]);
         let reply = [Term::atom("features_reply"), self.core.me.clone().into(), features];
@@ -82,7 +82,7 @@ impl Dispatch<'_> {
             },
             _ => None,
         };
-        let Some(wanted) = wanted else { return self.core.counters.unreachable() };
+        let Some(wanted) = wanted else { return self.unreachable(None) };
         let process = || (0, self.core.named(self.core.pid));
         let Some(function) = self.served(&wanted) else {
             let payload = asker.payload(FunctionOutcome::undefined(wanted.frame()));

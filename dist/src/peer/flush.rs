@@ -35,6 +35,14 @@ impl PeerNode {
                 (std::mem::take(&mut state.queue), found.0, found.1, found.2)
             };
             let mut messages = Vec::with_capacity(batch.len());
+            let tracer = self.tracer.current();
+            let show = tracer.as_ref().map(|function| {
+                let at = owner.host().now();
+                move |control: &ControlMessage, bytes| {
+                    self.show_control(function, (true, at), control, bytes);
+                }
+            });
+            let show = show.as_ref().map(|show| show as &dyn Fn(&ControlMessage, usize));
             for signal in batch {
                 // Without this flag the peer cannot read it.
                 if let ControlMessage::SpawnRequest { .. } = signal.control
@@ -44,7 +52,7 @@ impl PeerNode {
                     continue;
                 }
                 sequence += 1;
-                match signal.frame(flags, sequence) {
+                match signal.frame(flags, sequence, show) {
                     Ok(message) => messages.push(message),
                     Err(error) => owner.log_dropped(&self.name, &error),
                 }
