@@ -7,6 +7,7 @@ use crate::events::NodeEvent;
 use crate::exports::Sys;
 use crate::exports::typed::Served;
 use crate::functions::arguments::FunctionArguments;
+use crate::functions::call::FunctionCall;
 use crate::functions::exception::TermException;
 use crate::functions::naming::{arity_of, function_name, list_of};
 use crate::functions::serving::{TypedFactory, TypedFunction};
@@ -171,6 +172,42 @@ pub trait ClusterCalls: HasCluster {
         A: FunctionArguments + DeserializeOwned + Send + 'static,
         R: Serialize,
         F: Fn(A) -> U + Send + Sync + 'static,
+        U: Future<Output = Result<R, TermException>> + Send + 'static,
+    {
+        self.serve_with(module, function, move |call: FunctionCall, arguments: A| {
+            let outcome = run(arguments);
+            async move {
+                let outcome = outcome.await;
+                drop(call);
+                outcome
+            }
+        })
+    }
+
+    /// As [`ClusterCalls::serve`], for a function that uses the process that runs it: a
+    /// [`FunctionCall`] has its context, and the node that calls.
+    ///
+    /// A function that traps exits gets a notice when its caller gives up, and is to return then;
+    /// others end at once.
+    ///
+    /// ```
+    /// # use krarup_dist::{ClusterAddress, ClusterCalls, FunctionCall, ServeError, TermException};
+    /// # use std::time::Duration;
+    /// # fn serve(cluster: &ClusterAddress) -> Result<(), ServeError> {
+    /// cluster.serve_with("greeter", "later", |call: FunctionCall, (ms,): (u64,)| async move {
+    ///     call.ctx.sleep(Duration::from_millis(ms)).await;
+    ///     Ok::<_, TermException>(format!("hello, {}", call.node))
+    /// })
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ServeError`] if a name is not valid or taken, or the cluster does not run.
+    fn serve_with<A, R, F, U>(&self, module: &str, function: &str, run: F) -> Result<(), ServeError>
+    where
+        A: FunctionArguments + DeserializeOwned + Send + 'static,
+        R: Serialize,
+        F: Fn(FunctionCall, A) -> U + Send + Sync + 'static,
         U: Future<Output = Result<R, TermException>> + Send + 'static,
     {
         let core = self.cluster()?.0;

@@ -55,6 +55,7 @@ pub use events::NodeEvent;
 pub use exports::Sys;
 pub use exports::typed::Served;
 pub use functions::arguments::FunctionArguments;
+pub use functions::call::FunctionCall;
 pub use functions::exception::{ExceptionClass, TermException};
 pub use handle::ClusterHandle;
 pub use krarup_wire::DistributionFlags;

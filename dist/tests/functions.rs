@@ -4,7 +4,7 @@ mod sim_support;
 
 use krarup_act::{Actor, Context};
 use krarup_dist::etf::Term;
-use krarup_dist::{ClusterCalls, RpcError, ServeError, SimNetwork, TermException};
+use krarup_dist::{ClusterCalls, FunctionCall, RpcError, ServeError, SimNetwork, TermException};
 use krarup_gen::Result;
 use krarup_node::Simulation;
 use sim_support::{Choices, Member, members, some_turns};
@@ -138,6 +138,53 @@ fn zcall8_a_caller_that_gives_up_or_is_lost_ends_the_function() {
         assert_eq!(inspection.number("rpcs"), Some(0));
         Ok(())
     });
+}
+
+#[test]
+fn zcall8_a_function_may_use_the_process_that_runs_it() {
+    Simulation::explore(0..100, |sim| {
+        let (net, running) = (SimNetwork::new(), Running::default());
+        let [a, b] = members(sim, &net)?;
+        serve(&b);
+        // It asks its caller's node, in a second of the node's time, and has a linked process.
+        let inside = running.clone();
+        let ask = move |call: FunctionCall, (x,): (i64,)| {
+            let place = inside.enter();
+            async move {
+                let below = call.ctx.spawn(|| Waits(place)).link().await?;
+                call.ctx.sleep(Duration::from_secs(1)).await;
+                let node = call.node.to_string();
+                let back = call.ctx.rpc::<i64>(&node, "calc", "divide", (x, 2)).await?;
+                assert!(call.ctx.is_alive(below.pid()));
+                Ok::<_, TermException>((node, back))
+            }
+        };
+        a.cluster.serve_with("calc", "ask", ask)?;
+        let call = || b.cluster.rpc::<(String, i64)>("a@sim", "calc", "ask", (7,));
+        let began = sim.now();
+        assert_eq!(call().wait(), Ok(("b@sim".to_owned(), 3)));
+        assert!(sim.now().since(began) >= Duration::from_secs(1));
+        sim.run_until_idle();
+        // The end of a function that returns is a normal one.
+        assert_eq!(running.count(), 1);
+        // One that is given up ends with what is linked to it.
+        let limit = Duration::from_millis(1_500);
+        let late = b.cluster.rpc::<(String, i64)>("a@sim", "calc", "ask", (0,)).timeout(limit / 3);
+        assert!(matches!(late.wait(), Err(RpcError::Timeout { .. })));
+        sim.run_until_idle();
+        assert_eq!(running.count(), 1);
+        Ok(())
+    });
+}
+
+struct Waits(#[expect(dead_code, reason = "it is counted until it is dropped")] Place);
+
+impl Actor for Waits {
+    type Message = ();
+
+    async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+        Ok(())
+    }
 }
 
 #[test]

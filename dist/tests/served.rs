@@ -193,7 +193,7 @@ fn zcall12_statistics_count_from_when_they_are_turned_on_until_they_are_turned_o
         let refused = tagged("error", [Term::atom("not_allowed")]);
         assert_eq!(system(&mut peer, "status", debug(flag)), refused);
     }
-    let mut call = |peer: &mut ScriptedPeer| peer.answer("read", Term::atom("count")).unwrap();
+    let call = |peer: &mut ScriptedPeer| peer.answer("read", Term::atom("count")).unwrap();
     call(&mut peer);
     assert_eq!(system(&mut peer, "read", debug("get")), none);
     assert_eq!(system(&mut peer, "read", debug("true")), ok);

@@ -37,6 +37,7 @@
 
 pub(crate) mod arguments;
 pub(crate) mod asker;
+pub(crate) mod call;
 pub(crate) mod exception;
 pub(crate) mod naming;
 pub(crate) mod options;
@@ -46,3 +47,5 @@ pub(crate) mod request;
 pub(crate) mod runs;
 pub(crate) mod serving;
 pub(crate) mod table;
+#[cfg(test)]
+mod tests;

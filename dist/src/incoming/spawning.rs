@@ -10,7 +10,7 @@ use crate::functions::outcome::FunctionOutcome;
 use crate::functions::permit::SpawnPermit;
 use crate::functions::request::{RequestedStart, ServedFactory, ServedFunction, SpawnAsked};
 use crate::functions::table::FunctionName;
-use crate::one_shot::{OneShotSender, one_shot};
+use crate::one_shot::{OneShotReceiver, OneShotSender, one_shot};
 use crate::peer::signal::{Signal, SignalPayload};
 use crate::peer::up_and_down::end_function;
 use krarup_act::Reply;
@@ -203,7 +203,7 @@ impl Dispatch<'_> {
             peer.flush(&core);
         });
         let (gate, wait) = one_shot();
-        let start = RequestedStart { arguments: arguments.to_vec(), gate: wait, permit };
+        let start = self.start(arguments, wait, permit);
         let pid = match function.start(self.core, start, done) {
             Ok(pid) => pid,
             Err(error) => {
@@ -246,7 +246,7 @@ impl Dispatch<'_> {
             Err(why) => return self.refuse_spawn(asked, why),
         };
         let (gate, wait) = one_shot();
-        let start = RequestedStart { arguments: arguments.to_vec(), gate: wait, permit };
+        let start = self.start(arguments, wait, permit);
         let pid = match factory.start(self.core, start) {
             Ok(pid) => pid,
             Err(error) => return self.refuse_spawn(asked, refusal(&error)),
@@ -268,6 +268,16 @@ impl Dispatch<'_> {
             gate.send(());
         }
         Ok(())
+    }
+
+    fn start(
+        &self,
+        arguments: &Elements,
+        gate: OneShotReceiver<()>,
+        permit: SpawnPermit,
+    ) -> RequestedStart {
+        let node = self.peer.node.clone();
+        RequestedStart { arguments: arguments.to_vec(), node, gate, permit }
     }
 
     fn permit(&self) -> Result<SpawnPermit, &'static str> {
