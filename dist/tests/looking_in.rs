@@ -4,7 +4,7 @@ mod sim_support;
 
 use krarup_act::Reply;
 use krarup_dist::{ClusterCalls, ClusterError, SimNetwork};
-use krarup_gen::{DeadLetterCause, Memory, Root};
+use krarup_gen::{DeadLetterCause, Memory, NodeName, Root};
 use krarup_node::Simulation;
 use sim_support::{Choices, Member, Order, Watching, members, some_turns};
 use std::sync::{Arc, Mutex};
@@ -94,7 +94,7 @@ fn zobs4_what_one_end_traces_as_sent_the_other_traces_as_received() {
                 1 => x.does(Watching::Link(other)),
                 2 => y.does(Watching::Unlink(one)),
                 3 => drop(y.try_monitor(one)),
-                4 => y.does(Watching::Add(b.remote("stock", "a@sim"), Duration::from_secs(60))),
+                4 => y.does(Watching::Add(b.remote("stock", "a@sim"), Duration::from_mins(1))),
                 _ => y.does(Watching::Tell(b.remote("stock", "a@sim"), 1)),
             }
             some_turns(sim, choices.below(20));
@@ -175,7 +175,7 @@ fn zobs4_dead_letters_and_late_replies_of_other_nodes_are_counted_and_offered_as
             .iter()
             .map(|letter| {
                 let letter = &letter.item;
-                assert_eq!(letter.node.as_ref().map(|node| node.as_str()), Some("b@sim"));
+                assert_eq!(letter.node.as_ref().map(NodeName::as_str), Some("b@sim"));
                 (letter.to.to_string(), letter.cause)
             })
             .collect();

@@ -16,7 +16,7 @@ pub struct FunctionCall {
     /// The context of the process that runs the function: its pid, the time of the node, calls,
     /// spawns, monitors, the cluster. What is linked to it ends if the function is given up or
     /// fails by a panic. A return and an exception end the process normally, so links survive
-    /// them (rule L3).
+    /// them (rule L2).
     pub ctx: Context<Infallible, Infallible>,
     /// The node that calls.
     pub node: NodeName,

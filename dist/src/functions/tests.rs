@@ -123,7 +123,7 @@ fn zcall9_each_request_for_a_process_is_replied_to_once_and_before_anything_of_t
         }) {
             match sim.choose(2) {
                 0 => a.kill(pid),
-                _ => drop(a.exit(pid, Reason::Shutdown)),
+                _ => a.exit(pid, Reason::Shutdown),
             }
             for _ in 0..sim.choose(20) {
                 sim.step();

@@ -117,7 +117,7 @@ impl Dispatch<'_> {
         let by = to.pid().id();
         if !self.may(|rights| &rights.sends, &to) {
             if let Envelope::Call(caller) | Envelope::System(caller) = head {
-                caller.refuse(self.core, by, &CallError::NoProcess { to: to.pid().into() });
+                caller.refuse(self.core, by, &CallError::NoProcess { to: to.pid() });
             }
             return self.dead_letter(to.pid().into(), DeadLetterCause::NoProcess);
         }

@@ -3,6 +3,7 @@
 use super::room::Overloaded;
 use super::{PeerNode, Phase};
 use crate::peer::owner::PeerOwner;
+use crate::peer::signal::ShowControl;
 use krarup_wire::{ControlMessage, DistributionFlags};
 use std::sync::Arc;
 
@@ -42,7 +43,7 @@ impl PeerNode {
                     self.show_control(function, (true, at), control, bytes);
                 }
             });
-            let show = show.as_ref().map(|show| show as &dyn Fn(&ControlMessage, usize));
+            let show = show.as_ref().map(|show| show as &ShowControl<'_>);
             for signal in batch {
                 // Without this flag the peer cannot read it.
                 if let ControlMessage::SpawnRequest { .. } = signal.control

@@ -21,6 +21,9 @@ pub(crate) struct Signal {
     pub(crate) to: Option<u32>,
 }
 
+/// Sees a control message, and how many bytes go with it.
+pub(crate) type ShowControl<'a> = dyn Fn(&ControlMessage, usize) + 'a;
+
 /// The payload of a signal.
 #[derive(Debug)]
 pub(crate) enum SignalPayload {
@@ -55,7 +58,7 @@ impl Signal {
         self,
         flags: DistributionFlags,
         sequence: u64,
-        show: Option<&dyn Fn(&ControlMessage, usize)>,
+        show: Option<&ShowControl<'_>>,
     ) -> Result<(u64, OutgoingMessage, usize), EncodeError> {
         let Signal { by, control, payload, .. } = self;
         let mut bytes = match payload {

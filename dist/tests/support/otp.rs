@@ -42,8 +42,8 @@ impl Otp {
     /// there is no `erl`. A script that fails ends its node.
     pub(crate) fn start(label: &str, variables: &[(&str, &str)], script: &str) -> Option<Otp> {
         let name = fresh(label);
-        let variables: String =
-            variables.iter().map(|(variable, text)| format!("{variable} = '{text}', ")).collect();
+        let assigned = |(variable, text): &(&str, &str)| [*variable, " = '", *text, "', "].concat();
+        let variables = variables.iter().map(assigned).collect::<String>();
         let script = format!("{BEGIN}{variables}{script}.");
         let started = Command::new("erl")
             .args(["-noinput", "-name", &name, "-setcookie", COOKIE])
