@@ -263,6 +263,18 @@ fn zcall12_sys_of_otp_is_answered_as_it_expects() {
     );
 }
 
+#[test]
+fn zglobal1_otp_lists_the_node_among_the_hidden_ones() {
+    let here = fresh("hidden_here");
+    let script = "
+        (fun Wait() -> net_adm:ping(N) =:= pong orelse (timer:sleep(10) =:= ok andalso Wait()) end)(),
+        Show([lists:member(N, nodes(Kind)) || Kind <- [visible, hidden, known]]),
+        Show(lists:member(N, global:registered_names())), receive never -> ok end";
+    let Some(mut otp) = Otp::start("hidden", &[("N", &here)], script) else { return };
+    let _member = Member::with(&here, COOKIE, Cluster::epmd);
+    assert_eq!([otp.line(), otp.line()], ["[false,true,true]", "false"]);
+}
+
 /// What two nodes of OTP do with `global`; its lines must not depend on who else is there.
 const GLOBAL: &str = "
     Name = {krarup, global}, At = fun(M, F, A) -> rpc:call(B, M, F, A) end,

@@ -65,6 +65,13 @@ fn touch(peer: &mut ScriptedPeer, pid: Pid) {
 }
 
 #[test]
+fn zglobal1_the_node_says_that_it_is_hidden() {
+    let member = Member::start("hidden_a@127.0.0.1", "secret", &[]);
+    let peer = ScriptedPeer::dial(&member, "hidden_b@127.0.0.1", 10);
+    assert!(!peer.other.offered.contains(DistributionFlags::PUBLISHED));
+}
+
+#[test]
 fn zsec3_the_name_is_looked_at_before_any_cookie() {
     let member = Member::with("first_a@127.0.0.1", "secret", |cluster| {
         cluster
