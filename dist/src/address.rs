@@ -362,7 +362,7 @@ pub trait ClusterCalls: HasCluster {
         let core = self.cluster()?.0;
         let name = NodeName::new(node)?;
         let peer = core.peer_of(&name).ok_or_else(|| ClusterError::ThisNode(node.to_owned()))?;
-        Ok(ControlTrace::begin(peer, function))
+        Ok(ControlTrace::begin(name, Arc::clone(&peer.tracer), peer, function))
     }
 
     /// Returns a future that connects to a node, and says whether there is a connection then.

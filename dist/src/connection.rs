@@ -15,6 +15,7 @@ use crate::core::ClusterCore;
 use crate::error::ConnectionError;
 use crate::incoming::{self, Dispatch};
 use crate::messages::ConnectionMessage;
+use crate::peer::control_trace::TracedControl;
 use crate::peer::{PeerAbout, PeerLink, PeerNode};
 use bytes::Bytes;
 use krarup_act::{Address, from_outside};
@@ -263,9 +264,11 @@ impl PeerConnection {
             FrameRead::Message { message, .. } => {
                 peer.received.message();
                 if let Some(function) = peer.tracer.current() {
-                    let bytes = message.payload.as_ref().map_or(0, Payload::len);
-                    let at = self.core.host.now();
-                    peer.show_control(&function, (false, at), &message.control, bytes);
+                    let payload_bytes = message.payload.as_ref().map_or(0, Payload::len);
+                    let (node, at, is_sent) = (&peer.node, self.core.host.now(), false);
+                    let control = &message.control;
+                    let traced = TracedControl { node, is_sent, at, control, payload_bytes };
+                    peer.tracer.show(&function, &traced);
                 }
                 let connection = self.id;
                 let dispatch = Dispatch { core: &self.core, peer, connection };

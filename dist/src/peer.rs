@@ -73,7 +73,7 @@ pub(crate) struct PeerNode {
     /// What it may do here; `None` if that is not narrowed (rule Zsec4).
     pub(crate) rights: Option<Arc<NodeRights>>,
     /// Who sees its control messages (rule Zobs4).
-    pub(crate) tracer: ControlTracer,
+    pub(crate) tracer: Arc<ControlTracer>,
 }
 
 /// The connection, and what goes over it.
@@ -202,7 +202,7 @@ impl PeerNode {
             spawned: SpawnCount::default(),
             prints: AtomicBool::new(false),
             rights,
-            tracer: ControlTracer::default(),
+            tracer: Arc::default(),
         })
     }
 

@@ -203,6 +203,7 @@ fn zsec4_a_policy_narrows_by_node_what_is_sent_called_linked_and_monitored() {
                 .policy("b@sim", calls)
                 .policy("c@sim", NodeRights::all().link(Reach::Nothing))
                 .policy("b*@sim", NodeRights::none())
+                .policy("carl@sim", NodeRights::all().send(Reach::Nothing))
         })?;
         let pids = [a.worker("stock")?, a.worker("hidden")?];
         serve(&a);
@@ -217,6 +218,8 @@ fn zsec4_a_policy_narrows_by_node_what_is_sent_called_linked_and_monitored() {
             ("b@sim", may([true, false], [true, false, true], [false; 2], [true, false]), true),
             ("c@sim", may([true; 2], [true; 3], [false; 2], [true; 2]), true),
             ("bob@sim", may([false; 2], [false; 3], [false; 2], [false; 2]), true),
+            // Its monitor stands, and its call fails at once all the same.
+            ("carl@sim", may([false; 2], [true; 3], [true; 2], [true; 2]), true),
             ("dora@sim", may([true; 2], [true; 3], [true; 2], [true; 2]), false),
         ] {
             let before = a.cluster.stats()?.denied;

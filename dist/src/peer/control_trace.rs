@@ -7,11 +7,11 @@
 //!
 //! Without a trace, a message pays one load of a flag that nobody writes.
 
-use super::PeerNode;
 use krarup_act::{contain, from_outside};
 use krarup_gen::{NodeName, Timestamp};
 use krarup_wire::ControlMessage;
 use parking_lot::Mutex;
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,18 +46,18 @@ impl fmt::Display for TracedControl<'_> {
     }
 }
 
-type TraceFunction = dyn Fn(&TracedControl<'_>) + Send + Sync;
+pub(crate) type ControlFunction = dyn Fn(&TracedControl<'_>) + Send + Sync;
 
 /// The trace of one peer, if there is one.
 #[derive(Default)]
 pub(crate) struct ControlTracer {
     is_on: AtomicBool,
-    function: Mutex<Option<Arc<TraceFunction>>>,
+    function: Mutex<Option<Arc<ControlFunction>>>,
 }
 
 impl ControlTracer {
     /// The function that is to see the messages, if there is one.
-    pub(crate) fn current(&self) -> Option<Arc<TraceFunction>> {
+    pub(crate) fn current(&self) -> Option<Arc<ControlFunction>> {
         if !self.is_on.load(Ordering::Relaxed) {
             return None;
         }
@@ -65,14 +65,14 @@ impl ControlTracer {
     }
 
     /// Replaces the function. The one before is returned, to be dropped without a lock.
-    fn set(&self, function: Option<Arc<TraceFunction>>) -> Option<Arc<TraceFunction>> {
+    fn set(&self, function: Option<Arc<ControlFunction>>) -> Option<Arc<ControlFunction>> {
         let mut current = self.function.lock();
         self.is_on.store(function.is_some(), Ordering::Relaxed);
         std::mem::replace(&mut *current, function)
     }
 
     /// Ends the trace by this function, unless another one has replaced it.
-    fn end(&self, function: &Arc<TraceFunction>) {
+    fn end(&self, function: &Arc<ControlFunction>) {
         let ended = {
             let mut current = self.function.lock();
             let is_it = current.as_ref().is_some_and(|current| Arc::ptr_eq(current, function));
@@ -84,53 +84,49 @@ impl ControlTracer {
         };
         drop(ended);
     }
+
+    /// Shows a message to the function of the trace. No lock may be held.
+    pub(crate) fn show(&self, function: &Arc<ControlFunction>, traced: &TracedControl<'_>) {
+        // A function that panics ends its trace, and nothing else.
+        if from_outside(|| contain(|| function(traced))).is_err() {
+            self.end(function);
+        }
+    }
 }
 
 /// A trace of control messages; dropping it ends the trace.
 #[must_use = "a trace ends when it is dropped"]
 pub struct ControlTrace {
-    peer: Arc<PeerNode>,
-    function: Arc<TraceFunction>,
+    node: NodeName,
+    tracer: Arc<ControlTracer>,
+    function: Arc<ControlFunction>,
+    /// The peer, which is remembered as long as it is traced.
+    _peer: Arc<dyn Any + Send + Sync>,
 }
 
 impl ControlTrace {
-    /// Begins a trace, in place of the one before.
+    /// Begins a trace of a peer, in place of the one before.
     pub(crate) fn begin(
-        peer: Arc<PeerNode>,
+        node: NodeName,
+        tracer: Arc<ControlTracer>,
+        peer: Arc<dyn Any + Send + Sync>,
         function: impl Fn(&TracedControl<'_>) + Send + Sync + 'static,
     ) -> Self {
-        let function: Arc<TraceFunction> = Arc::new(function);
-        let before = peer.tracer.set(Some(Arc::clone(&function)));
+        let function: Arc<ControlFunction> = Arc::new(function);
+        let before = tracer.set(Some(Arc::clone(&function)));
         drop(before);
-        ControlTrace { peer, function }
+        ControlTrace { node, tracer, function, _peer: peer }
     }
 }
 
 impl Drop for ControlTrace {
     fn drop(&mut self) {
-        self.peer.tracer.end(&self.function);
+        self.tracer.end(&self.function);
     }
 }
 
 impl fmt::Debug for ControlTrace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ControlTrace({})", self.peer.node)
-    }
-}
-
-impl PeerNode {
-    /// Shows a message to the function of the trace. No lock may be held.
-    pub(crate) fn show_control(
-        &self,
-        function: &Arc<TraceFunction>,
-        (is_sent, at): (bool, Timestamp),
-        control: &ControlMessage,
-        payload_bytes: usize,
-    ) {
-        let traced = TracedControl { node: &self.node, is_sent, at, control, payload_bytes };
-        // A function that panics ends its trace, and nothing else.
-        if from_outside(|| contain(|| function(&traced))).is_err() {
-            self.tracer.end(function);
-        }
+        write!(f, "ControlTrace({})", self.node)
     }
 }

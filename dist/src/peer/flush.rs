@@ -2,6 +2,7 @@
 
 use super::room::Overloaded;
 use super::{PeerNode, Phase};
+use crate::peer::control_trace::TracedControl;
 use crate::peer::owner::PeerOwner;
 use crate::peer::signal::ShowControl;
 use krarup_wire::{ControlMessage, DistributionFlags};
@@ -39,8 +40,10 @@ impl PeerNode {
             let tracer = self.tracer.current();
             let show = tracer.as_ref().map(|function| {
                 let at = owner.host().now();
-                move |control: &ControlMessage, bytes| {
-                    self.show_control(function, (true, at), control, bytes);
+                move |control: &ControlMessage, payload_bytes| {
+                    let (node, is_sent) = (&self.node, true);
+                    let traced = TracedControl { node, is_sent, at, control, payload_bytes };
+                    self.tracer.show(function, &traced);
                 }
             });
             let show = show.as_ref().map(|show| show as &ShowControl<'_>);
