@@ -2,22 +2,23 @@
 
 use crate::core::ClusterCore;
 use crate::counters::ClusterStats;
-use crate::error::{ClusterError, FunctionNameError, ServeError};
+use crate::error::{ClusterError, ServeError};
 use crate::events::NodeEvent;
 use crate::exports::Sys;
 use crate::exports::typed::Served;
 use crate::functions::arguments::FunctionArguments;
+use crate::functions::call::FunctionCall;
 use crate::functions::exception::TermException;
+use crate::functions::naming::{arity_of, function_name, list_of};
 use crate::functions::serving::{TypedFactory, TypedFunction};
-use crate::functions::table::FunctionName;
 use crate::handle::ClusterHandle;
 use crate::messages::ClusterMessage;
 use crate::peer::connection_info::ConnectionInfo;
+use crate::peer::control_trace::{ControlTrace, TracedControl};
 use crate::rpc::call::{RpcCall, RpcRequest};
 use crate::rpc::error::RpcError;
 use krarup_act::{Address, Behavior, Context, Host, Network, Process, Recipient};
 use krarup_gen::{Name, NodeName, Pid};
-use krarup_wire::etf::{Atom, Term};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::any::Any;
@@ -173,6 +174,42 @@ pub trait ClusterCalls: HasCluster {
         F: Fn(A) -> U + Send + Sync + 'static,
         U: Future<Output = Result<R, TermException>> + Send + 'static,
     {
+        self.serve_with(module, function, move |call: FunctionCall, arguments: A| {
+            let outcome = run(arguments);
+            async move {
+                let outcome = outcome.await;
+                drop(call);
+                outcome
+            }
+        })
+    }
+
+    /// As [`ClusterCalls::serve`], for a function that uses the process that runs it: a
+    /// [`FunctionCall`] has its context, and the node that calls.
+    ///
+    /// A function that traps exits gets a notice when its caller gives up, and is to return then;
+    /// others end at once.
+    ///
+    /// ```
+    /// # use krarup_dist::{ClusterAddress, ClusterCalls, FunctionCall, ServeError, TermException};
+    /// # use std::time::Duration;
+    /// # fn serve(cluster: &ClusterAddress) -> Result<(), ServeError> {
+    /// cluster.serve_with("greeter", "later", |call: FunctionCall, (ms,): (u64,)| async move {
+    ///     call.ctx.sleep(Duration::from_millis(ms)).await;
+    ///     Ok::<_, TermException>(format!("hello, {}", call.node))
+    /// })
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ServeError`] if a name is not valid or taken, or the cluster does not run.
+    fn serve_with<A, R, F, U>(&self, module: &str, function: &str, run: F) -> Result<(), ServeError>
+    where
+        A: FunctionArguments + DeserializeOwned + Send + 'static,
+        R: Serialize,
+        F: Fn(FunctionCall, A) -> U + Send + Sync + 'static,
+        U: Future<Output = Result<R, TermException>> + Send + 'static,
+    {
         let core = self.cluster()?.0;
         let name = function_name(module, function, A::ARITY)?;
         let (run, arguments) = (Arc::new(run), PhantomData);
@@ -297,6 +334,37 @@ pub trait ClusterCalls: HasCluster {
         Ok(core.connected().iter().filter_map(|peer| peer.describe()).collect())
     }
 
+    /// Shows each control message that this node and that one send each other to a function: what
+    /// crosses is a tuple of OTP's protocol, decoded (rule Zobs4). It begins with the next
+    /// message, lasts over losses of the connection until it is dropped, and takes the place of
+    /// an earlier trace of that node. A node that is not traced costs nothing.
+    ///
+    /// The function runs on the thread of the connection or of a sender, so it must not block, and
+    /// must not use that node. If it panics, the trace ends.
+    ///
+    /// ```
+    /// # use krarup_dist::{ClusterAddress, ClusterCalls, ClusterError};
+    /// # fn trace(cluster: &ClusterAddress) -> Result<(), ClusterError> {
+    /// let trace = cluster.trace_control("erl@host", |traced| println!("{traced}"))?;
+    /// // erl@host -> RegSend { from: <erl@host.90.0>, name: stock } and 35 bytes
+    /// drop(trace);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ClusterError`] if the name is not valid, or that of this node.
+    fn trace_control(
+        &self,
+        node: &str,
+        function: impl Fn(&TracedControl<'_>) + Send + Sync + 'static,
+    ) -> Result<ControlTrace, ClusterError> {
+        let core = self.cluster()?.0;
+        let name = NodeName::new(node)?;
+        let peer = core.peer_of(&name).ok_or_else(|| ClusterError::ThisNode(node.to_owned()))?;
+        Ok(ControlTrace::begin(name, Arc::clone(&peer.tracer), peer, function))
+    }
+
     /// Returns a future that connects to a node, and says whether there is a connection then.
     ///
     /// # Errors
@@ -344,35 +412,3 @@ pub trait ClusterCalls: HasCluster {
 }
 
 impl<T: HasCluster> ClusterCalls for T {}
-
-fn function_name(
-    module: &str,
-    function: &str,
-    arity: u8,
-) -> Result<FunctionName, FunctionNameError> {
-    let atom = |text: &str| {
-        Atom::new(text).map_err(|_| FunctionNameError {
-            name: text.chars().take(40).collect(),
-            characters: text.chars().count(),
-        })
-    };
-    Ok((atom(module)?, atom(function)?, arity))
-}
-
-fn arity_of<A: FunctionArguments>(_: &A) -> u8 {
-    A::ARITY
-}
-
-/// The bytes of a list of arguments.
-fn list_of<A: FunctionArguments + Serialize>(
-    core: &Arc<ClusterCore>,
-    arguments: &A,
-) -> Result<Vec<u8>, String> {
-    let list = match core.to_term(arguments)? {
-        Term::Tuple(arguments) => Term::List(arguments),
-        // `()` is no tuple, but an atom.
-        _ => Term::nil(),
-    };
-    let mut bytes = Vec::new();
-    list.write(&mut bytes).map(|()| bytes).map_err(|error| error.to_string())
-}

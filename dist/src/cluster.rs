@@ -1,5 +1,7 @@
 //! The behaviour of a cluster: it listens, dials, and keeps the node known to its port mapper.
 
+mod admitting;
+
 use crate::connection::{PeerConnection, options};
 use crate::core::ClusterCore;
 use crate::epmd::{self, Registration};
@@ -8,6 +10,8 @@ use crate::exports::inlet::Inlet;
 use crate::exports::{Exports, Sys};
 use crate::messages::{ClusterMessage, ClusterRequest};
 use crate::peer::queue_limits::QueueLimits;
+use crate::rights::admission::Admission;
+use crate::rights::node_pattern::NodePatternError;
 use crate::simulated::listener::SimListener;
 use crate::simulated::network::SimNetwork;
 use krarup_act::{Actor, Context};
@@ -62,7 +66,9 @@ pub struct Cluster {
 }
 
 struct ClusterSettings {
-    cookie: Cookie,
+    admission: Admission,
+    /// The patterns that were none.
+    odd_patterns: Vec<NodePatternError>,
     listen: SocketAddr,
     /// The network of a simulation, in place of sockets.
     network: Option<SimNetwork>,
@@ -95,7 +101,8 @@ impl Cluster {
     pub fn new(cookie: Cookie) -> Self {
         Cluster {
             settings: ClusterSettings {
-                cookie,
+                admission: Admission::new(cookie),
+                odd_patterns: Vec::new(),
                 listen: ([127, 0, 0, 1], 0).into(),
                 network: None,
                 epmd: None,
@@ -215,6 +222,9 @@ impl Cluster {
         for name in settings.names.drain(..) {
             name?;
         }
+        if let Some(error) = settings.odd_patterns.drain(..).next() {
+            return Err(StartError::NodePattern(error).into());
+        }
         let node = NodeName::new(ctx.node_name()).map_err(StartError::from)?;
         let address = settings.listen;
         if !address.ip().is_loopback() && !settings.allow_clear_text {
@@ -229,7 +239,7 @@ impl Cluster {
             ctx.node_host(),
             ctx.pid(),
             &node,
-            settings.cookie.clone(),
+            settings.admission.clone(),
             (settings.tick, DIAL_LIMIT, limits),
             (TermCodec::DEFAULT, std::mem::take(&mut settings.exports), settings.spawns),
             ctx.address().recipient(),

@@ -15,14 +15,15 @@ use crate::core::ClusterCore;
 use crate::error::ConnectionError;
 use crate::incoming::{self, Dispatch};
 use crate::messages::ConnectionMessage;
+use crate::peer::control_trace::TracedControl;
 use crate::peer::{PeerAbout, PeerLink, PeerNode};
 use bytes::Bytes;
 use krarup_act::{Address, from_outside};
 use krarup_gen::{Inspection, Reason, Result};
 use krarup_io::{Channel, Closed, CodecError, ConnectionOptions, Protocol, Writer};
 use krarup_wire::etf::Atom;
-use krarup_wire::frame::{FrameFormat, FrameLimits, FrameRead, Frames};
-use krarup_wire::handshake::{Handshake, HandshakeError, PeerIdentity, ReadStep};
+use krarup_wire::frame::{FrameFormat, FrameLimits, FrameRead, Frames, Payload};
+use krarup_wire::handshake::{Decision, Handshake, HandshakeError, PeerIdentity, ReadStep};
 use krarup_wire::peers::{ConnectionId, PeerAction};
 use std::future::poll_fn;
 use std::pin::pin;
@@ -162,16 +163,21 @@ impl PeerConnection {
     /// Answers the name of a peer.
     fn decide(&mut self, peer: &PeerIdentity, room: &mut Vec<u8>) -> Result<(), HandshakeError> {
         let name = &peer.name;
+        let ConnectionStage::Handshake(handshake) = &mut self.stage else {
+            return Err(HandshakeError::OutOfTurn);
+        };
+        // Before any cookie, and before it is known here (rule Zsec3).
+        if !self.core.admission.admits(name.as_str()) {
+            return handshake.decide(Decision::NotAllowed, room);
+        }
+        handshake.set_cookie(self.core.admission.cookie_of(name.as_str()).clone());
         let (decision, replaces) = self.core.decide(|peers, now| {
             let answer = peers.name_received(name, now);
             let close = answer.close.map(PeerAction::Close);
             ((answer.decision, answer.replaces), close.into_iter().collect())
         });
         self.replaces = replaces;
-        match &mut self.stage {
-            ConnectionStage::Handshake(handshake) => handshake.decide(decision, room),
-            _ => Err(HandshakeError::OutOfTurn),
-        }
+        handshake.decide(decision, room)
     }
 
     /// The handshake is complete. `room` holds the acknowledgement, if this side accepts.
@@ -245,6 +251,8 @@ impl PeerConnection {
             return Ok(());
         }
         self.core.log_connected(&name, peer.creation);
+        // An accepted one is known by its number only until then (rule Zobs3).
+        let _ = channel.context().set_label(name.as_str());
         Ok(())
     }
 
@@ -255,6 +263,13 @@ impl PeerConnection {
         match frames.read(bytes)? {
             FrameRead::Message { message, .. } => {
                 peer.received.message();
+                if let Some(function) = peer.tracer.current() {
+                    let payload_bytes = message.payload.as_ref().map_or(0, Payload::len);
+                    let (node, at, is_sent) = (&peer.node, self.core.host.now(), false);
+                    let control = &message.control;
+                    let traced = TracedControl { node, is_sent, at, control, payload_bytes };
+                    peer.tracer.show(&function, &traced);
+                }
                 let connection = self.id;
                 let dispatch = Dispatch { core: &self.core, peer, connection };
                 incoming::handle(&dispatch, message)
@@ -288,7 +303,8 @@ impl Protocol for PeerConnection {
             self.core.handshake_begins(self.id);
         }
         channel.context().send_after(HANDSHAKE, ConnectionMessage::HandshakeOver);
-        let (identity, challenge) = (self.core.identity(), self.challenge());
+        let other = self.dialled.as_ref().map_or("", Atom::as_str);
+        let (identity, challenge) = (self.core.identity(other), self.challenge());
         let handshake = match self.dialled.clone() {
             None => Handshake::accepting(identity, challenge),
             Some(_) if !self.core.is_dialling(self.id) => {
@@ -385,8 +401,13 @@ impl Protocol for PeerConnection {
 
     fn inspect(&self) -> Inspection {
         let peer = self.peer.as_ref().map_or("", Atom::as_str);
-        let is_up = matches!(self.stage, ConnectionStage::Up(..));
-        Inspection::new().with("node", peer.to_owned()).with("up", is_up)
+        let about = match &self.stage {
+            ConnectionStage::Up(_, peer) => peer.describe(),
+            _ => None,
+        };
+        let is_up = about.is_some();
+        let inspection = about.map_or_else(Inspection::new, |about| about.inspection());
+        inspection.with("node", peer.to_owned()).with("up", is_up)
     }
 }
 

@@ -16,6 +16,7 @@ use crate::counters::ClusterCounters;
 use crate::events::{NodeEvent, NodeEvents};
 use crate::exports::Exports;
 use crate::exports::inlet::Inlet;
+use crate::exports::statistics::SysStatistics;
 use crate::functions::request::{ServedFactory, ServedFunction};
 use crate::functions::table::FunctionTable;
 use crate::messages::{ClusterMessage, ConnectionMessage};
@@ -24,13 +25,14 @@ use crate::peer::owner::PeerOwner;
 use crate::peer::queue_limits::QueueLimits;
 use crate::peer::signal::Signal;
 use crate::peer_log::PeerLog;
+use crate::rights::admission::Admission;
 use crate::rpc::pending_rpcs::Rpcs;
 use krarup_act::{Address, Host, Recipient};
 use krarup_gen::{NodeName, Pid};
 use krarup_wire::ControlMessage;
 use krarup_wire::codec::TermCodec;
 use krarup_wire::etf::Atom;
-use krarup_wire::handshake::{Cookie, Identity};
+use krarup_wire::handshake::Identity;
 use krarup_wire::peers::{ConnectionId, Peers};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -55,7 +57,7 @@ pub(crate) struct ClusterCore {
     pub(crate) pid: Pid,
     pub(crate) me: Atom,
     creation: u32,
-    cookie: Cookie,
+    pub(crate) admission: Admission,
     pub(crate) tick: Duration,
     pub(crate) codec: TermCodec,
     pub(crate) exports: Exports<dyn Inlet<ClusterCore>>,
@@ -65,6 +67,7 @@ pub(crate) struct ClusterCore {
     /// The most processes that one peer may request.
     pub(crate) spawn_limit: usize,
     pub(crate) rpcs: Rpcs,
+    pub(crate) statistics: SysStatistics,
     /// The group leader of functions on other nodes, as soon as one was called.
     pub(crate) output: OnceLock<Pid>,
     output_log: PeerLog,
@@ -95,7 +98,7 @@ impl ClusterCore {
         host: Arc<dyn Host>,
         pid: Pid,
         node: &NodeName,
-        cookie: Cookie,
+        admission: Admission,
         (tick, limit, limits): (Duration, Duration, QueueLimits),
         (codec, exports, spawn_limit): (TermCodec, Exports<dyn Inlet<ClusterCore>>, usize),
         cluster: Recipient<ClusterMessage>,
@@ -111,7 +114,7 @@ impl ClusterCore {
             pid,
             me: me.clone(),
             creation: if creation < LEAST_CREATION { creation + LEAST_CREATION } else { creation },
-            cookie,
+            admission,
             tick,
             codec,
             exports,
@@ -120,6 +123,7 @@ impl ClusterCore {
             factories: FunctionTable::default(),
             spawn_limit,
             rpcs: Rpcs::default(),
+            statistics: SysStatistics::default(),
             output: OnceLock::new(),
             output_log: PeerLog::of(MOST_PRINTED),
             events: NodeEvents::default(),
@@ -141,8 +145,10 @@ impl ClusterCore {
         })
     }
 
-    pub(crate) fn identity(&self) -> Identity {
-        Identity::new(self.me.clone(), self.creation, self.cookie.clone())
+    /// This node, as it shows itself to another one.
+    pub(crate) fn identity(&self, to: &str) -> Identity {
+        let cookie = self.admission.cookie_of(to).clone();
+        Identity::new(self.me.clone(), self.creation, cookie)
     }
 
     fn now(&self) -> Duration {
@@ -162,7 +168,8 @@ impl ClusterCore {
         if nodes.len() >= MOST_NODES {
             return None;
         }
-        let peer = PeerNode::new(name.clone(), node, self.limits);
+        let rights = self.admission.rights_of(name.as_str());
+        let peer = PeerNode::new(name.clone(), node, self.limits, rights);
         nodes.insert(name.clone(), Arc::clone(&peer));
         Some(peer)
     }

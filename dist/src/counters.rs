@@ -22,6 +22,8 @@ pub struct ClusterStats {
     pub refused_spawns: u64,
     /// Replies to spawn requests that this node had not made (rule Zsec5).
     pub unasked_replies: u64,
+    /// What nodes asked for without the right to it ([`NodeRights`](crate::NodeRights), rule Zsec4).
+    pub denied: u64,
 }
 
 #[derive(Debug, Default)]
@@ -33,6 +35,7 @@ pub(crate) struct ClusterCounters {
     dropped: AtomicU64,
     refused_spawns: AtomicU64,
     unasked_replies: AtomicU64,
+    denied: AtomicU64,
 }
 
 impl ClusterCounters {
@@ -64,6 +67,10 @@ impl ClusterCounters {
         self.unasked_replies.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(crate) fn denied(&self) {
+        self.denied.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn stats(&self) -> ClusterStats {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         ClusterStats {
@@ -74,6 +81,7 @@ impl ClusterCounters {
             dropped: load(&self.dropped),
             refused_spawns: load(&self.refused_spawns),
             unasked_replies: load(&self.unasked_replies),
+            denied: load(&self.denied),
         }
     }
 }

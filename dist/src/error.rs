@@ -1,5 +1,6 @@
 //! Errors of a cluster.
 
+use crate::rights::node_pattern::NodePatternError;
 use krarup_gen::{CallError, InvalidNodeName, NameError};
 use krarup_wire::epmd::EpmdError;
 use krarup_wire::etf::ExternalPid;
@@ -41,6 +42,9 @@ pub enum StartError {
     /// The limits of the queue to a peer are impossible.
     #[error(transparent)]
     QueueLimits(#[from] QueueLimitsError),
+    /// A text is no pattern of names of nodes.
+    #[error(transparent)]
+    NodePattern(#[from] NodePatternError),
     /// It cannot listen.
     #[error("the cluster cannot listen: {0}")]
     Listen(CallError),

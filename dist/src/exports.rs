@@ -5,6 +5,7 @@
 //! messages of a type that the cluster carries (rules Zmsg10, Zsec4).
 
 pub(crate) mod inlet;
+pub(crate) mod statistics;
 pub(crate) mod typed;
 
 use krarup_gen::Name;
@@ -18,7 +19,7 @@ pub enum Sys {
     /// `get_status`, which tells nothing of its state.
     #[default]
     Status,
-    /// Also `get_state`.
+    /// Also `get_state` and `statistics`.
     Read,
     /// Also `suspend`, `resume` and `terminate`.
     All,

@@ -18,6 +18,8 @@ use crate::functions::request::SpawnAsked;
 use crate::peer::proxy::RemoteProcess;
 use crate::peer::signal::{Signal, SignalPayload};
 use crate::peer::{LinkKey, PeerNode, PeerNodeState};
+use crate::rights::node_rights::NodeRights;
+use crate::rights::reach::Reach;
 use krarup_act::{Process, from_outside};
 use krarup_gen::Root;
 use krarup_wire::ControlMessage;
@@ -132,6 +134,20 @@ impl Dispatch<'_> {
     fn key(&self, from: &ExternalPid, to: &ExternalPid) -> Option<LinkKey> {
         let local = u64::from(to.serial) << 32 | u64::from(to.id);
         Some((local, self.core.pid_of(from)?))
+    }
+
+    /// Whether the peer has this right to a process. What it may not is counted (rule Zsec4).
+    fn may(&self, right: fn(&NodeRights) -> &Reach, process: &Arc<dyn Process>) -> bool {
+        self.may_use(|rights| right(rights).has(|| process.info().name))
+    }
+
+    /// Whether the peer has a right. What it may not is counted.
+    fn may_use(&self, is_right: impl FnOnce(&NodeRights) -> bool) -> bool {
+        let may = self.peer.rights.as_ref().is_none_or(|rights| is_right(rights));
+        if !may {
+            self.core.counters.denied();
+        }
+        may
     }
 
     /// The process with an exported name.

@@ -15,6 +15,7 @@
 //! stay in order.
 
 pub(crate) mod connection_info;
+pub(crate) mod control_trace;
 mod flush;
 pub(crate) mod foreign;
 mod outbox;
@@ -31,6 +32,7 @@ pub(crate) mod up_and_down;
 use crate::functions::asker::Asker;
 use crate::functions::permit::SpawnCount;
 use crate::functions::runs::Runs;
+use crate::peer::control_trace::ControlTracer;
 use crate::peer::foreign::{ForeignMonitors, OurMonitor};
 use crate::peer::outbox::Outbox;
 use crate::peer::proxies::Proxies;
@@ -38,6 +40,7 @@ use crate::peer::queue_limits::QueueLimits;
 use crate::peer::room_line::RoomLine;
 use crate::peer::signal::{Signal, SignalPayload};
 use crate::peer::traffic::{ReceivedCounters, SentCounters};
+use crate::rights::node_rights::NodeRights;
 use krarup_gen::{NodeName, Pid, Timestamp};
 use krarup_wire::etf::Atom;
 use krarup_wire::peers::ConnectionId;
@@ -67,6 +70,10 @@ pub(crate) struct PeerNode {
     pub(crate) spawned: SpawnCount,
     /// Whether functions of this node's callers may print there (rule Zcall10).
     pub(crate) prints: AtomicBool,
+    /// What it may do here; `None` if that is not narrowed (rule Zsec4).
+    pub(crate) rights: Option<Arc<NodeRights>>,
+    /// Who sees its control messages (rule Zobs4).
+    pub(crate) tracer: Arc<ControlTracer>,
 }
 
 /// The connection, and what goes over it.
@@ -153,16 +160,26 @@ pub(crate) trait PeerLink: Send + Sync {
 }
 
 impl PeerNode {
-    pub(crate) fn new(name: Atom, node: NodeName, limits: QueueLimits) -> Arc<Self> {
-        PeerNode::in_phase(name, node, limits, Phase::Idle)
+    pub(crate) fn new(
+        name: Atom,
+        node: NodeName,
+        limits: QueueLimits,
+        rights: Option<Arc<NodeRights>>,
+    ) -> Arc<Self> {
+        PeerNode::in_phase(name, node, limits, (Phase::Idle, rights))
     }
 
     /// The earlier incarnations of this node.
     pub(crate) fn gone(name: Atom, node: NodeName, limits: QueueLimits) -> Arc<Self> {
-        PeerNode::in_phase(name, node, limits, Phase::Gone)
+        PeerNode::in_phase(name, node, limits, (Phase::Gone, None))
     }
 
-    fn in_phase(name: Atom, node: NodeName, limits: QueueLimits, phase: Phase) -> Arc<Self> {
+    fn in_phase(
+        name: Atom,
+        node: NodeName,
+        limits: QueueLimits,
+        (phase, rights): (Phase, Option<Arc<NodeRights>>),
+    ) -> Arc<Self> {
         Arc::new(PeerNode {
             name,
             node,
@@ -184,6 +201,8 @@ impl PeerNode {
             received: ReceivedCounters::default(),
             spawned: SpawnCount::default(),
             prints: AtomicBool::new(false),
+            rights,
+            tracer: Arc::default(),
         })
     }
 

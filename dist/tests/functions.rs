@@ -4,7 +4,7 @@ mod sim_support;
 
 use krarup_act::{Actor, Context};
 use krarup_dist::etf::Term;
-use krarup_dist::{ClusterCalls, RpcError, ServeError, SimNetwork, TermException};
+use krarup_dist::{ClusterCalls, FunctionCall, RpcError, ServeError, SimNetwork, TermException};
 use krarup_gen::Result;
 use krarup_node::Simulation;
 use sim_support::{Choices, Member, members, some_turns};
@@ -100,6 +100,21 @@ fn zcall8_zcall10_a_served_function_is_called_from_another_node() {
     });
 }
 
+/// Calls a function that does not end.
+struct Caller(krarup_dist::ClusterAddress, Duration);
+
+impl Actor for Caller {
+    type Message = ();
+
+    async fn handle_message(&mut self, ctx: &mut Context<()>, (): ()) -> Result {
+        let call = self.0.rpc::<()>("a@sim", "calc", "hang", ());
+        let outcome = call.timeout(self.1).await;
+        assert!(outcome.is_err());
+        ctx.stop();
+        Ok(())
+    }
+}
+
 #[test]
 fn zcall8_a_caller_that_gives_up_or_is_lost_ends_the_function() {
     Simulation::explore(0..200, |sim| {
@@ -109,17 +124,6 @@ fn zcall8_a_caller_that_gives_up_or_is_lost_ends_the_function() {
         let limit = choices.millis(20);
         net.delay(choices.millis(5));
         let (cluster, lost) = (b.cluster.clone(), choices.below(2) == 0);
-        struct Caller(krarup_dist::ClusterAddress, Duration);
-        impl Actor for Caller {
-            type Message = ();
-            async fn handle_message(&mut self, ctx: &mut Context<()>, (): ()) -> Result {
-                let call = self.0.rpc::<()>("a@sim", "calc", "hang", ());
-                let outcome = call.timeout(self.1).await;
-                assert!(outcome.is_err());
-                ctx.stop();
-                Ok(())
-            }
-        }
         let caller = b.node.spawn(move || Caller(cluster, limit)).wait()?;
         caller.send(()).unwrap();
         some_turns(sim, choices.below(200));
@@ -138,6 +142,53 @@ fn zcall8_a_caller_that_gives_up_or_is_lost_ends_the_function() {
         assert_eq!(inspection.number("rpcs"), Some(0));
         Ok(())
     });
+}
+
+#[test]
+fn zcall8_a_function_may_use_the_process_that_runs_it() {
+    Simulation::explore(0..100, |sim| {
+        let (net, running) = (SimNetwork::new(), Running::default());
+        let [a, b] = members(sim, &net)?;
+        serve(&b);
+        // It asks its caller's node, in a second of the node's time, and has a linked process.
+        let inside = running.clone();
+        let ask = move |call: FunctionCall, (x,): (i64,)| {
+            let place = inside.enter();
+            async move {
+                let below = call.ctx.spawn(|| Waits(place)).link().await?;
+                call.ctx.sleep(Duration::from_secs(1)).await;
+                let node = call.node.to_string();
+                let back = call.ctx.rpc::<i64>(&node, "calc", "divide", (x, 2)).await?;
+                assert!(call.ctx.is_alive(below.pid()));
+                Ok::<_, TermException>((node, back))
+            }
+        };
+        a.cluster.serve_with("calc", "ask", ask)?;
+        let call = || b.cluster.rpc::<(String, i64)>("a@sim", "calc", "ask", (7,));
+        let began = sim.now();
+        assert_eq!(call().wait(), Ok(("b@sim".to_owned(), 3)));
+        assert!(sim.now().since(began) >= Duration::from_secs(1));
+        sim.run_until_idle();
+        // The end of a function that returns is a normal one.
+        assert_eq!(running.count(), 1);
+        // One that is given up ends with what is linked to it.
+        let limit = Duration::from_millis(1_500);
+        let late = b.cluster.rpc::<(String, i64)>("a@sim", "calc", "ask", (0,)).timeout(limit / 3);
+        assert!(matches!(late.wait(), Err(RpcError::Timeout { .. })));
+        sim.run_until_idle();
+        assert_eq!(running.count(), 1);
+        Ok(())
+    });
+}
+
+struct Waits(#[expect(dead_code, reason = "it is counted until it is dropped")] Place);
+
+impl Actor for Waits {
+    type Message = ();
+
+    async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+        Ok(())
+    }
 }
 
 #[test]

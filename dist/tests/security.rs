@@ -4,15 +4,18 @@ mod support;
 
 use krarup_act::{Context, Received, behavior_fn};
 use krarup_dist::etf::{Atom, ExternalPid, Term};
-use krarup_dist::{Cluster, ClusterCalls, Cookie, CookieError, HasCluster, Sys};
+use krarup_dist::{
+    Cluster, ClusterCalls, Cookie, CookieError, DistributionFlags, HasCluster, NodeRights, Reach,
+    Sys,
+};
 use krarup_gen::{Pid, Target};
 use krarup_wire::handshake::{Handshake, HandshakeError, Identity};
 use krarup_wire::{AliasRecipient, ControlMessage, Monitored};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::num::NonZeroU64;
 use std::sync::mpsc::channel;
-use support::scripted::{ScriptedPeer, gen_cast, identity, tagged};
+use support::scripted::{ScriptedPeer, gen_cast, identity, tag, tagged};
 use support::watching::{next, until, watcher};
 use support::{Member, Order, Worker};
 
@@ -59,6 +62,108 @@ fn touch(peer: &mut ScriptedPeer, pid: Pid) {
             other => panic!("{other:?}"),
         }
     }
+}
+
+#[test]
+fn zglobal1_the_node_says_that_it_is_hidden() {
+    let member = Member::start("hidden_a@127.0.0.1", "secret", &[]);
+    let peer = ScriptedPeer::dial(&member, "hidden_b@127.0.0.1", 10);
+    assert!(!peer.other.offered.contains(DistributionFlags::PUBLISHED));
+}
+
+#[test]
+fn zsec3_the_name_is_looked_at_before_any_cookie() {
+    let member = Member::with("first_a@127.0.0.1", "secret", |cluster| {
+        cluster
+            .allow(["first_b@127.0.0.1"])
+            .cookie_for("first_c@*", Cookie::new("cookie of c").unwrap())
+    });
+    // It has the right cookie; what is asked for is not even a digest.
+    for (name, cookie) in [("first_c@127.0.0.1", "cookie of c"), ("first_d@127.0.0.1", "secret")] {
+        let mut stream = TcpStream::connect(member.address()).unwrap();
+        let (mut handshake, mut room) =
+            support::raw::dialling(name, cookie, DistributionFlags::OFFERED.bits(), &member.name);
+        stream.write_all(&room).unwrap();
+        room.clear();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        assert_eq!(answer, [&[0, 12][..], b"snot_allowed"].concat());
+        let read = handshake.read(&answer, &mut room);
+        assert!(matches!(read, Err(HandshakeError::NotAllowed)), "{read:?}");
+    }
+    assert_eq!(support::served::table(&member, "known_nodes"), 0);
+    ScriptedPeer::dial(&member, "first_b@127.0.0.1", 10);
+}
+
+#[test]
+fn zsec4_exits_aliases_factories_and_sys_are_narrowed_by_node() {
+    let member = Member::with("right_a@127.0.0.1", "secret", |cluster| {
+        let stock = || Reach::only(["stock"]);
+        let rights = NodeRights::all().send(stock()).exit(stock()).monitor(stock());
+        cluster.policy("*_b@*", rights.spawn(Reach::only(["calc:worker"])).sys(Sys::Read))
+    });
+    let (stock, other) = (member.worker("stock"), member.worker("other"));
+    let nameless = member.node.spawn(Worker::default).wait().unwrap().pid();
+    member.cluster.export_with::<Order>("stock", Sys::All).unwrap();
+    for name in ["worker", "waiter"] {
+        member.cluster.factory("calc", name, |(): ()| Worker::default()).unwrap();
+    }
+    let cluster = member.cluster.cluster().unwrap();
+    for pid in [stock, other, nameless] {
+        cluster.pid_term(pid).unwrap();
+    }
+    let mut peer = ScriptedPeer::dial(&member, "right_b@127.0.0.1", 10);
+    let denied = || member.cluster.stats().unwrap().denied;
+    // A call and its monitor; exit signals in each form.
+    assert_eq!(peer.answer("other", Term::atom("total")), Err(Term::atom("noproc")));
+    for pid in [other, nameless] {
+        let (from, to) = (peer.pid(5), peer.theirs(pid));
+        let kill = Term::atom("kill");
+        let exit = ControlMessage::PayloadExit2 { from: from.clone(), to: to.clone() };
+        peer.say(&exit, Some(&kill));
+        let to = AliasRecipient::Pid(to);
+        let exit = ControlMessage::AltactSend { from, to, priority: true, exit: true };
+        peer.say(&exit, Some(&kill));
+    }
+    settle(&mut peer);
+    // The monitor, the message of the call, and the four exits.
+    assert_eq!(denied(), 6);
+    for pid in [other, nameless] {
+        assert!(member.node.process_info(pid).is_some());
+    }
+    // Requests of `sys` beyond its rights, though the export obeys them.
+    for (request, is_obeyed) in [("get_status", true), ("get_state", true), ("suspend", false)] {
+        let reference = peer.reference();
+        let from = Term::tuple([peer.pid(1).into(), tag(&reference)]);
+        peer.send_to("stock", &tagged("system", [from, Term::atom(request)]));
+        let answer = peer.outcome(&reference).unwrap();
+        let is_refused = answer == tagged("error", [Term::atom("not_allowed")]);
+        assert_eq!(is_refused, !is_obeyed, "{request}: {answer}");
+    }
+    // A factory that is not in reach is not there.
+    for (function, is_made) in [("worker", true), ("waiter", false)] {
+        let (reference, from, group_leader) = (peer.reference(), peer.pid(1), peer.pid(2));
+        let (module, function, arity) = (Atom::fixed("calc"), Atom::fixed(function), 0);
+        let options = Term::nil();
+        let request = ControlMessage::SpawnRequest {
+            reference,
+            from,
+            group_leader,
+            module,
+            function,
+            arity,
+            options,
+        };
+        peer.say(&request, Some(&Term::nil()));
+        let Some((ControlMessage::SpawnReply { result, .. }, _)) = peer.read() else { panic!() };
+        assert_eq!(result.is_ok(), is_made);
+        assert!(is_made || result == Err(Atom::fixed("notsup")));
+    }
+    // What it may.
+    let kill = ControlMessage::PayloadExit2 { from: peer.pid(5), to: peer.theirs(stock) };
+    let end = member.node.watch(stock);
+    peer.say(&kill, Some(&Term::atom("kill")));
+    assert_eq!(end.wait().unwrap().reason, krarup_gen::Reason::Killed);
 }
 
 #[test]

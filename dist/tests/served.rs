@@ -2,7 +2,7 @@
 
 mod support;
 
-use krarup_act::{Actor, Context, Received, Reply, behavior_fn};
+use krarup_act::{Actor, Context, Dynamic, Received, Reply, behavior_fn};
 use krarup_dist::etf::{Atom, Term};
 use krarup_dist::{ClusterCalls, Sys, TermMessage};
 use krarup_gen::{CallError, Result};
@@ -146,10 +146,19 @@ fn zcall12_sys_requests_are_obeyed_as_the_export_says() {
             assert_eq!(system(&mut peer, name, request), refused);
         }
     }
+    // What debugs in another way, and what is no request at all.
+    for odd in [Term::atom("true"), tagged("trace", [Term::atom("true")]), Term::nil()] {
+        assert_eq!(system(&mut peer, "all", tagged("debug", [odd])), refused);
+    }
+    let flag = |flag| tagged("statistics", [flag]);
+    for odd in [Term::atom("maybe"), Term::Int(1)] {
+        assert_eq!(system(&mut peer, "all", tagged("debug", [flag(odd)])), refused);
+    }
     // A suspended process handles nothing until it is resumed.
     assert_eq!(system(&mut peer, "all", Term::atom("suspend")), ok);
     let asked = peer.call("all", Term::atom("count"));
-    assert_eq!(system(&mut peer, "all", Term::atom("get_status")).to_string()[..8], *"{status,");
+    let status = system(&mut peer, "all", Term::atom("get_status")).to_string();
+    assert!(status.contains(",[[],suspended,"), "{status}");
     assert_eq!(peer.answer("read", Term::atom("count")), Ok(Term::Int(1)));
     let resumed = {
         let reference = peer.reference();
@@ -168,6 +177,68 @@ fn zcall12_sys_requests_are_obeyed_as_the_export_says() {
     let end = member.node.watch(member.node.whereis("all").unwrap());
     assert_eq!(system(&mut peer, "all", tagged("terminate", [Term::atom("shutdown")])), ok);
     assert_eq!(end.wait().unwrap().reason, krarup_gen::Reason::Shutdown);
+}
+
+#[test]
+fn zcall12_statistics_count_from_when_they_are_turned_on_until_they_are_turned_off() {
+    let member = Member::start("stat_a@127.0.0.1", "secret", &[]);
+    for (name, sys) in [("status", Sys::Status), ("read", Sys::Read)] {
+        member.node.spawn(Counting::default).name(name).wait().unwrap();
+        member.cluster.export_with::<TermMessage>(name, sys).unwrap();
+    }
+    let mut peer = ScriptedPeer::dial(&member, "stat_b@127.0.0.1", 10);
+    let debug = |flag| tagged("debug", [tagged("statistics", [Term::atom(flag)])]);
+    let (ok, none) = (Term::atom("ok"), tagged("ok", [Term::atom("no_statistics")]));
+    for flag in ["true", "get", "false"] {
+        let refused = tagged("error", [Term::atom("not_allowed")]);
+        assert_eq!(system(&mut peer, "status", debug(flag)), refused);
+    }
+    let call = |peer: &mut ScriptedPeer| peer.answer("read", Term::atom("count")).unwrap();
+    call(&mut peer);
+    assert_eq!(system(&mut peer, "read", debug("get")), none);
+    assert_eq!(system(&mut peer, "read", debug("true")), ok);
+    for _ in 0..3 {
+        call(&mut peer);
+    }
+    // Once more changes nothing.
+    assert_eq!(system(&mut peer, "read", debug("true")), ok);
+    let statistics = system(&mut peer, "read", debug("get")).to_string();
+    let counts = "{reductions,3},{messages_in,3},{messages_out,0}]}";
+    assert!(statistics.starts_with("{ok,[{start_time,{{20"), "{statistics}");
+    assert!(statistics.contains("}}},{current_time,{{20"), "{statistics}");
+    assert!(statistics.ends_with(counts), "{statistics}");
+    assert_eq!(system(&mut peer, "read", debug("false")), ok);
+    assert_eq!(system(&mut peer, "read", debug("get")), none);
+}
+
+#[test]
+fn zcall12_a_node_that_is_said_to_be_otp_25_gets_the_plain_state() {
+    let member = Member::with("plain_a@127.0.0.1", "secret", |cluster| cluster.otp_25("*25@*"));
+    member.node.spawn(Stated::default).name("state").wait().unwrap();
+    member.cluster.export_with::<TermMessage>("state", Sys::Read).unwrap();
+    let state = Term::Int(4711);
+    for (name, answer) in
+        [("plain_25@127.0.0.1", state.clone()), ("plain_27@127.0.0.1", tagged("ok", [state]))]
+    {
+        let mut peer = ScriptedPeer::dial(&member, name, 10);
+        assert_eq!(system(&mut peer, "state", Term::atom("get_state")), answer);
+    }
+}
+
+/// A process that shows its state.
+#[derive(Default)]
+struct Stated;
+
+impl Actor for Stated {
+    type Message = TermMessage;
+
+    async fn handle_message(&mut self, _: &mut Context<TermMessage>, _: TermMessage) -> Result {
+        Ok(())
+    }
+
+    fn state(&self) -> Option<Dynamic> {
+        Some(Dynamic::new(Term::Int(4711)))
+    }
 }
 
 /// A process that asks another one, which asks it.

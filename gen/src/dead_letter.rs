@@ -1,6 +1,6 @@
 //! Messages that no process handled.
 
-use crate::{Pid, Target};
+use crate::{NodeName, Pid, Target};
 use std::fmt;
 
 /// A message that no process handled, as subscribers receive it (rules M7, D7).
@@ -15,6 +15,8 @@ pub struct DeadLetter {
     pub to: Target,
     /// The process that sent it; `None` if it came from outside any process.
     pub from: Option<Pid>,
+    /// The node that sent it; `None` if it is this one (rule Zobs4).
+    pub node: Option<NodeName>,
     /// The type of the message.
     pub message: &'static str,
     /// Why no process handled it.
@@ -30,7 +32,14 @@ impl DeadLetter {
         message: &'static str,
         cause: DeadLetterCause,
     ) -> Self {
-        DeadLetter { to: to.into(), from, message, cause }
+        DeadLetter { to: to.into(), from, node: None, message, cause }
+    }
+
+    /// Sets the node that sent it. For hosts.
+    #[must_use]
+    pub fn of_node(mut self, node: NodeName) -> Self {
+        self.node = Some(node);
+        self
     }
 }
 
@@ -39,6 +48,9 @@ impl fmt::Display for DeadLetter {
         write!(f, "{} to {}", self.message, self.to)?;
         if let Some(from) = self.from {
             write!(f, " from {from}")?;
+        }
+        if let Some(node) = &self.node {
+            write!(f, " of {node}")?;
         }
         write!(f, ": {}", self.cause)
     }
@@ -84,6 +96,9 @@ mod tests {
         let (to, from) = (Pid::local(7, 1), Pid::local(8, 1));
         let letter = DeadLetter::new(to, Some(from), "Order", DeadLetterCause::NoProcess);
         assert_eq!(letter.to_string(), "Order to <0.7.0> from <0.8.0>: no such process");
+        let node = NodeName::new("b@host").unwrap();
+        let letter = DeadLetter::new(to, None, "Order", DeadLetterCause::NoProcess).of_node(node);
+        assert_eq!(letter.to_string(), "Order to <0.7.0> of b@host: no such process");
         for (cause, said) in [
             (DeadLetterCause::Unhandled, "receiver ended before it handled the message"),
             (DeadLetterCause::Overflow, "dropped by a full mailbox"),

@@ -324,6 +324,7 @@ impl ClusterCore {
         let number = alias.and_then(|alias| self.number_of(alias));
         if !number.is_some_and(|number| self.answered(number, Decoder::new(payload))) {
             self.counters.late();
+            self.host.count_late_reply();
         }
     }
 

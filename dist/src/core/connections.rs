@@ -63,7 +63,8 @@ impl ClusterCore {
         for action in actions {
             match action {
                 PeerAction::Dial { peer, connection } => {
-                    let has_room = {
+                    let is_allowed = self.admission.admits(peer.as_str());
+                    let has_room = is_allowed && {
                         let mut dials = self.dials.lock();
                         dials.len() < MOST_DIALS && dials.insert(connection)
                     };
@@ -131,6 +132,7 @@ impl ClusterCore {
     pub(crate) fn sweep(self: &Arc<Self>) {
         self.decide(|peers, now| ((), peers.tick(now)));
         self.forget_peers();
+        self.statistics.forget(|pid| self.host.process(pid).is_some());
     }
 
     /// Closes the connection to a node.

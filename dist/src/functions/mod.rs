@@ -37,7 +37,9 @@
 
 pub(crate) mod arguments;
 pub(crate) mod asker;
+pub(crate) mod call;
 pub(crate) mod exception;
+pub(crate) mod naming;
 pub(crate) mod options;
 pub(crate) mod outcome;
 pub(crate) mod permit;
@@ -45,3 +47,5 @@ pub(crate) mod request;
 pub(crate) mod runs;
 pub(crate) mod serving;
 pub(crate) mod table;
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@ use crate::functions::exception::TermException;
 use crate::functions::permit::SpawnPermit;
 use crate::one_shot::OneShotReceiver;
 use krarup_act::Reply;
-use krarup_gen::{Pid, SpawnError};
+use krarup_gen::{NodeName, Pid, SpawnError};
 use krarup_wire::etf::{Atom, ExternalPid, Reference, Term};
 use std::sync::Arc;
 
@@ -20,6 +20,8 @@ pub(crate) struct SpawnAsked {
 /// What a requested process begins with.
 pub(crate) struct RequestedStart {
     pub(crate) arguments: Vec<Term>,
+    /// The node that asks.
+    pub(crate) node: NodeName,
     /// Opens when the request was answered.
     pub(crate) gate: OneShotReceiver<()>,
     /// Its place among those of the peer; given back with the process.

@@ -2,6 +2,7 @@
 
 use crate::core::ClusterCore;
 use crate::functions::arguments::FunctionArguments;
+use crate::functions::call::{FunctionCall, FunctionContext};
 use crate::functions::exception::TermException;
 use crate::functions::request::{FunctionResult, RequestedStart, ServedFactory, ServedFunction};
 use crate::functions::table::FunctionName;
@@ -14,9 +15,6 @@ use serde::de::DeserializeOwned;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// The messages of processes that receive none.
-enum NoMessages {}
-
 /// A function with arguments of type `A`.
 pub(crate) struct TypedFunction<A, F> {
     pub(crate) name: FunctionName,
@@ -28,7 +26,7 @@ impl<A, R, F, U> ServedFunction<ClusterCore> for TypedFunction<A, F>
 where
     A: FunctionArguments + DeserializeOwned + Send + 'static,
     R: Serialize,
-    F: Fn(A) -> U + Send + Sync + 'static,
+    F: Fn(FunctionCall, A) -> U + Send + Sync + 'static,
     U: Future<Output = std::result::Result<R, TermException>> + Send + 'static,
 {
     fn start(
@@ -40,15 +38,16 @@ where
         let (run, name) = (Arc::clone(&self.run), self.name.clone());
         let label = label(&name);
         let runs = Arc::clone(core);
-        let process = behavior_fn(move |mut ctx: Context<NoMessages, NoMessages>| async move {
-            let RequestedStart { arguments, gate, permit } = start;
+        let process = behavior_fn(move |mut ctx: FunctionContext| async move {
+            let RequestedStart { arguments, node, gate, permit } = start;
             if gate.await.is_none() {
                 return Ok(());
             }
             ctx.initialised();
+            let pid = ctx.pid();
             let result = match read::<A>(&runs, &name, arguments) {
-                Ok(arguments) => match run(arguments).await {
-                    Ok(value) => written(&runs, &ctx, &name, &value),
+                Ok(arguments) => match run(FunctionCall { ctx, node }, arguments).await {
+                    Ok(value) => written(&runs, pid, &name, &value),
                     Err(exception) => Err(placed(exception, &name)),
                 },
                 Err(exception) => Err(exception),
@@ -117,7 +116,7 @@ where
 
     async fn run(self, ctx: Context<B::Message, B::Command>) -> Result {
         let Requested { core, name, make, start, .. } = self;
-        let RequestedStart { arguments, gate, permit } = start;
+        let RequestedStart { arguments, gate, permit, .. } = start;
         if gate.await.is_none() {
             return Ok(());
         }
@@ -174,11 +173,11 @@ fn read<A: FunctionArguments + DeserializeOwned>(
 
 fn written<R: Serialize>(
     core: &Arc<ClusterCore>,
-    ctx: &Context<NoMessages, NoMessages>,
+    pid: Pid,
     name: &FunctionName,
     value: &R,
 ) -> FunctionResult {
-    core.to_bytes(ctx.pid(), value).map_err(|why| {
+    core.to_bytes(pid, value).map_err(|why| {
         let why = Term::tuple([Term::atom("unserializable"), Term::binary(why)]);
         placed(TermException::error(why), name)
     })

@@ -19,7 +19,8 @@ use std::sync::Arc;
 
 impl Dispatch<'_> {
     pub(super) fn link(&self, from: &ExternalPid, to: &ExternalPid) -> Result<(), ConnectionError> {
-        self.link_to(from, to, self.core.local(to))
+        let local = self.core.local(to);
+        self.link_to(from, to, local.filter(|local| self.may(|rights| &rights.links, local)))
     }
 
     /// Links a process of the peer to the process `local`, which the peer knows as `to`.
@@ -98,6 +99,9 @@ impl Dispatch<'_> {
 
     pub(super) fn signal(&self, from: &ExternalPid, to: &ExternalPid, reason: &Term) {
         let Some((local, pid)) = self.core.local(to).zip(self.core.pid_of(from)) else { return };
+        if !self.may(|rights| &rights.exits, &local) {
+            return;
+        }
         let exit = Exit { pid, reason: reason_from_term(reason) };
         local.exit_signal(exit, Via::Signal);
     }
@@ -117,6 +121,7 @@ impl Dispatch<'_> {
             }
             Monitored::Name(name) => self.exported(name.as_str()).map(|(process, _)| process),
         };
+        let local = local.filter(|local| self.may(|rights| &rights.monitors, local));
         self.monitor_one(self.stand_in(&from), local, (from, target, reference))
     }
 

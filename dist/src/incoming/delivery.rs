@@ -7,7 +7,7 @@ use crate::core::ClusterCore;
 use crate::exports::Sys;
 use crate::exports::inlet::{Inlet, RemoteMessage, Undelivered};
 use krarup_act::{MessageKind, Process};
-use krarup_gen::{Alias, CallError, DeadLetter, DeadLetterCause, Pid, Ref};
+use krarup_gen::{Alias, CallError, DeadLetter, DeadLetterCause, Name, Ref, Target};
 use krarup_wire::etf::{ExternalPid, Reference, Term};
 use krarup_wire::frame::Payload;
 use krarup_wire::{AliasRecipient, ControlMessage};
@@ -45,9 +45,13 @@ impl Dispatch<'_> {
             return self.to_output(to, payload);
         };
         let inlet = self.core.exports.of_type(process.lane_types().0);
-        let sys = process.info().name.and_then(|name| self.core.exports.of_name(name.as_str()));
-        let sys = sys.map_or(Sys::Status, |export| export.sys);
-        self.deliver(process, inlet, sys, None, payload);
+        // It is looked up for the rare request that needs it.
+        let named = Arc::clone(&process);
+        let sys = || {
+            let name = named.info().name?;
+            Some(self.core.exports.of_name(name.as_str())?.sys)
+        };
+        self.deliver(process, inlet, &|| sys().unwrap_or_default(), None, payload);
     }
 
     fn to_name(&self, name: &str, payload: &Payload<'_>) {
@@ -60,10 +64,10 @@ impl Dispatch<'_> {
             {
                 return self.rex(&message);
             }
-            return self.core.counters.unreachable();
+            return self.unreachable(Name::new(name).ok().map(Target::from));
         };
         let inlet = self.core.exports.of_name(name).map(|export| export.inlet);
-        self.deliver(process, inlet, sys, None, payload);
+        self.deliver(process, inlet, &|| sys, None, payload);
     }
 
     fn to_alias(&self, alias: &Reference, payload: &Payload<'_>) {
@@ -74,10 +78,13 @@ impl Dispatch<'_> {
         let alias = Alias::new(Ref::new(number));
         let process = self.core.host.by_alias(alias);
         let Some(process) = process.filter(crate::core::is_reachable) else {
-            return self.core.counters.late();
+            // As a local one (rules C3, Zobs4).
+            self.core.counters.late();
+            self.peer.received.late();
+            return self.core.host.count_late_reply();
         };
         let inlet = self.core.exports.of_type(process.lane_types().0);
-        self.deliver(process, inlet, Sys::Status, Some(alias), payload);
+        self.deliver(process, inlet, &|| Sys::Status, Some(alias), payload);
     }
 
     /// Whether the message is an answer to a call, sent to the pid of the caller.
@@ -100,28 +107,35 @@ impl Dispatch<'_> {
         &self,
         to: Arc<dyn Process>,
         inlet: Option<Arc<dyn Inlet<ClusterCore>>>,
-        sys: Sys,
+        sys: &dyn Fn() -> Sys,
         alias: Option<Alias>,
         payload: &Payload<'_>,
     ) {
         let mut decoder = payload.decoder();
         let codec = self.core.codec;
         let head = envelope(&mut decoder);
+        let by = to.pid().id();
+        if !self.may(|rights| &rights.sends, &to) {
+            if let Envelope::Call(caller) | Envelope::System(caller) = head {
+                caller.refuse(self.core, by, &CallError::NoProcess { to: to.pid() });
+            }
+            return self.dead_letter(to.pid().into(), DeadLetterCause::NoProcess);
+        }
         let (kind, caller) = match head {
             Envelope::Call(caller) => (MessageKind::Call, Some(caller)),
             Envelope::Cast => (MessageKind::Cast, None),
             Envelope::System(caller) => {
                 let request = decoder.term().unwrap_or_else(|_| Term::nil());
-                return super::sys::serve(self.core, &to, sys, &caller, &request);
+                let most = self.peer.rights.as_ref().map_or(Sys::All, |rights| rights.most_sys);
+                return super::sys::serve(self.core, &to, sys().min(most), &caller, &request);
             }
             Envelope::Plain => {
                 decoder = payload.decoder();
                 (MessageKind::Plain, None)
             }
         };
-        let by = to.pid().id();
         let Some(inlet) = inlet else {
-            self.core.counters.unreachable();
+            self.unreachable(Some(to.pid().into()));
             if let Some(caller) = caller {
                 caller.refuse_undecodable(self.core, by, "the process takes no such messages");
             }
@@ -133,13 +147,13 @@ impl Dispatch<'_> {
         match &error {
             Undelivered::Undecodable(_) | Undelivered::NoReply => {
                 self.core.counters.undecodable();
-                self.dead_letter(pid, DeadLetterCause::Undecodable);
+                self.dead_letter(pid.into(), DeadLetterCause::Undecodable);
             }
             Undelivered::Refused(_) => {}
         }
         let Some(caller) = caller else {
             if let Undelivered::Refused(_) = &error {
-                self.dead_letter(pid, DeadLetterCause::Overflow);
+                self.dead_letter(pid.into(), DeadLetterCause::Overflow);
             }
             return;
         };
@@ -152,9 +166,19 @@ impl Dispatch<'_> {
         }
     }
 
-    fn dead_letter(&self, to: Pid, cause: DeadLetterCause) {
-        let what = "a message of another node";
-        self.core.host.dead_letter(DeadLetter::new(to, None, what, cause));
+    /// Counts a message to nobody, and offers it as a dead letter if it has a receiver.
+    pub(super) fn unreachable(&self, to: Option<Target>) {
+        self.core.counters.unreachable();
+        if let Some(to) = to {
+            self.dead_letter(to, DeadLetterCause::NoProcess);
+        }
+    }
+
+    /// Offers a message of the peer as a dead letter, as a local one (rule Zobs4).
+    fn dead_letter(&self, to: Target, cause: DeadLetterCause) {
+        self.peer.received.dead_letter();
+        let letter = DeadLetter::new(to, None, "a message of another node", cause);
+        self.core.host.dead_letter(letter.of_node(self.peer.node.clone()));
     }
 
     /// `net_kernel` answers `is_auth` and nothing else (rule Zcall11).

@@ -47,7 +47,11 @@ impl Dispatch<'_> {
     /// Handles a message to a process that is not there: perhaps it is the group leader.
     pub(super) fn to_output(&self, to: &ExternalPid, payload: &Payload<'_>) {
         let message = if self.is_output(to) { payload.decoder().last_term().ok() } else { None };
-        let Some(Term::Tuple(parts)) = message else { return self.core.counters.unreachable() };
+        let Some(Term::Tuple(parts)) = message else {
+            // An earlier incarnation of this node, or another one, has no processes here.
+            let to = self.core.pid_of(to).filter(|to| to.node() == 0);
+            return self.unreachable(to.map(Into::into));
+        };
         match &parts[..] {
             [Term::Atom(kind), Term::Pid(from), mark, asked]
                 if *kind == "io_request" && from.node == self.peer.name =>
@@ -61,7 +65,7 @@ impl Dispatch<'_> {
                     ControlMessage::SendSender { from: to.clone(), to: ExternalPid::clone(from) };
                 self.say(0, control, SignalPayload::Term(reply));
             }
-            _ => self.core.counters.unreachable(),
+            _ => self.unreachable(None),
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::calls::caller::RemoteCaller;
 use crate::functions::asker::Asker;
 use crate::functions::outcome::FunctionOutcome;
 use crate::peer::signal::SignalPayload;
+use crate::rights::reach::Reach;
 use krarup_gen::Reason;
 use krarup_wire::ControlMessage;
 use krarup_wire::etf::{ExternalPid, Term};
@@ -24,12 +25,15 @@ pub(super) const REX: &str = "rex";
 impl Dispatch<'_> {
     /// Whether this name is that of the old `rpc`, and functions are served.
     pub(super) fn is_rex(&self, name: &str) -> bool {
-        name == REX && !self.core.functions.is_empty() && self.exported(name).is_none()
+        name == REX
+            && !self.core.functions.is_empty()
+            && self.exported(name).is_none()
+            && self.peer.rights.as_ref().is_none_or(|rights| rights.calls != Reach::Nothing)
     }
 
     /// Handles a message to `rex`.
     pub(super) fn rex(&self, message: &Term) {
-        let Term::Tuple(parts) = message else { return self.core.counters.unreachable() };
+        let Term::Tuple(parts) = message else { return self.unreachable(None) };
         match &parts[..] {
             [Term::Pid(to), Term::Atom(request)] if *request == "features_request" => {
                 self.features(to);
@@ -43,13 +47,13 @@ impl Dispatch<'_> {
                         let asker = Asker::RexCall(caller);
                         self.call_of_rex(asker, request, &["call", "block_call"]);
                     }
-                    _ => self.core.counters.unreachable(),
+                    _ => self.unreachable(None),
                 }
             }
             [Term::Atom(kind), request] if *kind == "$gen_cast" => {
                 self.call_of_rex(Asker::Nobody, request, &["cast"]);
             }
-            _ => self.core.counters.unreachable(),
+            _ => self.unreachable(None),
         }
     }
 
@@ -59,7 +63,7 @@ impl Dispatch<'_> {
 
     fn features(&self, to: &ExternalPid) {
         if !self.is_of_peer(to) {
-            return self.core.counters.unreachable();
+            return self.unreachable(None);
         }
         let features = Term::list([Term::atom("erpc")]);
         let reply = [Term::atom("features_reply"), self.core.me.clone().into(), features];
@@ -78,7 +82,7 @@ impl Dispatch<'_> {
             },
             _ => None,
         };
-        let Some(wanted) = wanted else { return self.core.counters.unreachable() };
+        let Some(wanted) = wanted else { return self.unreachable(None) };
         let process = || (0, self.core.named(self.core.pid));
         let Some(function) = self.served(&wanted) else {
             let payload = asker.payload(FunctionOutcome::undefined(wanted.frame()));

@@ -10,7 +10,7 @@ use crate::functions::outcome::FunctionOutcome;
 use crate::functions::permit::SpawnPermit;
 use crate::functions::request::{RequestedStart, ServedFactory, ServedFunction, SpawnAsked};
 use crate::functions::table::FunctionName;
-use crate::one_shot::{OneShotSender, one_shot};
+use crate::one_shot::{OneShotReceiver, OneShotSender, one_shot};
 use crate::peer::signal::{Signal, SignalPayload};
 use crate::peer::up_and_down::end_function;
 use krarup_act::Reply;
@@ -66,7 +66,11 @@ impl Dispatch<'_> {
         };
         if asked.module != "erpc" {
             let name = (asked.module.clone(), asked.function.clone(), asked.arity);
-            return match self.core.factories.find(&name) {
+            let factory = self.core.factories.find(&name).filter(|_| {
+                let (module, function) = (name.0.as_str(), name.1.as_str());
+                self.may_use(|rights| rights.spawns.has_function(module, function))
+            });
+            return match factory {
                 Some(factory) => self.make(asked, options, &*factory, &arguments),
                 None => self.refuse_spawn(asked, "notsup"),
             };
@@ -161,7 +165,9 @@ impl Dispatch<'_> {
 
     /// A function that is served.
     pub(super) fn served(&self, wanted: &Wanted) -> Option<Arc<dyn ServedFunction<ClusterCore>>> {
-        self.core.functions.find(&wanted.name()?)
+        let function = self.core.functions.find(&wanted.name()?)?;
+        let (module, name) = (wanted.module.as_str(), wanted.function.as_str());
+        self.may_use(|rights| rights.calls.has_function(module, name)).then_some(function)
     }
 
     /// Spawns the process of a function, and begins its run. `reply` answers the request.
@@ -197,7 +203,7 @@ impl Dispatch<'_> {
             peer.flush(&core);
         });
         let (gate, wait) = one_shot();
-        let start = RequestedStart { arguments: arguments.to_vec(), gate: wait, permit };
+        let start = self.start(arguments, wait, permit);
         let pid = match function.start(self.core, start, done) {
             Ok(pid) => pid,
             Err(error) => {
@@ -240,7 +246,7 @@ impl Dispatch<'_> {
             Err(why) => return self.refuse_spawn(asked, why),
         };
         let (gate, wait) = one_shot();
-        let start = RequestedStart { arguments: arguments.to_vec(), gate: wait, permit };
+        let start = self.start(arguments, wait, permit);
         let pid = match factory.start(self.core, start) {
             Ok(pid) => pid,
             Err(error) => return self.refuse_spawn(asked, refusal(&error)),
@@ -262,6 +268,16 @@ impl Dispatch<'_> {
             gate.send(());
         }
         Ok(())
+    }
+
+    fn start(
+        &self,
+        arguments: &Elements,
+        gate: OneShotReceiver<()>,
+        permit: SpawnPermit,
+    ) -> RequestedStart {
+        let node = self.peer.node.clone();
+        RequestedStart { arguments: arguments.to_vec(), node, gate, permit }
     }
 
     fn permit(&self) -> Result<SpawnPermit, &'static str> {

@@ -29,6 +29,7 @@ pub(crate) fn serve(
     match name {
         "get_status" => answer(status(core, to)),
         "get_state" if allowed >= Sys::Read => state(core, to, caller),
+        "debug" if allowed >= Sys::Read => answer(statistics(core, to, request)),
         "suspend" if allowed >= Sys::All => {
             let (core, caller) = (Arc::clone(core), caller.clone());
             let reply = Reply::to(to.pid(), move |suspended| match suspended {
@@ -49,17 +50,50 @@ pub(crate) fn serve(
             answer(Term::atom("ok"));
             Arc::clone(to).request_stop(reason.unwrap_or(Reason::Normal));
         }
-        _ => answer(Term::tuple([Term::atom("error"), Term::atom("not_allowed")])),
+        _ => answer(not_allowed()),
     }
 }
 
-/// `{status, Pid, {module, Module}, [[], running, Parent, [], []]}`.
+/// Serves `{debug, {statistics, true | false | get}}`, and no other way to debug.
+fn statistics(core: &Arc<ClusterCore>, to: &Arc<dyn Process>, request: &Term) -> Term {
+    let ok = || Term::atom("ok");
+    let wanted = match request {
+        Term::Tuple(parts) => match &parts[..] {
+            [_, Term::Tuple(pair)] => match &pair[..] {
+                [Term::Atom(what), Term::Atom(flag)] if *what == "statistics" => flag.as_str(),
+                _ => "",
+            },
+            _ => "",
+        },
+        _ => "",
+    };
+    match wanted {
+        "true" => {
+            core.statistics.begin(core.host.wall_time(), &to.info());
+            ok()
+        }
+        "false" => {
+            core.statistics.end(to.pid());
+            ok()
+        }
+        "get" => Term::tuple([ok(), core.statistics.read(core.host.wall_time(), &to.info())]),
+        _ => not_allowed(),
+    }
+}
+
+fn not_allowed() -> Term {
+    Term::tuple([Term::atom("error"), Term::atom("not_allowed")])
+}
+
+/// `{status, Pid, {module, Module}, [[], running | suspended, Parent, [], []]}`.
 fn status(core: &Arc<ClusterCore>, to: &Arc<dyn Process>) -> Term {
     let pid = Term::from(core.ours(to.pid()));
     let module = Term::tuple([Term::atom("module"), Term::atom("krarup")]);
     // Its parent is named, and not made reachable.
     let parent = to.parent().map_or_else(|| pid.clone(), |parent| core.named(parent).into());
-    let items = [Term::nil(), Term::atom("running"), parent, Term::nil(), Term::nil()];
+    let is_suspended = to.info().suspensions > 0;
+    let now = Term::atom(if is_suspended { "suspended" } else { "running" });
+    let items = [Term::nil(), now, parent, Term::nil(), Term::nil()];
     Term::tuple([Term::atom("status"), pid, module, Term::list(items)])
 }
 
@@ -73,6 +107,7 @@ fn state(core: &Arc<ClusterCore>, to: &Arc<dyn Process>, caller: &RemoteCaller) 
             Err(error) => return caller.answerer(&core, by)(Err(error)),
         };
         let answer = match state {
+            Ok(state) if core.admission.wants_plain_state(caller.pid.node.as_str()) => state,
             Ok(state) => Term::tuple([Term::atom("ok"), state]),
             Err(error) => Term::tuple([Term::atom("error"), Term::binary(error)]),
         };

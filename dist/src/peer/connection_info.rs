@@ -1,7 +1,7 @@
 //! What a node tells of a connection (rule Zobs1).
 
 use super::{PeerNode, Phase};
-use krarup_gen::{NodeName, Timestamp};
+use krarup_gen::{Inspection, NodeName, Timestamp};
 use krarup_wire::DistributionFlags;
 
 /// A connection, as [`ClusterCalls::connections`](crate::ClusterCalls::connections) tells it.
@@ -26,6 +26,11 @@ pub struct ConnectionInfo {
     pub messages_in: u64,
     /// The messages that were sent since then.
     pub messages_out: u64,
+    /// The messages that were received since then, and that no process handled: they are dead
+    /// letters of this node (rule Zobs4).
+    pub dead_letters: u64,
+    /// The answers that were received since then, and whose calls were over (rule Zcall5).
+    pub late_replies: u64,
     /// The bytes that wait to be sent.
     pub waiting: usize,
     /// The most bytes that have waited.
@@ -47,23 +52,48 @@ pub struct ConnectionInfo {
     pub spawned: usize,
 }
 
+impl ConnectionInfo {
+    /// The numbers as items of an inspection. The process counts its bytes itself.
+    pub(crate) fn inspection(&self) -> Inspection {
+        let count = |number: usize| number as u64;
+        Inspection::new()
+            .with("creation", u64::from(self.creation))
+            .with("dialled", self.is_dialled)
+            .with("messages_in", self.messages_in)
+            .with("messages_out", self.messages_out)
+            .with("dead_letters", self.dead_letters)
+            .with("late_replies", self.late_replies)
+            .with("waiting", count(self.waiting))
+            .with("most_waiting", count(self.most_waiting))
+            .with("refusals", self.refusals)
+            .with("links", count(self.links))
+            .with("monitors", count(self.monitors))
+            .with("foreign_monitors", count(self.foreign_monitors))
+            .with("functions", count(self.functions))
+            .with("spawned", count(self.spawned))
+    }
+}
+
 impl PeerNode {
     /// Describes the connection, if there is one.
     pub(crate) fn describe(&self) -> Option<ConnectionInfo> {
         let bound_processes = self.proxies.lock().bonded();
         let state = self.state.lock();
         let Phase::Up(up) = &state.phase else { return None };
-        let (sent, received, waiting) = (up.sent, self.received.counts(), state.waiting());
+        let (sent, waiting) = (up.sent, state.waiting());
+        let [bytes_in, messages_in, dead_letters, late_replies] = self.received.counts();
         Some(ConnectionInfo {
             node: self.node.clone(),
             creation: up.creation,
             flags: up.flags,
             is_dialled: up.is_dialled,
             since: up.since,
-            bytes_in: received.0,
+            bytes_in,
             bytes_out: sent.bytes,
-            messages_in: received.1,
+            messages_in,
             messages_out: sent.messages,
+            dead_letters,
+            late_replies,
             waiting,
             most_waiting: sent.most_waiting.max(waiting),
             refusals: sent.refusals,

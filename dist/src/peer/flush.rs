@@ -2,7 +2,9 @@
 
 use super::room::Overloaded;
 use super::{PeerNode, Phase};
+use crate::peer::control_trace::TracedControl;
 use crate::peer::owner::PeerOwner;
+use crate::peer::signal::ShowControl;
 use krarup_wire::{ControlMessage, DistributionFlags};
 use std::sync::Arc;
 
@@ -35,6 +37,16 @@ impl PeerNode {
                 (std::mem::take(&mut state.queue), found.0, found.1, found.2)
             };
             let mut messages = Vec::with_capacity(batch.len());
+            let tracer = self.tracer.current();
+            let show = tracer.as_ref().map(|function| {
+                let at = owner.host().now();
+                move |control: &ControlMessage, payload_bytes| {
+                    let (node, is_sent) = (&self.node, true);
+                    let traced = TracedControl { node, is_sent, at, control, payload_bytes };
+                    self.tracer.show(function, &traced);
+                }
+            });
+            let show = show.as_ref().map(|show| show as &ShowControl<'_>);
             for signal in batch {
                 // Without this flag the peer cannot read it.
                 if let ControlMessage::SpawnRequest { .. } = signal.control
@@ -44,7 +56,7 @@ impl PeerNode {
                     continue;
                 }
                 sequence += 1;
-                match signal.frame(flags, sequence) {
+                match signal.frame(flags, sequence, show) {
                     Ok(message) => messages.push(message),
                     Err(error) => owner.log_dropped(&self.name, &error),
                 }

@@ -21,6 +21,9 @@ pub(crate) struct Signal {
     pub(crate) to: Option<u32>,
 }
 
+/// Sees a control message, and how many bytes go with it.
+pub(crate) type ShowControl<'a> = dyn Fn(&ControlMessage, usize) + 'a;
+
 /// The payload of a signal.
 #[derive(Debug)]
 pub(crate) enum SignalPayload {
@@ -49,11 +52,13 @@ impl Signal {
         SMALL + if let SignalPayload::Bytes(bytes) = &self.payload { bytes.len() } else { 0 }
     }
 
-    /// Writes the signal for a connection with these flags, and returns its size.
+    /// Writes the signal for a connection with these flags, and returns its size. `show` sees the
+    /// control message as it crosses, and the bytes that go with it.
     pub(crate) fn frame(
         self,
         flags: DistributionFlags,
         sequence: u64,
+        show: Option<&ShowControl<'_>>,
     ) -> Result<(u64, OutgoingMessage, usize), EncodeError> {
         let Signal { by, control, payload, .. } = self;
         let mut bytes = match payload {
@@ -64,6 +69,9 @@ impl Signal {
         };
         let control = adapted(control, &mut bytes, flags);
         let length = bytes.len();
+        if let Some(show) = show {
+            show(&control, length);
+        }
         let message = OutgoingMessage::new(FrameFormat::of(flags), &control, bytes, sequence)?;
         Ok((by, message, length))
     }

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct ReceivedCounters {
     bytes: AtomicU64,
     messages: AtomicU64,
+    dead_letters: AtomicU64,
+    late: AtomicU64,
 }
 
 impl ReceivedCounters {
@@ -18,14 +20,24 @@ impl ReceivedCounters {
         self.messages.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The bytes and the messages.
-    pub(crate) fn counts(&self) -> (u64, u64) {
-        (self.bytes.load(Ordering::Relaxed), self.messages.load(Ordering::Relaxed))
+    pub(crate) fn dead_letter(&self) {
+        self.dead_letters.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn late(&self) {
+        self.late.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The bytes, the messages, the dead letters and the late replies.
+    pub(crate) fn counts(&self) -> [u64; 4] {
+        [&self.bytes, &self.messages, &self.dead_letters, &self.late]
+            .map(|counter| counter.load(Ordering::Relaxed))
     }
 
     pub(crate) fn reset(&self) {
-        self.bytes.store(0, Ordering::Relaxed);
-        self.messages.store(0, Ordering::Relaxed);
+        for counter in [&self.bytes, &self.messages, &self.dead_letters, &self.late] {
+            counter.store(0, Ordering::Relaxed);
+        }
     }
 }
 

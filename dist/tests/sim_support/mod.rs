@@ -27,9 +27,20 @@ impl Member {
         name: &str,
         tick: Duration,
     ) -> Result<Member> {
+        Member::with(sim, net, name, "secret", move |cluster| cluster.tick_time(tick))
+    }
+
+    /// Starts a node whose cluster has this cookie and these settings.
+    pub(crate) fn with(
+        sim: &Simulation,
+        net: &SimNetwork,
+        name: &str,
+        cookie: &str,
+        settings: impl FnOnce(Cluster) -> Cluster + Send + 'static,
+    ) -> Result<Member> {
         let node = sim.beside(name)?;
-        let (net, cookie) = (net.clone(), Cookie::new("secret")?);
-        let cluster = move || Cluster::new(cookie).network(&net).tick_time(tick);
+        let (net, cookie) = (net.clone(), Cookie::new(cookie)?);
+        let cluster = move || settings(Cluster::new(cookie).network(&net));
         let cluster = node.spawn_system(cluster).wait()?;
         cluster.carry::<Order>()?;
         Ok(Member { node, cluster, name: name.to_owned() })

@@ -142,6 +142,7 @@ fn dead_letter(shared: &Shared, recorded: &Recorded<DeadLetter>) -> Value {
         "at": rfc3339(shared.moment(recorded.at)),
         "to": letter.to.to_string(),
         "from": letter.from.map(|from| from.to_string()),
+        "node": letter.node.as_ref().map(ToString::to_string),
         "message": letter.message,
         "cause": cause(letter.cause),
     })

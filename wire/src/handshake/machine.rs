@@ -171,6 +171,12 @@ impl Handshake {
         Handshake { me, challenge, state: HandshakeState::Name }
     }
 
+    /// Sets the cookie that is shared with this peer, whose name is known by now: before
+    /// [`Handshake::decide`] (rule Zsec3).
+    pub fn set_cookie(&mut self, cookie: Cookie) {
+        self.me.cookie = cookie;
+    }
+
     /// Reads one message from the beginning of the received and unused bytes.
     ///
     /// At the accepting node, [`ReadStep::Up`] is returned with the acknowledgement in
