@@ -69,6 +69,7 @@ pub use lifecycle::cleaners::Ended;
 pub use lifecycle::in_place::{
     DefaultIntensity, InPlace, InPlaceError, RestartPolicy, StateFailure, yield_now,
 };
+pub use lifecycle::next_turn::next_turn;
 pub use lifecycle::restartable::Restartable;
 pub use lifecycle::spawn::{AddressOf, Inside, KILL_GRACE, Outside, Spawn};
 pub use lifecycle::stop::Stop;

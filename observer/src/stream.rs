@@ -209,6 +209,8 @@ impl Teller {
                     }
                 }
             }
+            // The sampler frees pictures that nobody has.
+            drop(picture);
             let next = began + shared.sampling.at_least(self.period);
             self.rest(next, shared.limits.alive).await?;
         }
