@@ -139,5 +139,6 @@ pub use topics::subscription::WhenFull;
 pub use topics::table::{TopicInfo, TopicTable};
 pub use topics::topic::{Topic, TopicSubscriber};
 pub use traces::enter::outside_traces;
+pub use traces::held::HeldTrace;
 pub use traces::propagation::{Propagation, SpanTies, TraceSampler, TraceSamplerError};
 pub use traces::trace_context::{TraceContext, TraceParentError};

@@ -34,8 +34,9 @@ impl Walking {
     fn start(processes: usize) -> Self {
         let sim = Simulation::new(7);
         let idlers = (0..processes).map(|_| sim.spawn(|| Idler).start().unwrap()).collect();
-        let sampling = Arc::new(Sampling::new(Duration::ZERO));
-        let (shared, view) = (Arc::clone(&sampling), sim.node().view());
+        let view = sim.node().view();
+        let sampling = Arc::new(Sampling::new(view.clone(), Duration::ZERO));
+        let shared = Arc::clone(&sampling);
         let sampler = sim.spawn(move || Sampler::new(Arc::clone(&shared), view.clone()));
         let sampler = sampler.start().unwrap();
         sim.run_until_idle();
