@@ -121,23 +121,15 @@ impl<A: StateActor> Engine<A> {
                 classes.notices.push_back(Posted { sender, message, keeps_room, trace });
             }
             Received::Command(message) => {
-                classes.events.push_back(ActorEvent::Sent(Posted {
-                    sender,
-                    message,
-                    keeps_room,
-                    trace,
-                }));
+                let posted = Posted { sender, message, keeps_room, trace };
+                classes.events.push_back(ActorEvent::Sent(posted));
             }
             Received::Down(down) => classes.events.push_back(ActorEvent::Down(down)),
             Received::Exit(exit) => classes.events.push_back(ActorEvent::Exit(exit)),
             Received::Timeout => classes.events.push_back(ActorEvent::Silence),
             Received::Other(message) => {
-                classes.events.push_back(ActorEvent::Other(Posted {
-                    sender,
-                    message,
-                    keeps_room,
-                    trace,
-                }));
+                let posted = Posted { sender, message, keeps_room, trace };
+                classes.events.push_back(ActorEvent::Other(posted));
             }
             Received::Inspect(reply) => reply.send(self.inspect()),
             Received::State(reply) => {
