@@ -6,6 +6,7 @@ use crate::http::parameters::Parameters;
 use crate::http::refusal::Refusal;
 use crate::sampling::picture::{Picture, Row, STATES, state_text};
 use crate::shared::Shared;
+use crate::time::ms;
 use hyper::StatusCode;
 pub(crate) use krarup_page::words::PROCESS_PARAMETERS as PARAMETERS;
 use krarup_page::words::{ORDERS, PROCESS_KINDS as KINDS, PROCESS_ROOTS, PROCESS_SORTS as SORTS};
@@ -124,7 +125,8 @@ fn finds(row: &Row, q: &str) -> bool {
         || has(&row.sample.pid.to_string())
 }
 
-/// What rows are sorted by.
+/// What rows are sorted by: the values as they are told, so that rows with equal values are in the
+/// order of their numbers.
 enum Key<'a> {
     Text(&'a str),
     Number(u64),
@@ -149,13 +151,13 @@ impl<'a> Key<'a> {
             "in" => Key::Number(sample.messages_in),
             "out" => Key::Number(sample.messages_out),
             "handled" => Key::Number(sample.handled),
-            "running_ms" => Key::Float(sample.running_time.as_secs_f64()),
-            "uptime_ms" => Key::Float(sample.uptime.as_secs_f64()),
+            "running_ms" => Key::Float(ms(sample.running_time)),
+            "uptime_ms" => Key::Float(ms(sample.uptime)),
             "cpu" => float(row.rates.map(|rates| rates.cpu)),
             "in_rate" => float(row.rates.map(|rates| rates.received)),
             "handled_rate" => float(row.rates.map(|rates| rates.handled)),
             "growth" => float(row.rates.map(|rates| rates.growth)),
-            "head_wait_ms" => float(row.head_wait(picture.at).map(|it| it.as_secs_f64())),
+            "head_wait_ms" => float(row.head_wait(picture.at).map(ms)),
             _ => Key::Number(identity.shallow_bytes as u64),
         }
     }
