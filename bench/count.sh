@@ -4,11 +4,16 @@
 # not count. Needs valgrind and objdump.
 #
 #     bench/count.sh WORKLOAD SMALL LARGE [COUNT]
+#
+# With BENCH_OBSERVER=1 the node has an observer at which nobody looks (rule V59); the binary is
+# built with the feature `observer` then.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 binary="${BENCH_BINARY:-${CARGO_TARGET_DIR:-target}/release/bench-krarup}"
 workload="$1" small="$2" large="$3"
 shift 3
+observer=()
+[[ -z "${BENCH_OBSERVER:-}" ]] || observer=(--idle-observer)
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 
@@ -20,7 +25,7 @@ objdump -d --no-show-raw-insn "$binary" |
 measure() {
     valgrind --tool=callgrind --dump-instr=yes --dump-line=no --compress-pos=no \
         --compress-strings=no \
-        --callgrind-out-file="$folder/out" "$binary" "$workload" "$@" 2> "$folder/log" |
+        --callgrind-out-file="$folder/out" "$binary" "${observer[@]}" "$workload" "$@" 2> "$folder/log" |
         awk '{ print $3 }' | head -n 1 > "$folder/messages"
     awk -v messages="$(cat "$folder/messages")" '
         NR == FNR { locked["0x" $1]; next }

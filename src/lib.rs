@@ -178,7 +178,7 @@ pub mod behavior {
     pub use krarup_act::{
         ActorEnd, Behavior, BehaviorFn, Contained, Delegate, Delivery, DroppedCalls, NextMessage,
         OwnProcess, Receive, Received, RoomFuture, Route, UnusedPid, behavior_fn, contain,
-        current_pid, first_failure, holding, is_in_process, note_receiver, yield_now,
+        current_pid, first_failure, holding, is_in_process, next_turn, note_receiver, yield_now,
     };
 }
 

@@ -69,6 +69,7 @@ pub use lifecycle::cleaners::Ended;
 pub use lifecycle::in_place::{
     DefaultIntensity, InPlace, InPlaceError, RestartPolicy, StateFailure, yield_now,
 };
+pub use lifecycle::next_turn::next_turn;
 pub use lifecycle::restartable::Restartable;
 pub use lifecycle::spawn::{AddressOf, Inside, KILL_GRACE, Outside, Spawn};
 pub use lifecycle::stop::Stop;
@@ -138,5 +139,6 @@ pub use topics::subscription::WhenFull;
 pub use topics::table::{TopicInfo, TopicTable};
 pub use topics::topic::{Topic, TopicSubscriber};
 pub use traces::enter::outside_traces;
+pub use traces::held::HeldTrace;
 pub use traces::propagation::{Propagation, SpanTies, TraceSampler, TraceSamplerError};
 pub use traces::trace_context::{TraceContext, TraceParentError};

@@ -5,20 +5,23 @@ use crate::failure::WorkloadFailure;
 /// A workload, with its size and count if they differ from the defaults.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Arguments {
+    /// Whether an observer runs at which nobody looks.
+    pub(crate) idle_observer: bool,
     pub(crate) workload: String,
     size: Option<u64>,
     count: Option<usize>,
 }
 
 impl Arguments {
-    /// Parses `WORKLOAD [SIZE] [COUNT]`.
+    /// Parses `[--idle-observer] WORKLOAD [SIZE] [COUNT]`.
     pub(crate) fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, WorkloadFailure> {
-        let mut words = words.into_iter();
+        let mut words = words.into_iter().peekable();
+        let idle_observer = words.next_if(|word| word == "--idle-observer").is_some();
         let workload = words.next().ok_or(WorkloadFailure::Usage)?;
         let size = words.next().map(|word| word.parse()).transpose()?;
         let count = words.next().map(|word| word.parse()).transpose()?;
         match words.next() {
-            None => Ok(Arguments { workload, size, count }),
+            None => Ok(Arguments { idle_observer, workload, size, count }),
             Some(_) => Err(WorkloadFailure::Usage),
         }
     }
@@ -48,6 +51,13 @@ mod tests {
         assert_eq!(arguments.workload, "fanin");
         assert_eq!(arguments.size(7), 1000);
         assert_eq!(arguments.count(8), 8);
+    }
+
+    #[test]
+    fn an_idle_observer_is_asked_for_before_the_workload() {
+        assert!(parse("--idle-observer fanin").expect("a workload").idle_observer);
+        assert!(!parse("fanin 1000").expect("a workload").idle_observer);
+        assert!(matches!(parse("--idle-observer"), Err(WorkloadFailure::Usage)));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum WorkloadFailure {
-    #[error("usage: bench-krarup WORKLOAD [SIZE] [COUNT]")]
+    #[error("usage: bench-krarup [--idle-observer] WORKLOAD [SIZE] [COUNT]")]
     Usage,
     #[error("SIZE and COUNT must be numbers: {0}")]
     Number(#[from] ParseIntError),
@@ -24,6 +24,8 @@ pub(crate) enum WorkloadFailure {
     Spawn(#[from] SpawnError),
     #[error("cannot start: an actor of the workload has ended")]
     Ended,
+    #[error("cannot observe: {0}")]
+    Observer(String),
     #[error("no histogram: {0}")]
     Histogram(#[from] hdrhistogram::CreationError),
 }

@@ -1,7 +1,7 @@
 //! Measures one message-passing workload on a Krarup node.
 //!
 //! ```text
-//! bench-krarup WORKLOAD [SIZE] [COUNT]
+//! bench-krarup [--idle-observer] WORKLOAD [SIZE] [COUNT]
 //! ```
 //!
 //! Prints one line, or three lines for `latency`:
@@ -13,6 +13,9 @@
 //! The last column is bytes per idle actor for `mem`, and nanoseconds from send to handler for
 //! `latency`. The exit code is 0, 1 (bad arguments), 2 (no end within two minutes, so messages
 //! were lost) or 3 (unknown workload; nothing is printed).
+//!
+//! With `--idle-observer`, which needs the feature `observer`, the node has an observer at which
+//! nobody looks (rule V59).
 //!
 //! Every workload runs on two workers and keeps one rule, the *own turn*: for one message that
 //! it handles, a sender sends at most [`workloads::OWN_TURN`] messages.
@@ -48,8 +51,22 @@ fn main() -> ExitCode {
 fn measure() -> Result<(), WorkloadFailure> {
     let arguments = Arguments::parse(std::env::args().skip(1))?;
     let node = Node::builder("bench@localhost").workers(WORKERS).start()?;
+    if arguments.idle_observer {
+        observe(&node)?;
+    }
     for measurement in workloads::run(&node, &arguments)? {
         println!("{measurement}");
     }
     Ok(())
+}
+
+#[cfg(feature = "observer")]
+fn observe(node: &Node) -> Result<(), WorkloadFailure> {
+    let started = krarup::observer::Observer::new().listen("127.0.0.1:0").start(node).wait();
+    started.map(drop).map_err(|error| WorkloadFailure::Observer(error.to_string()))
+}
+
+#[cfg(not(feature = "observer"))]
+fn observe(_: &Node) -> Result<(), WorkloadFailure> {
+    Err(WorkloadFailure::Observer("built without the feature `observer`".to_owned()))
 }

@@ -101,11 +101,12 @@ pub(crate) fn area(file: &str) -> &'static str {
     for (prefix, area) in [
         ("act/src/pool", "pool"),
         ("act/", "act"),
+        ("bench/", "bench"),
+        ("cli/", "cli"),
         ("cron/", "cron"),
         ("dist/", "dist"),
         ("gen/", "gen"),
         ("io/", "io"),
-        ("observer/", "observer"),
         ("node/src/settings", "settings"),
         ("node/src/dispatcher", "dispatcher"),
         ("node/src/simulat", "simulation"),

@@ -65,10 +65,10 @@ impl Shared {
     ) -> Self {
         let uptime = view.now().map_or(Duration::ZERO, |now| Duration::from_nanos(now.as_nanos()));
         Shared {
+            sampling: Arc::new(Sampling::new(view.clone(), limits.walk)),
             view,
             access,
             limits,
-            sampling: Arc::new(Sampling::new(limits.walk)),
             tally: Tally::default(),
             inspections: Inspections::default(),
             checks: Checks::new(checks),

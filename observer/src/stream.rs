@@ -209,8 +209,9 @@ impl Teller {
                     }
                 }
             }
-            let next = began + shared.sampling.at_least(self.period);
-            self.rest(next, shared.limits.alive).await?;
+            // The sampler frees pictures that nobody has.
+            drop(picture);
+            self.rest(began, shared.limits.alive).await?;
         }
     }
 
@@ -273,18 +274,28 @@ impl Teller {
         }
     }
 
-    /// Waits until `next`, and says now and then that the stream is alive.
-    async fn rest(&mut self, next: Instant, alive: Duration) -> Result<(), Gone> {
+    /// Waits until the period that began then is over, and says now and then that the stream is
+    /// alive. A period that was lengthened for many processes ends early when they are gone.
+    async fn rest(&mut self, began: Instant, alive: Duration) -> Result<(), Gone> {
+        let shared = Arc::clone(&self.place.shared);
+        let mut look = began + self.period;
         loop {
-            let until = next.min(self.last + alive);
+            let silent = self.last + alive;
             tokio::select! {
                 () = self.tell.closed() => return Err(Gone),
-                () = sleep_until(until) => {}
+                () = sleep_until(look.min(silent)) => {}
             }
-            if until == next {
-                return Ok(());
+            let now = Instant::now();
+            if now >= look {
+                let end = began + shared.sampling.at_least(self.period);
+                if now >= end {
+                    return Ok(());
+                }
+                look = end.min(look + self.period);
             }
-            self.send(": alive\n\n".to_owned()).await?;
+            if now >= silent {
+                self.send(": alive\n\n".to_owned()).await?;
+            }
         }
     }
 }

@@ -25,6 +25,7 @@ mod life;
 mod links;
 mod misuse;
 mod moved_out;
+mod next_turn;
 mod odd_ends;
 mod overflow;
 mod receiving;

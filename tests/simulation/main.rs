@@ -20,3 +20,4 @@ mod seed_files;
 mod serializing;
 mod traces;
 mod traces_ends;
+mod traces_held;

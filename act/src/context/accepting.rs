@@ -13,6 +13,7 @@ use crate::process::crash::drop_contained;
 use crate::process::exit_source::ExitSource;
 use crate::received::Received;
 use crate::topics::event_ticket::{EventTicket, Redeemed};
+use crate::traces::open_span::OpenSpan;
 use krarup_gen::{CrashCauseKind, DeadLetterCause, Exit, Lane, Reason, Ref};
 use std::any::type_name;
 use std::sync::atomic::Ordering;
@@ -155,14 +156,20 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 self.begin_traced(&context, type_name::<M>());
                 Some(Received::Message(message))
             }
-            Notice::Other(other) => {
+            Notice::Other(other, context) => {
                 self.cell.progress.count_taken();
                 if self.cell.is_routed() {
                     let name = other.type_name();
                     let sender = self.sender_id();
+                    if let Some(context) = context {
+                        OpenSpan::lost(&context, name, DeadLetterCause::Unhandled.as_str());
+                    }
                     self.cell.dead_letter_named(name, sender, DeadLetterCause::Unhandled);
                     None
                 } else {
+                    if let Some(context) = context {
+                        self.begin_traced(&context, other.type_name());
+                    }
                     Some(Received::Other(other))
                 }
             }

@@ -1,6 +1,7 @@
 //! The context of a process: its own state and operations.
 
 use super::cold_context::{ColdContext, Holding};
+use super::stash_queue::StashedMessage;
 use super::timer_table::ProcessTimers;
 use crate::addressing::address::Address;
 use crate::addressing::route::Route;
@@ -12,6 +13,7 @@ use crate::process::crash::{contain, drop_contained};
 use crate::process::current;
 use crate::process::last_item;
 use crate::process::process::Process;
+use crate::traces::open_span::OpenSpan;
 use krarup_gen::{
     DeadLetterCause, NoBound, OrderError, OverflowError, Pid, Reason, Ref, Timestamp,
 };
@@ -351,7 +353,10 @@ impl<M, C> Drop for Context<M, C> {
             direct_counts: _,
         } = *cold;
         drop_contained(job);
-        for (sender, message) in stash.into_messages() {
+        for StashedMessage { sender, message, context } in stash.into_messages() {
+            if let Some(context) = context {
+                OpenSpan::lost(&context, type_name::<M>(), DeadLetterCause::Unhandled.as_str());
+            }
             lost(type_name::<M>(), sender);
             drop_contained(message);
         }

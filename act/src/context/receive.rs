@@ -7,6 +7,7 @@
 //! slow path ([`Context`]'s `slow_path`), which costs the fast path nothing.
 
 use super::context::Context;
+use super::stash_queue::StashedMessage;
 use crate::mailbox::entry::{Body, ControlEntry, MailboxEntry};
 use crate::mailbox::inbox::Inbox;
 use crate::process::crash::raise;
@@ -270,11 +271,14 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     #[cold]
     fn next_replayed(&mut self) -> Option<M> {
         let stash = &mut self.cold.as_mut()?.stash;
-        let (sender, message) = stash.next()?;
+        let StashedMessage { sender, message, context } = stash.next()?;
         let last = !stash.has_replay();
         self.sender = sender;
         if last {
             self.update_slow_path();
+        }
+        if let Some(context) = context {
+            self.begin_traced(&context, type_name::<M>());
         }
         Some(message)
     }

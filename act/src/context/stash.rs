@@ -1,12 +1,15 @@
 //! Stashing: setting messages aside to handle them later (rule M9; Akka's `Stash`).
 
 use super::context::Context;
+use super::stash_queue::StashedMessage;
+use crate::process::current;
 use krarup_gen::SendError;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Sets a message aside, most often the one in progress. It keeps its sender. The stash
     /// has the bound of the mailbox, and is unbounded if the mailbox is. Stashed messages do
-    /// not count towards the bound of the mailbox.
+    /// not count towards the bound of the mailbox. If this is called in a trace context, the
+    /// later handling of the message belongs to the trace, below the span of this one.
     ///
     /// ```
     /// # use krarup_act::{Actor, Context};
@@ -47,11 +50,13 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub fn stash(&mut self, message: M) -> Result<(), SendError<M>> {
         let bound = self.mailbox_bound();
         let sender = self.sender_id();
+        let context = current::is_traced().then(|| current::carry_aside(&*self.cell.host));
+        let context = context.flatten();
         let stash = &mut self.cold().stash;
         if bound.is_some_and(|bound| stash.len() >= bound) {
             return Err(SendError::Full { message, to: self.cell.pid });
         }
-        stash.keep(sender, message);
+        stash.keep(StashedMessage { sender, message, context });
         Ok(())
     }
 

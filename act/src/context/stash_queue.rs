@@ -1,12 +1,21 @@
 //! The stash of a process (rule M9).
 
 use crate::mailbox::entry::SenderId;
+use crate::traces::carried::CarriedContext;
 use std::collections::VecDeque;
+
+/// A message that was set aside.
+pub(crate) struct StashedMessage<M> {
+    pub(crate) sender: SenderId,
+    pub(crate) message: M,
+    /// The trace to which its handling belongs.
+    pub(crate) context: Option<Box<CarriedContext>>,
+}
 
 /// The messages that were set aside, and those of them that are to be handled again.
 pub(crate) struct Stash<M> {
-    aside: VecDeque<(SenderId, M)>,
-    replay: VecDeque<(SenderId, M)>,
+    aside: VecDeque<StashedMessage<M>>,
+    replay: VecDeque<StashedMessage<M>>,
 }
 
 impl<M> Default for Stash<M> {
@@ -30,8 +39,8 @@ impl<M> Stash<M> {
         self.aside.len()
     }
 
-    pub(crate) fn keep(&mut self, sender: SenderId, message: M) {
-        self.aside.push_back((sender, message));
+    pub(crate) fn keep(&mut self, stashed: StashedMessage<M>) {
+        self.aside.push_back(stashed);
     }
 
     /// Has all messages handled again. Those of an earlier call that are not handled yet come
@@ -46,7 +55,7 @@ impl<M> Stash<M> {
     }
 
     /// Takes the next message that is to be handled again.
-    pub(crate) fn next(&mut self) -> Option<(SenderId, M)> {
+    pub(crate) fn next(&mut self) -> Option<StashedMessage<M>> {
         self.replay.pop_front()
     }
 
@@ -55,7 +64,7 @@ impl<M> Stash<M> {
         self.replay.shrink_to_fit();
     }
 
-    pub(crate) fn into_messages(self) -> impl Iterator<Item = (SenderId, M)> {
+    pub(crate) fn into_messages(self) -> impl Iterator<Item = StashedMessage<M>> {
         self.replay.into_iter().chain(self.aside)
     }
 }

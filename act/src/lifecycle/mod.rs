@@ -3,6 +3,7 @@
 pub(crate) mod block;
 pub(crate) mod cleaners;
 pub(crate) mod in_place;
+pub(crate) mod next_turn;
 pub(crate) mod owned_tasks;
 pub(crate) mod pipe;
 pub(crate) mod restartable;

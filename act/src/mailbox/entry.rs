@@ -26,7 +26,7 @@ impl<M> MailboxEntry<M> {
         match &self.body {
             Body::Message(_) => true,
             Body::Event(_) => false,
-            Body::Notice(notice) => matches!(**notice, Notice::Other(_) | Notice::Job(_)),
+            Body::Notice(notice) => matches!(**notice, Notice::Other(..) | Notice::Job(_)),
         }
     }
 
@@ -50,7 +50,7 @@ impl<M> MailboxEntry<M> {
     /// Returns the name of the type of the message in it.
     pub(crate) fn type_name(&self) -> &'static str {
         if let Body::Notice(notice) = &self.body
-            && let Notice::Other(other) = &**notice
+            && let Notice::Other(other, _) = &**notice
         {
             return other.type_name();
         }
@@ -64,7 +64,7 @@ impl<M> MailboxEntry<M> {
             Body::Notice(notice) => match &**notice {
                 Notice::Beyond(_)
                 | Notice::BeyondTraced(..)
-                | Notice::Other(_)
+                | Notice::Other(..)
                 | Notice::Job(_) => true,
                 Notice::Event(ticket) => ticket.is_letter(),
                 _ => false,
@@ -111,8 +111,9 @@ pub(crate) enum Notice<M> {
     Beyond(M),
     /// A ticket for an event of a topic, which waits at the subscription (rule E7).
     Event(EventTicket<M>),
-    /// A user's message of another type than the process's own; it counts towards the bound.
-    Other(Dynamic),
+    /// A user's message of another type than the process's own, with the trace context in which
+    /// it was sent; it counts towards the bound.
+    Other(Dynamic, Option<Box<CarriedContext>>),
     /// As `Beyond`, in a trace context.
     BeyondTraced(M, Box<CarriedContext>),
     /// A user's message whose progress is watched, or in a trace context; it counts towards the

@@ -8,7 +8,7 @@ use crate::addressing::dynamic::Dynamic;
 use crate::mailbox::entry::{Body, MailboxEntry, Notice};
 use crate::mailbox::push::Refused;
 use crate::sync::Ordering;
-use krarup_gen::{Alias, DeadLetterCause, MessageTypes, RefusalCause, SendError};
+use krarup_gen::{Alias, DeadLetterCause, Lane, MessageTypes, RefusalCause, SendError};
 use std::any::type_name;
 use std::sync::Arc;
 
@@ -110,7 +110,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
         match self.reserve(None) {
             Ok(ReservedRoom::Here) => {
-                let body = Body::Notice(Box::new(Notice::Other(message)));
+                let carry = || current::carry(&*self.host, self.pid, Lane::Main);
+                let context = current::is_traced().then(carry).flatten();
+                let body = Body::Notice(Box::new(Notice::Other(message, context)));
                 let entry = MailboxEntry { sender, body };
                 let filled = match by {
                     Some(alias) => self.fill_by_alias(alias, entry),
@@ -123,7 +125,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                     Ok(()) => {}
                     Err(Unfilled::Revoked(entry)) => {
                         if let Body::Notice(notice) = entry.body
-                            && let Notice::Other(message) = *notice
+                            && let Notice::Other(message, _) = *notice
                             && let Some(alias) = by
                         {
                             return revoked(alias, message);

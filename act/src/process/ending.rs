@@ -165,10 +165,11 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
             match &dropped {
                 Dropped::Entry(entry) if entry.is_letter() => {
                     if let Body::Notice(notice) = &entry.body
-                        && let Notice::BeyondTraced(_, context) = &**notice
+                        && let Notice::BeyondTraced(_, context) | Notice::Other(_, Some(context)) =
+                            &**notice
                     {
                         let unhandled = DeadLetterCause::Unhandled.as_str();
-                        OpenSpan::lost(context, type_name::<M>(), unhandled);
+                        OpenSpan::lost(context, entry.type_name(), unhandled);
                     }
                     beyond.set(beyond.get() + u64::from(!entry.takes_room()));
                     cell.dead_letter_named(

@@ -58,6 +58,8 @@ pub(crate) mod remote_bonds;
 pub(crate) mod reservation;
 mod sending;
 pub(crate) mod simulated_link;
+#[cfg(all(test, not(loom), target_pointer_width = "64"))]
+mod sizes;
 mod snapshot;
 pub(crate) mod turn;
 pub(crate) mod turn_span;

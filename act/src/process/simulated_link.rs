@@ -75,7 +75,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         match &mut entry.body {
             Body::Message(message) => self.carry(message, sender, Priority::Normal),
             Body::Notice(notice) => match &mut **notice {
-                Notice::Other(other) => self.carry(other, sender, Priority::Normal),
+                Notice::Other(other, _) => self.carry(other, sender, Priority::Normal),
                 Notice::Job(job) => {
                     if let Some(message) = job.message_mut() {
                         self.carry(message, sender, Priority::Normal);

@@ -19,11 +19,13 @@
 //! | [`carried`] | the context on its way in a mailbox |
 //! | [`open_span`] | the spans of `tracing` |
 //! | [`enter`] | code outside of processes that runs in a context |
+//! | [`held`] | a context that a behaviour keeps for one of its handlers |
 //!
 //! The context of the thread is in `process/current/traces.rs`.
 
 pub(crate) mod carried;
 pub(crate) mod enter;
+pub(crate) mod held;
 pub(crate) mod open_span;
 pub(crate) mod propagation;
 pub(crate) mod trace_context;

@@ -110,7 +110,7 @@ fn row(shared: &Shared, pid: Pid, info: Option<&ProcessInfo>, picture: &Picture)
     let identity = ProcessIdentity::of(info, &mut SharedTexts::default(), picture.at);
     let now = Row::new(sample, Arc::new(identity), None, picture.at);
     Some(match old {
-        Some(old) => Row { rates: old.rates, since: old.since, ..now },
+        Some(old) => Row { rates: old.rates, since: old.since.clone(), ..now },
         None => now,
     })
 }

@@ -121,20 +121,20 @@ fn of_process(row: &Row, picture: &Picture, stats: &NodeStats) -> Vec<Finding> {
         Some(name) => format!("{name} ({})", sample.pid),
         None => format!("{} {}", row.identity.behavior, sample.pid),
     };
-    if let Some(since) = lasts(row.since.grows, GROWS) {
+    if let Some(since) = lasts(row.since().grows, GROWS) {
         let text = format!("the mailbox of {} grows: {} wait", who(), sample.main);
         find("mailbox_grows", Severity::Warning, since, text);
     }
-    if let Some(since) = lasts(row.since.full, FULL) {
+    if let Some(since) = lasts(row.since().full, FULL) {
         let text = format!("the mailbox of {} is at its bound of {}", who(), sample.main);
         find("mailbox_full", Severity::Warning, since, text);
     }
-    if let Some(since) = lasts(row.since.head, HEAD_WAITS) {
+    if let Some(since) = lasts(row.since().head, HEAD_WAITS) {
         let text = format!("the same message is first in line at {}: {} wait", who(), sample.main);
         find("head_waits", Severity::Warning, since, text);
     }
-    let blocked = stats.dispatcher(&row.identity.dispatcher).is_some_and(|it| it.blocked > 0);
-    let held = blocked && sample.state == ProcessState::Running;
+    let blocked = || stats.dispatcher(&row.identity.dispatcher).is_some_and(|it| it.blocked > 0);
+    let held = sample.state == ProcessState::Running && blocked();
     if let (true, Some(rates), Some(window)) = (held, row.rates, picture.window)
         && rates.handled == 0.0
         && rates.cpu > 0.0
@@ -143,7 +143,7 @@ fn of_process(row: &Row, picture: &Picture, stats: &NodeStats) -> Vec<Finding> {
         find("long_turn", Severity::Warning, window, text);
     }
     if let Some(wait) = sample.waits.filter(|wait| wait.kind == WaitKind::Call)
-        && let Some(since) = lasts(row.since.waits, WAITS)
+        && let Some(since) = lasts(row.since().waits, WAITS)
     {
         let text = format!("{} waits for an answer of {}", who(), wait.on);
         find("waits_long", Severity::Warning, since, text);
@@ -151,7 +151,7 @@ fn of_process(row: &Row, picture: &Picture, stats: &NodeStats) -> Vec<Finding> {
     if sample.state == ProcessState::Init && sample.uptime >= INIT {
         find("init_slow", Severity::Warning, sample.uptime, format!("{} is still in init", who()));
     }
-    if let Some(since) = lasts(row.since.suspended, SUSPENDED) {
+    if let Some(since) = lasts(row.since().suspended, SUSPENDED) {
         find("suspended_long", Severity::Info, since, format!("{} is suspended", who()));
     }
     found

@@ -111,7 +111,7 @@ pub(crate) async fn body(shared: &Shared) -> Result<NodeBody, Refusal> {
 pub(crate) fn of(shared: &Shared, picture: &Picture) -> NodeBody {
     let stats = &picture.stats;
     let totals = shared.totals.update(picture);
-    let counts = picture.counts();
+    let counts = picture.sums();
     let by_state = STATES.iter().zip(counts.by_state);
     let living = counts.user + counts.system;
     NodeBody {
@@ -158,8 +158,7 @@ pub(crate) fn of(shared: &Shared, picture: &Picture) -> NodeBody {
 
 #[allow(clippy::cast_precision_loss, reason = "a share is a rounded number")]
 fn dispatcher(stats: &DispatcherStats, picture: &Picture) -> DispatcherBody {
-    let here = picture.rows.iter().filter(|row| *row.identity.dispatcher == *stats.name);
-    let cpu: f64 = here.map(|row| row.rates.map_or(0.0, |rates| rates.cpu)).sum();
+    let cpu = picture.sums().dispatchers.get(&*stats.name).map_or(0.0, |here| here.cpu);
     DispatcherBody {
         name: stats.name.clone(),
         workers: stats.workers,

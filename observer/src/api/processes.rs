@@ -6,6 +6,7 @@ use crate::http::parameters::Parameters;
 use crate::http::refusal::Refusal;
 use crate::sampling::picture::{Picture, Row, STATES, state_text};
 use crate::shared::Shared;
+use crate::time::ms;
 use hyper::StatusCode;
 pub(crate) use krarup_page::words::PROCESS_PARAMETERS as PARAMETERS;
 use krarup_page::words::{ORDERS, PROCESS_KINDS as KINDS, PROCESS_ROOTS, PROCESS_SORTS as SORTS};
@@ -76,24 +77,41 @@ impl ProcessQuery {
             && self.q.as_deref().is_none_or(|q| finds(row, q))
     }
 
-    /// The rows in order: by the column, what has no value last, then by number.
-    fn sort(&self, rows: &mut [&Row], picture: &Picture) {
+    /// The rows of the page, in order: by the column, what has no value last, then by number. And
+    /// how many rows match. All rows are read once, and only those of the page are sorted, so the
+    /// time of a page is linear in the number of processes (rule V62).
+    fn page<'a>(&self, picture: &'a Picture) -> (Vec<&'a Row>, usize) {
+        let matching = picture.rows.iter().filter(|row| self.keeps(row));
         if self.sort == "id" {
             // They are in this order.
-            if self.descends {
-                rows.reverse();
-            }
-            return;
+            let rows: Vec<&Row> = matching.collect();
+            let (begin, end) = self.bounds(rows.len());
+            let place = |place: usize| if self.descends { rows.len() - 1 - place } else { place };
+            return ((begin..end).map(|it| rows[place(it)]).collect(), rows.len());
         }
+        let order = |(one, a): &(Key<'_>, &Row), (other, b): &(Key<'_>, &Row)| {
+            one.order(other, self.descends).then_with(|| a.id().cmp(&b.id()))
+        };
         let mut keyed: Vec<(Key<'_>, &Row)> =
-            rows.iter().map(|row| (Key::of(self.sort, row, picture), *row)).collect();
-        keyed.sort_by(|(one, a), (other, b)| {
-            let order = one.order(other, self.descends);
-            order.then_with(|| a.id().cmp(&b.id()))
-        });
-        for (place, (_, row)) in rows.iter_mut().zip(keyed) {
-            *place = row;
+            matching.map(|row| (Key::of(self.sort, row, picture), row)).collect();
+        let matched = keyed.len();
+        let (begin, end) = self.bounds(matched);
+        if end < keyed.len() {
+            keyed.select_nth_unstable_by(end, order);
+            keyed.truncate(end);
         }
+        if begin < keyed.len() {
+            keyed.select_nth_unstable_by(begin, order);
+        }
+        let page = &mut keyed[begin..];
+        page.sort_unstable_by(order);
+        (page.iter().map(|(_, row)| *row).collect(), matched)
+    }
+
+    /// The first place of the page and the one behind it, of so many.
+    fn bounds(&self, matched: usize) -> (usize, usize) {
+        let end = self.offset.saturating_add(self.limit).min(matched);
+        (self.offset.min(end), end)
     }
 }
 
@@ -107,7 +125,8 @@ fn finds(row: &Row, q: &str) -> bool {
         || has(&row.sample.pid.to_string())
 }
 
-/// What rows are sorted by.
+/// What rows are sorted by: the values as they are told, so that rows with equal values are in the
+/// order of their numbers.
 enum Key<'a> {
     Text(&'a str),
     Number(u64),
@@ -132,13 +151,13 @@ impl<'a> Key<'a> {
             "in" => Key::Number(sample.messages_in),
             "out" => Key::Number(sample.messages_out),
             "handled" => Key::Number(sample.handled),
-            "running_ms" => Key::Float(sample.running_time.as_secs_f64()),
-            "uptime_ms" => Key::Float(sample.uptime.as_secs_f64()),
+            "running_ms" => Key::Float(ms(sample.running_time)),
+            "uptime_ms" => Key::Float(ms(sample.uptime)),
             "cpu" => float(row.rates.map(|rates| rates.cpu)),
             "in_rate" => float(row.rates.map(|rates| rates.received)),
             "handled_rate" => float(row.rates.map(|rates| rates.handled)),
             "growth" => float(row.rates.map(|rates| rates.growth)),
-            "head_wait_ms" => float(row.head_wait(picture.at).map(|it| it.as_secs_f64())),
+            "head_wait_ms" => float(row.head_wait(picture.at).map(ms)),
             _ => Key::Number(identity.shallow_bytes as u64),
         }
     }
@@ -178,17 +197,15 @@ pub(crate) async fn answer(shared: &Shared, query: Option<&str>) -> Result<HttpA
 }
 
 pub(crate) fn body(shared: &Shared, picture: &Picture, asked: &ProcessQuery) -> ProcessesBody {
-    let mut rows: Vec<&Row> = picture.rows.iter().filter(|row| asked.keeps(row)).collect();
-    asked.sort(&mut rows, picture);
-    let page = rows.iter().skip(asked.offset).take(asked.limit);
+    let (page, matched) = asked.page(picture);
     ProcessesBody {
         total: picture.rows.len(),
-        matched: rows.len(),
+        matched,
         offset: asked.offset,
         limit: asked.limit,
         sort: asked.sort,
         order: if asked.descends { "desc" } else { "asc" },
         sample: SampleOf::new(shared, picture),
-        processes: page.map(|row| ProcessRow::new(row, picture)).collect(),
+        processes: page.into_iter().map(|row| ProcessRow::new(row, picture)).collect(),
     }
 }

@@ -4,7 +4,7 @@ use crate::http::answer::{HttpAnswer, TEXT, answer as text_answer, json};
 use crate::http::parameters::Parameters;
 use crate::http::refusal::{Code, Refusal};
 use crate::restarts::KnownRestarts;
-use crate::sampling::picture::{Picture, Row, state_text};
+use crate::sampling::picture::{Picture, state_text};
 use crate::shared::Shared;
 use hyper::StatusCode;
 use serde::Serialize;
@@ -81,9 +81,8 @@ pub(crate) fn body(
     let family = Kinship::of(picture);
     let roots = match asked.from {
         Some(id) => {
-            let place = picture.rows.binary_search_by_key(&id, Row::id);
-            let missing = |_| Refusal::new(Code::NoProcess, format!("no process has the id {id}"));
-            vec![place.map_err(missing)?]
+            let missing = || Refusal::new(Code::NoProcess, format!("no process has the id {id}"));
+            vec![picture.rows.place(id).ok_or_else(missing)?]
         }
         None => family.roots.clone(),
     };
@@ -114,7 +113,7 @@ impl Kinship {
         for (place, row) in picture.rows.iter().enumerate() {
             let parent = row.sample.parent.filter(|parent| *parent != row.sample.pid);
             let parent = parent.and_then(|parent| {
-                let place = picture.rows.binary_search_by_key(&parent.id(), Row::id).ok()?;
+                let place = picture.rows.place(parent.id())?;
                 (picture.rows[place].sample.pid == parent).then_some(place)
             });
             // A parent is older than its child, so there are no circles.

@@ -8,7 +8,6 @@ use crate::shared::Shared;
 use hyper::StatusCode;
 use krarup_gen::ProcessState;
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// The most behaviours of an answer.
 const BEHAVIORS: usize = 200;
@@ -52,11 +51,8 @@ pub(crate) fn body(picture: &Picture) -> TurnsBody {
         behavior: row.identity.behavior.to_string(),
         held_ms: None,
     });
-    let mut cpu: BTreeMap<&str, f64> = BTreeMap::new();
-    for row in &picture.rows {
-        *cpu.entry(&row.identity.behavior).or_default() += row.rates.map_or(0.0, |rates| rates.cpu);
-    }
-    let mut behaviors: Vec<_> = cpu.into_iter().collect();
+    let behaviors = picture.sums().behaviors.iter();
+    let mut behaviors: Vec<(&str, f64)> = behaviors.map(|(label, it)| (&**label, it.cpu)).collect();
     behaviors.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     let share = |(behavior, cpu): (&str, f64)| BehaviorShare { behavior: behavior.to_owned(), cpu };
     TurnsBody {

@@ -101,7 +101,7 @@ impl Graph {
     fn of(picture: &Picture) -> Self {
         let waits = picture.rows.iter().filter_map(|row| {
             let wait = row.sample.waits?;
-            let seen = row.since.waits.map_or(Duration::ZERO, |since| picture.at.since(since));
+            let seen = row.since().waits.map_or(Duration::ZERO, |since| picture.at.since(since));
             Some((row.sample.pid, (wait.on, seen, wait.kind.to_string())))
         });
         Graph { edges: waits.collect() }

@@ -18,7 +18,7 @@ const MESSAGES: [f64; 11] = [0.0, 1.0, 3.0, 7.0, 15.0, 31.0, 63.0, 127.0, 255.0,
 #[allow(clippy::too_many_lines, reason = "a table")]
 pub(crate) fn of_node(shared: &Shared, picture: &Picture) -> Vec<MetricFamily> {
     let stats = &picture.stats;
-    let counts = picture.counts();
+    let counts = picture.sums();
     let started = shared.started.duration_since(UNIX_EPOCH).unwrap_or_default();
     let states = MetricFamily::gauge("krarup_processes", "Living processes");
     let states = STATES
@@ -132,18 +132,19 @@ pub(crate) fn of_node(shared: &Shared, picture: &Picture) -> Vec<MetricFamily> {
 
 /// The most frequent behaviours, and the sum of all others.
 fn behaviors(picture: &Picture) -> MetricFamily {
-    let mut behaviors: Vec<(String, usize)> = picture.behaviors().into_iter().collect();
+    let all = picture.sums().behaviors.iter();
+    let mut behaviors: Vec<(&str, usize)> = all.map(|(label, it)| (&**label, it.count)).collect();
     behaviors.sort_by(|(a, one), (b, other)| other.cmp(one).then_with(|| a.cmp(b)));
     let rest: usize = behaviors.iter().skip(BEHAVIORS).map(|(_, count)| count).sum();
     // A behaviour that is called so is counted to the rest.
     let called_other: usize = behaviors
         .iter()
         .take(BEHAVIORS)
-        .filter(|(label, _)| label == OTHER)
+        .filter(|(label, _)| *label == OTHER)
         .map(|(_, count)| count)
         .sum();
     let family = MetricFamily::gauge("krarup_processes_behavior", "Living processes by behaviour");
-    let shown = behaviors.iter().take(BEHAVIORS).filter(|(label, _)| label != OTHER);
+    let shown = behaviors.iter().take(BEHAVIORS).filter(|(label, _)| *label != OTHER);
     let family = shown.fold(family, |family, (label, count)| {
         family.labelled(&[("behavior", label)], *count as u64)
     });

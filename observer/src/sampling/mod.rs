@@ -1,6 +1,9 @@
 //! Walks over the processes, shared by all who look.
 
 pub(crate) mod identity;
+mod merge;
 pub(crate) mod picture;
 pub(crate) mod pictures;
+pub(crate) mod rows;
 pub(crate) mod sampler;
+pub(crate) mod sums;

@@ -2,9 +2,11 @@
 //! before.
 
 use crate::sampling::identity::ProcessIdentity;
-use krarup_gen::{NodeStats, Pid, PoolGauges, ProcessState, Root, Sample, Timestamp};
+use crate::sampling::rows::Rows;
+use crate::sampling::sums::PictureSums;
+use krarup_gen::{NodeStats, Pid, PoolGauges, ProcessState, Sample, Timestamp};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Rates are told only if the sample before is not older.
@@ -28,9 +30,10 @@ pub(crate) struct Picture {
     /// The counters of the node, read before the walk.
     pub(crate) stats: NodeStats,
     /// By ascending number of the process.
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Rows,
     /// The pools among them, by number.
     pub(crate) pools: BTreeMap<u64, PoolRow>,
+    pub(crate) sums: OnceLock<PictureSums>,
 }
 
 /// The numbers of a pool in a picture.
@@ -81,7 +84,8 @@ pub(crate) struct Row {
     pub(crate) sample: Sample,
     pub(crate) identity: Arc<ProcessIdentity>,
     pub(crate) rates: Option<Rates>,
-    pub(crate) since: Since,
+    /// Boxed, because it is empty for most processes.
+    pub(crate) since: Option<Box<Since>>,
 }
 
 /// What changed by the second since the picture before.
@@ -121,7 +125,7 @@ impl Row {
     ) -> Self {
         let rates = before.map(|(row, _, window)| rates(&row.sample, &sample, window));
         let held = |holds: bool, since: fn(&Since) -> Option<Timestamp>| {
-            holds.then(|| before.and_then(|(row, _, _)| since(&row.since)).unwrap_or(now))
+            holds.then(|| before.and_then(|(row, _, _)| since(&row.since())).unwrap_or(now))
         };
         let old = before.map(|(row, _, _)| &row.sample);
         let same_head = old.is_none_or(|old| old.taken == sample.taken && old.main > 0);
@@ -139,7 +143,7 @@ impl Row {
         // A mailbox grows from the picture before the first one in which it was seen to.
         let grows = rates.is_some_and(|rates| rates.growth > 0.0).then(|| {
             let began = before.map_or(now, |(_, at, _)| at);
-            before.and_then(|(row, _, _)| row.since.grows).unwrap_or(began)
+            before.and_then(|(row, _, _)| row.since().grows).unwrap_or(began)
         });
         let full = sample.mailbox.is_some_and(|bound| sample.main >= bound);
         let suspended = sample.suspensions > 0 || sample.state == ProcessState::Suspended;
@@ -150,7 +154,13 @@ impl Row {
             waits,
             suspended: held(suspended, |since| since.suspended),
         };
+        let since = (since != Since::default()).then(|| Box::new(since));
         Row { sample, identity, rates, since }
+    }
+
+    /// Since when what has been seen of it.
+    pub(crate) fn since(&self) -> Since {
+        self.since.as_deref().copied().unwrap_or_default()
     }
 
     pub(crate) fn id(&self) -> u64 {
@@ -159,7 +169,7 @@ impl Row {
 
     /// How long the same message has been first in line.
     pub(crate) fn head_wait(&self, now: Timestamp) -> Option<Duration> {
-        self.since.head.map(|since| now.since(since))
+        self.since().head.map(|since| now.since(since))
     }
 }
 
@@ -176,20 +186,6 @@ fn rates(before: &Sample, now: &Sample, window: Duration) -> Rates {
         growth: (now.main as f64 - before.main as f64) / seconds,
         new,
     }
-}
-
-/// How many processes there are of each kind of count.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct PictureCounts {
-    pub(crate) user: usize,
-    pub(crate) system: usize,
-    pub(crate) by_state: [usize; 6],
-    pub(crate) urgent: u64,
-    pub(crate) system_lane: u64,
-    pub(crate) main: u64,
-    pub(crate) deepest: usize,
-    /// Processes by the depth of their mailbox: 0, 1, to 9, to 99, to 999, to 9999, more.
-    pub(crate) depths: [usize; 7],
 }
 
 pub(crate) use krarup_page::words::PROCESS_STATES as STATES;
@@ -214,7 +210,7 @@ pub(crate) fn state_text(state: ProcessState) -> &'static str {
 impl Picture {
     /// The row of a process.
     pub(crate) fn row(&self, id: u64) -> Option<&Row> {
-        self.rows.binary_search_by_key(&id, Row::id).ok().map(|place| &self.rows[place])
+        self.rows.place(id).map(|place| &self.rows[place])
     }
 
     /// The row of a pid of this node.
@@ -231,37 +227,8 @@ impl Picture {
         self.taken.elapsed()
     }
 
-    /// Counts the processes.
-    pub(crate) fn counts(&self) -> PictureCounts {
-        let mut counts = PictureCounts::default();
-        for row in &self.rows {
-            let sample = &row.sample;
-            match sample.root {
-                Root::System => counts.system += 1,
-                _ => counts.user += 1,
-            }
-            counts.by_state[state_place(sample.state)] += 1;
-            counts.urgent += sample.urgent as u64;
-            counts.system_lane += sample.system as u64;
-            counts.main += sample.main as u64;
-            let depth = sample.urgent + sample.system + sample.main;
-            counts.deepest = counts.deepest.max(depth);
-            let place = match depth {
-                0 => 0,
-                1 => 1,
-                _ => (depth.ilog10() as usize + 2).min(6),
-            };
-            counts.depths[place] += 1;
-        }
-        counts
-    }
-
-    /// Counts the processes by the label of their behaviour.
-    pub(crate) fn behaviors(&self) -> BTreeMap<String, usize> {
-        let mut by_label: BTreeMap<&str, usize> = BTreeMap::new();
-        for row in &self.rows {
-            *by_label.entry(&row.identity.behavior).or_default() += 1;
-        }
-        by_label.into_iter().map(|(label, count)| (label.to_owned(), count)).collect()
+    /// Its sums. They are counted once, by the first who asks.
+    pub(crate) fn sums(&self) -> &PictureSums {
+        self.sums.get_or_init(|| PictureSums::of(&self.rows))
     }
 }

@@ -4,7 +4,7 @@
 //! sampler for it, and all who ask meanwhile get the same. So nothing is done while nobody looks.
 
 use crate::sampling::picture::Picture;
-use krarup_act::Address;
+use krarup_act::{Address, NodeView};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,6 +25,7 @@ pub(crate) struct WalkRequest;
 
 /// What the sampler and those who look share.
 pub(crate) struct Sampling {
+    view: NodeView,
     /// The shortest time between two walks.
     spacing: Duration,
     state: Mutex<PicturesState>,
@@ -51,8 +52,9 @@ pub(crate) struct PictureWatcher {
 }
 
 impl Sampling {
-    pub(crate) fn new(spacing: Duration) -> Self {
+    pub(crate) fn new(view: NodeView, spacing: Duration) -> Self {
         Sampling {
+            view,
             spacing,
             state: Mutex::default(),
             newest: watch::Sender::new(None),
@@ -152,10 +154,13 @@ impl Sampling {
         Some(self.at_least(shortest))
     }
 
-    /// This period, or a longer one if a walk costs so much.
+    /// This period, or a longer one if a walk costs so much. If most of the processes of the last
+    /// walk are gone the next one is expected to cost less.
     pub(crate) fn at_least(&self, period: Duration) -> Duration {
-        let cost = self.newest.borrow().as_ref().map_or(Duration::ZERO, |last| last.cost);
-        period.max(cost * SHARE)
+        let walked = self.newest.borrow().as_ref().map(|last| (last.cost, last.rows.len()));
+        let Some((cost, walked)) = walked else { return period };
+        let living = self.view.stats().map_or(walked, |stats| stats.processes);
+        period.max(expected(cost, walked, living) * SHARE)
     }
 
     /// How many walks there were, and what they cost.
@@ -163,6 +168,13 @@ impl Sampling {
         let nanos = self.nanos.load(Ordering::Relaxed);
         (self.walks.load(Ordering::Relaxed), Duration::from_nanos(nanos))
     }
+}
+
+/// What a walk over `living` processes costs, if one over `walked` has cost `cost`. More of them
+/// are not counted before they are walked over.
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn expected(cost: Duration, walked: usize, living: usize) -> Duration {
+    cost.mul_f64(living.min(walked) as f64 / walked.max(1) as f64)
 }
 
 impl Drop for PictureWatcher {
@@ -174,5 +186,21 @@ impl Drop for PictureWatcher {
                 state.watchers.remove(&self.period);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::expected;
+    use std::time::Duration;
+
+    #[test]
+    fn v62_the_period_shrinks_when_the_processes_are_gone() {
+        let cost = Duration::from_millis(100);
+        assert_eq!(expected(cost, 100_000, 100_000), cost);
+        assert_eq!(expected(cost, 100_000, 1000), cost / 100);
+        assert_eq!(expected(cost, 100_000, 0), Duration::ZERO);
+        assert_eq!(expected(cost, 100_000, 200_000), cost, "the next walk says what they cost");
+        assert_eq!(expected(cost, 0, 10), Duration::ZERO);
     }
 }

@@ -22,3 +22,4 @@ mod streaming;
 mod truth;
 mod turn_recording;
 mod virtual_time;
+mod walking;

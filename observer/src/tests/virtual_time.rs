@@ -216,3 +216,19 @@ fn v18_the_timeline_of_a_supervisor_that_gives_up_has_every_step_in_order() {
     assert_eq!(it.look().found("gave_up"), ["watcher"]);
     it.sim.stop().wait().unwrap();
 }
+
+#[test]
+fn v8_rows_whose_values_are_told_as_equal_are_in_the_order_of_their_numbers() {
+    let it = SimulatedObserver::start(5);
+    let hurries = Arc::new(AtomicBool::new(true));
+    let first = it.clerk("first", &hurries).pid().id();
+    it.sim.advance(Duration::from_nanos(300));
+    let second = it.clerk("second", &hurries).pid().id();
+    it.sim.advance(SECOND + Duration::from_nanos(200));
+    let body = it.get("/api/v1/processes?root=user&sort=uptime_ms&order=asc").json();
+    let rows = body["processes"].as_array().unwrap();
+    let told: Vec<_> =
+        rows.iter().map(|row| (row["uptime_ms"].clone(), row["id"].clone())).collect();
+    assert_eq!(told, [(1000.0.into(), first.into()), (1000.0.into(), second.into())]);
+    it.sim.stop().wait().unwrap();
+}

@@ -18,7 +18,7 @@
 use crate::contained_drop::drop_each;
 use crate::state_actor::classes::{Classes, NextItem};
 use crate::state_actor::handlers::RunningHandlers;
-use crate::state_actor::items::{ActorEvent, AskFailure, By, Posted, ReplyItem};
+use crate::state_actor::items::{ActorEvent, AskFailure, By, Posted, ReplyItem, unhandled};
 use crate::state_actor::kinds::StateContext;
 use crate::state_actor::load::Load;
 use crate::state_actor::promise::PromiseTable;
@@ -107,7 +107,12 @@ impl<A: StateActor> Engine<A> {
     /// Inserts a notice that is handled before all that are sent.
     pub(crate) fn put_first(&mut self, notice: A::Notice) {
         let sender = Some(self.shared.pid);
-        self.classes.notices.push_front(Posted { sender, message: notice, keeps_room: false });
+        self.classes.notices.push_front(Posted {
+            sender,
+            message: notice,
+            keeps_room: false,
+            trace: None,
+        });
     }
 
     /// Runs until the actor is to end. A panic anywhere in it is a failure.
@@ -306,10 +311,12 @@ impl<A: StateActor> Engine<A> {
         let Some(StateOwner { actor, ctx }) = self.shared.owner.lock().take() else {
             return Ok(());
         };
-        for Posted { sender, message, .. } in self.classes.asks.drain(..) {
+        for Posted { sender, message, trace, .. } in self.classes.asks.drain(..) {
+            unhandled(trace);
             ctx.dead_letter(StateMessage::<A::Notice, A::Ask>::Ask(message), sender);
         }
-        for Posted { sender, message, .. } in self.classes.notices.drain(..) {
+        for Posted { sender, message, trace, .. } in self.classes.notices.drain(..) {
+            unhandled(trace);
             ctx.dead_letter(StateMessage::<A::Notice, A::Ask>::Notice(message), sender);
         }
         for event in self.classes.events.drain(..) {

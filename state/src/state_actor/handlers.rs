@@ -5,8 +5,8 @@
 
 use crate::state_actor::handler_wakers::{HandlerWaker, HandlerWakers, WorkKey};
 use crate::table::{Table, TableKey};
-use krarup_act::contain;
-use krarup_gen::Result;
+use krarup_act::{HeldTrace, contain};
+use krarup_gen::{ReasonKind, Result};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -21,6 +21,8 @@ struct RunningHandler {
     of_messages: bool,
     /// It woke its own waker during its last poll.
     yielded: bool,
+    /// The trace to which what it sends belongs.
+    trace: Option<HeldTrace>,
 }
 
 #[derive(Default)]
@@ -37,6 +39,7 @@ impl RunningHandlers {
         wakers: &Arc<HandlerWakers>,
         work: HandlerFuture,
         of_messages: bool,
+        trace: Option<HeldTrace>,
     ) -> TableKey {
         self.of_messages += usize::from(of_messages);
         self.table.insert_with(|key| RunningHandler {
@@ -44,6 +47,7 @@ impl RunningHandlers {
             waker: wakers.waker(WorkKey::Handler(key)),
             of_messages,
             yielded: false,
+            trace,
         })
     }
 
@@ -59,13 +63,18 @@ impl RunningHandlers {
         let stack = self.table.get_mut(key)?;
         stack.waker.still();
         let waker = Waker::from(Arc::clone(&stack.waker));
-        let Poll::Ready(outcome) = stack.work.as_mut().poll(&mut Context::from_waker(&waker))
-        else {
+        let work = &mut stack.work;
+        let poll = || work.as_mut().poll(&mut Context::from_waker(&waker));
+        let Poll::Ready(outcome) = HeldTrace::within(&mut stack.trace, poll) else {
             stack.yielded = stack.waker.was_woken();
             return None;
         };
-        let ended = self.table.remove(key);
+        let mut ended = self.table.remove(key);
         self.of_messages -= usize::from(ended.as_ref().is_some_and(|stack| stack.of_messages));
+        let trace = ended.as_mut().and_then(|stack| stack.trace.take());
+        if let (Some(trace), Err(reason)) = (trace, &outcome) {
+            trace.fail(reason.kind().as_str());
+        }
         drop(ended);
         Some(outcome)
     }
@@ -87,7 +96,10 @@ impl RunningHandlers {
     /// from running.
     pub(crate) fn clear(&mut self) {
         self.of_messages = 0;
-        for stack in self.table.drain() {
+        for mut stack in self.table.drain() {
+            if let Some(trace) = stack.trace.take() {
+                trace.fail(ReasonKind::Killed.as_str());
+            }
             let _ = contain(|| drop(stack));
         }
     }

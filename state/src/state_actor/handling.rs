@@ -12,6 +12,7 @@ use crate::state_actor::promise::Exception;
 use crate::state_actor::scope::{Scope, StateOwner};
 use crate::state_actor::state_actor::StateActor;
 use crate::table::TableKey;
+use krarup_act::HeldTrace;
 use krarup_gen::Reason;
 
 impl<A: StateActor> Engine<A> {
@@ -29,36 +30,34 @@ impl<A: StateActor> Engine<A> {
             NextItem::Exception(AskFailure::Told(key, exception)) => {
                 self.begin_exception(key, exception)
             }
-            NextItem::Ask(Posted { sender, message, .. }) => {
-                let mut scope = scope(sender);
-                self.begin_message(Box::pin(
-                    async move { A::handle_ask(&mut scope, message).await },
-                ))
-            }
-            NextItem::Barrier(Posted { sender, message, .. }) => {
+            NextItem::Ask(Posted { sender, message, trace, .. }) => {
                 let mut scope = scope(sender);
                 let work = Box::pin(async move { A::handle_ask(&mut scope, message).await });
-                let key = self.handlers.add(&self.shared.wakers, work, true);
+                self.begin_message(work, trace)
+            }
+            NextItem::Barrier(Posted { sender, message, trace, .. }) => {
+                let mut scope = scope(sender);
+                let work = Box::pin(async move { A::handle_ask(&mut scope, message).await });
+                let key = self.handlers.add(&self.shared.wakers, work, true, trace);
                 self.classes.raise(key);
                 self.resume(key)
             }
             NextItem::Asks(asks) => {
                 let mut scope = scope(asks.first().and_then(|ask| ask.sender));
                 let asks = asks.into_iter().map(|ask| ask.message).collect();
-                self.begin_message(Box::pin(async move { A::handle_asks(&mut scope, asks).await }))
+                let work = Box::pin(async move { A::handle_asks(&mut scope, asks).await });
+                self.begin_message(work, None)
             }
-            NextItem::Notice(Posted { sender, message, .. }) => {
+            NextItem::Notice(Posted { sender, message, trace, .. }) => {
                 let mut scope = scope(sender);
-                self.begin_message(Box::pin(
-                    async move { A::handle_notice(&mut scope, message).await },
-                ))
+                let work = Box::pin(async move { A::handle_notice(&mut scope, message).await });
+                self.begin_message(work, trace)
             }
             NextItem::Notices(notices) => {
                 let mut scope = scope(notices.first().and_then(|notice| notice.sender));
                 let notices = notices.into_iter().map(|notice| notice.message).collect();
-                self.begin_message(Box::pin(
-                    async move { A::handle_notices(&mut scope, notices).await },
-                ))
+                let work = Box::pin(async move { A::handle_notices(&mut scope, notices).await });
+                self.begin_message(work, None)
             }
             NextItem::Event(event) => self.handle_event(event),
         }
@@ -84,20 +83,22 @@ impl<A: StateActor> Engine<A> {
             ActorEvent::Timer(key, event) => {
                 self.begin_settled(key, async move { A::handle_event(&mut scope, event).await })
             }
-            ActorEvent::Sent(Posted { message, .. }) => {
-                self.begin(Box::pin(async move { A::handle_event(&mut scope, message).await }))
+            ActorEvent::Sent(Posted { message, trace, .. }) => {
+                let work = Box::pin(async move { A::handle_event(&mut scope, message).await });
+                self.begin(work, trace)
             }
             ActorEvent::Down(down) => {
-                self.begin(Box::pin(async move { A::handle_down(&mut scope, down).await }))
+                self.begin(Box::pin(async move { A::handle_down(&mut scope, down).await }), None)
             }
             ActorEvent::Exit(exit) => {
-                self.begin(Box::pin(async move { A::handle_exit(&mut scope, exit).await }))
+                self.begin(Box::pin(async move { A::handle_exit(&mut scope, exit).await }), None)
             }
             ActorEvent::Silence => {
-                self.begin(Box::pin(async move { A::handle_timeout(&mut scope).await }))
+                self.begin(Box::pin(async move { A::handle_timeout(&mut scope).await }), None)
             }
-            ActorEvent::Other(Posted { message, .. }) => {
-                self.begin(Box::pin(async move { A::handle_other(&mut scope, message).await }))
+            ActorEvent::Other(Posted { message, trace, .. }) => {
+                let work = Box::pin(async move { A::handle_other(&mut scope, message).await });
+                self.begin(work, trace)
             }
             ActorEvent::Timeout(_) => Ok(()),
         }
@@ -114,18 +115,22 @@ impl<A: StateActor> Engine<A> {
         key: TableKey,
         work: impl Future<Output = Result<(), Reason>> + Send + 'static,
     ) -> Result<(), Reason> {
-        if self.shared.table.deliver(key) { self.begin(Box::pin(work)) } else { Ok(()) }
+        if self.shared.table.deliver(key) { self.begin(Box::pin(work), None) } else { Ok(()) }
     }
 
-    fn begin(&mut self, work: HandlerFuture) -> Result<(), Reason> {
-        let key = self.handlers.add(&self.shared.wakers, work, false);
+    fn begin(&mut self, work: HandlerFuture, trace: Option<HeldTrace>) -> Result<(), Reason> {
+        let key = self.handlers.add(&self.shared.wakers, work, false, trace);
         self.resume(key)
     }
 
     /// Begins a handler of an ask, of a notice, or of a batch. It counts towards the limit
-    /// of handlers in flight.
-    fn begin_message(&mut self, work: HandlerFuture) -> Result<(), Reason> {
-        let key = self.handlers.add(&self.shared.wakers, work, true);
+    /// of handlers in flight. A batch is handled in no trace.
+    fn begin_message(
+        &mut self,
+        work: HandlerFuture,
+        trace: Option<HeldTrace>,
+    ) -> Result<(), Reason> {
+        let key = self.handlers.add(&self.shared.wakers, work, true, trace);
         self.resume(key)
     }
 

@@ -14,7 +14,7 @@ use crate::state_actor::scope::StateOwner;
 use crate::state_actor::state_actor::StateActor;
 use crate::state_actor::state_message::StateMessage;
 use crate::table::TableKey;
-use krarup_act::Received;
+use krarup_act::{HeldTrace, Received};
 use krarup_gen::Pid;
 use std::pin::pin;
 use std::task::{Context, Poll};
@@ -112,22 +112,24 @@ impl<A: StateActor> Engine<A> {
     }
 
     fn sort(&mut self, item: StateMail<A>, sender: Option<Pid>, keeps_room: bool) {
-        let classes = &mut self.classes;
+        let (classes, trace) = (&mut self.classes, HeldTrace::take());
         match item {
             Received::Message(StateMessage::Ask(message)) => {
-                classes.asks.push_back(Posted { sender, message, keeps_room });
+                classes.asks.push_back(Posted { sender, message, keeps_room, trace });
             }
             Received::Message(StateMessage::Notice(message)) => {
-                classes.notices.push_back(Posted { sender, message, keeps_room });
+                classes.notices.push_back(Posted { sender, message, keeps_room, trace });
             }
             Received::Command(message) => {
-                classes.events.push_back(ActorEvent::Sent(Posted { sender, message, keeps_room }));
+                let posted = Posted { sender, message, keeps_room, trace };
+                classes.events.push_back(ActorEvent::Sent(posted));
             }
             Received::Down(down) => classes.events.push_back(ActorEvent::Down(down)),
             Received::Exit(exit) => classes.events.push_back(ActorEvent::Exit(exit)),
             Received::Timeout => classes.events.push_back(ActorEvent::Silence),
             Received::Other(message) => {
-                classes.events.push_back(ActorEvent::Other(Posted { sender, message, keeps_room }));
+                let posted = Posted { sender, message, keeps_room, trace };
+                classes.events.push_back(ActorEvent::Other(posted));
             }
             Received::Inspect(reply) => reply.send(self.inspect()),
             Received::State(reply) => {

@@ -4,8 +4,8 @@ use crate::state_actor::classes::Sorting;
 use crate::state_actor::promise::Exception;
 use crate::state_actor::state_actor::StateActor;
 use crate::table::TableKey;
-use krarup_act::{Context, Dynamic, contain};
-use krarup_gen::{Down, Exit, Pid};
+use krarup_act::{Context, Dynamic, HeldTrace, contain};
+use krarup_gen::{DeadLetterCause, Down, Exit, Pid};
 
 /// A message and its sender.
 pub(crate) struct Posted<T> {
@@ -13,6 +13,15 @@ pub(crate) struct Posted<T> {
     pub(crate) message: T,
     /// It keeps its room in the mailbox until it begins.
     pub(crate) keeps_room: bool,
+    /// The trace context in which it was sent.
+    pub(crate) trace: Option<HeldTrace>,
+}
+
+/// A message in this trace becomes a dead letter.
+pub(crate) fn unhandled(trace: Option<HeldTrace>) {
+    if let Some(trace) = trace {
+        trace.fail(DeadLetterCause::Unhandled.as_str());
+    }
 }
 
 /// An item of the first class.
@@ -53,8 +62,12 @@ impl<E: Send + 'static> ActorEvent<E> {
     /// (rule D7).
     pub(crate) fn dead_letter<M: Send + 'static>(self, ctx: &Context<M, E>) {
         match self {
-            ActorEvent::Sent(Posted { sender, message, .. }) => ctx.dead_letter(message, sender),
-            ActorEvent::Other(Posted { sender, message, .. }) => {
+            ActorEvent::Sent(Posted { sender, message, trace, .. }) => {
+                unhandled(trace);
+                ctx.dead_letter(message, sender);
+            }
+            ActorEvent::Other(Posted { sender, message, trace, .. }) => {
+                unhandled(trace);
                 ctx.dead_letter_other(message, sender);
             }
             told => drop(contain(|| drop(told))),

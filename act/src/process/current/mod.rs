@@ -35,8 +35,9 @@ pub(crate) use poll::{
 pub use send_path::note_receiver;
 pub(crate) use send_path::{once, take_receiver};
 pub(crate) use traces::{
-    CurrentContext, await_call, begin_call, begin_handling, carry, context, context_of_child,
-    end_call, end_handling, enter_context, is_traced, keep, refuse_call, resume, without_context,
+    CurrentContext, await_call, begin_call, begin_handling, carry, carry_aside, context,
+    context_of_child, end_call, end_handling, enter_context, is_traced, keep, refuse_call, resume,
+    without_context,
 };
 pub(crate) use waits::{
     note_other_wait, note_wait, poll_for_room, suspect, suspect_unsent, wait, waited_only_for,

@@ -174,6 +174,15 @@ pub(crate) fn carry(host: &dyn Host, to: Pid, lane: Lane) -> Option<Box<CarriedC
     Some(Box::new(CarriedContext { call: called.is_some(), lane, ties, ..below }))
 }
 
+/// What a message that is set aside while it is handled keeps for its next handling. It is no
+/// send.
+#[cold]
+pub(crate) fn carry_aside(host: &dyn Host) -> Option<Box<CarriedContext>> {
+    let kept = CarriedContext::below(context()?, false, host.now(), &|| host.random());
+    let ties = host.propagation().and_then(Propagation::tied_to);
+    Some(Box::new(CarriedContext { ties, ..kept }))
+}
+
 /// Begins the span of a call, whose request is sent next.
 #[cold]
 pub(crate) fn begin_call(host: &dyn Host, message: &'static str, callee: Pid) {
