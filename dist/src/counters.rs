@@ -22,6 +22,11 @@ pub struct ClusterStats {
     pub refused_spawns: u64,
     /// Replies to spawn requests that this node had not made (rule Zsec5).
     pub unasked_replies: u64,
+    /// Members of groups, and scopes, that another node has announced beyond its bound (rule Zpg5).
+    pub refused_members: u64,
+    /// Messages to scopes of groups that were missed because too much waited. The members of the
+    /// node were asked for again (rule Zpg4).
+    pub missed_scope_messages: u64,
 }
 
 #[derive(Debug, Default)]
@@ -33,6 +38,8 @@ pub(crate) struct ClusterCounters {
     dropped: AtomicU64,
     refused_spawns: AtomicU64,
     unasked_replies: AtomicU64,
+    refused_members: AtomicU64,
+    missed_scope_messages: AtomicU64,
 }
 
 impl ClusterCounters {
@@ -64,6 +71,14 @@ impl ClusterCounters {
         self.unasked_replies.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(crate) fn member_refused(&self, count: u64) {
+        self.refused_members.fetch_add(count, Ordering::Relaxed);
+    }
+
+    pub(crate) fn scope_message_missed(&self) {
+        self.missed_scope_messages.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn stats(&self) -> ClusterStats {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         ClusterStats {
@@ -74,6 +89,8 @@ impl ClusterCounters {
             dropped: load(&self.dropped),
             refused_spawns: load(&self.refused_spawns),
             unasked_replies: load(&self.unasked_replies),
+            refused_members: load(&self.refused_members),
+            missed_scope_messages: load(&self.missed_scope_messages),
         }
     }
 }

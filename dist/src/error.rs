@@ -41,6 +41,9 @@ pub enum StartError {
     /// The limits of the queue to a peer are impossible.
     #[error(transparent)]
     QueueLimits(#[from] QueueLimitsError),
+    /// A node could announce no member of a group.
+    #[error("a limit of 0 members would refuse every member of a group")]
+    MemberLimit,
     /// It cannot listen.
     #[error("the cluster cannot listen: {0}")]
     Listen(CallError),
@@ -112,6 +115,9 @@ pub enum ClusterError {
     /// The value cannot be written as a term, or a term cannot be read as one.
     #[error("{0}")]
     Term(String),
+    /// The cluster carries no groups in this scope. See [`Cluster::groups`](crate::Cluster::groups).
+    #[error("the cluster carries no groups in the scope {0:?}")]
+    NoScope(String),
 }
 
 /// Why a name of a module or a function is not valid.

@@ -56,12 +56,14 @@ impl ClusterCore {
         Some(Pid::remote(number, self.incarnation(&pid.node, pid.creation)?, ours))
     }
 
+    /// The pid of a process of this incarnation of this node.
+    pub(crate) fn own_pid(&self, pid: &ExternalPid) -> Option<Pid> {
+        if pid.node == self.me && pid.creation == self.creation { self.pid_of(pid) } else { None }
+    }
+
     /// The process of this node that another node may reach by this pid (rule Zsec5).
     pub(crate) fn local(&self, pid: &ExternalPid) -> Option<Arc<dyn Process>> {
-        if pid.node != self.me || pid.creation != self.creation {
-            return None;
-        }
-        let process = self.host.process(self.pid_of(pid)?)?;
+        let process = self.host.process(self.own_pid(pid)?)?;
         is_reachable(&process).then_some(process)
     }
 
