@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod groups;
+
 use krarup_act::{Actor, Context, Recipient, Reply};
 use krarup_dist::{
     Cluster, ClusterAddress, ClusterCalls, Cookie, HasCluster, NodeEvent, SimNetwork,
@@ -27,9 +29,19 @@ impl Member {
         name: &str,
         tick: Duration,
     ) -> Result<Member> {
+        Member::with(sim, net, name, move |cluster| cluster.tick_time(tick))
+    }
+
+    /// Starts a node whose cluster has these settings.
+    pub(crate) fn with(
+        sim: &Simulation,
+        net: &SimNetwork,
+        name: &str,
+        settings: impl FnOnce(Cluster) -> Cluster + Send + 'static,
+    ) -> Result<Member> {
         let node = sim.beside(name)?;
         let (net, cookie) = (net.clone(), Cookie::new("secret")?);
-        let cluster = move || Cluster::new(cookie).network(&net).tick_time(tick);
+        let cluster = move || settings(Cluster::new(cookie).network(&net));
         let cluster = node.spawn_system(cluster).wait()?;
         cluster.carry::<Order>()?;
         Ok(Member { node, cluster, name: name.to_owned() })
