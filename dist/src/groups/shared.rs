@@ -115,3 +115,75 @@ impl SharedScope {
         self.inbox.lock().missed.remove(node);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use krarup_act::{Actor, Context, Host};
+    use krarup_gen::Result;
+    use krarup_node::Simulation;
+
+    #[derive(Default)]
+    struct Inbox {
+        got: Arc<Mutex<Vec<String>>>,
+    }
+
+    impl Actor for Inbox {
+        type Message = ScopeMessage;
+
+        async fn handle_message(
+            &mut self,
+            _: &mut Context<ScopeMessage>,
+            message: ScopeMessage,
+        ) -> Result {
+            self.got.lock().push(match message {
+                ScopeMessage::Signal(_, weight) => format!("weight {weight}"),
+                ScopeMessage::Missed(node) => format!("missed of {node}"),
+                other => format!("{other:?}"),
+            });
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn zpg4_messages_beyond_the_bound_are_missed_and_the_scope_is_told_once_behind_the_others() {
+        let sim = Simulation::new(1);
+        let got = Arc::new(Mutex::new(Vec::new()));
+        let told = Arc::clone(&got);
+        let process = sim.spawn(move || Inbox { got: told }).wait().unwrap();
+        let host: Arc<dyn Host> = process.node_host();
+        let (name, atom) = (Name::new("pg").unwrap(), Atom::fixed("pg"));
+        let names = GroupNames::default();
+        let scope = SharedScope::new((name, atom), names, 1, Groups::of(host));
+        let [a, b] = ["a@host", "b@host"].map(Atom::fixed);
+        let small = || ScopeSignal::Discover { from: process.pid() };
+        let pids = vec![process.pid(); MOST_WAITING];
+        let large = ScopeSignal::Leave { from: process.pid(), pids, groups: Vec::new() };
+        assert_eq!(scope.put(&a, small()), ScopePut::NoProcess);
+        scope.runs(process.recipient());
+        assert_eq!(scope.process(), Some(process.pid()));
+        // A single one is never too much, and nothing is beside it.
+        assert_eq!(scope.put(&a, large), ScopePut::Waits);
+        let missed = [&a, &a, &b, &a].map(|node| scope.put(node, small()));
+        assert_eq!(missed, [ScopePut::Missed; 4]);
+        sim.run_until_idle();
+        let large = format!("weight {}", MOST_WAITING + 1);
+        assert_eq!(*got.lock(), [large.as_str(), "missed of a@host", "missed of b@host"]);
+        scope.taken(MOST_WAITING + 1);
+        assert_eq!(scope.put(&a, small()), ScopePut::Waits);
+        // Told again only when the notice was taken.
+        scope.taken(1);
+        scope.missed_taken(&a);
+        let pids = vec![process.pid(); MOST_WAITING];
+        let large = ScopeSignal::Leave { from: process.pid(), pids, groups: Vec::new() };
+        assert_eq!(scope.put(&b, large), ScopePut::Waits);
+        let missed = [&a, &b].map(|node| scope.put(node, small()));
+        assert_eq!(missed, [ScopePut::Missed; 2]);
+        sim.run_until_idle();
+        assert_eq!(got.lock()[4..], ["weight 1048577", "missed of a@host"]);
+        scope.has_ended(Pid::local(99, 0));
+        assert_eq!(scope.process(), Some(process.pid()));
+        scope.has_ended(process.pid());
+        assert_eq!(scope.put(&a, small()), ScopePut::NoProcess);
+    }
+}
