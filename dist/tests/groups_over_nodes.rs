@@ -28,6 +28,9 @@ fn zpg1_a_scope_is_a_process_of_its_name_and_greets_every_node_that_comes_up() -
     let (sim, net) = (Simulation::new(1), SimNetwork::new());
     let [a, b] = carrying_all(&sim, &net)?;
     let pid = scope(&a, "pg");
+    let info = a.node.process_info(pid).unwrap();
+    assert_eq!(info.root, krarup_gen::Root::System);
+    assert_eq!(info.parent, Some(a.cluster.pid()));
     let inspection = a.node.inspect(pid).wait()?;
     assert_eq!(inspection.text("scope"), Some("pg"));
     assert_eq!(inspection.number("peer_scopes"), Some(0));

@@ -242,6 +242,47 @@ fn zpg5_what_a_peer_announces_is_bounded_and_counted() {
 }
 
 #[test]
+fn zpg4_a_peer_that_does_not_read_is_owed_its_sync_and_gets_it_when_it_reads() {
+    let limit = 64 << 10;
+    let a = Member::with("groups_owes@127.0.0.1", "secret", move |cluster| {
+        cluster.groups("pg").queue_limits(limit, 512 << 20)
+    });
+    a.worker("stock");
+    let process = a.node.spawn(Worker::default).wait().unwrap();
+    for _ in 0..2_000 {
+        a.node.groups().join("many", &process.recipient::<Order>()).unwrap();
+    }
+    let mut peer = RawPeer::up(PEER, &a);
+    greeted(&mut peer);
+    let scope = || a.node.inspect(a.node.whereis("pg").unwrap()).wait().unwrap();
+    // Each is answered with some 50 KiB, which are not read.
+    let mut asked = 0;
+    while scope().number("owed") == Some(0) {
+        say(&mut peer, &tuple("discover", [theirs(9).into()]));
+        asked += 1;
+        assert!(asked < 10_000);
+    }
+    for _ in 0..1_000 {
+        say(&mut peer, &tuple("discover", [theirs(9).into()]));
+    }
+    assert!(a.connection().waiting < 4 * limit, "{:?}", a.connection());
+    a.node.groups().join("late", &process.recipient::<Order>()).unwrap();
+    // The last one has all of them.
+    loop {
+        let (_, message) = heard(&mut peer);
+        let [tag, rest @ ..] = parts(&message) else { panic!("{message}") };
+        if *tag == Term::atom("$gen_cast")
+            && let [_, _, Term::List(groups)] = parts(&rest[0])
+            && groups.len() == 2
+        {
+            break;
+        }
+    }
+    until("nothing is owed", || scope().number("owed") == Some(0));
+    assert!(peer.stands());
+}
+
+#[test]
 fn zsec5_a_peer_monitors_a_scope_and_does_nothing_else_to_it() {
     let a = member("rights", 100);
     let mut peer = RawPeer::up(PEER, &a);
