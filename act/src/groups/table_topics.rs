@@ -18,42 +18,58 @@ pub type GroupMembers = Vec<(Name, Vec<Pid>)>;
 /// The changes of all groups of a table.
 #[derive(Default)]
 pub(crate) struct TableTopics {
-    all: OnceLock<Arc<TopicCore<GroupChange>>>,
-    own: OnceLock<Arc<TopicCore<GroupChange>>>,
+    pub(super) all: TableTopic,
+    pub(super) own: TableTopic,
+}
+
+/// A topic that is made when somebody watches, while all groups are locked: so whoever changes a group
+/// sees it, or is seen by the watcher.
+#[derive(Default)]
+pub(super) struct TableTopic(OnceLock<Arc<TopicCore<GroupChange>>>);
+
+impl TableTopic {
+    pub(super) fn known(&self) -> Option<Arc<TopicCore<GroupChange>>> {
+        self.0.get().cloned()
+    }
+
+    pub(super) fn made(&self, reference: Ref) -> Arc<TopicCore<GroupChange>> {
+        let make = || {
+            TopicCore::new(TopicSettings {
+                id: TopicId { name: None, reference },
+                opener: None,
+                keep: 0,
+                audience: None,
+                opened_by: Weak::new(),
+            })
+        };
+        Arc::clone(self.0.get_or_init(make))
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.0.get().is_none_or(|topic| topic.is_quiet())
+    }
+
+    fn tell(&self, change: GroupChange) -> Option<Effects<GroupChange>> {
+        Some(self.0.get()?.publish_under_lock(change))
+    }
 }
 
 impl TableTopics {
-    /// The changes of all members.
-    pub(super) fn all(&self, reference: Ref) -> Arc<TopicCore<GroupChange>> {
-        topic_of(&self.all, reference)
-    }
-
-    /// The changes of the members of this node.
-    pub(super) fn own(&self, reference: Ref) -> Arc<TopicCore<GroupChange>> {
-        topic_of(&self.own, reference)
-    }
-
     /// Passes a change on to those who watch all groups. The caller holds the lock of the group.
     pub(super) fn tell(
         &self,
         change: impl Fn() -> GroupChange,
         effects: &mut Vec<Effects<GroupChange>>,
     ) {
-        let heard = |topic: &OnceLock<Arc<TopicCore<GroupChange>>>| {
-            topic.get().filter(|topic| !topic.is_quiet()).cloned()
-        };
-        let (all, own) = (heard(&self.all), heard(&self.own));
-        if all.is_none() && own.is_none() {
+        if self.all.is_quiet() && self.own.is_quiet() {
             return;
         }
         let change = change();
-        if let Some(own) = own
-            && is_own(change.pid())
-        {
-            effects.push(own.publish_under_lock(change.clone()));
+        if is_own(change.pid()) && !self.own.is_quiet() {
+            effects.extend(self.own.tell(change.clone()));
         }
-        if let Some(all) = all {
-            effects.push(all.publish_under_lock(change));
+        if !self.all.is_quiet() {
+            effects.extend(self.all.tell(change));
         }
     }
 }
@@ -61,20 +77,4 @@ impl TableTopics {
 /// Whether it is a process of this node.
 pub(super) fn is_own(pid: Pid) -> bool {
     pid.node() == 0
-}
-
-fn topic_of(
-    place: &OnceLock<Arc<TopicCore<GroupChange>>>,
-    reference: Ref,
-) -> Arc<TopicCore<GroupChange>> {
-    let make = || {
-        TopicCore::new(TopicSettings {
-            id: TopicId { name: None, reference },
-            opener: None,
-            keep: 0,
-            audience: None,
-            opened_by: Weak::new(),
-        })
-    };
-    Arc::clone(place.get_or_init(make))
 }

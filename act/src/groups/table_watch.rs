@@ -1,13 +1,11 @@
 //! Watching all groups: their members, and then each change (rule G3).
 
 use super::groups::Groups;
-use super::table_topics::{GroupMembers, is_own};
+use super::table_topics::{GroupMembers, TableTopic, is_own};
 use crate::context::Context;
 use crate::topics::topic::Topic;
-use crate::topics::topic_core::TopicCore;
 use krarup_gen::{GroupChange, Pid, WatchGroupError};
 use std::fmt;
-use std::sync::Arc;
 
 /// The watch of all groups of a scope; from [`Context::watch_groups`]. Dropping it does not end the
 /// watch.
@@ -57,8 +55,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     where
         M: From<GroupChange>,
     {
-        let core = groups.table().topics.all(self.make_ref());
-        self.watch_table(groups, core, |_| true)
+        self.watch_table(groups, &groups.table().topics.all, |_| true)
     }
 
     /// As [`Context::watch_groups`], for the members of this node only. For clusters.
@@ -73,27 +70,33 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     where
         M: From<GroupChange>,
     {
-        let core = groups.table().topics.own(self.make_ref());
-        self.watch_table(groups, core, is_own)
+        self.watch_table(groups, &groups.table().topics.own, is_own)
     }
 
     fn watch_table(
         &mut self,
         groups: &Groups,
-        core: Arc<TopicCore<GroupChange>>,
+        topic: &TableTopic,
         is_listed: fn(Pid) -> bool,
     ) -> Result<(GroupMembers, GroupsWatch), WatchGroupError>
     where
         M: From<GroupChange>,
     {
-        let changes = Topic::new(core);
         // What waits of an earlier watch is dropped.
-        self.unsubscribe(&changes);
-        let now = groups
-            .table()
-            .while_still(is_listed, || self.subscribe(&changes).start().map(drop))
-            .map_err(|_| WatchGroupError::NoProcess(self.pid()))?;
-        Ok((now, GroupsWatch { changes }))
+        if let Some(earlier) = topic.known() {
+            self.unsubscribe(&Topic::new(earlier));
+        }
+        let (reference, mut changes) = (self.make_ref(), None);
+        let now = groups.table().while_still(is_listed, || {
+            let topic = Topic::new(topic.made(reference));
+            let started = self.subscribe(&topic).start();
+            changes = Some(topic);
+            started.map(drop)
+        });
+        match (now, changes) {
+            (Ok(now), Some(changes)) => Ok((now, GroupsWatch { changes })),
+            _ => Err(WatchGroupError::NoProcess(self.pid())),
+        }
     }
 
     /// Ends a watch of all groups. Returns whether it was running. No change is received after it
