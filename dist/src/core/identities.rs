@@ -58,12 +58,16 @@ impl ClusterCore {
 
     /// The pid of a process of this incarnation of this node.
     pub(crate) fn own_pid(&self, pid: &ExternalPid) -> Option<Pid> {
-        if pid.node == self.me && pid.creation == self.creation { self.pid_of(pid) } else { None }
+        let is_ours = pid.node == self.me && pid.creation == self.creation;
+        if is_ours { self.pid_of(pid) } else { None }
     }
 
     /// The process of this node that another node may reach by this pid (rule Zsec5).
     pub(crate) fn local(&self, pid: &ExternalPid) -> Option<Arc<dyn Process>> {
-        let process = self.host.process(self.own_pid(pid)?)?;
+        if pid.node != self.me || pid.creation != self.creation {
+            return None;
+        }
+        let process = self.host.process(self.pid_of(pid)?)?;
         is_reachable(&process).then_some(process)
     }
 
