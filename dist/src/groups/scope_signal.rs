@@ -209,7 +209,7 @@ mod tests {
         ] {
             assert_eq!(ScopeSignal::read(&written, &sender()).unwrap().weight(), weight);
         }
-        assert_eq!(synced.unwrap().weight(), 4);
+        assert_eq!(synced.map(|synced| synced.weight()), Some(4));
     }
 
     #[test]
