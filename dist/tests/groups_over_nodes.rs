@@ -152,7 +152,7 @@ fn zpg2_a_member_of_a_type_that_is_not_carried_is_seen_and_a_message_to_it_is_a_
 }
 
 #[test]
-fn zpg3_a_node_that_is_lost_takes_its_members_with_it_once_each() -> Result {
+fn zpg3_a_node_that_is_lost_takes_its_members_with_it_once_each() {
     Simulation::explore(0..100, |sim| {
         let (net, choices) = (SimNetwork::new(), Choices(sim));
         let [a, b, c] = carrying_all(sim, &net)?;
@@ -186,11 +186,10 @@ fn zpg3_a_node_that_is_lost_takes_its_members_with_it_once_each() -> Result {
         check_told(&a, &told);
         Ok(())
     });
-    Ok(())
 }
 
 #[test]
-fn zpg3_a_scope_that_ends_is_started_again_and_no_member_of_the_time_before_is_left() -> Result {
+fn zpg3_a_scope_that_ends_is_started_again_and_no_member_of_the_time_before_is_left() {
     Simulation::explore(0..100, |sim| {
         let (net, choices) = (SimNetwork::new(), Choices(sim));
         let [a, b] = carrying_all(sim, &net)?;
@@ -221,7 +220,6 @@ fn zpg3_a_scope_that_ends_is_started_again_and_no_member_of_the_time_before_is_l
         assert_eq!(a.peers(), ["b@sim"]);
         Ok(())
     });
-    Ok(())
 }
 
 #[test]
@@ -253,7 +251,7 @@ fn zpg3_a_cluster_that_ends_has_no_members_of_other_nodes_and_the_next_one_has()
 }
 
 #[test]
-fn zpg4_after_a_partition_nodes_list_the_same_members_as_often_as_they_have_joined() -> Result {
+fn zpg4_after_a_partition_nodes_list_the_same_members_as_often_as_they_have_joined() {
     Simulation::explore(0..200, |sim| {
         let (net, choices) = (SimNetwork::new(), Choices(sim));
         let [a, b] = carrying_all(sim, &net)?;
@@ -306,7 +304,6 @@ fn zpg4_after_a_partition_nodes_list_the_same_members_as_often_as_they_have_join
         check_told(&b, &told.1);
         Ok(())
     });
-    Ok(())
 }
 
 #[test]
@@ -365,7 +362,7 @@ fn zpg5_settings_that_make_no_sense_fail_the_spawn() -> Result {
 }
 
 #[test]
-fn zpg6_watchers_miss_nothing_and_hear_nothing_twice_whatever_happens() -> Result {
+fn zpg6_watchers_miss_nothing_and_hear_nothing_twice_whatever_happens() {
     Simulation::explore(0..150, |sim| {
         let (net, choices) = (SimNetwork::new(), Choices(sim));
         let names = ["a@sim", "b@sim", "c@sim", "d@sim"];
@@ -385,7 +382,7 @@ fn zpg6_watchers_miss_nothing_and_hear_nothing_twice_whatever_happens() -> Resul
                 5 | 6 => drop(node.groups().leave(group, member.pid())),
                 7 => node.kill(member.pid()),
                 8 => drop(net.reset(names[choices.below(4)], names[choices.below(4)])),
-                9 => net.partition(&names[..1 + choices.below(2)], &names[2..]),
+                9 => net.partition(&names[..=choices.below(2)], &names[2..]),
                 10 => net.heal(),
                 11 => mesh(&nodes.iter().collect::<Vec<_>>()),
                 12 => {
@@ -434,5 +431,4 @@ fn zpg6_watchers_miss_nothing_and_hear_nothing_twice_whatever_happens() -> Resul
         }
         Ok(())
     });
-    Ok(())
 }

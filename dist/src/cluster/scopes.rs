@@ -49,7 +49,7 @@ impl Cluster {
     /// Sets how much one other node may announce in a scope: each membership counts 1, each group 1
     /// and 1 more for each 64 bytes of its name. Members beyond are refused, and counted
     /// ([`ClusterStats::refused_members`](crate::ClusterStats)). The default is 262 144. Zero fails
-    /// the spawn with [`StartError::MemberLimit`].
+    /// the spawn with [`StartError::MemberLimit`](crate::StartError::MemberLimit).
     #[must_use]
     pub fn member_limit(mut self, members: usize) -> Self {
         self.settings.scopes.limit = members;
