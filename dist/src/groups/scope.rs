@@ -135,9 +135,6 @@ impl GroupScope {
 
     /// Changes the members of other nodes, as everybody sees them.
     fn apply(&self, MemberChanges { changes, refused }: MemberChanges) {
-        if refused > 0 {
-            self.core.counters.member_refused(refused);
-        }
         for change in changes {
             match (&change.group, change.has_joined) {
                 (GroupKey::Name(name), true) => {
@@ -150,6 +147,9 @@ impl GroupScope {
                 }
                 (GroupKey::Term(term), has_joined) => self.apply_term(term, change.pid, has_joined),
             }
+        }
+        if refused > 0 {
+            self.core.counters.member_refused(refused);
         }
     }
 
