@@ -162,7 +162,7 @@ pub mod topics {
 /// [`Context::join`](crate::Context::join), [`Node::groups`](crate::Node::groups).
 pub mod groups {
     #[doc(inline)]
-    pub use krarup_act::{GroupWatch, Groups, KeyCall, Registry};
+    pub use krarup_act::{GroupMembers, GroupWatch, Groups, GroupsWatch, KeyCall, Registry};
     #[doc(inline)]
     pub use krarup_gen::{
         GroupChange, JoinError, KeyCallError, KeySendError, LeaveError, RegisterKeyError,

@@ -56,6 +56,9 @@ pub use calls::reply::Reply;
 pub use context::{Context, NextMessage, OwnProcess, Receive};
 pub use groups::group_watch::GroupWatch;
 pub use groups::groups::Groups;
+pub use groups::remote_member::{MakeRecipient, RecipientMaker};
+pub use groups::table_topics::GroupMembers;
+pub use groups::table_watch::GroupsWatch;
 pub use host::delegate::{Delegate, UnusedPid};
 pub use host::host::{
     Alarm, Host, Poke, ProcessEnd, Sending, SimulatedLink, Stalled, TableCursor, TimerKey,

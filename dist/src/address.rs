@@ -11,13 +11,14 @@ use crate::functions::call::FunctionCall;
 use crate::functions::exception::TermException;
 use crate::functions::naming::{arity_of, function_name, list_of};
 use crate::functions::serving::{TypedFactory, TypedFunction};
+use crate::groups::term_groups::TermGroups;
 use crate::handle::ClusterHandle;
 use crate::messages::ClusterMessage;
 use crate::peer::connection_info::ConnectionInfo;
 use crate::peer::control_trace::{ControlTrace, TracedControl};
 use crate::rpc::call::{RpcCall, RpcRequest};
 use crate::rpc::error::RpcError;
-use krarup_act::{Address, Behavior, Context, Host, Network, Process, Recipient};
+use krarup_act::{Address, Behavior, Context, Groups, Host, Network, Process, Recipient};
 use krarup_gen::{Name, NodeName, Pid};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -47,6 +48,12 @@ impl HasCluster for ClusterAddress {
 impl<M: Send + 'static, C: Send + 'static> HasCluster for Context<M, C> {
     fn cluster(&self) -> Result<ClusterHandle, ClusterError> {
         of_host(&*self.node_host())
+    }
+}
+
+impl HasCluster for ClusterHandle {
+    fn cluster(&self) -> Result<ClusterHandle, ClusterError> {
+        of_host(&*self.0.host)
     }
 }
 
@@ -400,6 +407,30 @@ pub trait ClusterCalls: HasCluster {
     fn subscribe_nodes(&self, who: Recipient<NodeEvent>) -> Result<(), ClusterError> {
         self.cluster()?.0.events.subscribe(who);
         Ok(())
+    }
+
+    /// Returns the groups of a scope that the cluster carries: those of the node
+    /// ([`Cluster::groups`](crate::Cluster::groups)), or those of a further scope
+    /// ([`Cluster::scope`](crate::Cluster::scope)). In a process use its
+    /// [`ClusterHandle`](crate::ClusterHandle): `ctx.cluster()?.groups("metrics")`.
+    ///
+    /// # Errors
+    /// [`ClusterError::NoScope`], or [`ClusterError::NotRunning`].
+    fn groups(&self, scope: &str) -> Result<Groups, ClusterError> {
+        let core = self.cluster()?.0;
+        let shared = core.scope(scope).ok_or_else(|| ClusterError::NoScope(scope.to_owned()))?;
+        Ok(shared.groups.clone())
+    }
+
+    /// Returns the groups of a scope by the terms that are their names: also of those whose names
+    /// are no texts.
+    ///
+    /// # Errors
+    /// [`ClusterError::NoScope`], or [`ClusterError::NotRunning`].
+    fn term_groups(&self, scope: &str) -> Result<TermGroups, ClusterError> {
+        let core = self.cluster()?.0;
+        let shared = core.scope(scope).ok_or_else(|| ClusterError::NoScope(scope.to_owned()))?;
+        Ok(TermGroups(Arc::clone(shared)))
     }
 
     /// Returns how many messages did not arrive.

@@ -1,6 +1,7 @@
 //! The behaviour of a cluster: it listens, dials, and keeps the node known to its port mapper.
 
 mod admitting;
+mod scopes;
 
 use crate::connection::{PeerConnection, options};
 use crate::core::ClusterCore;
@@ -8,6 +9,8 @@ use crate::epmd::{self, Registration};
 use crate::error::{RegistrationError, StartError};
 use crate::exports::inlet::Inlet;
 use crate::exports::{Exports, Sys};
+use crate::groups::settings::ScopeSettings;
+use crate::groups::shared::SharedScope;
 use crate::messages::{ClusterMessage, ClusterRequest};
 use crate::peer::queue_limits::QueueLimits;
 use crate::rights::admission::Admission;
@@ -24,7 +27,7 @@ use krarup_wire::handshake::Cookie;
 use krarup_wire::peers::ConnectionId;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -83,12 +86,14 @@ struct ClusterSettings {
     spawns: usize,
     exports: Exports<dyn Inlet<ClusterCore>>,
     names: Vec<Result<Name, NameError>>,
+    scopes: ScopeSettings,
 }
 
 /// What the cluster has when it runs.
 struct RunningCluster {
     core: Arc<ClusterCore>,
     listener: Option<Pid>,
+    scopes: BTreeMap<Pid, Arc<SharedScope>>,
     port: u16,
     registration: Option<Registration>,
     is_registering: bool,
@@ -113,6 +118,7 @@ impl Cluster {
                 spawns: SPAWN_LIMIT,
                 exports: Exports::default(),
                 names: Vec::new(),
+                scopes: ScopeSettings::default(),
             },
             running: None,
         }
@@ -233,6 +239,7 @@ impl Cluster {
         if settings.tick.is_zero() {
             return Err(StartError::TickTime.into());
         }
+        let scopes = settings.scopes.shared(&ctx.node_host())?;
         let (soft, hard) = settings.queue;
         let limits = QueueLimits::new(soft, hard).map_err(StartError::from)?;
         let core = ClusterCore::new(
@@ -247,10 +254,12 @@ impl Cluster {
         if !core.host.set_network(Some(Arc::clone(&core) as _)) {
             return Err(StartError::SecondCluster.into());
         }
+        core.set_scopes(scopes);
         // From here on the end of this value removes the network again.
         let mut running = RunningCluster {
             core,
             listener: None,
+            scopes: BTreeMap::new(),
             port: 0,
             registration: None,
             is_registering: false,
@@ -261,6 +270,9 @@ impl Cluster {
             Some(network) => listen_simulated(ctx, core, network).await?,
         };
         running.listener = Some(listener);
+        for scope in running.core.scopes().to_vec() {
+            running.start_scope(ctx, scope).await?;
+        }
         running.port = listening.port();
         let _ = running.core.listening.set(listening);
         if let Some(epmd) = settings.epmd {
@@ -420,10 +432,14 @@ impl Actor for Cluster {
         Ok(())
     }
 
-    async fn handle_exit(&mut self, _: &mut Context<ClusterMessage>, exit: Exit) -> Result {
+    async fn handle_exit(&mut self, ctx: &mut Context<ClusterMessage>, exit: Exit) -> Result {
+        let Some(running) = &mut self.running else { return Ok(()) };
+        // A scope of groups that has ended is started again (rule Zpg3).
+        if let Some(scope) = running.scopes.remove(&exit.pid) {
+            return running.start_scope(ctx, scope).await;
+        }
         // The listener is needed; a connection is not.
-        let listener = self.running.as_ref().and_then(|running| running.listener);
-        if listener == Some(exit.pid) { Err(exit.reason) } else { Ok(()) }
+        if running.listener == Some(exit.pid) { Err(exit.reason) } else { Ok(()) }
     }
 
     fn inspect(&self) -> Inspection {

@@ -19,6 +19,7 @@ use crate::exports::inlet::Inlet;
 use crate::exports::statistics::SysStatistics;
 use crate::functions::request::{ServedFactory, ServedFunction};
 use crate::functions::table::FunctionTable;
+use crate::groups::shared::SharedScope;
 use crate::messages::{ClusterMessage, ConnectionMessage};
 use crate::peer::PeerNode;
 use crate::peer::owner::PeerOwner;
@@ -91,6 +92,8 @@ pub(crate) struct ClusterCore {
     next_run: AtomicU64,
     /// Where it listens, as soon as it does.
     pub(crate) listening: OnceLock<SocketAddr>,
+    /// The scopes of groups that are allowed.
+    scopes: OnceLock<Vec<Arc<SharedScope>>>,
 }
 
 impl ClusterCore {
@@ -142,7 +145,21 @@ impl ClusterCore {
             next_named: AtomicU64::new(1),
             next_run: AtomicU64::new(1),
             listening: OnceLock::new(),
+            scopes: OnceLock::new(),
         })
+    }
+
+    /// Allows these scopes of groups.
+    pub(crate) fn set_scopes(&self, scopes: Vec<Arc<SharedScope>>) {
+        let _ = self.scopes.set(scopes);
+    }
+
+    pub(crate) fn scopes(&self) -> &[Arc<SharedScope>] {
+        self.scopes.get().map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn scope(&self, name: &str) -> Option<&Arc<SharedScope>> {
+        self.scopes().iter().find(|scope| scope.name.as_str() == name)
     }
 
     /// This node, as it shows itself to another one.
@@ -219,6 +236,12 @@ impl ClusterCore {
     /// Logs that this side has closed a connection because of these bytes.
     pub(crate) fn log_closed(&self, peer: Option<&Atom>, why: &dyn fmt::Display, bytes: &[u8]) {
         self.log.closed(self.now(), peer, why, bytes);
+    }
+
+    /// A message of a scope of groups cannot be written.
+    pub(crate) fn log_unwritten(&self, why: &dyn fmt::Display) {
+        self.counters.dropped();
+        self.log.dropped(self.now(), &self.me, why);
     }
 
     pub(crate) fn log_connected(&self, peer: &Atom, creation: u32) {

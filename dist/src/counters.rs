@@ -24,6 +24,11 @@ pub struct ClusterStats {
     pub unasked_replies: u64,
     /// What nodes asked for without the right to it ([`NodeRights`](crate::NodeRights), rule Zsec4).
     pub denied: u64,
+    /// Members of groups, and scopes, that another node has announced beyond its bound (rule Zpg5).
+    pub refused_members: u64,
+    /// Messages to scopes of groups that were missed because too much waited. The members of the
+    /// node were asked for again (rule Zpg4).
+    pub missed_scope_messages: u64,
 }
 
 #[derive(Debug, Default)]
@@ -36,6 +41,8 @@ pub(crate) struct ClusterCounters {
     refused_spawns: AtomicU64,
     unasked_replies: AtomicU64,
     denied: AtomicU64,
+    refused_members: AtomicU64,
+    missed_scope_messages: AtomicU64,
 }
 
 impl ClusterCounters {
@@ -71,6 +78,14 @@ impl ClusterCounters {
         self.denied.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(crate) fn member_refused(&self, count: u64) {
+        self.refused_members.fetch_add(count, Ordering::Relaxed);
+    }
+
+    pub(crate) fn scope_message_missed(&self) {
+        self.missed_scope_messages.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn stats(&self) -> ClusterStats {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         ClusterStats {
@@ -82,6 +97,8 @@ impl ClusterCounters {
             refused_spawns: load(&self.refused_spawns),
             unasked_replies: load(&self.unasked_replies),
             denied: load(&self.denied),
+            refused_members: load(&self.refused_members),
+            missed_scope_messages: load(&self.missed_scope_messages),
         }
     }
 }

@@ -45,6 +45,9 @@ pub enum StartError {
     /// A text is no pattern of names of nodes.
     #[error(transparent)]
     NodePattern(#[from] NodePatternError),
+    /// A node could announce no member of a group.
+    #[error("a limit of 0 members would refuse every member of a group")]
+    MemberLimit,
     /// It cannot listen.
     #[error("the cluster cannot listen: {0}")]
     Listen(CallError),
@@ -116,6 +119,9 @@ pub enum ClusterError {
     /// The value cannot be written as a term, or a term cannot be read as one.
     #[error("{0}")]
     Term(String),
+    /// The cluster carries no groups in this scope. See [`Cluster::groups`](crate::Cluster::groups).
+    #[error("the cluster carries no groups in the scope {0:?}")]
+    NoScope(String),
 }
 
 /// Why a name of a module or a function is not valid.

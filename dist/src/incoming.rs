@@ -6,6 +6,7 @@
 mod bonds;
 mod delivery;
 mod envelope;
+mod groups;
 mod output;
 mod rex;
 mod spawning;

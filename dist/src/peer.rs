@@ -225,6 +225,17 @@ impl PeerNode {
         let _ = self.state.lock().push(signal);
     }
 
+    /// Records a signal if a connection is up. Returns whether it did; then [`PeerNode::flush`] must
+    /// follow when no lock is held.
+    pub(crate) fn push_if_up(&self, signal: Signal) -> bool {
+        let mut state = self.state.lock();
+        let is_up = matches!(state.phase, Phase::Up(_));
+        if is_up {
+            let _ = state.push(signal);
+        }
+        is_up
+    }
+
     /// Asks for a connection if there is none. [`PeerNode::flush`] must follow.
     pub(crate) fn want(&self) {
         let mut state = self.state.lock();

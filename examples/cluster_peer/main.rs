@@ -10,6 +10,7 @@
 mod calc;
 mod echo;
 mod functions;
+mod groups;
 mod nodes;
 mod puppet;
 mod sink;
@@ -17,7 +18,9 @@ mod state;
 mod terms;
 
 use krarup::cluster::etf::Term;
-use krarup::cluster::{Cluster, ClusterCalls, Cookie, ExportSupervisor, Sys, TermMessage};
+use krarup::cluster::{
+    Cluster, ClusterCalls, Cookie, ExportSupervisor, GroupNames, Sys, TermMessage,
+};
 use krarup::prelude::*;
 use std::env;
 use std::time::Duration;
@@ -39,6 +42,8 @@ fn main() -> Result {
             .carries::<TermMessage>()
             .export::<calc::Calc>("calc", Sys::Status)
             .export::<TermMessage>("state", Sys::All)
+            .groups(groups::SCOPE)
+            .group_names(GroupNames::Atoms)
     };
     let (done, is_done) = std::sync::mpsc::channel();
     node.spawn(calc::CalcServer::default).name("calc").wait()?;
@@ -64,10 +69,11 @@ fn main() -> Result {
     .wait()?;
     let cluster = node.spawn_system(cluster).wait()?;
     cluster.export_supervisor_of("tree", &["one", "two"])?;
-    for name in ["ctl", "echo", "maker", "nodes", "phoenix", "sink", "slow", "who"] {
+    for name in ["ctl", "echo", "grouper", "maker", "nodes", "phoenix", "sink", "slow", "who"] {
         cluster.export::<TermMessage>(name)?;
     }
     node.spawn(nodes::Comings::default).name("nodes").wait()?;
+    node.spawn(groups::Grouper::default).name("grouper").wait()?;
     functions::serve(&cluster, slow)?;
     println!("ready");
     let _: std::result::Result<(), _> = is_done.recv();

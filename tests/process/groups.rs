@@ -202,6 +202,55 @@ fn g3_a_process_that_watches_again_has_the_members_of_now_and_no_change_twice() 
     assert_eq!(log.take(), [format!("w -{}", p.pid().id())]);
 }
 
+#[test]
+fn g3_a_watcher_of_all_groups_has_them_all_and_then_each_change_once() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let [w, p, q] = ["w", "p", "q"].map(|name| ear(&sim, name, &log));
+    let (id_p, id_q) = (p.pid().id(), q.pid().id());
+    for (member, group) in [(&q, "h"), (&p, "g"), (&q, "g"), (&p, "g")] {
+        join(&sim, member, group);
+    }
+    let (now, watch) = ask(&sim, &w, |ctx| ctx.watch_groups(&ctx.groups()).unwrap());
+    let now: Vec<_> = now.iter().map(|(group, pids)| (group.as_str(), pids.clone())).collect();
+    let (of_g, of_h) = (vec![p.pid(), q.pid(), p.pid()], vec![q.pid()]);
+    assert_eq!(now, [("g", of_g), ("h", of_h)]);
+    assert_eq!(format!("{watch:?}"), "GroupsWatch(..)");
+    // A watch of one group beside it hears of it, too.
+    ask(&sim, &w, |ctx| ctx.watch_group("i").unwrap().0);
+    join(&sim, &p, "i");
+    leave(&sim, &p, "g").unwrap();
+    sim.kill(q.pid());
+    sim.run_until_idle();
+    let changes = |log: &Log| -> Vec<String> {
+        log.take().into_iter().filter(|line| line.starts_with("w ")).collect()
+    };
+    let told = changes(&log);
+    let expected = [("+", id_p), ("+", id_p), ("-", id_p), ("-", id_q), ("-", id_q)]
+        .map(|(did, id)| format!("w {did}{id}"));
+    assert_eq!(told, expected);
+    // Watched again: the members of now, and what waits of before is dropped.
+    let (now, again) = ask(&sim, &w, {
+        let (groups, p) = (sim.groups(), p.recipient::<Say>());
+        move |ctx| {
+            groups.join("h", &p).unwrap();
+            ctx.watch_groups(&groups).unwrap()
+        }
+    });
+    let groups: Vec<_> = now.iter().map(|(group, _)| group.as_str()).collect();
+    assert_eq!(groups, ["g", "h", "i"]);
+    assert_eq!(changes(&log), [] as [String; 0]);
+    let ended = ask(&sim, &w, move |ctx| {
+        let groups = ctx.groups();
+        groups.leave("h", groups.pids("h")[0]).unwrap();
+        (ctx.unwatch_groups(&again), ctx.unwatch_groups(&watch))
+    });
+    assert_eq!(ended, (true, false));
+    join(&sim, &p, "h");
+    sim.run_until_idle();
+    assert_eq!(changes(&log), [] as [String; 0]);
+}
+
 /// Watches in `init`, and keeps the members up to date.
 struct Mirror(Arc<Mutex<BTreeMap<Pid, i32>>>);
 
@@ -212,6 +261,34 @@ impl Actor for Mirror {
         let (now, _) = ctx.watch_group("g")?;
         let mut mirror = self.0.lock().unwrap();
         now.into_iter().for_each(|pid| *mirror.entry(pid).or_default() += 1);
+        Ok(())
+    }
+
+    async fn handle_message(
+        &mut self,
+        _: &mut Context<GroupChange>,
+        change: GroupChange,
+    ) -> Result {
+        let mut mirror = self.0.lock().unwrap();
+        let times = mirror.entry(change.pid()).or_default();
+        *times += if matches!(change, GroupChange::Joined { .. }) { 1 } else { -1 };
+        assert!(*times >= 0, "left before it has joined");
+        Ok(())
+    }
+}
+
+/// As [`Mirror`], of all groups.
+struct MirrorOfAll(Arc<Mutex<BTreeMap<Pid, i32>>>);
+
+impl Actor for MirrorOfAll {
+    type Message = GroupChange;
+
+    async fn init(&mut self, ctx: &mut Context<GroupChange>) -> Result {
+        let groups = ctx.groups();
+        let (now, _) = ctx.watch_groups(&groups)?;
+        let mut mirror = self.0.lock().unwrap();
+        let pids = now.into_iter().flat_map(|(_, pids)| pids);
+        pids.for_each(|pid| *mirror.entry(pid).or_default() += 1);
         Ok(())
     }
 
@@ -277,7 +354,11 @@ fn g3_none_is_missed_and_none_comes_twice_while_others_join_leave_and_die() {
             }
             let mirror = Arc::clone(mirror);
             // It watches in the middle of it all.
-            sim.spawn(move || Mirror(mirror)).start().unwrap();
+            if round == 1 {
+                sim.spawn(move || MirrorOfAll(mirror)).start().unwrap();
+            } else {
+                sim.spawn(move || Mirror(mirror)).start().unwrap();
+            }
         }
         sim.run_until_idle();
         agree(&sim, &mirrors);

@@ -1,6 +1,5 @@
 //! One group: its members, in the order of joining and by the types of their messages.
 
-use crate::addressing::recipient::Recipient;
 use crate::topics::hearer::Effects;
 use crate::topics::topic_core::TopicCore;
 use krarup_gen::{GroupChange, Pid};
@@ -8,13 +7,15 @@ use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// A recipient of some type, that was a member.
+/// A recipient of some type, or a process of another node, that was a member.
 pub(crate) type Removed = Box<dyn Any + Send>;
 
 #[derive(Default)]
 pub(crate) struct Group {
     /// The number of the last membership.
     last: u64,
+    /// By the types of what is kept of a member: a recipient, or a
+    /// [`RemoteMember`](super::remote_member::RemoteMember).
     kinds: HashMap<TypeId, Box<dyn MembersOfAType>>,
     of: HashMap<Pid, TimesJoined>,
     /// Its changes, for those who watch it.
@@ -25,11 +26,11 @@ pub(crate) struct Group {
 struct TimesJoined {
     /// The record of it, for the end of the process.
     record: usize,
-    /// The oldest first: the numbers of its memberships, and the types of their messages.
+    /// The oldest first: the numbers of its memberships, and the types of what is kept.
     numbers: Vec<(u64, TypeId)>,
 }
 
-/// The members that take messages of one type.
+/// The members of which values of one type are kept.
 trait MembersOfAType: Any + Send + Sync {
     /// Removes one. The caller drops it without a lock.
     fn remove(&mut self, number: u64) -> Option<Removed>;
@@ -37,15 +38,15 @@ trait MembersOfAType: Any + Send + Sync {
     fn is_empty(&self) -> bool;
 }
 
-/// The members that take messages of type `M`.
-struct TypedMembers<M> {
+/// The members of which a `T` is kept.
+struct TypedMembers<T> {
     /// By the numbers of their memberships, with their places in `numbers`.
-    members: BTreeMap<u64, (Recipient<M>, usize)>,
+    members: BTreeMap<u64, (T, usize)>,
     /// Their numbers in no order, so that one can be chosen at once.
     numbers: Vec<u64>,
 }
 
-impl<M: Send + 'static> MembersOfAType for TypedMembers<M> {
+impl<T: Send + Sync + 'static> MembersOfAType for TypedMembers<T> {
     fn remove(&mut self, number: u64) -> Option<Removed> {
         let (member, place) = self.members.remove(&number)?;
         self.numbers.swap_remove(place);
@@ -64,15 +65,15 @@ impl<M: Send + 'static> MembersOfAType for TypedMembers<M> {
 
 impl Group {
     /// Adds a membership. `record`: the number of the record of a process that has none here yet.
-    pub(crate) fn add<M: Send + 'static>(&mut self, pid: Pid, record: usize, member: Recipient<M>) {
+    pub(crate) fn add<T: Send + Sync + 'static>(&mut self, pid: Pid, record: usize, member: T) {
         self.last += 1;
-        let (number, kind) = (self.last, TypeId::of::<M>());
+        let (number, kind) = (self.last, TypeId::of::<T>());
         let empty = || {
-            let typed = TypedMembers::<M> { members: BTreeMap::new(), numbers: Vec::new() };
+            let typed = TypedMembers::<T> { members: BTreeMap::new(), numbers: Vec::new() };
             Box::new(typed) as Box<dyn MembersOfAType>
         };
         let members: &mut dyn Any = &mut **self.kinds.entry(kind).or_insert_with(empty);
-        if let Some(typed) = members.downcast_mut::<TypedMembers<M>>() {
+        if let Some(typed) = members.downcast_mut::<TypedMembers<T>>() {
             typed.members.insert(number, (member, typed.numbers.len()));
             typed.numbers.push(number);
         }
@@ -102,25 +103,29 @@ impl Group {
         self.of.contains_key(&pid)
     }
 
-    fn typed<M: Send + 'static>(&self) -> Option<&TypedMembers<M>> {
-        let members: &dyn Any = &**self.kinds.get(&TypeId::of::<M>())?;
+    fn typed<T: 'static>(&self) -> Option<&TypedMembers<T>> {
+        let members: &dyn Any = &**self.kinds.get(&TypeId::of::<T>())?;
         members.downcast_ref()
     }
 
-    /// The members that take an `M`, in the order of joining.
-    pub(crate) fn members<M: Send + 'static>(&self) -> Vec<Recipient<M>> {
-        let typed = self.typed::<M>();
+    /// The members of which a `T` is kept, with the numbers of their memberships, in the order of
+    /// joining.
+    pub(crate) fn members<T: Clone + 'static>(&self) -> Vec<(u64, T)> {
+        let typed = self.typed::<T>();
         typed.map_or_else(Vec::new, |typed| {
-            typed.members.values().map(|(member, _)| member.clone()).collect()
+            typed.members.iter().map(|(number, (member, _))| (*number, member.clone())).collect()
         })
     }
 
-    /// One of the members that take an `M`.
-    pub(crate) fn any<M: Send + 'static>(&self, random: u64) -> Option<Recipient<M>> {
-        let typed = self.typed::<M>()?;
-        let chosen = random % (typed.numbers.len() as u64).max(1);
-        let number = typed.numbers.get(usize::try_from(chosen).unwrap_or(0))?;
-        typed.members.get(number).map(|(member, _)| member.clone())
+    /// How many members there are of which a `T` is kept.
+    pub(crate) fn count<T: 'static>(&self) -> usize {
+        self.typed::<T>().map_or(0, |typed| typed.numbers.len())
+    }
+
+    /// One of the members of which a `T` is kept, by a number below their count, in no order.
+    pub(crate) fn one<T: Clone + 'static>(&self, chosen: usize) -> Option<T> {
+        let typed = self.typed::<T>()?;
+        typed.members.get(typed.numbers.get(chosen)?).map(|(member, _)| member.clone())
     }
 
     /// All members in the order of joining, each as often as it has joined.

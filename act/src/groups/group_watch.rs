@@ -1,6 +1,6 @@
 //! Watching a group: its members, and then each change (rule G3).
 
-use super::group_table::GroupTable;
+use super::groups::Groups;
 use crate::context::Context;
 use crate::topics::topic::Topic;
 use krarup_gen::{GroupChange, Name, Pid, WatchGroupError};
@@ -70,8 +70,25 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     where
         M: From<GroupChange>,
     {
+        let groups = self.groups();
+        self.watch_group_of(&groups, group)
+    }
+
+    /// As [`Context::watch_group`], for a group of another scope than that of the node (the groups
+    /// of a cluster's scope).
+    ///
+    /// # Errors
+    /// Those of [`Context::watch_group`].
+    pub fn watch_group_of(
+        &mut self,
+        groups: &Groups,
+        group: impl AsRef<str>,
+    ) -> Result<(Vec<Pid>, GroupWatch), WatchGroupError>
+    where
+        M: From<GroupChange>,
+    {
         let name = Name::new(group)?;
-        let table = GroupTable::of(&**self.host());
+        let table = Arc::clone(groups.table());
         // An earlier watch ends without the lock of the group, which its end may take.
         if let Some(earlier) = table.with(name.as_str(), |group| group.changes.clone()).flatten() {
             self.unsubscribe(&Topic::new(earlier));

@@ -20,9 +20,11 @@
 //!   to do is carried out when that is unlocked. So who watches has the members and then each change
 //!   once (G3). The topic is in no table of topics. A group without members and without watchers is
 //!   removed, also when its last watcher has gone ([`unused_group`]).
-//! - **Other nodes.** `join`, `leave` and `groups` are the process's and the node's. A cluster can
-//!   add members of other nodes to the table and carry its changes: a recipient may stand for a process
-//!   of another node. Only the processes of this node are joined by this node (G5).
+//! - **Other nodes.** `join`, `leave` and `groups` are the process's and the node's. A cluster watches
+//!   the members of this node ([`table_watch`]), tells them to other nodes, and adds members of those
+//!   to the table. They are stand-ins of processes, of no known type, and become recipients of the type
+//!   that is looked up, if the cluster carries it ([`remote_member`]). Only the processes of this node
+//!   are joined by this node (G5). A cluster may have further scopes: each is a table of its own.
 
 pub(crate) mod group;
 pub(crate) mod group_table;
@@ -30,4 +32,7 @@ pub(crate) mod group_watch;
 #[allow(clippy::module_inception, reason = "the module is named after its main type `Groups`")]
 pub(crate) mod groups;
 pub(crate) mod joining;
+pub(crate) mod remote_member;
+pub(crate) mod table_topics;
+pub(crate) mod table_watch;
 pub(crate) mod unused_group;

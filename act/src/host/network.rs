@@ -21,4 +21,11 @@ pub trait Network: Any + Send + Sync {
 
     /// Returns the stand-in of a node. It ends with the connection to that node.
     fn node(&self, node: &NodeName) -> Option<Arc<dyn Process>>;
+
+    /// Returns the [`RecipientMaker`](crate::RecipientMaker) of the messages of this type, if
+    /// processes of other nodes can be sent such.
+    fn recipient_maker(&self, message: &'static str) -> Option<Arc<dyn Any + Send + Sync>> {
+        let _ = message;
+        None
+    }
 }

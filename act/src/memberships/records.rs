@@ -20,7 +20,7 @@
 use crate::process::crash::{contain, drop_contained};
 use crate::process::process::Process;
 use crate::sync::Mutex;
-use krarup_gen::Pid;
+use krarup_gen::{Name, Pid};
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -46,6 +46,8 @@ pub struct Memberships {
     shards: [Mutex<RecordPages>; SHARDS],
     /// The groups of the node, made when the first process joins one.
     groups: OnceLock<Arc<dyn Any + Send + Sync>>,
+    /// The groups of further scopes, by the names of these.
+    scopes: Mutex<BTreeMap<Name, Arc<dyn Any + Send + Sync>>>,
 }
 
 type RecordPages = HashMap<u64, Box<RecordPage>>;
@@ -172,6 +174,19 @@ impl Memberships {
         Arc::clone(groups).downcast().unwrap_or_else(|_| unreachable!("one type of groups"))
     }
 
+    /// Returns the groups of a scope other than that of the node.
+    pub(crate) fn groups_of<G: Any + Send + Sync>(
+        &self,
+        scope: &Name,
+        make: impl FnOnce() -> Arc<G>,
+    ) -> Arc<G> {
+        let groups = {
+            let mut scopes = self.scopes.lock();
+            Arc::clone(scopes.entry(scope.clone()).or_insert_with(|| make()))
+        };
+        groups.downcast().unwrap_or_else(|_| unreachable!("one type of groups"))
+    }
+
     /// Returns how many processes have a record.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
@@ -197,6 +212,8 @@ impl Drop for Memberships {
         if let Some(groups) = self.groups.take() {
             drop_contained(groups);
         }
+        let scopes = std::mem::take(&mut *self.scopes.lock());
+        scopes.into_values().for_each(drop_contained);
     }
 }
 

@@ -97,6 +97,30 @@ fn g3_a_member_that_joins_during_the_begin_of_a_watch_is_heard_of_once() {
     });
 }
 
+/// The same for a watch of all groups, which sees the members of this node.
+#[test]
+fn g3_a_member_that_joins_during_the_begin_of_a_watch_of_all_groups_is_heard_of_once() {
+    bounded(2, || {
+        let host = ModelHost::new();
+        let member = host.admit_new(UNBOUNDED);
+        let watcher = host.admit_of::<Changed>(UNBOUNDED);
+        let mut ctx = Context::new(Arc::clone(&watcher));
+        let watches = thread::spawn(move || {
+            let groups = ctx.groups();
+            (ctx.watch_own_members(&groups).unwrap(), ctx)
+        });
+        let joins = Context::new(Arc::clone(&member));
+        joins.join("g").unwrap();
+        let ((now, watch), mut ctx) = joined(watches);
+        let changes = changes(&watcher);
+        assert_eq!(now.len() + changes, 1, "{now:?} and {changes} changes");
+        assert!(ctx.unwatch_groups(&watch));
+        joins.leave("g").unwrap();
+        drop((ctx, joins));
+        host.clear();
+    });
+}
+
 /// How many changes wait in a mailbox.
 fn changes(cell: &Cell<Changed, Changed>) -> usize {
     let mut batch = None;

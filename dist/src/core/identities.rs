@@ -56,6 +56,12 @@ impl ClusterCore {
         Some(Pid::remote(number, self.incarnation(&pid.node, pid.creation)?, ours))
     }
 
+    /// The pid of a process of this incarnation of this node.
+    pub(crate) fn own_pid(&self, pid: &ExternalPid) -> Option<Pid> {
+        let is_ours = pid.node == self.me && pid.creation == self.creation;
+        if is_ours { self.pid_of(pid) } else { None }
+    }
+
     /// The process of this node that another node may reach by this pid (rule Zsec5).
     pub(crate) fn local(&self, pid: &ExternalPid) -> Option<Arc<dyn Process>> {
         if pid.node != self.me || pid.creation != self.creation {

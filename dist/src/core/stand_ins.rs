@@ -8,6 +8,7 @@ use crate::peer::proxy::{RemoteProcess, RemoteTarget, StandInHome};
 use krarup_act::{Dynamic, Host, Network, NotWritten, Process, WrittenMessage};
 use krarup_gen::{Name, NodeName, Pid, Reason, Ref, SendError};
 use krarup_wire::etf::{Atom, ExternalPid, Reference};
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -127,5 +128,9 @@ impl Network for ClusterCore {
 
     fn node(&self, node: &NodeName) -> Option<Arc<dyn Process>> {
         self.stand_in_of_node(node).map(|process| process as Arc<dyn Process>)
+    }
+
+    fn recipient_maker(&self, message: &'static str) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.exports.of_type(message)?.recipient_maker()
     }
 }

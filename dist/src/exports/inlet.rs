@@ -6,6 +6,7 @@ use krarup_act::{Dynamic, MessageKind, Process};
 use krarup_gen::{Alias, CallError, SendError};
 use krarup_wire::codec::TermCodec;
 use krarup_wire::etf::Decoder;
+use std::any::Any;
 use std::sync::Arc;
 
 /// Passes messages of one type in and out.
@@ -25,6 +26,12 @@ pub(crate) trait Inlet<C>: Send + Sync {
         to: &RemoteProcess,
         message: Dynamic,
     ) -> Result<(), SendError<Dynamic>>;
+
+    /// What makes recipients of messages of this type ([`krarup_act::RecipientMaker`]), if
+    /// processes of other nodes can be sent such.
+    fn recipient_maker(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        None
+    }
 }
 
 /// A message of another node, without its envelope.

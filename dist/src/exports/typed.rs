@@ -5,12 +5,15 @@ use crate::exports::inlet::{Inlet, RemoteMessage, Undelivered};
 use crate::exports::{Exports, Sys};
 use crate::peer::proxy::RemoteProcess;
 use crate::terms::reading::Reading;
-use krarup_act::{CarriedTokens, Dynamic, Process, Reply, contain, drop_refused, from_outside};
+use krarup_act::{
+    CarriedTokens, Dynamic, Process, Recipient, RecipientMaker, Reply, contain, drop_refused,
+    from_outside,
+};
 use krarup_gen::{CallError, Name, Pid, SendError};
 use krarup_wire::etf::Term;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::any::type_name;
+use std::any::{Any, type_name};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -68,6 +71,10 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Inlet<ClusterCore> for Ty
                 Err(SendError::Unserializable { message, to: to.pid(), why })
             }
         }
+    }
+
+    fn recipient_maker(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        Some(Arc::new(RecipientMaker::<M>(Recipient::remote)))
     }
 }
 

@@ -114,12 +114,18 @@ impl Dispatch<'_> {
     ) -> Result<(), ConnectionError> {
         let local = match &target {
             Monitored::Pid(pid) if self.is_output(pid) => return Ok(()),
-            Monitored::Pid(pid) => self.core.local(pid),
+            Monitored::Pid(pid) => {
+                let scope = || self.scope_process(self.scope_of(pid)?);
+                self.core.local(pid).or_else(scope)
+            }
             // It answers pings, and is monitored by those who call it.
             Monitored::Name(name) if *name == NET_KERNEL || self.is_rex(name.as_str()) => {
                 return Ok(());
             }
-            Monitored::Name(name) => self.exported(name.as_str()).map(|(process, _)| process),
+            Monitored::Name(name) => {
+                let scope = || self.scope_process(self.core.scope(name.as_str())?);
+                self.exported(name.as_str()).map(|(process, _)| process).or_else(scope)
+            }
         };
         let local = local.filter(|local| self.may(|rights| &rights.monitors, local));
         self.monitor_one(self.stand_in(&from), local, (from, target, reference))

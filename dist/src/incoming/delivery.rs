@@ -42,6 +42,9 @@ impl Dispatch<'_> {
             return;
         }
         let Some(process) = self.core.local(to) else {
+            if let Some(scope) = self.scope_of(to) {
+                return self.to_scope(scope, payload);
+            }
             return self.to_output(to, payload);
         };
         let inlet = self.core.exports.of_type(process.lane_types().0);
@@ -59,6 +62,9 @@ impl Dispatch<'_> {
             return self.ping(payload);
         }
         let Some((process, sys)) = self.exported(name) else {
+            if let Some(scope) = self.core.scope(name) {
+                return self.to_scope(scope, payload);
+            }
             if self.is_rex(name)
                 && let Ok(message) = payload.decoder().last_term()
             {

@@ -58,7 +58,7 @@ impl Known {
     }
 
     fn name(chance: &mut Chance) -> Atom {
-        const NAMES: [&str; 5] = ["stock", "stock", "net_kernel", "rex", "nobody"];
+        const NAMES: [&str; 7] = ["stock", "stock", "net_kernel", "rex", "nobody", "pg", "pg"];
         Atom::new(*chance.choose(&NAMES)).unwrap()
     }
 
@@ -79,8 +79,33 @@ impl Known {
         }
     }
 
+    /// A message of a scope of groups.
+    fn of_scope(peer: &RawPeer, chance: &mut Chance) -> Term {
+        let scope = Term::from(peer.pid(1 + chance.word() % 2));
+        let group = match chance.below(3) {
+            0 => generate::term(chance),
+            _ => Term::atom("g"),
+        };
+        let member = |chance: &mut Chance| Term::from(Known::from(peer, chance));
+        let count = chance.below(4);
+        let pids = Term::list((0..count).map(|_| member(chance)));
+        match chance.below(6) {
+            0 | 1 => Term::tuple([Term::atom("discover"), scope]),
+            2 | 3 => Term::tuple([Term::atom("join"), scope, group, pids]),
+            4 => Term::tuple([Term::atom("leave"), scope, pids, Term::list([group])]),
+            _ => {
+                let groups = Term::list([Term::tuple([group, pids])]);
+                let sync = Term::tuple([Term::atom("sync"), scope, groups]);
+                Term::tuple([Term::atom("$gen_cast"), sync])
+            }
+        }
+    }
+
     /// A request, in or without an envelope.
     fn message(&self, peer: &mut RawPeer, chance: &mut Chance) -> Term {
+        if chance.one_in(4) {
+            return Known::of_scope(peer, chance);
+        }
         let pid = Term::from(self.to(peer, chance));
         let token = Term::tuple([Known::from(peer, chance).into(), generate::term(chance)]);
         let request = match chance.below(10) {

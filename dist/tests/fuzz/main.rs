@@ -28,7 +28,7 @@ use krarup_wire::DistributionFlags;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use support::raw::{RawPeer, closed, until};
-use support::served::{served, table, works};
+use support::served::{table, works};
 use support::{Member, Worker};
 
 /// The connections of an ordinary test run.
@@ -99,7 +99,10 @@ fn zsec9_no_frames_of_a_peer_panic_stop_the_node_or_leave_anything() {
     let seed = number("FUZZ_SEED").unwrap_or(4_711);
     let seconds = number("FUZZ_SECONDS");
     let most = number("FUZZ_INPUTS").or(seconds.map(|_| u64::MAX)).unwrap_or(INPUTS);
-    let (a, b) = served(LABEL);
+    let a = Member::with(&format!("{LABEL}_a@127.0.0.1"), "secret", |cluster| cluster.groups("pg"));
+    let b = Member::start(&format!("{LABEL}_b@127.0.0.1"), "secret", &[&a]);
+    a.worker("stock");
+    assert!(works(&a, &b));
     // The desk is beyond reach: it is not exported, and its pid is sent to nobody.
     let began = Instant::now();
     let (mut input, mut corpus) = (0, vec![vec![131, 68, 0]]);
@@ -123,6 +126,9 @@ fn zsec9_no_frames_of_a_peer_panic_stop_the_node_or_leave_anything() {
         a.node.spawn(Worker::default).name("stock").wait().unwrap();
     }
     assert!(works(&a, &b));
+    let scope = || a.node.inspect(a.node.whereis("pg").unwrap()).wait().unwrap();
+    until("no scope is known", || scope().number("peer_scopes") == Some(0));
+    assert_eq!((scope().number("peer_weight"), a.node.groups().names()), (Some(0), vec![]));
     assert_eq!(PANICS.load(Ordering::SeqCst), 0, "FUZZ_SEED={seed}");
     println!("seed {seed}, {input} connections in {:?}", began.elapsed());
     if let Some(peak) = peak_memory() {

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod groups;
+
 use krarup_act::{Actor, Context, Recipient, Reply};
 use krarup_dist::{
     Cluster, ClusterAddress, ClusterCalls, Cookie, HasCluster, NodeEvent, SimNetwork,
@@ -28,6 +30,16 @@ impl Member {
         tick: Duration,
     ) -> Result<Member> {
         Member::with(sim, net, name, "secret", move |cluster| cluster.tick_time(tick))
+    }
+
+    /// Starts a node whose cluster has these settings.
+    pub(crate) fn with_settings(
+        sim: &Simulation,
+        net: &SimNetwork,
+        name: &str,
+        settings: impl FnOnce(Cluster) -> Cluster + Send + 'static,
+    ) -> Result<Member> {
+        Member::with(sim, net, name, "secret", settings)
     }
 
     /// Starts a node whose cluster has this cookie and these settings.

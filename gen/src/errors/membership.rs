@@ -31,6 +31,9 @@ pub enum LeaveError {
         /// The group.
         group: String,
     },
+    /// The process belongs to another node, which has it leave itself (rule G5).
+    #[error("{0} is a process of another node, which must have it leave itself")]
+    NotLocal(Pid),
 }
 
 /// The error of watching a group (rule G3). Nothing has changed.
@@ -141,6 +144,10 @@ mod tests {
                 "<0.7.0> is a process of another node, which must join it itself",
             ),
             (left.to_string(), "<0.7.0> is not a member of group \"stock\""),
+            (
+                LeaveError::NotLocal(pid).to_string(),
+                "<0.7.0> is a process of another node, which must have it leave itself",
+            ),
             (WatchGroupError::NoProcess(pid).to_string(), "<0.7.0> has ended and watches no group"),
         ] {
             assert_eq!(text, expected);

@@ -1,0 +1,369 @@
+//! What is known of the scopes of other nodes: their members, by group.
+//!
+//! Plain values: an event goes in, and the changes of members come out. Nothing here sends, monitors
+//! or locks.
+//!
+//! One node announces at most so much (rule Zsec7): each membership counts 1, each group 1 and 1 more
+//! for each 64 bytes of its name. A membership beyond that is refused; a group without members is
+//! none. A node has few scopes of one name: one, and those that have ended and are not known to have.
+
+use super::group_key::GroupKey;
+use super::scope_signal::AnnouncedGroups;
+use krarup_gen::{Pid, Ref};
+use std::collections::BTreeMap;
+
+/// The most scopes of one node, with those whose ends are on their way.
+const MOST_SCOPES: usize = 16;
+/// How many bytes of a name count as one membership.
+const NAME_UNIT: usize = 64;
+
+/// A member of another node has joined or left.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct MemberChange {
+    pub(crate) has_joined: bool,
+    pub(crate) group: GroupKey,
+    pub(crate) pid: Pid,
+}
+
+/// What a message changes.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct MemberChanges {
+    pub(crate) changes: Vec<MemberChange>,
+    /// Memberships beyond the bound.
+    pub(crate) refused: u64,
+}
+
+impl MemberChanges {
+    fn push(&mut self, has_joined: bool, group: &GroupKey, pid: Pid, times: usize) {
+        let change = MemberChange { has_joined, group: group.clone(), pid };
+        self.changes.extend(std::iter::repeat_n(change, times));
+    }
+}
+
+/// The scopes of other nodes, by their pids.
+#[derive(Debug)]
+pub(crate) struct PeerScopes {
+    known: BTreeMap<Pid, KnownScope>,
+    /// What each node announces, by the number of its incarnation.
+    shares: BTreeMap<u32, NodeShare>,
+    /// The most that one node may announce.
+    limit: usize,
+}
+
+#[derive(Debug)]
+struct KnownScope {
+    monitor: Ref,
+    groups: BTreeMap<GroupKey, KnownGroup>,
+}
+
+#[derive(Debug)]
+struct KnownGroup {
+    /// What its name counts.
+    weight: usize,
+    /// How often each member has joined.
+    members: BTreeMap<Pid, usize>,
+}
+
+#[derive(Debug, Default)]
+struct NodeShare {
+    scopes: usize,
+    weight: usize,
+}
+
+impl PeerScopes {
+    pub(crate) fn new(limit: usize) -> Self {
+        PeerScopes { known: BTreeMap::new(), shares: BTreeMap::new(), limit }
+    }
+
+    pub(crate) fn knows(&self, scope: Pid) -> bool {
+        self.known.contains_key(&scope)
+    }
+
+    /// Whether one more scope of its node can be known.
+    pub(crate) fn has_room_for(&self, scope: Pid) -> bool {
+        self.shares.get(&scope.node()).is_none_or(|share| share.scopes < MOST_SCOPES)
+    }
+
+    /// A scope is greeted. It is monitored by this reference.
+    pub(crate) fn greeted(&mut self, scope: Pid, monitor: Ref) {
+        self.known.insert(scope, KnownScope { monitor, groups: BTreeMap::new() });
+        self.shares.entry(scope.node()).or_default().scopes += 1;
+    }
+
+    /// The known scopes, in the order of their pids.
+    pub(crate) fn scopes(&self) -> impl Iterator<Item = Pid> {
+        self.known.keys().copied()
+    }
+
+    /// How many scopes are known, and how many memberships and names count.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        (self.known.len(), self.shares.values().map(|share| share.weight).sum())
+    }
+
+    /// A scope announces members of a group.
+    pub(crate) fn join(&mut self, from: Pid, group: &GroupKey, pids: &[Pid]) -> MemberChanges {
+        let mut all = MemberChanges::default();
+        for pid in pids {
+            self.add(from, group, *pid, &mut all);
+        }
+        all
+    }
+
+    /// A scope announces that each of these has left each of the groups, once.
+    pub(crate) fn leave(&mut self, from: Pid, pids: &[Pid], groups: &[GroupKey]) -> MemberChanges {
+        let mut all = MemberChanges::default();
+        for group in groups {
+            for pid in pids {
+                self.remove(from, group, *pid, 1, &mut all);
+            }
+        }
+        all
+    }
+
+    /// A scope announces all of its members. What differs from what is known is a change (rule Zpg4).
+    pub(crate) fn sync(&mut self, from: Pid, groups: &AnnouncedGroups) -> MemberChanges {
+        let mut announced: BTreeMap<&GroupKey, BTreeMap<Pid, usize>> = BTreeMap::new();
+        for (group, pids) in groups {
+            let counts = announced.entry(group).or_default();
+            pids.iter().for_each(|pid| *counts.entry(*pid).or_default() += 1);
+        }
+        let mut all = MemberChanges::default();
+        let Some(known) = self.known.get(&from) else { return all };
+        let mut left = Vec::new();
+        let mut joined = Vec::new();
+        for (group, held) in &known.groups {
+            let now = announced.get(group);
+            for (pid, count) in &held.members {
+                let now = now.and_then(|now| now.get(pid)).copied().unwrap_or(0);
+                left.push((group.clone(), *pid, count.saturating_sub(now)));
+            }
+        }
+        for (group, now) in announced {
+            let held = known.groups.get(group);
+            for (pid, count) in now {
+                let held = held.and_then(|held| held.members.get(&pid)).copied().unwrap_or(0);
+                joined.push((group, pid, count.saturating_sub(held)));
+            }
+        }
+        // First those that have left: there may be no room otherwise.
+        for (group, pid, times) in left {
+            self.remove(from, &group, pid, times, &mut all);
+        }
+        for (group, pid, times) in joined {
+            (0..times).for_each(|_| self.add(from, group, pid, &mut all));
+        }
+        all
+    }
+
+    /// The scope that is monitored by this reference has ended, or its node is lost: all its members
+    /// have left (rule Zpg3).
+    pub(crate) fn gone(&mut self, monitor: Ref) -> MemberChanges {
+        let of = self.known.iter().find(|(_, known)| known.monitor == monitor);
+        of.map(|(scope, _)| *scope).map_or_else(MemberChanges::default, |scope| self.forget(scope))
+    }
+
+    /// Forgets all scopes: their members have left.
+    pub(crate) fn forget_all(&mut self) -> MemberChanges {
+        let mut all = MemberChanges::default();
+        for scope in self.known.keys().copied().collect::<Vec<_>>() {
+            all.changes.append(&mut self.forget(scope).changes);
+        }
+        all
+    }
+
+    fn forget(&mut self, scope: Pid) -> MemberChanges {
+        let mut all = MemberChanges::default();
+        let Some(known) = self.known.remove(&scope) else { return all };
+        for (group, KnownGroup { weight, members }) in known.groups {
+            self.release(scope, weight);
+            for (pid, times) in members {
+                self.release(scope, times);
+                all.push(false, &group, pid, times);
+            }
+        }
+        if let Some(share) = self.shares.get_mut(&scope.node()) {
+            share.scopes -= 1;
+            if share.scopes == 0 {
+                self.shares.remove(&scope.node());
+            }
+        }
+        all
+    }
+
+    fn add(&mut self, from: Pid, group: &GroupKey, pid: Pid, all: &mut MemberChanges) {
+        let Some(known) = self.known.get_mut(&from) else { return };
+        let share = self.shares.entry(from.node()).or_default();
+        let held = known.groups.get_mut(group);
+        let named = if held.is_some() { 0 } else { 1 + group.bytes() / NAME_UNIT };
+        if share.weight.saturating_add(named).saturating_add(1) > self.limit {
+            all.refused += 1;
+            return;
+        }
+        share.weight += named + 1;
+        let held = match held {
+            Some(held) => held,
+            None => known
+                .groups
+                .entry(group.clone())
+                .or_insert_with(|| KnownGroup { weight: named, members: BTreeMap::new() }),
+        };
+        *held.members.entry(pid).or_default() += 1;
+        all.push(true, group, pid, 1);
+    }
+
+    /// Removes so many memberships, if there are as many.
+    fn remove(
+        &mut self,
+        from: Pid,
+        group: &GroupKey,
+        pid: Pid,
+        times: usize,
+        all: &mut MemberChanges,
+    ) {
+        let Some(known) = self.known.get_mut(&from) else { return };
+        let Some(held) = known.groups.get_mut(group) else { return };
+        let Some(count) = held.members.get_mut(&pid) else { return };
+        let times = times.min(*count);
+        *count -= times;
+        let mut released = times;
+        if *count == 0 {
+            held.members.remove(&pid);
+        }
+        if held.members.is_empty() {
+            released += held.weight;
+            known.groups.remove(group);
+        }
+        self.release(from, released);
+        all.push(false, group, pid, times);
+    }
+
+    fn release(&mut self, scope: Pid, weight: usize) {
+        if let Some(share) = self.shares.get_mut(&scope.node()) {
+            share.weight -= weight;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use krarup_gen::Name;
+
+    const SCOPE: Pid = Pid::remote(1, 3, 9);
+
+    fn pid(id: u64) -> Pid {
+        Pid::remote(id, 3, 9)
+    }
+
+    fn key(text: &str) -> GroupKey {
+        GroupKey::Name(Name::new(text).unwrap())
+    }
+
+    fn greeted(limit: usize) -> PeerScopes {
+        let mut scopes = PeerScopes::new(limit);
+        scopes.greeted(SCOPE, Ref::new(7));
+        scopes
+    }
+
+    fn shown(all: &MemberChanges) -> Vec<(bool, GroupKey, u64)> {
+        let changes = all.changes.iter();
+        changes.map(|change| (change.has_joined, change.group.clone(), change.pid.id())).collect()
+    }
+
+    #[test]
+    fn zpg2_members_join_and_leave_one_by_one_with_their_multiplicity() {
+        let mut scopes = greeted(100);
+        let joined = scopes.join(SCOPE, &key("g"), &[pid(2), pid(2), pid(3)]);
+        assert_eq!(shown(&joined), [(true, key("g"), 2), (true, key("g"), 2), (true, key("g"), 3)]);
+        let left = scopes.leave(SCOPE, &[pid(2), pid(4)], &[key("g"), key("h")]);
+        assert_eq!(shown(&left), [(false, key("g"), 2)]);
+        assert_eq!(shown(&scopes.leave(SCOPE, &[pid(2)], &[key("g")])), [(false, key("g"), 2)]);
+        assert_eq!(shown(&scopes.leave(SCOPE, &[pid(2)], &[key("g")])), []);
+        assert_eq!(shown(&scopes.gone(Ref::new(7))), [(false, key("g"), 3)]);
+        assert_eq!(scopes.counts(), (0, 0));
+        assert!(scopes.shares.is_empty());
+    }
+
+    #[test]
+    fn zpg4_a_sync_changes_what_differs_and_nothing_else() {
+        let mut scopes = greeted(100);
+        scopes.join(SCOPE, &key("a"), &[pid(1), pid(1), pid(2)]);
+        scopes.join(SCOPE, &key("b"), &[pid(3)]);
+        let now = vec![
+            (key("c"), vec![pid(3)]),
+            (key("a"), vec![pid(2), pid(1)]),
+            // The same group in another form.
+            (key("a"), vec![pid(4), pid(4)]),
+            (key("d"), vec![]),
+        ];
+        let changed = scopes.sync(SCOPE, &now);
+        assert_eq!(
+            shown(&changed),
+            [
+                (false, key("a"), 1),
+                (false, key("b"), 3),
+                (true, key("a"), 4),
+                (true, key("a"), 4),
+                (true, key("c"), 3),
+            ]
+        );
+        assert_eq!(shown(&scopes.sync(SCOPE, &now)), []);
+        assert_eq!(scopes.counts(), (1, 2 + 5));
+        assert_eq!(scopes.sync(SCOPE, &vec![]).changes.len(), 5);
+        assert_eq!(scopes.counts(), (1, 0));
+    }
+
+    #[test]
+    fn zpg5_an_unknown_scope_changes_nothing() {
+        let mut scopes = greeted(100);
+        let other = pid(8);
+        scopes.join(SCOPE, &key("g"), &[pid(2)]);
+        assert!(!scopes.knows(other));
+        let empty = MemberChanges::default();
+        assert_eq!(scopes.join(other, &key("g"), &[pid(2)]), empty);
+        assert_eq!(scopes.leave(other, &[pid(2)], &[key("g")]), empty);
+        assert_eq!(scopes.sync(other, &vec![(key("g"), vec![pid(2)])]), empty);
+        assert_eq!(scopes.gone(Ref::new(8)), empty);
+        assert_eq!(scopes.counts(), (1, 2));
+    }
+
+    #[test]
+    fn zpg5_what_a_node_announces_is_bounded_and_more_is_refused_and_counted() {
+        // A group and four members.
+        let mut scopes = greeted(5);
+        let five: Vec<Pid> = (10..15).map(pid).collect();
+        let joined = scopes.join(SCOPE, &key("g"), &five);
+        assert_eq!((joined.changes.len(), joined.refused), (4, 1));
+        // Another scope of the node has no room of its own, one of another node has.
+        scopes.greeted(pid(2), Ref::new(8));
+        assert_eq!(scopes.join(pid(2), &key("g"), &five).refused, 5);
+        let elsewhere = Pid::remote(1, 4, 9);
+        scopes.greeted(elsewhere, Ref::new(9));
+        assert_eq!(scopes.join(elsewhere, &key("g"), &five).refused, 1);
+        // Who has left makes room: also in one sync.
+        let now = vec![(key("h"), five[..4].to_vec())];
+        let synced = scopes.sync(SCOPE, &now);
+        assert_eq!((synced.changes.len(), synced.refused), (8, 0));
+        // A long name counts.
+        assert_eq!(scopes.sync(SCOPE, &vec![]).changes.len(), 4);
+        let long = key(&"x".repeat(255));
+        assert_eq!(scopes.join(SCOPE, &long, &five).changes.len(), 1);
+        assert_eq!(scopes.forget_all().changes.len(), 1 + 4);
+        assert_eq!(scopes.counts(), (0, 0));
+    }
+
+    #[test]
+    fn zpg5_a_node_has_few_scopes_of_one_name() {
+        let mut scopes = PeerScopes::new(100);
+        let numbers = 1..=u64::try_from(MOST_SCOPES).unwrap();
+        for number in numbers {
+            assert!(scopes.has_room_for(pid(number)));
+            scopes.greeted(pid(number), Ref::new(number));
+        }
+        assert!(!scopes.has_room_for(pid(99)));
+        assert!(scopes.has_room_for(Pid::remote(99, 4, 9)));
+        scopes.gone(Ref::new(1));
+        assert!(scopes.has_room_for(pid(99)));
+        assert_eq!(scopes.scopes().count(), MOST_SCOPES - 1);
+    }
+}

@@ -1,0 +1,64 @@
+//! Messages of a peer to the scopes of groups, and monitors of these (rules Zpg1 to Zpg5).
+//!
+//! A scope is below the system root, so no peer reaches it as a process: it can be monitored, and the
+//! messages of scopes are read here. Nothing else of a peer gets to it (rule Zsec5).
+
+use super::Dispatch;
+use super::envelope::{Envelope, envelope};
+use crate::groups::scope_signal::{ScopeSignal, SenderNode};
+use crate::groups::shared::{ScopePut, SharedScope};
+use crate::peer::Phase;
+use krarup_act::Process;
+use krarup_gen::Pid;
+use krarup_wire::etf::ExternalPid;
+use krarup_wire::frame::Payload;
+use std::sync::Arc;
+
+impl Dispatch<'_> {
+    /// The scope with this pid, if it runs.
+    pub(super) fn scope_of(&self, pid: &ExternalPid) -> Option<&Arc<SharedScope>> {
+        let scopes = self.core.scopes();
+        // A cluster without scopes looks no further.
+        let (false, Some(pid)) = (scopes.is_empty(), self.core.own_pid(pid)) else { return None };
+        scopes.iter().find(|scope| scope.process() == Some(pid))
+    }
+
+    /// The process of a scope, to be monitored.
+    pub(super) fn scope_process(&self, scope: &SharedScope) -> Option<Arc<dyn Process>> {
+        self.core.host.process(scope.process()?)
+    }
+
+    /// Handles a message to a scope.
+    pub(super) fn to_scope(&self, scope: &Arc<SharedScope>, payload: &Payload<'_>) {
+        let Some(sender) = self.sender_node() else { return };
+        let signal = payload.decoder().last_term();
+        let signal = signal.ok().and_then(|message| ScopeSignal::read(&message, &sender));
+        let Some(signal) = signal else { return self.refuse(scope, payload) };
+        match scope.put(&self.peer.name, signal) {
+            ScopePut::Waits => {}
+            ScopePut::Missed => self.core.counters.scope_message_missed(),
+            ScopePut::NoProcess => self.core.counters.unreachable(),
+        }
+    }
+
+    /// What is no message of a scope changes nothing. A call fails at once.
+    fn refuse(&self, scope: &SharedScope, payload: &Payload<'_>) {
+        self.core.counters.undecodable();
+        let by = scope.process().map_or(0, Pid::id);
+        if let Envelope::Call(caller) | Envelope::System(caller) = envelope(&mut payload.decoder())
+        {
+            caller.refuse_undecodable(self.core, by, "a scope of groups takes no calls");
+        }
+    }
+
+    fn sender_node(&self) -> Option<SenderNode> {
+        let state = self.current()?;
+        let Phase::Up(up) = &state.phase else { return None };
+        Some(SenderNode {
+            name: self.peer.name.clone(),
+            creation: up.creation,
+            incarnation: up.incarnation,
+            ours: self.core.host.node_pid().creation(),
+        })
+    }
+}
