@@ -2,17 +2,24 @@
 
 use crate::connection::{PeerConnection, options};
 use crate::core::ClusterCore;
+use crate::discovery::Discovery;
+use crate::discovery::discovered::DiscoveredNodes;
+use crate::discovery::discoveries::Discoveries;
+use crate::discovery::epmd_discovery::EpmdDiscovery;
+use crate::discovery::error::DiscoveryError;
+use crate::discovery::news::DiscoveryNews;
 use crate::epmd::{self, Registration};
 use crate::error::{RegistrationError, StartError};
 use crate::exports::inlet::Inlet;
 use crate::exports::{Exports, Sys};
+use crate::keeping::KeptBy;
+use crate::listening::{listen, listen_simulated};
 use crate::messages::{ClusterMessage, ClusterRequest};
 use crate::peer::queue_limits::QueueLimits;
-use crate::simulated::listener::SimListener;
 use crate::simulated::network::SimNetwork;
 use krarup_act::{Actor, Context};
 use krarup_gen::{Exit, Inspection, Name, NameError, NodeName, Pid, Result};
-use krarup_io::{Acceptor, AcceptorRequest, Client, TransportConnection};
+use krarup_io::{Client, TransportConnection};
 use krarup_wire::codec::TermCodec;
 use krarup_wire::epmd::{EPMD_PORT, Register};
 use krarup_wire::etf::Atom;
@@ -34,8 +41,6 @@ const DIAL_LIMIT: Duration = Duration::from_secs(7);
 const LOOK: Duration = Duration::from_secs(2);
 /// The most processes that one peer may request, unless told otherwise.
 const SPAWN_LIMIT: usize = 10_000;
-/// The most connections, peers and strangers together.
-const MOST_CONNECTIONS: usize = 4_096;
 
 /// A node's place in a cluster of Erlang and Krarup nodes.
 ///
@@ -69,6 +74,9 @@ struct ClusterSettings {
     /// The host and the port of the port mapper at which the node registers.
     epmd: Option<u16>,
     peers: HashMap<String, SocketAddr>,
+    discoveries: Discoveries,
+    /// The names of nodes to be kept, and whether those are that a discovery finds.
+    kept: (Vec<String>, bool),
     tick: Duration,
     allow_clear_text: bool,
     /// The soft and the hard limit of what waits to be sent to a peer.
@@ -86,6 +94,9 @@ struct RunningCluster {
     port: u16,
     registration: Option<Registration>,
     is_registering: bool,
+    discovered: DiscoveredNodes,
+    /// When the timer for the kept nodes is due.
+    keeps_at: Option<Duration>,
 }
 
 impl Cluster {
@@ -100,6 +111,8 @@ impl Cluster {
                 network: None,
                 epmd: None,
                 peers: HashMap::new(),
+                discoveries: Discoveries::default(),
+                kept: (Vec::new(), false),
                 tick: TICK_TIME,
                 allow_clear_text: false,
                 queue: (QueueLimits::DEFAULT.soft, QueueLimits::DEFAULT.hard),
@@ -144,6 +157,35 @@ impl Cluster {
     #[must_use]
     pub fn peer(mut self, node: impl Into<String>, address: SocketAddr) -> Self {
         self.settings.peers.insert(node.into(), address);
+        self
+    }
+
+    /// Finds peers that have no fixed address by this discovery, before the port mapper is asked
+    /// (rule Zhs9). Several are asked in the order in which they were added.
+    #[must_use]
+    pub fn discovery(mut self, discovery: impl Discovery) -> Self {
+        self.settings.discoveries.add(discovery);
+        self
+    }
+
+    /// Keeps these nodes connected: they are dialled when the cluster starts, and again when a
+    /// connection is lost or a dial has failed, after 1 s, then twice as long each time up to 60 s,
+    /// less up to a quarter by chance, and at once when a [`Discovery`] says that the node has
+    /// appeared (rule Zlive4). All other nodes are dialled when they are used, and nobody tells this
+    /// node of third ones. The own name is skipped, so all nodes may have the same list.
+    ///
+    /// A name that is not one of a node fails the spawn with [`StartError::Name`].
+    #[must_use]
+    pub fn keep<N: Into<String>>(mut self, nodes: impl IntoIterator<Item = N>) -> Self {
+        self.settings.kept.0.extend(nodes.into_iter().map(Into::into));
+        self
+    }
+
+    /// Keeps the nodes that a [`Discovery`] says there are, while it says so, as
+    /// [`Cluster::keep`] does (rule Zlive4).
+    #[must_use]
+    pub fn keep_discovered(mut self) -> Self {
+        self.settings.kept.1 = true;
         self
     }
 
@@ -225,6 +267,13 @@ impl Cluster {
         }
         let (soft, hard) = settings.queue;
         let limits = QueueLimits::new(soft, hard).map_err(StartError::from)?;
+        let kept = settings.kept.0.iter().map(NodeName::new).collect::<Result<Vec<_>, _>>();
+        let kept = kept.map_err(StartError::from)?;
+        if let Some(port) = settings.epmd
+            && settings.network.is_none()
+        {
+            settings.discoveries.add(EpmdDiscovery::at(port));
+        }
         let core = ClusterCore::new(
             ctx.node_host(),
             ctx.pid(),
@@ -244,6 +293,8 @@ impl Cluster {
             port: 0,
             registration: None,
             is_registering: false,
+            discovered: DiscoveredNodes::default(),
+            keeps_at: None,
         };
         let core = Arc::clone(&running.core);
         let (listener, listening) = match &settings.network {
@@ -259,6 +310,17 @@ impl Cluster {
             running.registration = Some(registered.map_err(StartError::from)?);
         }
         ctx.send_interval(LOOK, || ClusterMessage(ClusterRequest::Look));
+        for node in &kept {
+            running.core.keep(node, KeptBy::Name);
+        }
+        for (number, discovery) in settings.discoveries.all().iter().enumerate() {
+            discovery.started(DiscoveryNews::new(ctx.address().recipient()));
+            if let Some(interval) = discovery.interval() {
+                let ask = move || ClusterMessage(ClusterRequest::Ask(number));
+                ctx.address().notify(ask());
+                ctx.send_interval(interval, ask);
+            }
+        }
         Ok(running)
     }
 
@@ -269,20 +331,26 @@ impl Cluster {
         peer: Atom,
         connection: ConnectionId,
     ) -> Result {
-        let known = match &self.settings.network {
-            Some(network) => network.wires().address_of(peer.as_str()),
-            None => self.settings.peers.get(peer.as_str()).copied(),
+        let settings = &self.settings;
+        let on_network =
+            settings.network.as_ref().map(|network| network.wires().address_of(peer.as_str()));
+        let known = match on_network {
+            Some(at) => at.into_iter().collect(),
+            None => settings.peers.get(peer.as_str()).copied().into_iter().collect::<Vec<_>>(),
         };
+        let is_known = on_network.is_none() && !known.is_empty();
         let name = NodeName::new(peer.as_str());
-        let (Some(epmd), Ok(name), None) = (self.settings.epmd, name, known) else {
-            let found = ClusterRequest::Found { peer, connection, found: known };
+        let (Ok(name), false, false) = (name, is_known, settings.discoveries.is_empty()) else {
+            let found = ClusterRequest::Found { peer, connection, found: Ok(known) };
             ctx.address().notify(ClusterMessage(found));
             return Ok(());
         };
-        let search = ctx
-            .block(move || epmd::look_up(name.host(), epmd, name.alive()).ok()?.into_iter().next());
+        let discoveries = settings.discoveries.clone();
+        let search = ctx.block(move || discoveries.find(&name));
         ctx.pipe(search, move |found| {
-            let found = found.ok().flatten();
+            let found = found.unwrap_or_else(|panic| Err(panicked(&panic)));
+            // In a simulation a discovery says whether the node is found, and the network where.
+            let found = found.map(|found| if on_network.is_some() { known } else { found });
             ClusterMessage(ClusterRequest::Found { peer, connection, found })
         })?;
         Ok(())
@@ -292,19 +360,26 @@ impl Cluster {
         &self,
         ctx: &Context<ClusterMessage>,
         (peer, connection): (Atom, ConnectionId),
-        found: Option<SocketAddr>,
+        found: Result<Vec<SocketAddr>, DiscoveryError>,
     ) {
         let Some(RunningCluster { core, .. }) = &self.running else { return };
         let name = peer.clone();
         if !core.is_dialling(connection) {
             return;
         }
-        let Some(address) = found else { return core.closed(Some(&peer), connection) };
+        let found = found.unwrap_or_else(|error| {
+            core.log_unfound(&peer, &error);
+            Vec::new()
+        });
+        let Some((&address, others)) = found.split_first() else {
+            return core.closed(Some(&peer), connection);
+        };
         let protocol = PeerConnection::dialled(Arc::clone(core), name, connection);
         // If it cannot be spawned, the protocol is dropped, and that is a failed dial.
         match &self.settings.network {
             None => {
-                let client = move || Client::new(address, protocol).options(options());
+                let others = others.to_vec();
+                let client = move || Client::new(address, protocol).or(others).options(options());
                 let _ = ctx.spawn(client).label(peer.as_str()).link().start();
             }
             Some(network) => {
@@ -313,6 +388,48 @@ impl Cluster {
                 let client = move || client.options(options());
                 let _ = ctx.spawn(client).label(peer.as_str()).link().start();
             }
+        }
+    }
+
+    /// Asks a discovery which nodes there are, unless it is being asked.
+    fn ask(&mut self, ctx: &mut Context<ClusterMessage>, number: usize) -> Result {
+        let Some(running) = &mut self.running else { return Ok(()) };
+        let Some(discovery) = self.settings.discoveries.all().get(number).cloned() else {
+            return Ok(());
+        };
+        if running.discovered.ask(number) {
+            let nodes = ctx.block(move || discovery.nodes());
+            ctx.pipe(nodes, move |nodes| {
+                let nodes = nodes.unwrap_or_else(|panic| Err(panicked(&panic)));
+                ClusterMessage(ClusterRequest::Nodes { number, nodes })
+            })?;
+        }
+        Ok(())
+    }
+
+    fn news(&self, appeared: &[NodeName], disappeared: &[NodeName]) {
+        let Some(RunningCluster { core, .. }) = &self.running else { return };
+        for node in disappeared {
+            core.unkeep(node, KeptBy::Discovery);
+        }
+        for node in appeared {
+            if self.settings.kept.1 {
+                core.keep(node, KeptBy::Discovery);
+            }
+            core.kept_news(node);
+        }
+    }
+
+    /// Dials the kept nodes that are due, and sets the timer for the next ones.
+    fn dial_kept(&mut self, ctx: &mut Context<ClusterMessage>) {
+        let Some(running) = &mut self.running else { return };
+        let (next, now) = running.core.dial_kept();
+        if let Some(next) = next
+            && running.keeps_at.is_none_or(|at| next < at)
+        {
+            running.keeps_at = Some(next);
+            let due = ClusterMessage(ClusterRequest::KeepDue(next));
+            ctx.send_after(next.saturating_sub(now), due);
         }
     }
 
@@ -339,39 +456,8 @@ impl Cluster {
     }
 }
 
-/// Listens on a socket. Returns the process that listens, and its address.
-async fn listen(
-    ctx: &mut Context<ClusterMessage>,
-    core: Arc<ClusterCore>,
-    address: SocketAddr,
-) -> Result<(Pid, SocketAddr)> {
-    let acceptor = ctx
-        .spawn(move || {
-            Acceptor::new(address, move || PeerConnection::accepted(Arc::clone(&core)))
-                .limit(MOST_CONNECTIONS)
-                .options(options())
-        })
-        .label("listener")
-        .link()
-        .await?;
-    let listening = acceptor.call(AcceptorRequest::Address).await;
-    Ok((acceptor.pid(), listening.map_err(StartError::Listen)?))
-}
-
-/// Joins a simulated network. Returns the process that listens, and its address.
-async fn listen_simulated(
-    ctx: &mut Context<ClusterMessage>,
-    core: Arc<ClusterCore>,
-    network: &SimNetwork,
-) -> Result<(Pid, SocketAddr)> {
-    let (name, wires) = (core.me.as_str(), network.wires());
-    if wires.has_listener(name) {
-        return Err(StartError::NameTaken { name: name.to_owned() }.into());
-    }
-    let address = network.join(name, &core.host).ok_or(StartError::NotSimulated)?;
-    let listener = move || SimListener::new(wires, core);
-    let listener = ctx.spawn(listener).label("listener").link().await?;
-    Ok((listener.pid(), address))
+fn panicked(panic: &impl fmt::Display) -> DiscoveryError {
+    DiscoveryError::Panicked(panic.to_string())
 }
 
 /// Registers the node at the port mapper of this machine, as hidden (rule Zglobal1).
@@ -400,6 +486,22 @@ impl Actor for Cluster {
                 self.connect(ctx, (peer, connection), found);
             }
             ClusterRequest::Look => self.look(ctx)?,
+            ClusterRequest::KeepChanged => self.dial_kept(ctx),
+            ClusterRequest::KeepDue(at) => {
+                if let Some(running) = &mut self.running {
+                    running.keeps_at.take_if(|set| *set == at);
+                }
+                self.dial_kept(ctx);
+            }
+            ClusterRequest::Ask(number) => self.ask(ctx, number)?,
+            ClusterRequest::Nodes { number, nodes } => {
+                if let Some(running) = &mut self.running {
+                    let nodes = nodes.inspect_err(|error| running.core.log_no_nodes(error));
+                    let (appeared, gone) = running.discovered.answered(number, nodes.ok());
+                    self.news(&appeared, &gone);
+                }
+            }
+            ClusterRequest::News { appeared, disappeared } => self.news(&appeared, &disappeared),
             ClusterRequest::Registered(result) => {
                 if let Some(running) = &mut self.running {
                     running.is_registering = false;

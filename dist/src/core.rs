@@ -6,6 +6,7 @@
 mod connections;
 mod identities;
 mod incarnations;
+mod kept;
 mod stand_ins;
 
 pub(crate) use identities::is_reachable;
@@ -18,6 +19,7 @@ use crate::exports::Exports;
 use crate::exports::inlet::Inlet;
 use crate::functions::request::{ServedFactory, ServedFunction};
 use crate::functions::table::FunctionTable;
+use crate::keeping::KeepPlan;
 use crate::messages::{ClusterMessage, ConnectionMessage};
 use crate::peer::PeerNode;
 use crate::peer::owner::PeerOwner;
@@ -83,6 +85,7 @@ pub(crate) struct ClusterCore {
     pending: Mutex<VecDeque<ConnectionId>>,
     /// The dials that were not given up.
     dials: Mutex<HashSet<ConnectionId>>,
+    keeping: Mutex<KeepPlan>,
     next_connection: AtomicU64,
     next_named: AtomicU64,
     next_run: AtomicU64,
@@ -134,6 +137,7 @@ impl ClusterCore {
             connections: Mutex::default(),
             pending: Mutex::default(),
             dials: Mutex::default(),
+            keeping: Mutex::default(),
             next_connection: AtomicU64::new(1),
             next_named: AtomicU64::new(1),
             next_run: AtomicU64::new(1),
@@ -214,6 +218,16 @@ impl ClusterCore {
         self.log.closed(self.now(), peer, why, bytes);
     }
 
+    /// Logs that a peer was not found.
+    pub(crate) fn log_unfound(&self, peer: &Atom, why: &dyn fmt::Display) {
+        self.log.unfound(self.now(), Some(peer), why);
+    }
+
+    /// Logs that a discovery does not know which nodes there are.
+    pub(crate) fn log_no_nodes(&self, why: &dyn fmt::Display) {
+        self.log.unfound(self.now(), None, why);
+    }
+
     pub(crate) fn log_connected(&self, peer: &Atom, creation: u32) {
         self.log.connected(self.now(), peer, creation);
     }
@@ -275,6 +289,7 @@ impl PeerOwner for ClusterCore {
     }
 
     fn tell(&self, event: &NodeEvent) {
+        self.kept_event(event);
         self.events.tell(event);
     }
 }

@@ -27,6 +27,7 @@ mod connection;
 mod cookie;
 mod core;
 mod counters;
+mod discovery;
 mod epmd;
 mod error;
 mod events;
@@ -34,6 +35,8 @@ mod exports;
 mod functions;
 mod handle;
 mod incoming;
+mod keeping;
+mod listening;
 mod messages;
 mod one_shot;
 mod peer;
@@ -46,6 +49,11 @@ pub use address::{ClusterAddress, ClusterCalls, HasCluster};
 pub use cluster::Cluster;
 pub use cookie::{cookie_from_env, cookie_from_home};
 pub use counters::ClusterStats;
+pub use discovery::Discovery;
+pub use discovery::dns::DnsDiscovery;
+pub use discovery::epmd_discovery::EpmdDiscovery;
+pub use discovery::error::DiscoveryError;
+pub use discovery::news::DiscoveryNews;
 pub use error::{
     ClusterError, ConnectionError, CookieFileError, FunctionNameError, QueueLimitsError,
     RegistrationError, ServeError, StartError,
@@ -56,6 +64,7 @@ pub use exports::typed::Served;
 pub use functions::arguments::FunctionArguments;
 pub use functions::exception::{ExceptionClass, TermException};
 pub use handle::ClusterHandle;
+pub use keeping::KeptNode;
 pub use krarup_wire::DistributionFlags;
 pub use krarup_wire::etf;
 pub use krarup_wire::handshake::{Cookie, CookieError};

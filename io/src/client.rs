@@ -64,6 +64,8 @@ use std::sync::Arc;
 /// ```
 pub struct Client<P> {
     address: SocketAddr,
+    /// The addresses that are tried after it.
+    others: Vec<SocketAddr>,
     protocol: P,
     options: ConnectionOptions,
 }
@@ -71,7 +73,18 @@ pub struct Client<P> {
 impl<P: Protocol> Client<P> {
     /// Creates a client that connects to this address.
     pub fn new(address: SocketAddr, protocol: P) -> Self {
-        Client { address, protocol, options: ConnectionOptions::default() }
+        let (others, options) = (Vec::new(), ConnectionOptions::default());
+        Client { address, others, protocol, options }
+    }
+
+    /// Adds addresses of the same server, such as the others that its name has. If a connection
+    /// cannot be made they are tried one after the other, each for at most the
+    /// [`connect_timeout`](ConnectionOptions::connect_timeout); the error of the last one fails
+    /// the spawn.
+    #[must_use]
+    pub fn or(mut self, addresses: impl IntoIterator<Item = SocketAddr>) -> Self {
+        self.others.extend(addresses);
+        self
     }
 
     /// Sets the limits of the connection.
@@ -94,8 +107,16 @@ impl<P: Protocol> Behavior for Client<P> {
 
     async fn run(self, mut ctx: Context<P::Message>) -> Result {
         self.options.check()?;
-        let Client { address, protocol, options } = self;
-        let wire = connect(&mut ctx, address, &options).await?;
+        let Client { mut address, others, protocol, options } = self;
+        let mut connected = connect(&mut ctx, address, &options).await;
+        for other in others {
+            if connected.is_ok() {
+                break;
+            }
+            address = other;
+            connected = connect(&mut ctx, address, &options).await;
+        }
+        let wire = connected?;
         let local = wire.local()?;
         let channel = FrameChannel::new(ctx, wire, protocol.codec(), options, address, local);
         Connection::new(protocol, channel, true).serve().await
