@@ -159,7 +159,7 @@ fn zlive4_a_kept_node_that_restarts_is_connected_again_and_waits_grow_meanwhile(
     let wait = a.cluster.kept().unwrap()[0].dialled_in.unwrap();
     member(&sim, &net, "b@sim", plain).unwrap();
     assert!(wait > Duration::ZERO && a.peers().is_empty());
-    sim.advance(wait);
+    sim.advance(wait + Duration::from_millis(2));
     sim.run_until_idle();
     assert_eq!(a.peers(), ["b@sim"]);
 }
