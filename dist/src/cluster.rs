@@ -8,6 +8,7 @@ use crate::discovery::discoveries::Discoveries;
 use crate::discovery::epmd_discovery::EpmdDiscovery;
 use crate::discovery::error::DiscoveryError;
 use crate::discovery::news::DiscoveryNews;
+use crate::encryption::Encryption;
 use crate::epmd::{self, Registration};
 use crate::error::{RegistrationError, StartError};
 use crate::exports::inlet::Inlet;
@@ -19,7 +20,7 @@ use crate::peer::queue_limits::QueueLimits;
 use crate::simulated::network::SimNetwork;
 use krarup_act::{Actor, Context};
 use krarup_gen::{Exit, Inspection, Name, NameError, NodeName, Pid, Result};
-use krarup_io::{Client, TransportConnection};
+use krarup_io::{Client, ConnectError, TransportConnection};
 use krarup_wire::codec::TermCodec;
 use krarup_wire::epmd::{EPMD_PORT, Register};
 use krarup_wire::etf::Atom;
@@ -79,6 +80,7 @@ struct ClusterSettings {
     kept: (Vec<String>, bool),
     tick: Duration,
     allow_clear_text: bool,
+    encryption: Encryption,
     /// The soft and the hard limit of what waits to be sent to a peer.
     queue: (usize, usize),
     /// The most processes that one peer may request.
@@ -115,6 +117,7 @@ impl Cluster {
                 kept: (Vec::new(), false),
                 tick: TICK_TIME,
                 allow_clear_text: false,
+                encryption: Encryption::ClearText,
                 queue: (QueueLimits::DEFAULT.soft, QueueLimits::DEFAULT.hard),
                 spawns: SPAWN_LIMIT,
                 exports: Exports::default(),
@@ -228,6 +231,20 @@ impl Cluster {
         self
     }
 
+    /// Connects to other nodes over TLS, and to no others: in both directions each side has a
+    /// certificate of the same authority (rule Zhs11). A certificate is for the hosts it names, or,
+    /// if it names nodes (`email:calc@10.0.0.7`), for these only: nobody else who has a certificate
+    /// of the authority can call itself so (rule Zsec10). Erlang nodes are started with
+    /// `-proto_dist inet_tls`. The address to [listen](Cluster::listen) on may be any then.
+    ///
+    /// [`Tls::reload`](crate::Tls::reload) replaces the certificates for the connections to come.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn tls(mut self, tls: crate::Tls) -> Self {
+        self.settings.encryption = Encryption::Tls(tls);
+        self
+    }
+
     /// Makes processes that take an `M` understand peers that send to their pids.
     #[must_use]
     pub fn carries<M>(self) -> Self
@@ -259,7 +276,8 @@ impl Cluster {
         }
         let node = NodeName::new(ctx.node_name()).map_err(StartError::from)?;
         let address = settings.listen;
-        if !address.ip().is_loopback() && !settings.allow_clear_text {
+        let may_be_heard = settings.allow_clear_text || !settings.encryption.is_clear_text();
+        if !address.ip().is_loopback() && !may_be_heard {
             return Err(StartError::ClearText { address }.into());
         }
         if settings.tick.is_zero() {
@@ -278,7 +296,7 @@ impl Cluster {
             ctx.node_host(),
             ctx.pid(),
             &node,
-            settings.cookie.clone(),
+            (settings.cookie.clone(), settings.encryption.clone()),
             (settings.tick, DIAL_LIMIT, limits),
             (TermCodec::DEFAULT, std::mem::take(&mut settings.exports), settings.spawns),
             ctx.address().recipient(),
@@ -374,18 +392,23 @@ impl Cluster {
         let Some((&address, others)) = found.split_first() else {
             return core.closed(Some(&peer), connection);
         };
+        let host = NodeName::new(peer.as_str()).map(|node| node.host().to_owned());
+        let (host, encryption) = (host.unwrap_or_default(), core.encryption.clone());
         let protocol = PeerConnection::dialled(Arc::clone(core), name, connection);
         // If it cannot be spawned, the protocol is dropped, and that is a failed dial.
         match &self.settings.network {
             None => {
                 let others = others.to_vec();
-                let client = move || Client::new(address, protocol).or(others).options(options());
+                let client = move || {
+                    let client = Client::new(address, protocol).or(others).options(options());
+                    encryption.dials(client, &host)
+                };
                 let _ = ctx.spawn(client).label(peer.as_str()).link().start();
             }
             Some(network) => {
                 let wire = Box::new(network.wires().dial(core.me.as_str(), peer.as_str()));
                 let client = TransportConnection::dialled(address, wire, protocol);
-                let client = move || client.options(options());
+                let client = move || encryption.over(client.options(options()), &host);
                 let _ = ctx.spawn(client).label(peer.as_str()).link().start();
             }
         }
@@ -513,6 +536,12 @@ impl Actor for Cluster {
     }
 
     async fn handle_exit(&mut self, _: &mut Context<ClusterMessage>, exit: Exit) -> Result {
+        // A dial that was refused, or has refused the certificate.
+        if let (Some(running), Some(error @ ConnectError::Tls { .. })) =
+            (&self.running, exit.reason.downcast_ref())
+        {
+            running.core.log_closed(None, error, &[]);
+        }
         // The listener is needed; a connection is not.
         let listener = self.running.as_ref().and_then(|running| running.listener);
         if listener == Some(exit.pid) { Err(exit.reason) } else { Ok(()) }

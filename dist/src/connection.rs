@@ -22,9 +22,10 @@ use krarup_gen::{Inspection, Reason, Result};
 use krarup_io::{Channel, Closed, CodecError, ConnectionOptions, Protocol, Writer};
 use krarup_wire::etf::Atom;
 use krarup_wire::frame::{FrameFormat, FrameLimits, FrameRead, Frames};
-use krarup_wire::handshake::{Handshake, HandshakeError, PeerIdentity, ReadStep};
+use krarup_wire::handshake::{Decision, Handshake, HandshakeError, PeerIdentity, ReadStep};
 use krarup_wire::peers::{ConnectionId, PeerAction};
 use std::future::poll_fn;
+use std::io::ErrorKind;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -112,6 +113,9 @@ impl PeerConnection {
         if !std::mem::replace(&mut self.is_closed, true) {
             let (core, peer, id) = (Arc::clone(&self.core), self.peer.clone(), self.id);
             core.handshake_ends(id);
+            if self.dialled.is_none() && !matches!(self.stage, ConnectionStage::Up(..)) {
+                core.counters.handshake_failed();
+            }
             from_outside(|| core.closed(peer.as_ref(), id));
         }
     }
@@ -135,6 +139,12 @@ impl PeerConnection {
         match step {
             Ok(ReadStep::Incomplete | ReadStep::Read { .. }) => channel.send(&room)?,
             Ok(ReadStep::Decide { peer, .. }) => {
+                if let Err(error) = self.core.encryption.check(channel, &peer.name) {
+                    let _ = handshake.decide(Decision::NotAllowed, &mut room);
+                    channel.send(&room)?;
+                    self.fail(channel, &error);
+                    return Ok(());
+                }
                 let decided = self.decide(&peer, &mut room);
                 channel.send(&room)?;
                 if let Err(error) = decided {
@@ -264,6 +274,13 @@ impl PeerConnection {
     }
 }
 
+/// Whether a connection is closed because of its TLS: others are not refused by their bytes.
+fn is_of_tls(why: &Closed) -> bool {
+    let is_data = |kind: &ErrorKind| *kind == ErrorKind::InvalidData;
+    matches!(why, Closed::SlowHandshake(_))
+        || matches!(why, Closed::Failed { kind, .. } if is_data(kind))
+}
+
 /// Waits until the loss of an earlier connection is over. Its process may still handle a message.
 async fn is_free(channel: &mut Channel<PeerConnection>, node: &PeerNode) -> bool {
     let mut limit = pin!(channel.context().sleep(HANDSHAKE));
@@ -279,7 +296,7 @@ impl Protocol for PeerConnection {
     type Codec = Framing;
 
     fn codec(&self) -> Framing {
-        Framing::new()
+        Framing::new(self.core.encryption.lengths())
     }
 
     async fn connected(&mut self, channel: &mut Channel<Self>) -> Result {
@@ -296,6 +313,10 @@ impl Protocol for PeerConnection {
                 return Ok(());
             }
             Some(peer) => {
+                if let Err(error) = self.core.encryption.check(channel, &peer) {
+                    self.fail(channel, &error);
+                    return Ok(());
+                }
                 let mut room = Vec::new();
                 let handshake = Handshake::dialling(identity, peer, challenge, &mut room);
                 channel.send(&room)?;
@@ -379,7 +400,11 @@ impl Protocol for PeerConnection {
         Ok(())
     }
 
-    async fn closed(&mut self, _: &mut Channel<Self>, _: &Closed) {
+    async fn closed(&mut self, _: &mut Channel<Self>, why: &Closed) {
+        if !self.is_closed && is_of_tls(why) {
+            let why = ConnectionError::Tls(why.to_string());
+            self.core.log_closed(self.peer.as_ref(), &why, &[]);
+        }
         self.over();
     }
 

@@ -14,6 +14,7 @@ pub(crate) use identities::is_reachable;
 use crate::calls::pending_calls::Calls;
 use crate::core::incarnations::Incarnations;
 use crate::counters::ClusterCounters;
+use crate::encryption::Encryption;
 use crate::events::{NodeEvent, NodeEvents};
 use crate::exports::Exports;
 use crate::exports::inlet::Inlet;
@@ -58,6 +59,7 @@ pub(crate) struct ClusterCore {
     pub(crate) me: Atom,
     creation: u32,
     cookie: Cookie,
+    pub(crate) encryption: Encryption,
     pub(crate) tick: Duration,
     pub(crate) codec: TermCodec,
     pub(crate) exports: Exports<dyn Inlet<ClusterCore>>,
@@ -98,7 +100,7 @@ impl ClusterCore {
         host: Arc<dyn Host>,
         pid: Pid,
         node: &NodeName,
-        cookie: Cookie,
+        (cookie, encryption): (Cookie, Encryption),
         (tick, limit, limits): (Duration, Duration, QueueLimits),
         (codec, exports, spawn_limit): (TermCodec, Exports<dyn Inlet<ClusterCore>>, usize),
         cluster: Recipient<ClusterMessage>,
@@ -115,6 +117,7 @@ impl ClusterCore {
             me: me.clone(),
             creation: if creation < LEAST_CREATION { creation + LEAST_CREATION } else { creation },
             cookie,
+            encryption,
             tick,
             codec,
             exports,
@@ -146,7 +149,9 @@ impl ClusterCore {
     }
 
     pub(crate) fn identity(&self) -> Identity {
-        Identity::new(self.me.clone(), self.creation, self.cookie.clone())
+        let mut me = Identity::new(self.me.clone(), self.creation, self.cookie.clone());
+        me.lengths = self.encryption.lengths();
+        me
     }
 
     fn now(&self) -> Duration {

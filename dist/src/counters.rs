@@ -22,6 +22,10 @@ pub struct ClusterStats {
     pub refused_spawns: u64,
     /// Replies to spawn requests that this node had not made (rule Zsec5).
     pub unasked_replies: u64,
+    /// Connections of others that have ended before they were up: strangers, wrong cookies and
+    /// certificates, handshakes that took too long, and dials that gave way to this node's (rules
+    /// Zsec6, Zhs11).
+    pub failed_handshakes: u64,
 }
 
 #[derive(Debug, Default)]
@@ -33,6 +37,7 @@ pub(crate) struct ClusterCounters {
     dropped: AtomicU64,
     refused_spawns: AtomicU64,
     unasked_replies: AtomicU64,
+    failed_handshakes: AtomicU64,
 }
 
 impl ClusterCounters {
@@ -64,6 +69,10 @@ impl ClusterCounters {
         self.unasked_replies.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(crate) fn handshake_failed(&self) {
+        self.failed_handshakes.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn stats(&self) -> ClusterStats {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         ClusterStats {
@@ -74,6 +83,7 @@ impl ClusterCounters {
             dropped: load(&self.dropped),
             refused_spawns: load(&self.refused_spawns),
             unasked_replies: load(&self.unasked_replies),
+            failed_handshakes: load(&self.failed_handshakes),
         }
     }
 }

@@ -28,6 +28,7 @@ mod cookie;
 mod core;
 mod counters;
 mod discovery;
+mod encryption;
 mod epmd;
 mod error;
 mod events;
@@ -65,6 +66,8 @@ pub use functions::arguments::FunctionArguments;
 pub use functions::exception::{ExceptionClass, TermException};
 pub use handle::ClusterHandle;
 pub use keeping::KeptNode;
+#[cfg(feature = "tls")]
+pub use krarup_io::{Tls, TlsError, TlsVersion};
 pub use krarup_wire::DistributionFlags;
 pub use krarup_wire::etf;
 pub use krarup_wire::handshake::{Cookie, CookieError};

@@ -23,9 +23,12 @@ pub(crate) async fn listen(
 ) -> Result<(Pid, SocketAddr)> {
     let acceptor = ctx
         .spawn(move || {
-            Acceptor::new(address, move || PeerConnection::accepted(Arc::clone(&core)))
-                .limit(MOST_CONNECTIONS)
-                .options(options())
+            let encryption = core.encryption.clone();
+            let acceptor =
+                Acceptor::new(address, move || PeerConnection::accepted(Arc::clone(&core)))
+                    .limit(MOST_CONNECTIONS)
+                    .options(options());
+            encryption.accepts(acceptor)
         })
         .label("listener")
         .link()
