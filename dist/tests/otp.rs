@@ -160,7 +160,7 @@ mod over_tls {
             let options = written(&folder, &authority.issue(&["127.0.0.1", "localhost"]), otp);
             let (ours, theirs) =
                 (format!("h2_{version:?}_k@127.0.0.1"), format!("h2_{version:?}_o@127.0.0.1"));
-            let member = member(&ours, &authority.issue(&["127.0.0.1"]));
+            let member = member(&ours, &authority.issue(&["127.0.0.1", "dns:127.0.0.1"]));
             let options = options.display().to_string();
             let arguments = ["-proto_dist", "inet_tls", "-ssl_dist_optfile", &options];
             let erlang = Erlang::start(&theirs, &arguments, &calls_back(&ours)).unwrap();
@@ -185,7 +185,8 @@ mod over_tls {
         let folder = folder("wrong");
         let options = written(&folder, &authority.issue(&["elsewhere.example"]), "tlsv1.3");
         let (ours, theirs) = ("h2_wrong_k@127.0.0.1", "h2_wrong_o@127.0.0.1");
-        let member = member(ours, &authority.issue(&["127.0.0.1"]));
+        // It is good, so that nobody but this side has a reason to refuse.
+        let member = member(ours, &authority.issue(&["127.0.0.1", "dns:127.0.0.1"]));
         let options = options.display().to_string();
         let arguments = ["-proto_dist", "inet_tls", "-ssl_dist_optfile", &options];
         let dials = format!(

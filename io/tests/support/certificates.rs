@@ -31,7 +31,7 @@ impl Authority {
     }
 
     /// Issues a certificate with these names: those with an `@` are of nodes, numbers are
-    /// addresses, others are of hosts.
+    /// addresses, others are of hosts, and so is what follows `dns:`.
     pub(crate) fn issue(&self, names: &[&str]) -> Issued {
         self.issue_for(names, &KeyPair::generate().unwrap())
     }
@@ -45,10 +45,15 @@ impl Authority {
         let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
         params.distinguished_name.push(DnType::CommonName, "a node of tests");
         for name in names {
+            let (is_host, name) = match name.strip_prefix("dns:") {
+                Some(name) => (true, name),
+                None => (false, *name),
+            };
             params.subject_alt_names.push(match name.parse() {
+                _ if is_host => SanType::DnsName(name.try_into().unwrap()),
                 Ok(address) => SanType::IpAddress(address),
-                Err(_) if name.contains('@') => SanType::Rfc822Name((*name).try_into().unwrap()),
-                Err(_) => SanType::DnsName((*name).try_into().unwrap()),
+                Err(_) if name.contains('@') => SanType::Rfc822Name(name.try_into().unwrap()),
+                Err(_) => SanType::DnsName(name.try_into().unwrap()),
             });
         }
         let certificate = params.signed_by(key, &self.issuer).unwrap();
