@@ -202,6 +202,58 @@ mod over_tls {
         std::fs::remove_dir_all(folder).unwrap();
     }
 
+    /// The text of the first block of this language that contains this text.
+    fn block<'a>(page: &'a str, language: &str, containing: &str) -> &'a str {
+        let begin = format!("```{language}\n");
+        let blocks = page.split(begin.as_str()).skip(1);
+        let blocks = blocks.filter_map(|rest| rest.split("```").next());
+        let found = blocks.filter(|block| block.contains(containing)).collect::<Vec<_>>();
+        assert_eq!(found.len(), 1, "{containing}");
+        found[0]
+    }
+
+    #[test]
+    fn zhs11_the_commands_of_the_operators_page_make_certificates_that_work() {
+        let has_openssl = Command::new("openssl").arg("version").stdout(Stdio::null()).status();
+        if has_openssl.is_err() || !has_erlang() {
+            eprintln!("openssl or erl is not here: the operators' page was not tested");
+            return;
+        }
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/cluster_operation.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let page = page.replace("10.0.0.7", "127.0.0.1");
+        let folder = folder("page");
+        let run = |commands: &str| {
+            let mut shell = Command::new("sh");
+            shell.args(["-e", "-c", commands]).current_dir(&folder).stderr(Stdio::null());
+            assert!(shell.status().unwrap().success(), "{commands}");
+        };
+        run(block(&page, "sh", "cluster authority"));
+        let of_node = block(&page, "sh", "/CN=calc");
+        let theirs = "h2_page_o@127.0.0.1";
+        run(&of_node.replace("calc@127.0.0.1", theirs));
+        let options = block(&page, "erlang", "certfile");
+        let options = options.replace("file, \"", &format!("file, \"{}/", folder.display()));
+        // The own certificate of this side replaces that of the other one only afterwards.
+        for name in ["node.pem", "node.key"] {
+            std::fs::copy(folder.join(name), folder.join(format!("otp_{name}"))).unwrap();
+        }
+        let options = options.replace("/node.", "/otp_node.");
+        std::fs::write(folder.join("tls.conf"), options).unwrap();
+        let ours = "h2_page_k@127.0.0.1";
+        run(&of_node.replace("calc@127.0.0.1", ours));
+        let [certificate, key, authority] =
+            ["node.pem", "node.key", "authority.pem"].map(|name| folder.join(name));
+        let tls = Tls::from_files(certificate, key, authority).unwrap();
+        let member = Member::with(ours, "secret", move |cluster: Cluster| cluster.epmd().tls(tls));
+        member.worker("stock");
+        let options = folder.join("tls.conf").display().to_string();
+        let arguments = ["-proto_dist", "inet_tls", "-ssl_dist_optfile", &options];
+        let erlang = Erlang::start(theirs, &arguments, &calls_back(ours)).unwrap();
+        both_directions(&member, &erlang, theirs);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
     fn has_erlang() -> bool {
         let found = Command::new("erl").arg("-version").stderr(Stdio::null()).status();
         if found.is_err() {

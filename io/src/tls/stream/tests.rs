@@ -10,7 +10,7 @@ use std::task::Waker;
 
 /// One direction of a pipe.
 #[derive(Default)]
-struct Direction {
+struct OneWay {
     bytes: VecDeque<u8>,
     /// How many bytes there is room for.
     room: usize,
@@ -18,17 +18,17 @@ struct Direction {
 }
 
 /// One end of a pipe: what it reads, and what it writes.
-struct PipeEnd {
-    incoming: Arc<Mutex<Direction>>,
-    outgoing: Arc<Mutex<Direction>>,
+struct TinyPipe {
+    incoming: Arc<Mutex<OneWay>>,
+    outgoing: Arc<Mutex<OneWay>>,
     /// The most bytes of one read or write.
     step: usize,
 }
 
-fn pipe(step: usize, room: usize) -> (PipeEnd, PipeEnd) {
-    let direction = || Arc::new(Mutex::new(Direction { room, ..Direction::default() }));
+fn pipe(step: usize, room: usize) -> (TinyPipe, TinyPipe) {
+    let direction = || Arc::new(Mutex::new(OneWay { room, ..OneWay::default() }));
     let (one, other) = (direction(), direction());
-    let end = |incoming: &Arc<Mutex<Direction>>, outgoing: &Arc<Mutex<Direction>>| PipeEnd {
+    let end = |incoming: &Arc<Mutex<OneWay>>, outgoing: &Arc<Mutex<OneWay>>| TinyPipe {
         incoming: Arc::clone(incoming),
         outgoing: Arc::clone(outgoing),
         step,
@@ -36,7 +36,7 @@ fn pipe(step: usize, room: usize) -> (PipeEnd, PipeEnd) {
     (end(&one, &other), end(&other, &one))
 }
 
-impl Transport for PipeEnd {
+impl Transport for TinyPipe {
     fn local(&self) -> io::Result<SocketAddr> {
         Ok(([127, 0, 0, 1], 1).into())
     }
@@ -186,9 +186,9 @@ fn zhs11_nothing_is_written_before_the_handshake_is_complete_and_an_end_fails_it
 #[test]
 fn zsec8_records_without_plain_bytes_do_not_keep_a_process_busy() {
     /// A peer that always has one more byte.
-    struct Endless(PipeEnd);
+    struct EndlessRecord(TinyPipe);
 
-    impl Transport for Endless {
+    impl Transport for EndlessRecord {
         fn local(&self) -> io::Result<SocketAddr> {
             self.0.local()
         }
@@ -224,7 +224,7 @@ fn zsec8_records_without_plain_bytes_do_not_keep_a_process_busy() {
     let cx = Context::from_waker(Waker::noop());
     let (end, _) = pipe(1, 0);
     let reads = Arc::clone(&end.incoming);
-    let server = TlsStream::new(Box::new(Endless(end)), tls().accepting().unwrap());
+    let server = TlsStream::new(Box::new(EndlessRecord(end)), tls().accepting().unwrap());
     for turns in 1..=3 {
         assert!(server.poll_read(&mut BytesMut::new(), &cx).is_pending());
         assert_eq!(reads.lock().room, turns * READS as usize);
