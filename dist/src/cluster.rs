@@ -1,12 +1,12 @@
 //! The behaviour of a cluster: it listens, dials, and keeps the node known to its port mapper.
 
-use crate::connection::{PeerConnection, options};
+mod finding;
+
 use crate::core::ClusterCore;
 use crate::discovery::Discovery;
 use crate::discovery::discovered::DiscoveredNodes;
 use crate::discovery::discoveries::Discoveries;
 use crate::discovery::epmd_discovery::EpmdDiscovery;
-use crate::discovery::error::DiscoveryError;
 use crate::discovery::news::DiscoveryNews;
 use crate::encryption::Encryption;
 use crate::epmd::{self, Registration};
@@ -20,12 +20,10 @@ use crate::peer::queue_limits::QueueLimits;
 use crate::simulated::network::SimNetwork;
 use krarup_act::{Actor, Context};
 use krarup_gen::{Exit, Inspection, Name, NameError, NodeName, Pid, Result};
-use krarup_io::{Client, ConnectError, TransportConnection};
+use krarup_io::ConnectError;
 use krarup_wire::codec::TermCodec;
 use krarup_wire::epmd::{EPMD_PORT, Register};
-use krarup_wire::etf::Atom;
 use krarup_wire::handshake::Cookie;
-use krarup_wire::peers::ConnectionId;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
@@ -40,6 +38,8 @@ const TICK_TIME: Duration = Duration::from_mins(1);
 const DIAL_LIMIT: Duration = Duration::from_secs(7);
 /// How often the registration is looked at, and late dials are given up.
 const LOOK: Duration = Duration::from_secs(2);
+/// The shortest time between two questions to a discovery.
+const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 /// The most processes that one peer may request, unless told otherwise.
 const SPAWN_LIMIT: usize = 10_000;
 
@@ -336,124 +336,10 @@ impl Cluster {
             if let Some(interval) = discovery.interval() {
                 let ask = move || ClusterMessage(ClusterRequest::Ask(number));
                 ctx.address().notify(ask());
-                ctx.send_interval(interval, ask);
+                ctx.send_interval(interval.max(LEAST_INTERVAL), ask);
             }
         }
         Ok(running)
-    }
-
-    /// Finds the address of a peer beside this process.
-    fn find(
-        &self,
-        ctx: &mut Context<ClusterMessage>,
-        peer: Atom,
-        connection: ConnectionId,
-    ) -> Result {
-        let settings = &self.settings;
-        let on_network =
-            settings.network.as_ref().map(|network| network.wires().address_of(peer.as_str()));
-        let known = match on_network {
-            Some(at) => at.into_iter().collect(),
-            None => settings.peers.get(peer.as_str()).copied().into_iter().collect::<Vec<_>>(),
-        };
-        let is_known = on_network.is_none() && !known.is_empty();
-        let name = NodeName::new(peer.as_str());
-        let (Ok(name), false, false) = (name, is_known, settings.discoveries.is_empty()) else {
-            let found = ClusterRequest::Found { peer, connection, found: Ok(known) };
-            ctx.address().notify(ClusterMessage(found));
-            return Ok(());
-        };
-        let discoveries = settings.discoveries.clone();
-        let search = ctx.block(move || discoveries.find(&name));
-        ctx.pipe(search, move |found| {
-            let found = found.unwrap_or_else(|panic| Err(panicked(&panic)));
-            // In a simulation a discovery says whether the node is found, and the network where.
-            let found = found.map(|found| if on_network.is_some() { known } else { found });
-            ClusterMessage(ClusterRequest::Found { peer, connection, found })
-        })?;
-        Ok(())
-    }
-
-    fn connect(
-        &self,
-        ctx: &Context<ClusterMessage>,
-        (peer, connection): (Atom, ConnectionId),
-        found: Result<Vec<SocketAddr>, DiscoveryError>,
-    ) {
-        let Some(RunningCluster { core, .. }) = &self.running else { return };
-        let name = peer.clone();
-        if !core.is_dialling(connection) {
-            return;
-        }
-        let found = found.unwrap_or_else(|error| {
-            core.log_unfound(&peer, &error);
-            Vec::new()
-        });
-        let Some((&address, others)) = found.split_first() else {
-            return core.closed(Some(&peer), connection);
-        };
-        let host = NodeName::new(peer.as_str()).map(|node| node.host().to_owned());
-        let (host, encryption) = (host.unwrap_or_default(), core.encryption.clone());
-        let protocol = PeerConnection::dialled(Arc::clone(core), name, connection);
-        // If it cannot be spawned, the protocol is dropped, and that is a failed dial.
-        match &self.settings.network {
-            None => {
-                let others = others.to_vec();
-                let client = move || {
-                    let client = Client::new(address, protocol).or(others).options(options());
-                    encryption.dials(client, &host)
-                };
-                let _ = ctx.spawn(client).label(peer.as_str()).link().start();
-            }
-            Some(network) => {
-                let wire = Box::new(network.wires().dial(core.me.as_str(), peer.as_str()));
-                let client = TransportConnection::dialled(address, wire, protocol);
-                let client = move || encryption.over(client.options(options()), &host);
-                let _ = ctx.spawn(client).label(peer.as_str()).link().start();
-            }
-        }
-    }
-
-    /// Asks a discovery which nodes there are, unless it is being asked.
-    fn ask(&mut self, ctx: &mut Context<ClusterMessage>, number: usize) -> Result {
-        let Some(running) = &mut self.running else { return Ok(()) };
-        let Some(discovery) = self.settings.discoveries.all().get(number).cloned() else {
-            return Ok(());
-        };
-        if running.discovered.ask(number) {
-            let nodes = ctx.block(move || discovery.nodes());
-            ctx.pipe(nodes, move |nodes| {
-                let nodes = nodes.unwrap_or_else(|panic| Err(panicked(&panic)));
-                ClusterMessage(ClusterRequest::Nodes { number, nodes })
-            })?;
-        }
-        Ok(())
-    }
-
-    fn news(&self, appeared: &[NodeName], disappeared: &[NodeName]) {
-        let Some(RunningCluster { core, .. }) = &self.running else { return };
-        for node in disappeared {
-            core.unkeep(node, KeptBy::Discovery);
-        }
-        for node in appeared {
-            if self.settings.kept.1 {
-                core.keep(node, KeptBy::Discovery);
-            }
-            core.kept_news(node);
-        }
-    }
-
-    /// Dials the kept nodes that are due, and sets the timer for the next ones.
-    fn dial_kept(&mut self, ctx: &mut Context<ClusterMessage>) {
-        let Some(running) = &mut self.running else { return };
-        let (next, now) = running.core.dial_kept();
-        if let Some(next) = next
-            && running.keeps_at.is_none_or(|at| next < at)
-        {
-            running.keeps_at = Some(next);
-            let due = ClusterMessage(ClusterRequest::KeepDue(next));
-            ctx.send_after(next.saturating_sub(now), due);
-        }
     }
 
     fn look(&mut self, ctx: &mut Context<ClusterMessage>) -> Result {
@@ -477,10 +363,6 @@ impl Cluster {
         }
         Ok(())
     }
-}
-
-fn panicked(panic: &impl fmt::Display) -> DiscoveryError {
-    DiscoveryError::Panicked(panic.to_string())
 }
 
 /// Registers the node at the port mapper of this machine, as hidden (rule Zglobal1).
@@ -557,6 +439,7 @@ impl Actor for Cluster {
                 .with("connected", core.connected().len() as u64)
                 .with("calls", core.calls.len() as u64)
                 .with("rpcs", core.rpcs.len() as u64)
+                .with("kept", core.kept().len() as u64)
                 .with("known_nodes", core.table_sizes()[0] as u64)
                 .with("connections", core.table_sizes()[1] as u64)
                 .with("handshakes", core.table_sizes()[2] as u64)

@@ -72,8 +72,8 @@ pub trait Discovery: Send + Sync + 'static {
         Ok(Vec::new())
     }
 
-    /// Returns how often [`Discovery::nodes`] is called; `None`, the default, means never. It is
-    /// read once, when the cluster starts.
+    /// Returns how often [`Discovery::nodes`] is called, at most every 100 ms; `None`, the default,
+    /// means never. It is read once, when the cluster starts.
     fn interval(&self) -> Option<Duration> {
         None
     }

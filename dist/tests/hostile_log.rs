@@ -3,72 +3,15 @@
 
 mod support;
 
-use std::fmt::{self, Write as _};
-use std::io::Write as _;
-use std::sync::{Arc, Mutex};
+use std::io::Write;
 use std::time::Instant;
+use support::log::Lines;
 use support::raw::{RawPeer, closed, dialling, stranger, until};
 use support::served::{served, table, works};
-use tracing::field::{Field, Visit};
-use tracing::span;
-
-/// The lines of the cluster.
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<String>>>);
-
-struct Line(String);
-
-impl Visit for Line {
-    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        let _ = write!(self.0, "{field}={value:?};");
-    }
-
-    fn record_str(&mut self, field: &Field, value: &str) {
-        let _ = write!(self.0, "{field}={value};");
-    }
-}
-
-impl tracing::Subscriber for Lines {
-    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-        metadata.target() == "krarup::cluster"
-    }
-
-    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
-        span::Id::from_u64(1)
-    }
-
-    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
-
-    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
-
-    fn event(&self, event: &tracing::Event<'_>) {
-        let mut line = Line(String::new());
-        event.record(&mut line);
-        self.0.lock().unwrap().push(line.0);
-    }
-
-    fn enter(&self, _: &span::Id) {}
-
-    fn exit(&self, _: &span::Id) {}
-}
-
-impl Lines {
-    /// Waits for one line with this text, and returns it.
-    fn wait_for(&self, text: &str) -> String {
-        let mut found = String::new();
-        until(text, || {
-            let lines = self.0.lock().unwrap();
-            let line = lines.iter().find(|line| line.contains(text));
-            line.inspect(|line| found.clone_from(line)).is_some()
-        });
-        found
-    }
-}
 
 #[test]
 fn zobs2_each_refusal_is_one_line_and_a_flood_of_them_ten_a_second() {
-    let lines = Lines::default();
-    tracing::subscriber::set_global_default(lines.clone()).unwrap();
+    let lines = Lines::begin();
     let began = Instant::now();
     let (a, b) = served("lines");
     let all = krarup_wire::DistributionFlags::OFFERED.bits();
@@ -88,7 +31,7 @@ fn zobs2_each_refusal_is_one_line_and_a_flood_of_them_ten_a_second() {
     assert!(line.contains(r#"bytes=\x00\x00\x00\x0b\x83c\n\r\"wrong\x1b;"#), "{line}");
     assert!(line.contains("peer=y@127.0.0.1;"), "{line}");
     for once in ["cookie", "is not the name of a node", "the kind of a frame"] {
-        let count = lines.0.lock().unwrap().iter().filter(|line| line.contains(once)).count();
+        let count = lines.all().iter().filter(|line| line.contains(once)).count();
         assert_eq!(count, 1, "{once}");
     }
 
@@ -100,7 +43,7 @@ fn zobs2_each_refusal_is_one_line_and_a_flood_of_them_ten_a_second() {
     until("they are closed", || table(&a, "connections") == 1);
     assert!(works(&a, &b));
     let seconds = usize::try_from(began.elapsed().as_secs()).unwrap() + 1;
-    let all = lines.0.lock().unwrap().clone();
+    let all = lines.all();
     // Both nodes of the program have a log of ten lines a second.
     assert!(all.len() <= 2 * 10 * seconds, "{} lines in {seconds} s", all.len());
     for line in &all {

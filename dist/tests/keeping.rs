@@ -53,6 +53,7 @@ struct Told {
     news: Arc<Mutex<Option<DiscoveryNews>>>,
     finds: Arc<AtomicUsize>,
     hides: Arc<Mutex<bool>>,
+    panics: Arc<Mutex<bool>>,
 }
 
 impl Told {
@@ -69,6 +70,7 @@ impl Told {
 impl Discovery for Told {
     fn find(&self, node: &NodeName) -> std::result::Result<Vec<SocketAddr>, DiscoveryError> {
         self.finds.fetch_add(1, Ordering::Relaxed);
+        assert!(!*self.panics.lock().unwrap(), "it panics on purpose");
         if *self.hides.lock().unwrap() {
             return Err(DiscoveryError::Unknown { node: node.clone() });
         }
@@ -157,7 +159,7 @@ fn zlive4_a_kept_node_that_restarts_is_connected_again_and_waits_grow_meanwhile(
     sim.advance(seconds(19));
     assert_eq!(failures(), 5);
     let wait = a.cluster.kept().unwrap()[0].dialled_in.unwrap();
-    member(&sim, &net, "b@sim", plain).unwrap();
+    let _again = member(&sim, &net, "b@sim", plain).unwrap();
     assert!(wait > Duration::ZERO && a.peers().is_empty());
     sim.advance(wait + Duration::from_millis(2));
     sim.run_until_idle();
@@ -306,4 +308,11 @@ fn zhs9_a_discovery_is_asked_anew_for_each_dial_and_its_failure_fails_the_dial()
     assert_eq!((connects(), finds()), (0, 2));
     *told.hides.lock().unwrap() = false;
     assert_eq!((connects(), finds()), (1, 3));
+    a.cluster.disconnect("b@sim").unwrap();
+    sim.run_until_idle();
+    *told.panics.lock().unwrap() = true;
+    assert_eq!((connects(), finds()), (0, 4));
+    told.panics.clear_poison();
+    *told.panics.lock().unwrap() = false;
+    assert_eq!((connects(), finds()), (1, 5));
 }

@@ -255,10 +255,12 @@ mod over_tls {
     }
 
     fn has_erlang() -> bool {
-        let found = Command::new("erl").arg("-version").stderr(Stdio::null()).status();
-        if found.is_err() {
-            eprintln!("erl is not here: nothing was tested against OTP");
+        let looks = "case code:lib_dir(ssl) of {error, _} -> halt(1); _ -> halt(0) end.";
+        let found = Command::new("erl").args(["-noshell", "-eval", looks]).status();
+        let is_there = found.is_ok_and(|status| status.success());
+        if !is_there {
+            eprintln!("erl with ssl is not here: nothing was tested against OTP over TLS");
         }
-        found.is_ok()
+        is_there
     }
 }

@@ -55,8 +55,10 @@ mod tests {
         assert!(found.ask(0) && !found.ask(0) && found.ask(1));
         let one = vec![b.clone(), a.clone()];
         assert_eq!(found.answered(0, Some(one)), (vec![a.clone(), b.clone()], vec![]));
-        assert!(found.ask(0));
-        assert_eq!(found.answered(0, None), (vec![], vec![]));
+        for same in [Some(vec![a.clone(), b.clone()]), None] {
+            assert!(found.ask(0));
+            assert_eq!(found.answered(0, same), (vec![], vec![]));
+        }
         assert_eq!(found.answered(1, Some(vec![a.clone()])), (vec![a.clone()], vec![]));
         // Another discovery still names `a`.
         assert_eq!(found.answered(0, Some(vec![c.clone()])), (vec![c], vec![b]));

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod log;
 pub(crate) mod raw;
 pub(crate) mod scripted;
 pub(crate) mod served;

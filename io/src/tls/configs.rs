@@ -6,7 +6,6 @@ use rustls::client::Resumption;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
-use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use std::fmt::Display;
 use std::sync::Arc;
@@ -60,8 +59,6 @@ impl TlsConfigs {
         let versions = &TlsVersion::supported(only);
         let TlsIdentity { certificates, key, authority } = &*identity;
         let (certificates, authority) = (certificates.clone(), Arc::clone(authority));
-        let own = CertifiedKey::from_der(certificates.clone(), key.clone_key(), &provider);
-        own.and_then(|own| own.keys_match()).map_err(text)?;
         let mut client = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(versions)
             .map_err(text)?

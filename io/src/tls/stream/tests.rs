@@ -178,6 +178,7 @@ fn zhs11_nothing_is_written_before_the_handshake_is_complete_and_an_end_fails_it
     let mut read = BytesMut::new();
     for _ in 0..2 {
         assert!(matches!(server.poll_read(&mut read, &cx), Poll::Ready(Ok(0))));
+        assert!(!server.is_shaking_hands());
     }
     assert!(server.poll_writable(&cx).is_ready());
     assert_eq!(server.try_write(b"late").unwrap_err().kind(), ErrorKind::UnexpectedEof);
