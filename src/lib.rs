@@ -272,6 +272,11 @@ pub mod guide {}
 #[doc = include_str!("../docs/observer.md")]
 mod observer_page {}
 
+/// What `docs/cluster_operation.md` shows is compiled.
+#[cfg(all(doctest, feature = "cluster-tls"))]
+#[doc = include_str!("../docs/cluster_operation.md")]
+mod cluster_operation_page {}
+
 #[cfg(any(doc, doctest))]
 #[doc = include_str!("../docs/porting.md")]
 pub mod porting {}
