@@ -30,7 +30,7 @@
 //! | nodes that are set up by a file (feature `settings`) | [`settings`] |
 //! | sockets (feature `io`) | `io` |
 //! | jobs at the times of the wall clock (feature `cron`) | `cron` |
-//! | clusters of Erlang and Krarup nodes (feature `cluster`) | `cluster` |
+//! | clusters of Erlang and Krarup nodes (features `cluster`, `cluster-tls`) | `cluster` |
 //! | a page, an API, probes and metrics of a running node (feature `observer`; with tools for language models: `mcp`) | `observer` |
 #![forbid(unsafe_code)]
 
@@ -272,6 +272,11 @@ pub mod guide {}
 #[cfg(all(doctest, feature = "observer"))]
 #[doc = include_str!("../docs/observer.md")]
 mod observer_page {}
+
+/// What `docs/cluster_operation.md` shows is compiled.
+#[cfg(all(doctest, feature = "cluster-tls"))]
+#[doc = include_str!("../docs/cluster_operation.md")]
+mod cluster_operation_page {}
 
 #[cfg(any(doc, doctest))]
 #[doc = include_str!("../docs/porting.md")]

@@ -13,6 +13,7 @@ use crate::functions::naming::{arity_of, function_name, list_of};
 use crate::functions::serving::{TypedFactory, TypedFunction};
 use crate::groups::term_groups::TermGroups;
 use crate::handle::ClusterHandle;
+use crate::keeping::{KeptBy, KeptNode};
 use crate::messages::ClusterMessage;
 use crate::peer::connection_info::ConnectionInfo;
 use crate::peer::control_trace::{ControlTrace, TracedControl};
@@ -397,6 +398,34 @@ pub trait ClusterCalls: HasCluster {
     /// [`ClusterError`] if the name is not valid.
     fn disconnect(&self, node: &str) -> Result<bool, ClusterError> {
         Ok(self.cluster()?.0.disconnect(&NodeName::new(node)?))
+    }
+
+    /// Keeps a node connected from now on, as [`Cluster::keep`](crate::Cluster::keep) does (rule
+    /// Zlive4). The own name is skipped.
+    ///
+    /// # Errors
+    /// [`ClusterError`] if the name is not valid, or the cluster does not run.
+    fn keep(&self, node: &str) -> Result<(), ClusterError> {
+        self.cluster()?.0.keep(&NodeName::new(node)?, KeptBy::Name);
+        Ok(())
+    }
+
+    /// Does not dial a node again that [`ClusterCalls::keep`] or
+    /// [`Cluster::keep`](crate::Cluster::keep) has named. A connection stays. Returns whether it was
+    /// kept by its name; a discovery may keep it further.
+    ///
+    /// # Errors
+    /// [`ClusterError`] if the name is not valid, or the cluster does not run.
+    fn unkeep(&self, node: &str) -> Result<bool, ClusterError> {
+        Ok(self.cluster()?.0.unkeep(&NodeName::new(node)?, KeptBy::Name))
+    }
+
+    /// Describes the nodes that are kept connected, in the order of their names.
+    ///
+    /// # Errors
+    /// [`ClusterError::NotRunning`].
+    fn kept(&self) -> Result<Vec<KeptNode>, ClusterError> {
+        Ok(self.cluster()?.0.kept())
     }
 
     /// Tells a process of nodes that come up and go down, for its lifetime and beyond the

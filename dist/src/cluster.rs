@@ -1,30 +1,35 @@
 //! The behaviour of a cluster: it listens, dials, and keeps the node known to its port mapper.
 
 mod admitting;
+mod finding;
 mod scopes;
 
-use crate::connection::{PeerConnection, options};
 use crate::core::ClusterCore;
+use crate::discovery::Discovery;
+use crate::discovery::discovered::DiscoveredNodes;
+use crate::discovery::discoveries::Discoveries;
+use crate::discovery::epmd_discovery::EpmdDiscovery;
+use crate::discovery::news::DiscoveryNews;
+use crate::encryption::Encryption;
 use crate::epmd::{self, Registration};
 use crate::error::{RegistrationError, StartError};
 use crate::exports::inlet::Inlet;
 use crate::exports::{Exports, Sys};
 use crate::groups::settings::ScopeSettings;
 use crate::groups::shared::SharedScope;
+use crate::keeping::KeptBy;
+use crate::listening::{listen, listen_simulated};
 use crate::messages::{ClusterMessage, ClusterRequest};
 use crate::peer::queue_limits::QueueLimits;
 use crate::rights::admission::Admission;
 use crate::rights::node_pattern::NodePatternError;
-use crate::simulated::listener::SimListener;
 use crate::simulated::network::SimNetwork;
 use krarup_act::{Actor, Context};
 use krarup_gen::{Exit, Inspection, Name, NameError, NodeName, Pid, Result};
-use krarup_io::{Acceptor, AcceptorRequest, Client, TransportConnection};
+use krarup_io::ConnectError;
 use krarup_wire::codec::TermCodec;
 use krarup_wire::epmd::{EPMD_PORT, Register};
-use krarup_wire::etf::Atom;
 use krarup_wire::handshake::Cookie;
-use krarup_wire::peers::ConnectionId;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, HashMap};
@@ -39,10 +44,10 @@ const TICK_TIME: Duration = Duration::from_mins(1);
 const DIAL_LIMIT: Duration = Duration::from_secs(7);
 /// How often the registration is looked at, and late dials are given up.
 const LOOK: Duration = Duration::from_secs(2);
+/// The shortest time between two questions to a discovery.
+const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 /// The most processes that one peer may request, unless told otherwise.
 const SPAWN_LIMIT: usize = 10_000;
-/// The most connections, peers and strangers together.
-const MOST_CONNECTIONS: usize = 4_096;
 
 /// A node's place in a cluster of Erlang and Krarup nodes.
 ///
@@ -78,8 +83,12 @@ struct ClusterSettings {
     /// The host and the port of the port mapper at which the node registers.
     epmd: Option<u16>,
     peers: HashMap<String, SocketAddr>,
+    discoveries: Discoveries,
+    /// The names of nodes to be kept, and whether those are that a discovery finds.
+    kept: (Vec<String>, bool),
     tick: Duration,
     allow_clear_text: bool,
+    encryption: Encryption,
     /// The soft and the hard limit of what waits to be sent to a peer.
     queue: (usize, usize),
     /// The most processes that one peer may request.
@@ -97,6 +106,9 @@ struct RunningCluster {
     port: u16,
     registration: Option<Registration>,
     is_registering: bool,
+    discovered: DiscoveredNodes,
+    /// When the timer for the kept nodes is due.
+    keeps_at: Option<Duration>,
 }
 
 impl Cluster {
@@ -112,8 +124,11 @@ impl Cluster {
                 network: None,
                 epmd: None,
                 peers: HashMap::new(),
+                discoveries: Discoveries::default(),
+                kept: (Vec::new(), false),
                 tick: TICK_TIME,
                 allow_clear_text: false,
+                encryption: Encryption::ClearText,
                 queue: (QueueLimits::DEFAULT.soft, QueueLimits::DEFAULT.hard),
                 spawns: SPAWN_LIMIT,
                 exports: Exports::default(),
@@ -160,6 +175,35 @@ impl Cluster {
         self
     }
 
+    /// Finds peers that have no fixed address by this discovery, before the port mapper is asked
+    /// (rule Zhs9). Several are asked in the order in which they were added.
+    #[must_use]
+    pub fn discovery(mut self, discovery: impl Discovery) -> Self {
+        self.settings.discoveries.add(discovery);
+        self
+    }
+
+    /// Keeps these nodes connected: they are dialled when the cluster starts, and again when a
+    /// connection is lost or a dial has failed, after 1 s, then twice as long each time up to 60 s,
+    /// less up to a quarter by chance, and at once when a [`Discovery`] says that the node has
+    /// appeared (rule Zlive4). All other nodes are dialled when they are used, and nobody tells this
+    /// node of third ones. The own name is skipped, so all nodes may have the same list.
+    ///
+    /// A name that is not one of a node fails the spawn with [`StartError::Name`].
+    #[must_use]
+    pub fn keep<N: Into<String>>(mut self, nodes: impl IntoIterator<Item = N>) -> Self {
+        self.settings.kept.0.extend(nodes.into_iter().map(Into::into));
+        self
+    }
+
+    /// Keeps the nodes that a [`Discovery`] says there are, while it says so, as
+    /// [`Cluster::keep`] does (rule Zlive4).
+    #[must_use]
+    pub fn keep_discovered(mut self) -> Self {
+        self.settings.kept.1 = true;
+        self
+    }
+
     /// Sets the tick time: a peer that was silent for about so long is down. All nodes of a
     /// cluster should have the same (rule Zlive1). The default is 60 s.
     #[must_use]
@@ -199,6 +243,20 @@ impl Cluster {
         self
     }
 
+    /// Connects to other nodes over TLS, and to no others: in both directions each side has a
+    /// certificate of the same authority (rule Zhs11). A certificate is for the hosts it names, or,
+    /// if it names nodes (`email:calc@10.0.0.7`), for these only: nobody else who has a certificate
+    /// of the authority can call itself so (rule Zsec10). Erlang nodes are started with
+    /// `-proto_dist inet_tls`. The address to [listen](Cluster::listen) on may be any then.
+    ///
+    /// [`Tls::reload`](crate::Tls::reload) replaces the certificates for the connections to come.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn tls(mut self, tls: crate::Tls) -> Self {
+        self.settings.encryption = Encryption::Tls(tls);
+        self
+    }
+
     /// Makes processes that take an `M` understand peers that send to their pids.
     #[must_use]
     pub fn carries<M>(self) -> Self
@@ -233,7 +291,8 @@ impl Cluster {
         }
         let node = NodeName::new(ctx.node_name()).map_err(StartError::from)?;
         let address = settings.listen;
-        if !address.ip().is_loopback() && !settings.allow_clear_text {
+        let may_be_heard = settings.allow_clear_text || !settings.encryption.is_clear_text();
+        if !address.ip().is_loopback() && !may_be_heard {
             return Err(StartError::ClearText { address }.into());
         }
         if settings.tick.is_zero() {
@@ -242,11 +301,18 @@ impl Cluster {
         let scopes = settings.scopes.shared(&ctx.node_host())?;
         let (soft, hard) = settings.queue;
         let limits = QueueLimits::new(soft, hard).map_err(StartError::from)?;
+        let kept = settings.kept.0.iter().map(NodeName::new).collect::<Result<Vec<_>, _>>();
+        let kept = kept.map_err(StartError::from)?;
+        if let Some(port) = settings.epmd
+            && settings.network.is_none()
+        {
+            settings.discoveries.add(EpmdDiscovery::at(port));
+        }
         let core = ClusterCore::new(
             ctx.node_host(),
             ctx.pid(),
             &node,
-            settings.admission.clone(),
+            (settings.admission.clone(), settings.encryption.clone()),
             (settings.tick, DIAL_LIMIT, limits),
             (TermCodec::DEFAULT, std::mem::take(&mut settings.exports), settings.spawns),
             ctx.address().recipient(),
@@ -263,6 +329,8 @@ impl Cluster {
             port: 0,
             registration: None,
             is_registering: false,
+            discovered: DiscoveredNodes::default(),
+            keeps_at: None,
         };
         let core = Arc::clone(&running.core);
         let (listener, listening) = match &settings.network {
@@ -281,61 +349,18 @@ impl Cluster {
             running.registration = Some(registered.map_err(StartError::from)?);
         }
         ctx.send_interval(LOOK, || ClusterMessage(ClusterRequest::Look));
+        for node in &kept {
+            running.core.keep(node, KeptBy::Name);
+        }
+        for (number, discovery) in settings.discoveries.all().iter().enumerate() {
+            discovery.started(DiscoveryNews::new(ctx.address().recipient()));
+            if let Some(interval) = discovery.interval() {
+                let ask = move || ClusterMessage(ClusterRequest::Ask(number));
+                ctx.address().notify(ask());
+                ctx.send_interval(interval.max(LEAST_INTERVAL), ask);
+            }
+        }
         Ok(running)
-    }
-
-    /// Finds the address of a peer beside this process.
-    fn find(
-        &self,
-        ctx: &mut Context<ClusterMessage>,
-        peer: Atom,
-        connection: ConnectionId,
-    ) -> Result {
-        let known = match &self.settings.network {
-            Some(network) => network.wires().address_of(peer.as_str()),
-            None => self.settings.peers.get(peer.as_str()).copied(),
-        };
-        let name = NodeName::new(peer.as_str());
-        let (Some(epmd), Ok(name), None) = (self.settings.epmd, name, known) else {
-            let found = ClusterRequest::Found { peer, connection, found: known };
-            ctx.address().notify(ClusterMessage(found));
-            return Ok(());
-        };
-        let search = ctx
-            .block(move || epmd::look_up(name.host(), epmd, name.alive()).ok()?.into_iter().next());
-        ctx.pipe(search, move |found| {
-            let found = found.ok().flatten();
-            ClusterMessage(ClusterRequest::Found { peer, connection, found })
-        })?;
-        Ok(())
-    }
-
-    fn connect(
-        &self,
-        ctx: &Context<ClusterMessage>,
-        (peer, connection): (Atom, ConnectionId),
-        found: Option<SocketAddr>,
-    ) {
-        let Some(RunningCluster { core, .. }) = &self.running else { return };
-        let name = peer.clone();
-        if !core.is_dialling(connection) {
-            return;
-        }
-        let Some(address) = found else { return core.closed(Some(&peer), connection) };
-        let protocol = PeerConnection::dialled(Arc::clone(core), name, connection);
-        // If it cannot be spawned, the protocol is dropped, and that is a failed dial.
-        match &self.settings.network {
-            None => {
-                let client = move || Client::new(address, protocol).options(options());
-                let _ = ctx.spawn(client).label(peer.as_str()).link().start();
-            }
-            Some(network) => {
-                let wire = Box::new(network.wires().dial(core.me.as_str(), peer.as_str()));
-                let client = TransportConnection::dialled(address, wire, protocol);
-                let client = move || client.options(options());
-                let _ = ctx.spawn(client).label(peer.as_str()).link().start();
-            }
-        }
     }
 
     fn look(&mut self, ctx: &mut Context<ClusterMessage>) -> Result {
@@ -359,41 +384,6 @@ impl Cluster {
         }
         Ok(())
     }
-}
-
-/// Listens on a socket. Returns the process that listens, and its address.
-async fn listen(
-    ctx: &mut Context<ClusterMessage>,
-    core: Arc<ClusterCore>,
-    address: SocketAddr,
-) -> Result<(Pid, SocketAddr)> {
-    let acceptor = ctx
-        .spawn(move || {
-            Acceptor::new(address, move || PeerConnection::accepted(Arc::clone(&core)))
-                .limit(MOST_CONNECTIONS)
-                .options(options())
-        })
-        .label("listener")
-        .link()
-        .await?;
-    let listening = acceptor.call(AcceptorRequest::Address).await;
-    Ok((acceptor.pid(), listening.map_err(StartError::Listen)?))
-}
-
-/// Joins a simulated network. Returns the process that listens, and its address.
-async fn listen_simulated(
-    ctx: &mut Context<ClusterMessage>,
-    core: Arc<ClusterCore>,
-    network: &SimNetwork,
-) -> Result<(Pid, SocketAddr)> {
-    let (name, wires) = (core.me.as_str(), network.wires());
-    if wires.has_listener(name) {
-        return Err(StartError::NameTaken { name: name.to_owned() }.into());
-    }
-    let address = network.join(name, &core.host).ok_or(StartError::NotSimulated)?;
-    let listener = move || SimListener::new(wires, core);
-    let listener = ctx.spawn(listener).label("listener").link().await?;
-    Ok((listener.pid(), address))
 }
 
 /// Registers the node at the port mapper of this machine, as hidden (rule Zglobal1).
@@ -422,6 +412,22 @@ impl Actor for Cluster {
                 self.connect(ctx, (peer, connection), found);
             }
             ClusterRequest::Look => self.look(ctx)?,
+            ClusterRequest::KeepChanged => self.dial_kept(ctx),
+            ClusterRequest::KeepDue(at) => {
+                if let Some(running) = &mut self.running {
+                    running.keeps_at.take_if(|set| *set == at);
+                }
+                self.dial_kept(ctx);
+            }
+            ClusterRequest::Ask(number) => self.ask(ctx, number)?,
+            ClusterRequest::Nodes { number, nodes } => {
+                if let Some(running) = &mut self.running {
+                    let nodes = nodes.inspect_err(|error| running.core.log_no_nodes(error));
+                    let (appeared, gone) = running.discovered.answered(number, nodes.ok());
+                    self.news(&appeared, &gone);
+                }
+            }
+            ClusterRequest::News { appeared, disappeared } => self.news(&appeared, &disappeared),
             ClusterRequest::Registered(result) => {
                 if let Some(running) = &mut self.running {
                     running.is_registering = false;
@@ -438,6 +444,10 @@ impl Actor for Cluster {
         if let Some(scope) = running.scopes.remove(&exit.pid) {
             return running.start_scope(ctx, scope).await;
         }
+        // A dial that was refused, or has refused the certificate.
+        if let Some(error @ ConnectError::Tls { .. }) = exit.reason.downcast_ref() {
+            running.core.log_closed(None, error, &[]);
+        }
         // The listener is needed; a connection is not.
         if running.listener == Some(exit.pid) { Err(exit.reason) } else { Ok(()) }
     }
@@ -452,6 +462,7 @@ impl Actor for Cluster {
                 .with("connected", core.connected().len() as u64)
                 .with("calls", core.calls.len() as u64)
                 .with("rpcs", core.rpcs.len() as u64)
+                .with("kept", core.kept().len() as u64)
                 .with("known_nodes", core.table_sizes()[0] as u64)
                 .with("connections", core.table_sizes()[1] as u64)
                 .with("handshakes", core.table_sizes()[2] as u64)

@@ -26,6 +26,7 @@ use krarup_wire::frame::{FrameFormat, FrameLimits, FrameRead, Frames, Payload};
 use krarup_wire::handshake::{Decision, Handshake, HandshakeError, PeerIdentity, ReadStep};
 use krarup_wire::peers::{ConnectionId, PeerAction};
 use std::future::poll_fn;
+use std::io::ErrorKind;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -113,6 +114,9 @@ impl PeerConnection {
         if !std::mem::replace(&mut self.is_closed, true) {
             let (core, peer, id) = (Arc::clone(&self.core), self.peer.clone(), self.id);
             core.handshake_ends(id);
+            if self.dialled.is_none() && !matches!(self.stage, ConnectionStage::Up(..)) {
+                core.counters.handshake_failed();
+            }
             from_outside(|| core.closed(peer.as_ref(), id));
         }
     }
@@ -136,6 +140,12 @@ impl PeerConnection {
         match step {
             Ok(ReadStep::Incomplete | ReadStep::Read { .. }) => channel.send(&room)?,
             Ok(ReadStep::Decide { peer, .. }) => {
+                if let Err(error) = self.core.encryption.check(channel, &peer.name) {
+                    let _ = handshake.decide(Decision::NotAllowed, &mut room);
+                    channel.send(&room)?;
+                    self.fail(channel, &error);
+                    return Ok(());
+                }
                 let decided = self.decide(&peer, &mut room);
                 channel.send(&room)?;
                 if let Err(error) = decided {
@@ -279,6 +289,13 @@ impl PeerConnection {
     }
 }
 
+/// Whether a connection is closed because of its TLS: others are not refused by their bytes.
+fn is_of_tls(why: &Closed) -> bool {
+    let is_data = |kind: &ErrorKind| *kind == ErrorKind::InvalidData;
+    matches!(why, Closed::SlowHandshake(_))
+        || matches!(why, Closed::Failed { kind, .. } if is_data(kind))
+}
+
 /// Waits until the loss of an earlier connection is over. Its process may still handle a message.
 async fn is_free(channel: &mut Channel<PeerConnection>, node: &PeerNode) -> bool {
     let mut limit = pin!(channel.context().sleep(HANDSHAKE));
@@ -294,7 +311,7 @@ impl Protocol for PeerConnection {
     type Codec = Framing;
 
     fn codec(&self) -> Framing {
-        Framing::new()
+        Framing::new(self.core.encryption.lengths())
     }
 
     async fn connected(&mut self, channel: &mut Channel<Self>) -> Result {
@@ -312,6 +329,10 @@ impl Protocol for PeerConnection {
                 return Ok(());
             }
             Some(peer) => {
+                if let Err(error) = self.core.encryption.check(channel, &peer) {
+                    self.fail(channel, &error);
+                    return Ok(());
+                }
                 let mut room = Vec::new();
                 let handshake = Handshake::dialling(identity, peer, challenge, &mut room);
                 channel.send(&room)?;
@@ -395,7 +416,11 @@ impl Protocol for PeerConnection {
         Ok(())
     }
 
-    async fn closed(&mut self, _: &mut Channel<Self>, _: &Closed) {
+    async fn closed(&mut self, _: &mut Channel<Self>, why: &Closed) {
+        if !self.is_closed && is_of_tls(why) {
+            let why = ConnectionError::Tls(why.to_string());
+            self.core.log_closed(self.peer.as_ref(), &why, &[]);
+        }
         self.over();
     }
 

@@ -6,6 +6,7 @@
 mod connections;
 mod identities;
 mod incarnations;
+mod kept;
 mod stand_ins;
 
 pub(crate) use identities::is_reachable;
@@ -13,6 +14,7 @@ pub(crate) use identities::is_reachable;
 use crate::calls::pending_calls::Calls;
 use crate::core::incarnations::Incarnations;
 use crate::counters::ClusterCounters;
+use crate::encryption::Encryption;
 use crate::events::{NodeEvent, NodeEvents};
 use crate::exports::Exports;
 use crate::exports::inlet::Inlet;
@@ -20,6 +22,7 @@ use crate::exports::statistics::SysStatistics;
 use crate::functions::request::{ServedFactory, ServedFunction};
 use crate::functions::table::FunctionTable;
 use crate::groups::shared::SharedScope;
+use crate::keeping::KeepPlan;
 use crate::messages::{ClusterMessage, ConnectionMessage};
 use crate::peer::PeerNode;
 use crate::peer::owner::PeerOwner;
@@ -59,6 +62,7 @@ pub(crate) struct ClusterCore {
     pub(crate) me: Atom,
     creation: u32,
     pub(crate) admission: Admission,
+    pub(crate) encryption: Encryption,
     pub(crate) tick: Duration,
     pub(crate) codec: TermCodec,
     pub(crate) exports: Exports<dyn Inlet<ClusterCore>>,
@@ -87,6 +91,7 @@ pub(crate) struct ClusterCore {
     pending: Mutex<VecDeque<ConnectionId>>,
     /// The dials that were not given up.
     dials: Mutex<HashSet<ConnectionId>>,
+    keeping: Mutex<KeepPlan>,
     next_connection: AtomicU64,
     next_named: AtomicU64,
     next_run: AtomicU64,
@@ -101,7 +106,7 @@ impl ClusterCore {
         host: Arc<dyn Host>,
         pid: Pid,
         node: &NodeName,
-        admission: Admission,
+        (admission, encryption): (Admission, Encryption),
         (tick, limit, limits): (Duration, Duration, QueueLimits),
         (codec, exports, spawn_limit): (TermCodec, Exports<dyn Inlet<ClusterCore>>, usize),
         cluster: Recipient<ClusterMessage>,
@@ -118,6 +123,7 @@ impl ClusterCore {
             me: me.clone(),
             creation: if creation < LEAST_CREATION { creation + LEAST_CREATION } else { creation },
             admission,
+            encryption,
             tick,
             codec,
             exports,
@@ -141,6 +147,7 @@ impl ClusterCore {
             connections: Mutex::default(),
             pending: Mutex::default(),
             dials: Mutex::default(),
+            keeping: Mutex::default(),
             next_connection: AtomicU64::new(1),
             next_named: AtomicU64::new(1),
             next_run: AtomicU64::new(1),
@@ -165,7 +172,9 @@ impl ClusterCore {
     /// This node, as it shows itself to another one.
     pub(crate) fn identity(&self, to: &str) -> Identity {
         let cookie = self.admission.cookie_of(to).clone();
-        Identity::new(self.me.clone(), self.creation, cookie)
+        let mut me = Identity::new(self.me.clone(), self.creation, cookie);
+        me.lengths = self.encryption.lengths();
+        me
     }
 
     fn now(&self) -> Duration {
@@ -244,6 +253,16 @@ impl ClusterCore {
         self.log.dropped(self.now(), &self.me, why);
     }
 
+    /// Logs that a peer was not found.
+    pub(crate) fn log_unfound(&self, peer: &Atom, why: &dyn fmt::Display) {
+        self.log.unfound(self.now(), Some(peer), why);
+    }
+
+    /// Logs that a discovery does not know which nodes there are.
+    pub(crate) fn log_no_nodes(&self, why: &dyn fmt::Display) {
+        self.log.unfound(self.now(), None, why);
+    }
+
     pub(crate) fn log_connected(&self, peer: &Atom, creation: u32) {
         self.log.connected(self.now(), peer, creation);
     }
@@ -305,6 +324,7 @@ impl PeerOwner for ClusterCore {
     }
 
     fn tell(&self, event: &NodeEvent) {
+        self.kept_event(event);
         self.events.tell(event);
     }
 }

@@ -29,6 +29,10 @@ pub struct ClusterStats {
     /// Messages to scopes of groups that were missed because too much waited. The members of the
     /// node were asked for again (rule Zpg4).
     pub missed_scope_messages: u64,
+    /// Connections of others that have ended before they were up: strangers, wrong cookies and
+    /// certificates, handshakes that took too long, and dials that gave way to this node's (rules
+    /// Zsec6, Zhs11).
+    pub failed_handshakes: u64,
 }
 
 #[derive(Debug, Default)]
@@ -43,6 +47,7 @@ pub(crate) struct ClusterCounters {
     denied: AtomicU64,
     refused_members: AtomicU64,
     missed_scope_messages: AtomicU64,
+    failed_handshakes: AtomicU64,
 }
 
 impl ClusterCounters {
@@ -86,6 +91,10 @@ impl ClusterCounters {
         self.missed_scope_messages.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(crate) fn handshake_failed(&self) {
+        self.failed_handshakes.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn stats(&self) -> ClusterStats {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         ClusterStats {
@@ -99,6 +108,7 @@ impl ClusterCounters {
             denied: load(&self.denied),
             refused_members: load(&self.refused_members),
             missed_scope_messages: load(&self.missed_scope_messages),
+            failed_handshakes: load(&self.failed_handshakes),
         }
     }
 }

@@ -21,7 +21,8 @@ pub enum StartError {
     #[error("the node has a cluster already")]
     SecondCluster,
     /// It would listen on an address that others can reach, without encryption. See
-    /// [`Cluster::allow_clear_text`](crate::Cluster::allow_clear_text).
+    /// [`Cluster::allow_clear_text`](crate::Cluster::allow_clear_text), and `Cluster::tls` with
+    /// the feature `tls`.
     #[error("{address} can be reached from outside, and messages would cross in clear text")]
     ClearText {
         /// The address.
@@ -203,6 +204,18 @@ pub enum ConnectionError {
     /// The handshake took too long (rule Zhs7).
     #[error("the handshake took too long")]
     HandshakeTimeout,
+    /// The handshake of TLS failed: a certificate was refused, or the bytes are not TLS (rule
+    /// Zhs11).
+    #[error("TLS: {0}")]
+    Tls(String),
+    /// The certificate of the peer is not for the name that it has, or says it has (rule Zsec10).
+    #[error("the certificate of {node} is for: {certified}")]
+    NotCertified {
+        /// The node.
+        node: String,
+        /// The names in the certificate.
+        certified: String,
+    },
     /// The peer has sent bytes that are not a frame (rule Zmsg9).
     #[error("frame: {0}")]
     Frame(#[from] FrameError),

@@ -27,6 +27,8 @@ mod connection;
 mod cookie;
 mod core;
 mod counters;
+mod discovery;
+mod encryption;
 mod epmd;
 mod error;
 mod events;
@@ -35,6 +37,8 @@ mod functions;
 mod groups;
 mod handle;
 mod incoming;
+mod keeping;
+mod listening;
 mod messages;
 mod one_shot;
 mod peer;
@@ -48,6 +52,11 @@ pub use address::{ClusterAddress, ClusterCalls, HasCluster};
 pub use cluster::Cluster;
 pub use cookie::{cookie_from_env, cookie_from_home};
 pub use counters::ClusterStats;
+pub use discovery::Discovery;
+pub use discovery::dns::DnsDiscovery;
+pub use discovery::epmd_discovery::EpmdDiscovery;
+pub use discovery::error::DiscoveryError;
+pub use discovery::news::DiscoveryNews;
 pub use error::{
     ClusterError, ConnectionError, CookieFileError, FunctionNameError, QueueLimitsError,
     RegistrationError, ServeError, StartError,
@@ -61,6 +70,9 @@ pub use functions::exception::{ExceptionClass, TermException};
 pub use groups::group_names::GroupNames;
 pub use groups::term_groups::TermGroups;
 pub use handle::ClusterHandle;
+pub use keeping::KeptNode;
+#[cfg(feature = "tls")]
+pub use krarup_io::{Tls, TlsError, TlsVersion};
 pub use krarup_wire::DistributionFlags;
 pub use krarup_wire::etf;
 pub use krarup_wire::handshake::{Cookie, CookieError};

@@ -1,9 +1,12 @@
 //! The messages to the processes of a cluster and of its connections.
 
+use crate::discovery::error::DiscoveryError;
 use crate::epmd::Registration;
+use krarup_gen::NodeName;
 use krarup_wire::etf::Atom;
 use krarup_wire::peers::ConnectionId;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 /// A message to the process of a connection.
 #[derive(Debug)]
@@ -29,9 +32,19 @@ pub(crate) enum ClusterRequest {
     /// Make a connection to this peer.
     Dial { peer: Atom, connection: ConnectionId },
     /// The addresses of a peer that is dialled.
-    Found { peer: Atom, connection: ConnectionId, found: Option<SocketAddr> },
+    Found { peer: Atom, connection: ConnectionId, found: Result<Vec<SocketAddr>, DiscoveryError> },
     /// Look at the registration and at late dials.
     Look,
+    /// The nodes to be kept, or what is known of them, have changed.
+    KeepChanged,
+    /// The timer for the kept nodes has expired that was set for this time.
+    KeepDue(Duration),
+    /// Ask the discovery of this number which nodes there are.
+    Ask(usize),
+    /// The answer of the discovery of this number.
+    Nodes { number: usize, nodes: Result<Vec<NodeName>, DiscoveryError> },
+    /// A discovery has news.
+    News { appeared: Vec<NodeName>, disappeared: Vec<NodeName> },
     /// The result of a registration.
     Registered(Result<Registration, String>),
 }

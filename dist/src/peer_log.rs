@@ -81,6 +81,16 @@ impl PeerLog {
         });
     }
 
+    /// Logs that a peer was not found, or that a discovery does not say which peers there are.
+    pub(crate) fn unfound(&self, now: Duration, peer: Option<&Atom>, why: &dyn fmt::Display) {
+        let Some(omitted) = self.admit(now) else { return };
+        let peer = peer.map_or_else(|| "all".to_owned(), |peer| shown(&peer.as_str()));
+        let why = shown(why);
+        let _ = contain(|| {
+            tracing::warn!(target: "krarup::cluster", peer, why, omitted, "discovery failed");
+        });
+    }
+
     /// Logs that a connection is up.
     pub(crate) fn connected(&self, now: Duration, peer: &Atom, creation: u32) {
         let Some(omitted) = self.admit(now) else { return };

@@ -17,6 +17,7 @@ use crate::listening::{AcceptorRequest, AcceptorServer, AtLimit};
 use crate::options::{ConnectionOptions, OptionsError};
 use crate::protocol::Protocol;
 use crate::reactor::Socket;
+use crate::securing::Securing;
 use crate::tally::ConnectionTally;
 use crate::worker::ConnectionWorker;
 use krarup_act::{Address, Behavior, Context, Pool};
@@ -94,6 +95,7 @@ pub struct Acceptor<P, F> {
     backlog: u32,
     drain: Duration,
     options: ConnectionOptions,
+    securing: Securing,
     protocol: PhantomData<fn() -> P>,
 }
 
@@ -117,6 +119,7 @@ where
             backlog: BACKLOG,
             drain: DRAIN,
             options: ConnectionOptions::default(),
+            securing: Securing::Clear,
             protocol: PhantomData,
         }
     }
@@ -165,6 +168,16 @@ where
     #[must_use]
     pub fn options(mut self, options: ConnectionOptions) -> Self {
         self.options = options;
+        self
+    }
+
+    /// Accepts connections over TLS, of clients that have a certificate of the same authority. The
+    /// handshake may take the [`connect_timeout`](ConnectionOptions::connect_timeout), and no frame
+    /// is read or written before it is complete. [`Protocol::connected`] runs at once.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn tls(mut self, tls: crate::Tls) -> Self {
+        self.securing = Securing::Accepts(tls);
         self
     }
 
@@ -220,11 +233,12 @@ where
         let tally = ConnectionTally::new();
         let worker = {
             let (factory, options) = (Arc::clone(&self.factory), self.options.clone());
-            let tally = Arc::clone(&tally);
+            let (tally, securing) = (Arc::clone(&tally), self.securing.clone());
             move || {
                 ConnectionWorker::<P, F>::new(
                     Arc::clone(&factory),
                     options.clone(),
+                    securing.clone(),
                     Arc::clone(&tally),
                 )
             }

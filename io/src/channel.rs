@@ -142,6 +142,14 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
         self.local
     }
 
+    /// Returns how the peer has proved itself; `None` without TLS, and until the handshake is
+    /// complete: at a client always, else when a frame has arrived (rule Zsec10).
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn tls_peer(&self) -> Option<crate::TlsPeer> {
+        self.wire.tls_peer()
+    }
+
     /// The number of buffered bytes, which the system has not taken yet.
     #[must_use]
     pub fn waiting(&self) -> usize {

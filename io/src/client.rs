@@ -5,6 +5,7 @@ use crate::connection::Connection;
 use crate::error::ConnectError;
 use crate::options::ConnectionOptions;
 use crate::protocol::Protocol;
+use crate::securing::Securing;
 use crate::transport_connection::connected;
 use crate::wire::SocketStream;
 use krarup_act::{Behavior, Context};
@@ -64,14 +65,39 @@ use std::sync::Arc;
 /// ```
 pub struct Client<P> {
     address: SocketAddr,
+    /// The addresses that are tried after it.
+    others: Vec<SocketAddr>,
     protocol: P,
     options: ConnectionOptions,
+    securing: Securing,
 }
 
 impl<P: Protocol> Client<P> {
     /// Creates a client that connects to this address.
     pub fn new(address: SocketAddr, protocol: P) -> Self {
-        Client { address, protocol, options: ConnectionOptions::default() }
+        let (others, options) = (Vec::new(), ConnectionOptions::default());
+        Client { address, others, protocol, options, securing: Securing::Clear }
+    }
+
+    /// Adds addresses of the same server, such as the others that its name has. If a connection
+    /// cannot be made they are tried one after the other, each for at most the
+    /// [`connect_timeout`](ConnectionOptions::connect_timeout); the error of the last one fails
+    /// the spawn.
+    #[must_use]
+    pub fn or(mut self, addresses: impl IntoIterator<Item = SocketAddr>) -> Self {
+        self.others.extend(addresses);
+        self
+    }
+
+    /// Connects over TLS to a server that must have a certificate for this name, the name of a host
+    /// or an address. The time for connecting includes the handshake; a certificate of either side
+    /// that is refused then fails the spawn with [`ConnectError::Tls`]. With TLS 1.3 the server
+    /// judges that of this side later: if it refuses it the connection is lost.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn tls(mut self, tls: crate::Tls, server: impl Into<String>) -> Self {
+        self.securing = Securing::Dials(tls, server.into());
+        self
     }
 
     /// Sets the limits of the connection.
@@ -94,8 +120,16 @@ impl<P: Protocol> Behavior for Client<P> {
 
     async fn run(self, mut ctx: Context<P::Message>) -> Result {
         self.options.check()?;
-        let Client { address, protocol, options } = self;
-        let wire = connect(&mut ctx, address, &options).await?;
+        let Client { mut address, others, protocol, options, securing } = self;
+        let mut connected = connect(&mut ctx, address, &options, &securing).await;
+        for other in others {
+            if connected.is_ok() {
+                break;
+            }
+            address = other;
+            connected = connect(&mut ctx, address, &options, &securing).await;
+        }
+        let wire = connected?;
         let local = wire.local()?;
         let channel = FrameChannel::new(ctx, wire, protocol.codec(), options, address, local);
         Connection::new(protocol, channel, true).serve().await
@@ -114,10 +148,11 @@ async fn connect<M: Send + 'static>(
     ctx: &mut Context<M>,
     address: SocketAddr,
     options: &ConnectionOptions,
+    securing: &Securing,
 ) -> Result<Arc<SocketStream>, ConnectError> {
     let begun = TcpStream::connect(address).and_then(SocketStream::new);
     let wire = begun.map_err(|source| ConnectError::Failed { address, source })?;
-    connected(ctx, wire, address, options).await.map(|(wire, _)| wire)
+    connected(ctx, wire, address, options, securing).await.map(|(wire, _)| wire)
 }
 
 #[cfg(test)]
@@ -137,7 +172,9 @@ mod tests {
         let process = behavior_fn(move |mut ctx: Context<()>| async move {
             let wire = to_itself();
             let address = wire.local()?;
-            let connected = connected(&mut ctx, wire, address, &ConnectionOptions::new()).await;
+            let connected =
+                connected(&mut ctx, wire, address, &ConnectionOptions::new(), &Securing::Clear)
+                    .await;
             let _ = told.send((address, connected.err()));
             Ok(())
         });

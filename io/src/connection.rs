@@ -23,7 +23,7 @@ use crate::times::Times;
 use crate::wire::SocketStream;
 use bytes::BytesMut;
 use krarup_act::Received;
-use krarup_gen::{Reason, Result};
+use krarup_gen::{Reason, Result, Timestamp};
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
@@ -42,6 +42,8 @@ pub(crate) struct Connection<P: Protocol> {
     incoming: Incoming,
     timer: MovingTimer,
     is_client: bool,
+    /// When it was established.
+    since: Timestamp,
     mail_first: bool,
     /// The rest of [`BUDGET`] in this turn.
     budget: u32,
@@ -71,6 +73,7 @@ impl<P: Protocol> Connection<P> {
             incoming: Incoming::new(now),
             timer: MovingTimer::default(),
             is_client,
+            since: now,
             mail_first: true,
             budget: BUDGET,
             flooded: false,
@@ -255,6 +258,7 @@ impl<P: Protocol> Connection<P> {
 
     fn poll_incoming(&mut self, cx: &mut Context<'_>) -> Poll<Arrival<Frame<P>>> {
         if self.channel.paused {
+            self.wire.shake_hands(cx);
             return Poll::Pending;
         }
         let FrameChannel { ctx, codec, options, .. } = &mut self.channel;
@@ -271,7 +275,8 @@ impl<P: Protocol> Connection<P> {
             (outgoing.buffer.len(), outgoing.still_since(|| ctx.now()))
         };
         let Incoming { last: read, began, .. } = self.incoming;
-        let times = Times { read, wrote, waiting, began, paused: *paused };
+        let shaking = self.wire.is_shaking_hands().then_some(self.since);
+        let times = Times { read, wrote, waiting, began, paused: *paused, shaking };
         match times.first(options) {
             Some((due, closed)) => self.timer.poll(ctx, due, cx).map(|()| closed),
             None => {

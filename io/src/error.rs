@@ -59,6 +59,8 @@ pub enum Closed {
     },
     /// A frame took longer than this.
     SlowFrame(Duration),
+    /// The handshake of TLS took longer than this.
+    SlowHandshake(Duration),
     /// A callback failed or panicked.
     Crashed(Reason),
 }
@@ -80,6 +82,9 @@ impl fmt::Display for Closed {
                 write!(f, "closed with {waiting} bytes unsent after {limit:?}")
             }
             Closed::SlowFrame(limit) => write!(f, "a frame took more than {limit:?}"),
+            Closed::SlowHandshake(limit) => {
+                write!(f, "the handshake of TLS took more than {limit:?}")
+            }
             Closed::Crashed(reason) => write!(f, "crashed: {reason}"),
         }
     }
@@ -97,7 +102,8 @@ impl Error for Closed {
             | Closed::Idle(_)
             | Closed::Stalled { .. }
             | Closed::Unsent { .. }
-            | Closed::SlowFrame(_) => None,
+            | Closed::SlowFrame(_)
+            | Closed::SlowHandshake(_) => None,
         }
     }
 }
@@ -181,6 +187,15 @@ pub enum ConnectError {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// The connection was made, and its TLS handshake has failed: the certificate of one side is
+    /// not good enough for the other one, or the bytes are not TLS.
+    #[error("no TLS connection to {address}: {source}")]
+    Tls {
+        /// The requested address.
+        address: SocketAddr,
+        /// The error.
+        source: io::Error,
+    },
     /// Connecting took too long.
     #[error("no connection to {address} within {limit:?}")]
     Timeout {
@@ -213,6 +228,7 @@ mod tests {
             (Closed::Stalled { waiting: 3, limit: LIMIT }, "the peer read none of 3 bytes for 7s"),
             (Closed::Unsent { waiting: 3, limit: LIMIT }, "closed with 3 bytes unsent after 7s"),
             (Closed::SlowFrame(LIMIT), "a frame took more than 7s"),
+            (Closed::SlowHandshake(LIMIT), "the handshake of TLS took more than 7s"),
         ]
     }
 
@@ -281,6 +297,8 @@ mod tests {
         assert_eq!(timeout.to_string(), "no connection to 127.0.0.1:80 within 7s");
         let failed = ConnectError::Failed { address, source: refused() };
         assert_eq!(failed.to_string(), "cannot connect to 127.0.0.1:80: refused");
+        let tls = ConnectError::Tls { address, source: refused() };
+        assert_eq!(tls.to_string(), "no TLS connection to 127.0.0.1:80: refused");
         let bind = BindError { address, source: refused() };
         assert_eq!(bind.to_string(), "cannot bind 127.0.0.1:80: refused");
         for (error, inner) in [
@@ -289,6 +307,7 @@ mod tests {
             (&WriteError::Closed, None),
             (&timeout, None),
             (&failed, Some("refused")),
+            (&tls, Some("refused")),
             (&bind, Some("refused")),
         ] {
             assert_eq!(source(error).as_deref(), inner, "{error}");

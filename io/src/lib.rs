@@ -83,12 +83,16 @@ mod options;
 mod protocol;
 mod reactor;
 mod readiness;
+mod securing;
 #[cfg(test)]
 mod silent_protocol;
 mod sources;
 mod tally;
+mod tcp_socket;
 mod timer;
 mod times;
+#[cfg(feature = "tls")]
+mod tls;
 mod transport;
 mod transport_connection;
 mod udp;
@@ -110,6 +114,10 @@ pub use listening::{AcceptorRequest, AtLimit};
 pub use options::{ConnectionOptions, OptionsError};
 pub use protocol::{Channel, Frame, Protocol};
 pub use tally::Peer;
+#[cfg(feature = "tls")]
+pub use tls::{
+    Tls, certificate_names::CertificateNames, error::TlsError, peer::TlsPeer, version::TlsVersion,
+};
 pub use transport::Transport;
 pub use transport_connection::TransportConnection;
 pub use udp::Udp;

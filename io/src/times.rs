@@ -17,18 +17,22 @@ pub(crate) struct Times {
     pub(crate) began: Option<Timestamp>,
     /// The protocol has paused reading.
     pub(crate) paused: bool,
+    /// When the handshake of TLS began, if it is under way.
+    pub(crate) shaking: Option<Timestamp>,
 }
 
 impl Times {
     /// Returns when the connection closes unless something happens before, and why.
     pub(crate) fn first(&self, options: &ConnectionOptions) -> Option<(Timestamp, Closed)> {
-        let Times { read, wrote, waiting, began, paused } = *self;
+        let Times { read, wrote, waiting, began, paused, shaking } = *self;
         let idle = options.idle.map(|limit| (read.max(wrote) + limit, Closed::Idle(limit)));
         let stalled = options.stall.filter(|_| waiting > 0);
         let stalled = stalled.map(|limit| (wrote + limit, Closed::Stalled { waiting, limit }));
         let slow = options.frame.zip(began).filter(|_| !paused);
         let slow = slow.map(|(limit, began)| (began + limit, Closed::SlowFrame(limit)));
-        [idle, stalled, slow].into_iter().flatten().min_by_key(|(due, _)| *due)
+        let limit = options.connect;
+        let shaking = shaking.map(|since| (since + limit, Closed::SlowHandshake(limit)));
+        [idle, stalled, slow, shaking].into_iter().flatten().min_by_key(|(due, _)| *due)
     }
 }
 
@@ -74,6 +78,13 @@ mod tests {
         let times = Times { began: Some(at(5)), ..times };
         assert_eq!(times.first(&options), Some((at(15), Closed::SlowFrame(LIMIT))));
         assert_eq!(Times { paused: true, ..times }.first(&options), None);
+    }
+
+    #[test]
+    fn i5_a_handshake_of_tls_has_the_time_of_connecting() {
+        let options = options().connect_timeout(LIMIT);
+        let times = Times { shaking: Some(at(2)), read: at(9), ..Times::default() };
+        assert_eq!(times.first(&options), Some((at(12), Closed::SlowHandshake(LIMIT))));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Everything above, from the first byte on, is the same for every transport: buffers, codecs,
 //! callbacks, times, the closing of the connection.
 
+use crate::options::ConnectionOptions;
 use bytes::BytesMut;
 use std::io;
 use std::net::SocketAddr;
@@ -19,6 +20,15 @@ pub trait Transport: Send + Sync + 'static {
     /// The stream has none.
     fn local(&self) -> io::Result<SocketAddr>;
 
+    /// Sets what the options ask of the operating system. Only sockets have such options.
+    ///
+    /// # Errors
+    /// The system does not set them.
+    fn set_up(&self, options: &ConnectionOptions) -> io::Result<()> {
+        let _ = options;
+        Ok(())
+    }
+
     /// Ready with the address of the other end when the connection is established.
     ///
     /// # Errors
@@ -31,7 +41,8 @@ pub trait Transport: Send + Sync + 'static {
     /// The stream is broken.
     fn poll_read(&self, buffer: &mut BytesMut, cx: &task::Context<'_>) -> Poll<io::Result<usize>>;
 
-    /// Takes some of these bytes, at least one if there are any. Returns how many.
+    /// Takes some of these bytes, at least one if there are any. Returns how many. After
+    /// `WouldBlock` the next call begins with the same bytes.
     ///
     /// # Errors
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room; any other error if the

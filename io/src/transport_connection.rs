@@ -5,6 +5,7 @@ use crate::connection::Connection;
 use crate::error::ConnectError;
 use crate::options::ConnectionOptions;
 use crate::protocol::Protocol;
+use crate::securing::Securing;
 use crate::timer::MovingTimer;
 use crate::transport::Transport;
 use crate::wire::SocketStream;
@@ -26,20 +27,33 @@ pub struct TransportConnection<P> {
     options: ConnectionOptions,
     /// The address that was dialled, if this end has dialled.
     dialled: Option<SocketAddr>,
+    securing: Securing,
 }
 
 impl<P: Protocol> TransportConnection<P> {
     /// Creates the end that has dialled this address. Its spawn completes as that of a
     /// [`Client`](crate::Client).
     pub fn dialled(address: SocketAddr, transport: Box<dyn Transport>, protocol: P) -> Self {
-        let (options, dialled) = (ConnectionOptions::default(), Some(address));
-        TransportConnection { transport, protocol, options, dialled }
+        TransportConnection { dialled: Some(address), ..Self::accepted(transport, protocol) }
     }
 
     /// Creates the end that was accepted.
     pub fn accepted(transport: Box<dyn Transport>, protocol: P) -> Self {
         let options = ConnectionOptions::default();
-        TransportConnection { transport, protocol, options, dialled: None }
+        let securing = Securing::Clear;
+        TransportConnection { transport, protocol, options, dialled: None, securing }
+    }
+
+    /// Puts TLS between the transport and the codec. The end that has dialled accepts a certificate
+    /// for this name only, as [`Client::tls`](crate::Client::tls).
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn tls(mut self, tls: crate::Tls, server: impl Into<String>) -> Self {
+        self.securing = match self.dialled {
+            Some(_) => Securing::Dials(tls, server.into()),
+            None => Securing::Accepts(tls),
+        };
+        self
     }
 
     /// Sets the limits of the connection.
@@ -64,11 +78,11 @@ impl<P: Protocol> Behavior for TransportConnection<P> {
 
     async fn run(self, mut ctx: Context<P::Message>) -> Result {
         self.options.check()?;
-        let TransportConnection { transport, protocol, options, dialled } = self;
+        let TransportConnection { transport, protocol, options, dialled, securing } = self;
         let wire = SocketStream::over(transport);
         let local = wire.local()?;
         let address = dialled.unwrap_or(local);
-        let (wire, peer) = connected(&mut ctx, wire, address, &options).await?;
+        let (wire, peer) = connected(&mut ctx, wire, address, &options, &securing).await?;
         let channel = FrameChannel::new(ctx, wire, protocol.codec(), options, peer, local);
         Connection::new(protocol, channel, dialled.is_some()).serve().await
     }
@@ -84,9 +98,17 @@ pub(crate) async fn connected<M: Send + 'static>(
     wire: SocketStream,
     address: SocketAddr,
     options: &ConnectionOptions,
+    securing: &Securing,
 ) -> Result<(Arc<SocketStream>, SocketAddr), ConnectError> {
     let limit = options.connect;
-    let failed = |source: io::Error| ConnectError::Failed { address, source };
+    let failed = |source: io::Error| {
+        if securing.has_failed(&source) {
+            ConnectError::Tls { address, source }
+        } else {
+            ConnectError::Failed { address, source }
+        }
+    };
+    let wire = securing.secure(wire).map_err(failed)?;
     let due = ctx.now() + limit;
     let mut timer = MovingTimer::default();
     let peer = poll_fn(|cx| {

@@ -7,21 +7,19 @@
 
 use crate::error::Closed;
 use crate::options::ConnectionOptions;
-use crate::reactor::Socket;
-use crate::readiness::Direction;
+use crate::tcp_socket::TcpSocket;
+#[cfg(feature = "tls")]
+use crate::tls::peer::TlsPeer;
+#[cfg(feature = "tls")]
+use crate::tls::stream::TlsStream;
 use crate::transport::Transport;
 use bytes::{Buf, BytesMut};
 use krarup_gen::Timestamp;
 use mio::net::TcpStream;
 use parking_lot::{Mutex, MutexGuard};
-use socket2::{SockRef, TcpKeepalive};
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr};
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
 use std::task::{Context, Poll};
-use std::time::Duration;
-
-/// The most bytes of one read.
-const READ: usize = 16 << 10;
 
 /// A connected socket, or what stands in its place.
 pub(crate) struct SocketStream {
@@ -31,8 +29,22 @@ pub(crate) struct SocketStream {
 
 /// What carries the bytes.
 enum Carrier {
-    Tcp(Socket<TcpStream>),
+    Tcp(TcpSocket),
     Other(Box<dyn Transport>),
+    /// TLS, over one of the others.
+    #[cfg(feature = "tls")]
+    Tls(Box<TlsStream>),
+}
+
+impl Carrier {
+    fn transport(&self) -> &dyn Transport {
+        match self {
+            Carrier::Tcp(socket) => socket,
+            Carrier::Other(transport) => &**transport,
+            #[cfg(feature = "tls")]
+            Carrier::Tls(stream) => &**stream,
+        }
+    }
 }
 
 /// The bytes that wait to be written.
@@ -69,7 +81,7 @@ impl OutgoingBytes {
 impl SocketStream {
     /// Takes over a connected stream.
     pub(crate) fn new(stream: TcpStream) -> io::Result<Self> {
-        let carrier = Carrier::Tcp(Socket::new(stream)?);
+        let carrier = Carrier::Tcp(TcpSocket::new(stream)?);
         Ok(SocketStream { carrier, outgoing: Mutex::default() })
     }
 
@@ -78,18 +90,47 @@ impl SocketStream {
         SocketStream { carrier: Carrier::Other(transport), outgoing: Mutex::default() }
     }
 
+    /// Puts TLS between the bytes of this stream and those of its users.
+    #[cfg(feature = "tls")]
+    pub(crate) fn secured(self, connection: rustls::Connection) -> Self {
+        let below: Box<dyn Transport> = match self.carrier {
+            Carrier::Tcp(socket) => Box::new(socket),
+            Carrier::Other(transport) => transport,
+            Carrier::Tls(stream) => stream,
+        };
+        let carrier = Carrier::Tls(Box::new(TlsStream::new(below, connection)));
+        SocketStream { carrier, outgoing: self.outgoing }
+    }
+
+    /// Whether the handshake of TLS is under way.
+    pub(crate) fn is_shaking_hands(&self) -> bool {
+        match &self.carrier {
+            #[cfg(feature = "tls")]
+            Carrier::Tls(stream) => stream.is_shaking_hands(),
+            _ => false,
+        }
+    }
+
+    /// Continues the handshake of TLS, if one is under way, although nothing is read and nothing
+    /// waits to be written.
+    pub(crate) fn shake_hands(&self, cx: &Context<'_>) {
+        if self.is_shaking_hands() {
+            let _ = self.poll_writable(cx);
+        }
+    }
+
+    /// How the peer has proved itself.
+    #[cfg(feature = "tls")]
+    pub(crate) fn tls_peer(&self) -> Option<TlsPeer> {
+        match &self.carrier {
+            Carrier::Tls(stream) => stream.peer(),
+            _ => None,
+        }
+    }
+
     /// Sets the socket options. Only a socket has any.
     pub(crate) fn set_up(&self, options: &ConnectionOptions) -> io::Result<()> {
-        let Carrier::Tcp(socket) = &self.carrier else { return Ok(()) };
-        let stream = socket.source();
-        stream.set_nodelay(options.nodelay)?;
-        if let Some(bytes) = options.send_buffer {
-            SockRef::from(stream).set_send_buffer_size(bytes)?;
-        }
-        if let Some(time) = options.keepalive {
-            SockRef::from(stream).set_tcp_keepalive(&asking_after(time))?;
-        }
-        Ok(())
+        self.carrier.transport().set_up(options)
     }
 
     /// Fails if the socket is connected to itself. A system that selects a free port for
@@ -102,10 +143,7 @@ impl SocketStream {
     }
 
     pub(crate) fn local(&self) -> io::Result<SocketAddr> {
-        match &self.carrier {
-            Carrier::Tcp(socket) => socket.source().local_addr(),
-            Carrier::Other(transport) => transport.local(),
-        }
+        self.carrier.transport().local()
     }
 
     pub(crate) fn outgoing(&self) -> MutexGuard<'_, OutgoingBytes> {
@@ -114,22 +152,7 @@ impl SocketStream {
 
     /// Ready when the connection is established.
     pub(crate) fn poll_connected(&self, cx: &Context<'_>) -> Poll<io::Result<SocketAddr>> {
-        let socket = match &self.carrier {
-            Carrier::Tcp(socket) => socket,
-            Carrier::Other(transport) => return transport.poll_connected(cx),
-        };
-        socket.poll_io(Direction::Write, cx, |stream| {
-            if let Some(error) = stream.take_error()? {
-                return Err(error);
-            }
-            match stream.peer_addr() {
-                // The connection is still being established.
-                Err(error) if error.kind() == ErrorKind::NotConnected => {
-                    Err(ErrorKind::WouldBlock.into())
-                }
-                connected => connected,
-            }
-        })
+        self.carrier.transport().poll_connected(cx)
     }
 
     /// Appends received bytes to the buffer; 0 is the end of the stream.
@@ -138,18 +161,7 @@ impl SocketStream {
         buffer: &mut BytesMut,
         cx: &Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        let socket = match &self.carrier {
-            Carrier::Tcp(socket) => socket,
-            Carrier::Other(transport) => return transport.poll_read(buffer, cx),
-        };
-        socket.poll_io(Direction::Read, cx, |mut stream| {
-            // The space is on the stack of this call, so a waiting connection holds no
-            // memory for it.
-            let mut room = [0; READ];
-            let count = stream.read(&mut room)?;
-            buffer.extend_from_slice(&room[..count]);
-            Ok(count)
-        })
+        self.carrier.transport().poll_read(buffer, cx)
     }
 
     /// Writes the buffered bytes. Ready when none are left. A failure is stored in
@@ -165,19 +177,7 @@ impl SocketStream {
     }
 
     fn poll_writable(&self, cx: &Context<'_>) -> Poll<()> {
-        match &self.carrier {
-            Carrier::Tcp(socket) => socket.poll_ready(Direction::Write, cx),
-            Carrier::Other(transport) => transport.poll_writable(cx),
-        }
-    }
-
-    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        match &self.carrier {
-            Carrier::Tcp(socket) => {
-                socket.try_io(Direction::Write, |mut stream| stream.write(bytes))
-            }
-            Carrier::Other(transport) => transport.try_write(bytes),
-        }
+        self.carrier.transport().poll_writable(cx)
     }
 
     /// Writes as many bytes as the system takes. Returns true if none are left or nothing
@@ -185,7 +185,7 @@ impl SocketStream {
     pub(crate) fn write_out(&self) -> bool {
         let mut outgoing = self.outgoing();
         while outgoing.failure.is_none() && !outgoing.buffer.is_empty() {
-            match self.try_write(&outgoing.buffer) {
+            match self.carrier.transport().try_write(&outgoing.buffer) {
                 Ok(count) => {
                     outgoing.buffer.advance(count);
                     outgoing.written += count as u64;
@@ -202,37 +202,21 @@ impl SocketStream {
 
     /// Ends the stream to the peer.
     pub(crate) fn finish_writing(&self) -> io::Result<()> {
-        match &self.carrier {
-            Carrier::Tcp(socket) => socket.source().shutdown(Shutdown::Write),
-            Carrier::Other(transport) => transport.finish_writing(),
-        }
+        self.carrier.transport().finish_writing()
     }
 
     /// Makes closing the socket send a reset to the peer.
     pub(crate) fn reset(&self) {
-        match &self.carrier {
-            // It fails if the connection is already gone; then no reset is needed.
-            Carrier::Tcp(socket) => {
-                let _ = SockRef::from(socket.source()).set_linger(Some(Duration::ZERO));
-            }
-            Carrier::Other(transport) => transport.reset(),
-        }
+        self.carrier.transport().reset();
     }
-}
-
-/// Probes the peer after this time of silence, and again after each further one where the
-/// system supports that.
-fn asking_after(time: Duration) -> TcpKeepalive {
-    let keepalive = TcpKeepalive::new().with_time(time);
-    #[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd", windows))]
-    let keepalive = keepalive.with_interval(time);
-    keepalive
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use socket2::SockRef;
     use std::task::Waker;
+    use std::time::Duration;
 
     fn any_port() -> SocketAddr {
         ([127, 0, 0, 1], 0).into()

@@ -5,6 +5,7 @@ use crate::channel::FrameChannel;
 use crate::connection::Connection;
 use crate::options::ConnectionOptions;
 use crate::protocol::Protocol;
+use crate::securing::Securing;
 use crate::tally::{ConnectionSlot, ConnectionTally, Peer};
 use crate::wire::SocketStream;
 use krarup_act::{Actor, Behavior, Context, Reply};
@@ -48,6 +49,7 @@ impl<M> Handed<M> {
 pub(crate) struct ConnectionWorker<P: Protocol, F> {
     factory: Arc<F>,
     options: ConnectionOptions,
+    securing: Securing,
     tally: Arc<ConnectionTally<P::Message>>,
     mounted: u64,
     crashed: u64,
@@ -61,9 +63,10 @@ where
     pub(crate) fn new(
         factory: Arc<F>,
         options: ConnectionOptions,
+        securing: Securing,
         tally: Arc<ConnectionTally<P::Message>>,
     ) -> Self {
-        ConnectionWorker { factory, options, tally, mounted: 0, crashed: 0 }
+        ConnectionWorker { factory, options, securing, tally, mounted: 0, crashed: 0 }
     }
 }
 
@@ -91,10 +94,12 @@ where
         let Some((stream, place)) = handed.take() else { return Ok(()) };
         let number = place.number();
         let factory = Arc::clone(&self.factory);
-        let options = self.options.clone();
+        let (options, securing) = (self.options.clone(), self.securing.clone());
         let mailbox = options.mailbox;
-        let make =
-            move || AcceptedConnection { make: move || factory(), stream, peer, options, place };
+        let make = move || {
+            let make = move || factory();
+            AcceptedConnection { make, stream, peer, options, securing, place }
+        };
         // A connection that cannot be spawned must not end the worker and its other connections.
         let made = ctx.spawn(make).link().mailbox(mailbox).start();
         mounted.send(made.map(|connection| {
@@ -121,6 +126,7 @@ struct AcceptedConnection<M, F> {
     stream: TcpStream,
     peer: SocketAddr,
     options: ConnectionOptions,
+    securing: Securing,
     place: ConnectionSlot<M>,
 }
 
@@ -133,8 +139,8 @@ where
     type Command = P::Message;
 
     async fn run(self, ctx: Context<P::Message>) -> Result {
-        let AcceptedConnection { make, stream, peer, options, place } = self;
-        let wire = Arc::new(SocketStream::new(stream)?);
+        let AcceptedConnection { make, stream, peer, options, securing, place } = self;
+        let wire = Arc::new(securing.secure(SocketStream::new(stream)?)?);
         // The options cannot be set if the peer is already gone, which the next read will
         // report.
         let _ = wire.set_up(&options);

@@ -10,7 +10,7 @@ use krarup_io::{
 use krarup_node::Node;
 use socket2::SockRef;
 use std::convert::Infallible;
-use std::io::{BufReader, ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -287,5 +287,32 @@ fn i5_a_client_uses_the_limits_in_its_options() {
     let _silent = listener.accept().unwrap();
     let reason = end.wait().unwrap().reason;
     assert_eq!(reason.downcast_ref(), Some(&Closed::Idle(SOON)));
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn i1_the_addresses_of_a_client_are_tried_one_after_the_other() {
+    let node = Node::start("several@localhost").unwrap();
+    let nobody = || {
+        let listener = TcpListener::bind(any_port()).unwrap();
+        listener.local_addr().unwrap()
+    };
+    let listener = TcpListener::bind(any_port()).unwrap();
+    let (first, second, there) = (nobody(), nobody(), listener.local_addr().unwrap());
+    let client = move || Client::new(first, Hello).or([second, there]);
+    let client = node.spawn(client).wait().unwrap();
+    let (stream, _) = listener.accept().unwrap();
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).unwrap();
+    assert_eq!(line, "hello\n");
+    let seen = node.inspect(client.pid()).wait();
+    assert!(seen.is_err() || seen.unwrap().value("peer").unwrap().to_string() == there.to_string());
+    // The error is that of the last one.
+    let client = move || Client::new(first, Hello).or([second]);
+    let Err(SpawnError::Init(reason)) = node.spawn(client).wait() else { panic!("connected") };
+    let Some(ConnectError::Failed { address, .. }) = reason.downcast_ref() else {
+        panic!("{reason}")
+    };
+    assert_eq!(*address, second);
     node.stop().wait().unwrap();
 }

@@ -3,11 +3,13 @@
 use bytes::{Bytes, BytesMut};
 use krarup_io::{Codec, CodecError};
 use krarup_wire::frame::FrameLimits;
-use krarup_wire::handshake::Handshake;
+use krarup_wire::handshake::{Handshake, Lengths};
 
-/// Whole messages with their lengths: of 2 bytes during the handshake, of 4 bytes afterwards.
+/// Whole messages with their lengths: of 2 bytes during the handshake, over TLS of 4, and of 4 bytes
+/// afterwards.
 #[derive(Debug)]
 pub(crate) struct Framing {
+    lengths: Lengths,
     is_up: bool,
     /// The bytes of an incomplete message.
     left: usize,
@@ -16,8 +18,8 @@ pub(crate) struct Framing {
 }
 
 impl Framing {
-    pub(crate) fn new() -> Self {
-        Framing { is_up: false, left: 0, heard: false }
+    pub(crate) fn new(lengths: Lengths) -> Self {
+        Framing { lengths, is_up: false, left: 0, heard: false }
     }
 
     /// From now on lengths have 4 bytes.
@@ -39,14 +41,14 @@ impl Codec for Framing {
     fn decode(&mut self, buffer: &mut BytesMut) -> Result<Option<Bytes>, CodecError> {
         self.heard |= buffer.len() > self.left;
         self.left = buffer.len();
-        let (length, limit) = match (self.is_up, &buffer[..]) {
-            (false, [a, b, ..]) => {
-                (2 + usize::from(u16::from_be_bytes([*a, *b])), 2 + Handshake::MAX_BYTES)
-            }
-            (true, [a, b, c, d, ..]) => {
+        let is_short = !self.is_up && self.lengths == Lengths::Two;
+        let most = if self.is_up { FrameLimits::DEFAULT.frame_bytes } else { Handshake::MAX_BYTES };
+        let (length, limit) = match (is_short, &buffer[..]) {
+            (true, [a, b, ..]) => (2 + usize::from(u16::from_be_bytes([*a, *b])), 2 + most),
+            (false, [a, b, c, d, ..]) => {
                 let length = u32::from_be_bytes([*a, *b, *c, *d]);
                 let length = usize::try_from(length).unwrap_or(usize::MAX);
-                (length.saturating_add(4), FrameLimits::DEFAULT.frame_bytes + 4)
+                (length.saturating_add(4), 4 + most)
             }
             _ => return Ok(None),
         };
@@ -73,7 +75,7 @@ mod tests {
         let bytes = [&[0, 3, 1, 2, 3][..], &[0, 0, 0, 2, 9, 9], &[0, 0, 0, 0]].concat();
         for cut in 0..bytes.len() {
             let (mut framing, mut buffer, mut found) =
-                (Framing::new(), BytesMut::new(), Vec::new());
+                (Framing::new(Lengths::Two), BytesMut::new(), Vec::new());
             for part in [&bytes[..cut], &bytes[cut..]] {
                 buffer.extend_from_slice(part);
                 while let Some(message) = framing.decode(&mut buffer).unwrap() {
@@ -87,8 +89,17 @@ mod tests {
     }
 
     #[test]
+    fn zhs11_over_tls_the_lengths_of_the_handshake_have_4_bytes() {
+        let mut framing = Framing::new(Lengths::Four);
+        let mut buffer = BytesMut::from(&[0, 0, 0, 2, 8, 9, 0, 0][..]);
+        assert_eq!(&framing.decode(&mut buffer).unwrap().unwrap()[..], [0, 0, 0, 2, 8, 9]);
+        assert_eq!(framing.decode(&mut buffer).unwrap(), None);
+        assert!(framing.decode(&mut BytesMut::from(&[0, 0, 4, 1][..])).is_err());
+    }
+
+    #[test]
     fn zlive1_every_byte_is_heard_and_none_is_heard_twice() {
-        let (mut framing, mut buffer) = (Framing::new(), BytesMut::new());
+        let (mut framing, mut buffer) = (Framing::new(Lengths::Two), BytesMut::new());
         for byte in [0, 2, 7, 8, 0] {
             buffer.extend_from_slice(&[byte]);
             let _ = framing.decode(&mut buffer).unwrap();
@@ -101,7 +112,7 @@ mod tests {
 
     #[test]
     fn zhs7_a_handshake_message_over_1024_bytes_and_a_huge_frame_are_errors() {
-        let mut framing = Framing::new();
+        let mut framing = Framing::new(Lengths::Two);
         assert!(framing.decode(&mut BytesMut::from(&[4, 1][..])).is_err());
         framing.up();
         assert!(framing.decode(&mut BytesMut::from(&[255; 4][..])).is_err());

@@ -94,6 +94,7 @@ impl ClusterCore {
                     if let Some(peer) = self.peer(&peer) {
                         peer.lost(self);
                     }
+                    self.kept_failed(&peer);
                 }
                 // The connection itself tells its peer, or knows that it is held.
                 _ => {}

@@ -39,8 +39,10 @@ impl Actor for SimListener {
         self.accepted += 1;
         let core = Arc::clone(&self.core);
         let connection = move || {
+            let encryption = core.encryption.clone();
             let protocol = PeerConnection::accepted(core);
-            TransportConnection::accepted(Box::new(end), protocol).options(options())
+            let connection = TransportConnection::accepted(Box::new(end), protocol);
+            encryption.over(connection.options(options()), "")
         };
         // One that cannot be spawned is closed.
         let _ = ctx.spawn(connection).link().start();

@@ -4,6 +4,7 @@ use super::*;
 use crate::callback::tests::logged;
 use crate::options::ConnectionOptions;
 use crate::readiness::tests::counting_waker;
+use crate::securing::Securing;
 use crate::silent_protocol::SilentProtocol;
 use crate::worker::ConnectionWorker;
 use krarup_act::{Pool, behavior_fn};
@@ -41,8 +42,9 @@ async fn server_of(
     let worker = {
         let tally = Arc::clone(&tally);
         move || {
-            let factory = Arc::new(|| SilentProtocol);
-            ConnectionWorker::<SilentProtocol, _>::new(factory, options.clone(), Arc::clone(&tally))
+            let (factory, options) = (Arc::new(|| SilentProtocol), options.clone());
+            let tally = Arc::clone(&tally);
+            ConnectionWorker::<SilentProtocol, _>::new(factory, options, Securing::Clear, tally)
         }
     };
     let pool = ctx.spawn(move || Pool::new(1, worker)).await?;

@@ -1,0 +1,100 @@
+//! A TCP socket as a transport.
+
+use crate::options::ConnectionOptions;
+use crate::reactor::Socket;
+use crate::readiness::Direction;
+use crate::transport::Transport;
+use bytes::BytesMut;
+use mio::net::TcpStream;
+use socket2::{SockRef, TcpKeepalive};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// The most bytes of one read.
+const READ: usize = 16 << 10;
+
+/// A socket that is connected, or being connected.
+pub(crate) struct TcpSocket(Socket<TcpStream>);
+
+impl TcpSocket {
+    pub(crate) fn new(stream: TcpStream) -> io::Result<Self> {
+        Ok(TcpSocket(Socket::new(stream)?))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn source(&self) -> &TcpStream {
+        self.0.source()
+    }
+}
+
+impl Transport for TcpSocket {
+    fn local(&self) -> io::Result<SocketAddr> {
+        self.0.source().local_addr()
+    }
+
+    fn set_up(&self, options: &ConnectionOptions) -> io::Result<()> {
+        let stream = self.0.source();
+        stream.set_nodelay(options.nodelay)?;
+        if let Some(bytes) = options.send_buffer {
+            SockRef::from(stream).set_send_buffer_size(bytes)?;
+        }
+        if let Some(time) = options.keepalive {
+            SockRef::from(stream).set_tcp_keepalive(&asking_after(time))?;
+        }
+        Ok(())
+    }
+
+    fn poll_connected(&self, cx: &Context<'_>) -> Poll<io::Result<SocketAddr>> {
+        self.0.poll_io(Direction::Write, cx, |stream| {
+            if let Some(error) = stream.take_error()? {
+                return Err(error);
+            }
+            match stream.peer_addr() {
+                // The connection is still being established.
+                Err(error) if error.kind() == ErrorKind::NotConnected => {
+                    Err(ErrorKind::WouldBlock.into())
+                }
+                connected => connected,
+            }
+        })
+    }
+
+    fn poll_read(&self, buffer: &mut BytesMut, cx: &Context<'_>) -> Poll<io::Result<usize>> {
+        self.0.poll_io(Direction::Read, cx, |mut stream| {
+            // The space is on the stack of this call, so a waiting connection holds no
+            // memory for it.
+            let mut room = [0; READ];
+            let count = stream.read(&mut room)?;
+            buffer.extend_from_slice(&room[..count]);
+            Ok(count)
+        })
+    }
+
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.try_io(Direction::Write, |mut stream| stream.write(bytes))
+    }
+
+    fn poll_writable(&self, cx: &Context<'_>) -> Poll<()> {
+        self.0.poll_ready(Direction::Write, cx)
+    }
+
+    fn finish_writing(&self) -> io::Result<()> {
+        self.0.source().shutdown(Shutdown::Write)
+    }
+
+    fn reset(&self) {
+        // It fails if the connection is already gone; then no reset is needed.
+        let _ = SockRef::from(self.0.source()).set_linger(Some(Duration::ZERO));
+    }
+}
+
+/// Probes the peer after this time of silence, and again after each further one where the
+/// system supports that.
+fn asking_after(time: Duration) -> TcpKeepalive {
+    let keepalive = TcpKeepalive::new().with_time(time);
+    #[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd", windows))]
+    let keepalive = keepalive.with_interval(time);
+    keepalive
+}
