@@ -3,7 +3,7 @@
 use crate::ALLOCATED;
 use crate::Measured;
 use crate::client::{BenchWatcher, get, number};
-use crate::figures::{Bar, compared, float, told};
+use crate::figures::{Bar, float, median, told};
 use crate::ring::RingSpeed;
 use crate::system::{cpu, resident_kib, threads};
 use krarup::observer::Observer;
@@ -120,18 +120,22 @@ pub(crate) fn storm(window: Duration) -> Measured {
         pairs.push((without.crash(window, None)?, with.crash(window, None)?));
     }
     println!("V65 crashes in a second without an observer: {:.0}", pairs[0].0.wall);
-    compared("V65", "crashes as fast as they can, with an observer to without", &pairs, 0.9);
+    // A crash costs about as much as its report, so the rule is about a storm at its rate.
+    let ratios = pairs.iter().map(|(off, on)| on.cpu / off.cpu).collect();
+    println!(
+        "V65 crashes as fast as they can, to those without, by CPU time: {:.3}",
+        median(ratios)
+    );
     let _watching = BenchWatcher::start(observer.address())?;
-    let mut slowest = Duration::ZERO;
+    let (mut slowest, mut least) = (Duration::ZERO, f64::INFINITY);
     for _ in 0..window.as_secs().max(1) {
-        let rate = with.crash(Duration::from_secs(1), Some(A_SECOND))?.wall / float(A_SECOND);
+        let off = without.crash(Duration::from_secs(1), Some(A_SECOND))?.wall;
+        least = least.min(with.crash(Duration::from_secs(1), Some(A_SECOND))?.wall / off);
         let asked = Instant::now();
         get(observer.address(), "/api/v1/crashes?limit=50&after=-1")?;
         slowest = slowest.max(asked.elapsed());
-        if rate < 0.9 {
-            told("V65", "the rate of the storm, to the rule's", rate, Bar::AtLeast(0.9));
-        }
     }
+    told("V65", "least rate of a storm, to that without an observer", least, Bar::AtLeast(0.9));
     told(
         "V65",
         "slowest answer in the storm, ms",

@@ -8,7 +8,7 @@
 //! moving it, and freed, in a single turn of the sampler, for tens of milliseconds (rule V63). Every
 //! page but the last is full, so a row is found by its place as in a slice.
 
-use crate::sampling::picture::Row;
+use crate::sampling::row::Row;
 use std::ops::Index;
 
 /// The rows of a page: fewer than 128 KiB, so that an allocator does not map each page anew.

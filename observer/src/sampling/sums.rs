@@ -1,6 +1,6 @@
 //! The sums of a picture: counts over all its processes, in one pass.
 
-use crate::sampling::picture::state_place;
+use crate::sampling::row::state_place;
 use crate::sampling::rows::Rows;
 use krarup_gen::Root;
 use std::collections::BTreeMap;

@@ -1,6 +1,7 @@
 //! The sampler by itself, in a simulation: what its turns do (rule V63), and what it shows.
 
 use crate::sampling::pictures::{Sampling, WalkRequest};
+use crate::sampling::row::Row;
 use crate::sampling::sampler::Sampler;
 use krarup_act::{Actor, Address, Context};
 use krarup_gen::{Result, TurnRecordingLimits};
@@ -55,7 +56,7 @@ impl Walking {
 
     fn ids(&self) -> Vec<u64> {
         let picture = self.sampling.last().unwrap();
-        picture.rows.iter().map(|row| row.id()).collect()
+        picture.rows.iter().map(Row::id).collect()
     }
 }
 
