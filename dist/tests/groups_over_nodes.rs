@@ -252,7 +252,7 @@ fn zpg3_a_cluster_that_ends_has_no_members_of_other_nodes_and_the_next_one_has()
 
 #[test]
 fn zpg4_after_a_partition_nodes_list_the_same_members_as_often_as_they_have_joined() {
-    Simulation::explore(0..200, |sim| {
+    Simulation::explore(0..120, |sim| {
         let (net, choices) = (SimNetwork::new(), Choices(sim));
         let [a, b] = carrying_all(sim, &net)?;
         mesh(&[&a, &b]);
@@ -365,7 +365,7 @@ fn zpg5_settings_that_make_no_sense_fail_the_spawn() -> Result {
 
 #[test]
 fn zpg6_watchers_miss_nothing_and_hear_nothing_twice_whatever_happens() {
-    Simulation::explore(0..150, |sim| {
+    Simulation::explore(0..80, |sim| {
         let (net, choices) = (SimNetwork::new(), Choices(sim));
         let names = ["a@sim", "b@sim", "c@sim", "d@sim"];
         let mut nodes: Vec<Member> = carrying_all::<4>(sim, &net)?.into();
