@@ -4,7 +4,6 @@ use crate::support::{DAY, HOUR, MINUTE, Record, at, cron, simulations, slow};
 use krarup_cron::{CronCalls, Job};
 use krarup_gen::{CronTrouble, Reason, Report, ReportLevel};
 use krarup_node::Probe;
-use std::time::SystemTime;
 
 fn heard(reports: &Probe<'_, Report>) -> Vec<String> {
     reports.take_messages().iter().map(ToString::to_string).collect()
@@ -43,7 +42,7 @@ fn x8_a_run_that_fails_is_missed_or_left_out_is_a_report_with_the_name_of_its_jo
         cron.add(Job::new("late", "0 12 * * *").task(|| async { Ok::<(), Reason>(()) }))
             .wait()
             .unwrap();
-        sim.set_wall_time(SystemTime::from(at("2000-01-03T15:00:00Z")));
+        sim.set_wall_time(at("2000-01-03T15:00:00Z"));
         sim.advance(MINUTE * 2);
         let text = format!("cron {}: \"late\": 3 missed, the last of", cron.pid());
         let all = heard(&reports);
