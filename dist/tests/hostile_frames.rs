@@ -45,7 +45,7 @@ fn controls(peer: &RawPeer) -> Vec<(Vec<Term>, bool)> {
         (&[&int(29), &reference, &mine, &mine, &call, &token], true),
         (&[&int(30), &reference, &mine, &mine, &call, &token, &token], true),
         (&[&int(31), &reference, &mine, &int(0), &name], false),
-        (&[&int(31), &reference, &mine, &int(3), &yours], false),
+        (&[&int(31), &reference, &mine, &int(3), &mine], false),
         (&[&int(32), &reference, &mine, &int(0), &name, &token], false),
         (&[&int(33), &mine, &reference], true),
         (&[&int(34), &mine, &reference, &token], true),

@@ -36,7 +36,7 @@ fn zobs2_each_reason_of_the_operators_page_is_logged_on_the_side_that_refuses() 
     let a = member("log_a@127.0.0.1", &good, None);
 
     // A node of another authority: both sides refuse, the one that dials first.
-    let strange = Authority::new().issue(&["127.0.0.1"]);
+    let strange = Authority::named("another").issue(&["127.0.0.1"]);
     dials(&member("log_s@127.0.0.1", &strange, Some(&a)), &a.name);
     let line = lines.wait_for("no TLS connection to 127.0.0.1:");
     assert!(line.contains("UnknownIssuer"), "{line}");

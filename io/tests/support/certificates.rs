@@ -22,8 +22,12 @@ pub(crate) struct Issued {
 
 impl Authority {
     pub(crate) fn new() -> Self {
+        Authority::named("an authority of tests")
+    }
+
+    pub(crate) fn named(name: &str) -> Self {
         let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
-        params.distinguished_name.push(DnType::CommonName, "an authority of tests");
+        params.distinguished_name.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         let key = KeyPair::generate().unwrap();
