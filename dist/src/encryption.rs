@@ -111,7 +111,8 @@ impl Encryption {
                 let addresses = names.addresses.iter().map(ToString::to_string);
                 let all = names.mailboxes.iter().chain(&names.hosts).cloned().chain(addresses);
                 let certified = all.collect::<Vec<_>>().join(", ");
-                Err(ConnectionError::NotCertified { node: node.to_string(), certified })
+                let node = node.as_str().to_owned();
+                Err(ConnectionError::NotCertified { node, certified })
             }
         }
     }
