@@ -100,6 +100,20 @@ fn zcall8_zcall10_a_served_function_is_called_from_another_node() {
     });
 }
 
+/// Calls a function that never ends, and gives up.
+struct Caller(krarup_dist::ClusterAddress, Duration);
+
+impl Actor for Caller {
+    type Message = ();
+    async fn handle_message(&mut self, ctx: &mut Context<()>, (): ()) -> Result {
+        let call = self.0.rpc::<()>("a@sim", "calc", "hang", ());
+        let outcome = call.timeout(self.1).await;
+        assert!(outcome.is_err());
+        ctx.stop();
+        Ok(())
+    }
+}
+
 #[test]
 fn zcall8_a_caller_that_gives_up_or_is_lost_ends_the_function() {
     Simulation::explore(0..200, |sim| {
@@ -109,17 +123,6 @@ fn zcall8_a_caller_that_gives_up_or_is_lost_ends_the_function() {
         let limit = choices.millis(20);
         net.delay(choices.millis(5));
         let (cluster, lost) = (b.cluster.clone(), choices.below(2) == 0);
-        struct Caller(krarup_dist::ClusterAddress, Duration);
-        impl Actor for Caller {
-            type Message = ();
-            async fn handle_message(&mut self, ctx: &mut Context<()>, (): ()) -> Result {
-                let call = self.0.rpc::<()>("a@sim", "calc", "hang", ());
-                let outcome = call.timeout(self.1).await;
-                assert!(outcome.is_err());
-                ctx.stop();
-                Ok(())
-            }
-        }
         let caller = b.node.spawn(move || Caller(cluster, limit)).wait()?;
         caller.send(()).unwrap();
         some_turns(sim, choices.below(200));
