@@ -26,10 +26,8 @@ impl From<Acts> for Say {
             }
             Acts::Publishes(topic, price) => {
                 if price > 0 {
-                    topic
-                        .publish(Acts::Publishes(topic.clone(), price - 1))
-                        .map(drop)
-                        .unwrap_or(());
+                    let next = Acts::Publishes(topic.clone(), price - 1);
+                    assert!(topic.publish(next).is_ok());
                 }
                 Say::Price(price)
             }
