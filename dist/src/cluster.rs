@@ -1,51 +1,35 @@
-//! The behaviour of a cluster: it listens, dials, and keeps the node known to its port mapper.
+//! A cluster: its settings. Its process is in `cluster/process.rs`.
 
 mod admitting;
 mod finding;
+mod process;
+mod running;
 mod scopes;
 
+use self::running::RunningCluster;
 use crate::core::ClusterCore;
 use crate::discovery::Discovery;
-use crate::discovery::discovered::DiscoveredNodes;
 use crate::discovery::discoveries::Discoveries;
-use crate::discovery::epmd_discovery::EpmdDiscovery;
-use crate::discovery::news::DiscoveryNews;
 use crate::encryption::Encryption;
-use crate::epmd::{self, Registration};
-use crate::error::{RegistrationError, StartError};
 use crate::exports::inlet::Inlet;
 use crate::exports::{Exports, Sys};
 use crate::groups::settings::ScopeSettings;
-use crate::groups::shared::SharedScope;
-use crate::keeping::KeptBy;
-use crate::listening::{listen, listen_simulated};
-use crate::messages::{ClusterMessage, ClusterRequest};
 use crate::peer::queue_limits::QueueLimits;
 use crate::rights::admission::Admission;
 use crate::rights::node_pattern::NodePatternError;
 use crate::simulated::network::SimNetwork;
-use krarup_act::{Actor, Context};
-use krarup_gen::{Exit, Inspection, Name, NameError, NodeName, Pid, Result};
-use krarup_io::ConnectError;
-use krarup_wire::codec::TermCodec;
-use krarup_wire::epmd::{EPMD_PORT, Register};
+use krarup_gen::{Name, NameError};
+use krarup_wire::epmd::EPMD_PORT;
 use krarup_wire::handshake::Cookie;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// The default tick time, as OTP's `net_ticktime`.
 const TICK_TIME: Duration = Duration::from_mins(1);
-/// The longest time of a dial, as OTP's `net_setuptime`.
-const DIAL_LIMIT: Duration = Duration::from_secs(7);
-/// How often the registration is looked at, and late dials are given up.
-const LOOK: Duration = Duration::from_secs(2);
-/// The shortest time between two questions to a discovery.
-const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 /// The most processes that one peer may request, unless told otherwise.
 const SPAWN_LIMIT: usize = 10_000;
 
@@ -96,19 +80,6 @@ struct ClusterSettings {
     exports: Exports<dyn Inlet<ClusterCore>>,
     names: Vec<Result<Name, NameError>>,
     scopes: ScopeSettings,
-}
-
-/// What the cluster has when it runs.
-struct RunningCluster {
-    core: Arc<ClusterCore>,
-    listener: Option<Pid>,
-    scopes: BTreeMap<Pid, Arc<SharedScope>>,
-    port: u16,
-    registration: Option<Registration>,
-    is_registering: bool,
-    discovered: DiscoveredNodes,
-    /// When the timer for the kept nodes is due.
-    keeps_at: Option<Duration>,
 }
 
 impl Cluster {
@@ -189,7 +160,7 @@ impl Cluster {
     /// appeared (rule Zlive4). All other nodes are dialled when they are used, and nobody tells this
     /// node of third ones. The own name is skipped, so all nodes may have the same list.
     ///
-    /// A name that is not one of a node fails the spawn with [`StartError::Name`].
+    /// A name that is not one of a node fails the spawn with [`StartError::Name`](crate::StartError::Name).
     #[must_use]
     pub fn keep<N: Into<String>>(mut self, nodes: impl IntoIterator<Item = N>) -> Self {
         self.settings.kept.0.extend(nodes.into_iter().map(Into::into));
@@ -219,7 +190,7 @@ impl Cluster {
     /// everybody bound to the peer is told (rule Zmsg13). The defaults are 1 MiB and 512 MiB.
     ///
     /// The soft limit must be at least 1, and the hard one greater: otherwise the spawn fails with
-    /// [`StartError::QueueLimits`].
+    /// [`StartError::QueueLimits`](crate::StartError::QueueLimits).
     #[must_use]
     pub fn queue_limits(mut self, soft: usize, hard: usize) -> Self {
         self.settings.queue = (soft, hard);
@@ -279,203 +250,6 @@ impl Cluster {
             Err(error) => self.settings.names.push(Err(error)),
         }
         self
-    }
-
-    async fn start(&mut self, ctx: &mut Context<ClusterMessage>) -> Result<RunningCluster> {
-        let settings = &mut self.settings;
-        for name in settings.names.drain(..) {
-            name?;
-        }
-        if let Some(error) = settings.odd_patterns.drain(..).next() {
-            return Err(StartError::NodePattern(error).into());
-        }
-        let node = NodeName::new(ctx.node_name()).map_err(StartError::from)?;
-        let address = settings.listen;
-        let may_be_heard = settings.allow_clear_text || !settings.encryption.is_clear_text();
-        if !address.ip().is_loopback() && !may_be_heard {
-            return Err(StartError::ClearText { address }.into());
-        }
-        if settings.tick.is_zero() {
-            return Err(StartError::TickTime.into());
-        }
-        let scopes = settings.scopes.shared(&ctx.node_host())?;
-        let (soft, hard) = settings.queue;
-        let limits = QueueLimits::new(soft, hard).map_err(StartError::from)?;
-        let kept = settings.kept.0.iter().map(NodeName::new).collect::<Result<Vec<_>, _>>();
-        let kept = kept.map_err(StartError::from)?;
-        if let Some(port) = settings.epmd
-            && settings.network.is_none()
-        {
-            settings.discoveries.add(EpmdDiscovery::at(port));
-        }
-        let core = ClusterCore::new(
-            ctx.node_host(),
-            ctx.pid(),
-            &node,
-            (settings.admission.clone(), settings.encryption.clone()),
-            (settings.tick, DIAL_LIMIT, limits),
-            (TermCodec::DEFAULT, std::mem::take(&mut settings.exports), settings.spawns),
-            ctx.address().recipient(),
-        );
-        if !core.host.set_network(Some(Arc::clone(&core) as _)) {
-            return Err(StartError::SecondCluster.into());
-        }
-        core.set_scopes(scopes);
-        // From here on the end of this value removes the network again.
-        let mut running = RunningCluster {
-            core,
-            listener: None,
-            scopes: BTreeMap::new(),
-            port: 0,
-            registration: None,
-            is_registering: false,
-            discovered: DiscoveredNodes::default(),
-            keeps_at: None,
-        };
-        let core = Arc::clone(&running.core);
-        let (listener, listening) = match &settings.network {
-            None => listen(ctx, core, address).await?,
-            Some(network) => listen_simulated(ctx, core, network).await?,
-        };
-        running.listener = Some(listener);
-        for scope in running.core.scopes().to_vec() {
-            running.start_scope(ctx, scope).await?;
-        }
-        running.port = listening.port();
-        let _ = running.core.listening.set(listening);
-        if let Some(epmd) = settings.epmd {
-            let (alive, port) = (node.alive().to_owned(), running.port);
-            let registered = ctx.block(move || registered(epmd, port, &alive)).await?;
-            running.registration = Some(registered.map_err(StartError::from)?);
-        }
-        ctx.send_interval(LOOK, || ClusterMessage(ClusterRequest::Look));
-        for node in &kept {
-            running.core.keep(node, KeptBy::Name);
-        }
-        for (number, discovery) in settings.discoveries.all().iter().enumerate() {
-            discovery.started(DiscoveryNews::new(ctx.address().recipient()));
-            if let Some(interval) = discovery.interval() {
-                let ask = move || ClusterMessage(ClusterRequest::Ask(number));
-                ctx.address().notify(ask());
-                ctx.send_interval(interval.max(LEAST_INTERVAL), ask);
-            }
-        }
-        Ok(running)
-    }
-
-    fn look(&mut self, ctx: &mut Context<ClusterMessage>) -> Result {
-        let Some(running) = &mut self.running else { return Ok(()) };
-        running.core.sweep();
-        let lost = running.registration.as_ref().is_none_or(|registration| !registration.stands());
-        if let Some(epmd) = self.settings.epmd
-            && lost
-            && !std::mem::replace(&mut running.is_registering, true)
-        {
-            running.registration = None;
-            let node = NodeName::new(ctx.node_name())?;
-            let (alive, port) = (node.alive().to_owned(), running.port);
-            let again = ctx.block(move || registered(epmd, port, &alive));
-            ctx.pipe(again, |registered| {
-                let registered = registered.map_err(|error| error.to_string());
-                let registered =
-                    registered.and_then(|result| result.map_err(|error| error.to_string()));
-                ClusterMessage(ClusterRequest::Registered(registered))
-            })?;
-        }
-        Ok(())
-    }
-}
-
-/// Registers the node at the port mapper of this machine, as hidden (rule Zglobal1).
-fn registered(epmd: u16, port: u16, alive: &str) -> Result<Registration, RegistrationError> {
-    epmd::register("127.0.0.1", epmd, &Register { name: alive, port, hidden: true })
-}
-
-impl Actor for Cluster {
-    type Message = ClusterMessage;
-
-    async fn init(&mut self, ctx: &mut Context<ClusterMessage>) -> Result {
-        // The end of a connection ends nothing else.
-        ctx.trap_exits(true);
-        self.running = Some(self.start(ctx).await?);
-        Ok(())
-    }
-
-    async fn handle_message(
-        &mut self,
-        ctx: &mut Context<ClusterMessage>,
-        ClusterMessage(request): ClusterMessage,
-    ) -> Result {
-        match request {
-            ClusterRequest::Dial { peer, connection } => self.find(ctx, peer, connection)?,
-            ClusterRequest::Found { peer, connection, found } => {
-                self.connect(ctx, (peer, connection), found);
-            }
-            ClusterRequest::Look => self.look(ctx)?,
-            ClusterRequest::KeepChanged => self.dial_kept(ctx),
-            ClusterRequest::KeepDue(at) => {
-                if let Some(running) = &mut self.running {
-                    running.keeps_at.take_if(|set| *set == at);
-                }
-                self.dial_kept(ctx);
-            }
-            ClusterRequest::Ask(number) => self.ask(ctx, number)?,
-            ClusterRequest::Nodes { number, nodes } => {
-                if let Some(running) = &mut self.running {
-                    let nodes = nodes.inspect_err(|error| running.core.log_no_nodes(error));
-                    let (appeared, gone) = running.discovered.answered(number, nodes.ok());
-                    self.news(&appeared, &gone);
-                }
-            }
-            ClusterRequest::News { appeared, disappeared } => self.news(&appeared, &disappeared),
-            ClusterRequest::Registered(result) => {
-                if let Some(running) = &mut self.running {
-                    running.is_registering = false;
-                    running.registration = result.ok();
-                }
-            }
-        }
-        Ok(())
-    }
-
-    async fn handle_exit(&mut self, ctx: &mut Context<ClusterMessage>, exit: Exit) -> Result {
-        let Some(running) = &mut self.running else { return Ok(()) };
-        // A scope of groups that has ended is started again (rule Zpg3).
-        if let Some(scope) = running.scopes.remove(&exit.pid) {
-            return running.start_scope(ctx, scope).await;
-        }
-        // A dial that was refused, or has refused the certificate.
-        if let Some(error @ ConnectError::Tls { .. }) = exit.reason.downcast_ref() {
-            running.core.log_closed(None, error, &[]);
-        }
-        // The listener is needed; a connection is not.
-        if running.listener == Some(exit.pid) { Err(exit.reason) } else { Ok(()) }
-    }
-
-    fn inspect(&self) -> Inspection {
-        let inspection = Inspection::new().with("label", "cluster");
-        match &self.running {
-            None => inspection,
-            Some(RunningCluster { core, port, registration, .. }) => inspection
-                .with("port", u64::from(*port))
-                .with("registered", registration.is_some())
-                .with("connected", core.connected().len() as u64)
-                .with("calls", core.calls.len() as u64)
-                .with("rpcs", core.rpcs.len() as u64)
-                .with("kept", core.kept().len() as u64)
-                .with("known_nodes", core.table_sizes()[0] as u64)
-                .with("connections", core.table_sizes()[1] as u64)
-                .with("handshakes", core.table_sizes()[2] as u64)
-                .with("dials", core.table_sizes()[3] as u64),
-        }
-    }
-}
-
-/// The cluster has ended: everybody bound to another node is told.
-impl Drop for RunningCluster {
-    fn drop(&mut self) {
-        let core = Arc::clone(&self.core);
-        krarup_act::from_outside(|| core.shut_down());
     }
 }
 

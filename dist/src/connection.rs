@@ -9,22 +9,25 @@
 //! It never waits for a user's process, and never stops reading (rule Zmsg11).
 
 mod framing;
+mod shaking;
+mod socket_link;
 
 use crate::connection::framing::Framing;
+use crate::connection::socket_link::SocketLink;
 use crate::core::ClusterCore;
 use crate::error::ConnectionError;
 use crate::incoming::{self, Dispatch};
 use crate::messages::ConnectionMessage;
 use crate::peer::control_trace::TracedControl;
-use crate::peer::{PeerAbout, PeerLink, PeerNode};
+use crate::peer::{PeerAbout, PeerNode};
 use bytes::Bytes;
-use krarup_act::{Address, from_outside};
+use krarup_act::from_outside;
 use krarup_gen::{Inspection, Reason, Result};
-use krarup_io::{Channel, Closed, CodecError, ConnectionOptions, Protocol, Writer};
+use krarup_io::{Channel, Closed, CodecError, ConnectionOptions, Protocol};
 use krarup_wire::etf::Atom;
 use krarup_wire::frame::{FrameFormat, FrameLimits, FrameRead, Frames, Payload};
-use krarup_wire::handshake::{Decision, Handshake, HandshakeError, PeerIdentity, ReadStep};
-use krarup_wire::peers::{ConnectionId, PeerAction};
+use krarup_wire::handshake::{Handshake, PeerIdentity};
+use krarup_wire::peers::ConnectionId;
 use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::pin::pin;
@@ -130,96 +133,6 @@ impl PeerConnection {
         self.core.log_closed(self.peer.as_ref(), why, bytes);
         self.over();
         channel.close();
-    }
-
-    /// Handles one message of the handshake.
-    async fn shake(&mut self, channel: &mut Channel<Self>, message: &[u8]) -> Result {
-        let ConnectionStage::Handshake(handshake) = &mut self.stage else { return Ok(()) };
-        let mut room = Vec::new();
-        let step = handshake.read(message, &mut room);
-        match step {
-            Ok(ReadStep::Incomplete | ReadStep::Read { .. }) => channel.send(&room)?,
-            Ok(ReadStep::Decide { peer, .. }) => {
-                if let Err(error) = self.core.encryption.check(channel, &peer.name) {
-                    let _ = handshake.decide(Decision::NotAllowed, &mut room);
-                    channel.send(&room)?;
-                    self.fail(channel, &error);
-                    return Ok(());
-                }
-                let decided = self.decide(&peer, &mut room);
-                channel.send(&room)?;
-                if let Err(error) = decided {
-                    self.fail(channel, &error.into());
-                }
-            }
-            Ok(ReadStep::Up { peer, .. }) => self.up(channel, &peer, &room).await?,
-            Err(error) => {
-                if error == HandshakeError::GivesWay
-                    && let Some(peer) = self.dialled.clone()
-                {
-                    let id = self.id;
-                    self.core.decide(|peers, now| {
-                        peers.gave_way(&peer, id, now);
-                        ((), Vec::new())
-                    });
-                }
-                channel.send(&room)?;
-                self.fail(channel, &error.into());
-            }
-        }
-        Ok(())
-    }
-
-    /// Answers the name of a peer.
-    fn decide(&mut self, peer: &PeerIdentity, room: &mut Vec<u8>) -> Result<(), HandshakeError> {
-        let name = &peer.name;
-        let ConnectionStage::Handshake(handshake) = &mut self.stage else {
-            return Err(HandshakeError::OutOfTurn);
-        };
-        // Before any cookie, and before it is known here (rule Zsec3).
-        if !self.core.admission.admits(name.as_str()) {
-            return handshake.decide(Decision::NotAllowed, room);
-        }
-        handshake.set_cookie(self.core.admission.cookie_of(name.as_str()).clone());
-        let (decision, replaces) = self.core.decide(|peers, now| {
-            let answer = peers.name_received(name, now);
-            let close = answer.close.map(PeerAction::Close);
-            ((answer.decision, answer.replaces), close.into_iter().collect())
-        });
-        self.replaces = replaces;
-        handshake.decide(decision, room)
-    }
-
-    /// The handshake is complete. `room` holds the acknowledgement, if this side accepts.
-    async fn up(
-        &mut self,
-        channel: &mut Channel<Self>,
-        peer: &PeerIdentity,
-        room: &[u8],
-    ) -> Result {
-        let (id, name, replaces) = (self.id, peer.name.clone(), self.replaces);
-        let is_dialled = self.dialled.is_some();
-        let (stays, is_held) = from_outside(|| {
-            self.core.decide(|peers, _| {
-                let actions = if is_dialled {
-                    peers.dialled(&name, id)
-                } else {
-                    peers.accepted(&name, id, replaces)
-                };
-                let has = |action| actions.contains(&action);
-                ((!has(PeerAction::Close(id)), has(PeerAction::Hold(id))), actions)
-            })
-        });
-        if !stays {
-            channel.abort();
-            return Ok(());
-        }
-        self.peer = Some(name);
-        if is_held {
-            self.held = Some((peer.clone(), room.to_vec()));
-            return Ok(());
-        }
-        self.established(channel, peer, room).await
     }
 
     /// The connection is the one of its peer.
@@ -440,37 +353,5 @@ impl Protocol for PeerConnection {
 impl Drop for PeerConnection {
     fn drop(&mut self) {
         self.over();
-    }
-}
-
-/// The socket, as other threads use it.
-struct SocketLink {
-    writer: Writer,
-    address: Address<ConnectionMessage>,
-    /// A wake-up is on its way.
-    wake: Arc<AtomicBool>,
-}
-
-impl PeerLink for SocketLink {
-    fn append(&self, bytes: &[u8]) {
-        self.writer.append(bytes);
-    }
-
-    fn write(&self) -> bool {
-        self.writer.write()
-    }
-
-    fn waiting(&self) -> usize {
-        self.writer.waiting()
-    }
-
-    fn wake(&self) {
-        if !self.wake.swap(true, Ordering::SeqCst) {
-            self.address.notify(ConnectionMessage::Wake);
-        }
-    }
-
-    fn close(&self, why: &'static str) {
-        self.address.notify(ConnectionMessage::Close(why));
     }
 }

@@ -12,6 +12,8 @@ use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use support::Member;
+#[cfg(feature = "tls")]
+use support::otp::fresh;
 use support::watching::{next, until};
 
 /// An Erlang node, which is stopped when the test ends.
@@ -94,7 +96,7 @@ fn zhs9_erlang_reaches_a_fixed_port_without_a_port_mapper_and_is_reached_there()
         let one = TcpListener::bind("127.0.0.1:0").unwrap();
         one.local_addr().unwrap().port()
     };
-    let (ours, theirs) = ("h2_ports_k@127.0.0.2", "h2_ports_o@127.0.0.1");
+    let (ours, theirs) = ("ports_here@127.0.0.2", "ports_otp@127.0.0.1");
     let member = Member::with(ours, "secret", move |cluster: Cluster| {
         cluster.listen(([127, 0, 0, 2], port).into()).discovery(DnsDiscovery::new(port))
     });
@@ -111,7 +113,7 @@ fn zhs9_erlang_reaches_a_fixed_port_without_a_port_mapper_and_is_reached_there()
 mod over_tls {
     use super::*;
     use certificates::{Authority, Issued};
-    use krarup_dist::{Tls, TlsVersion};
+    use krarup_dist::Tls;
     use std::path::{Path, PathBuf};
 
     /// The files of a certificate, and the options of OTP that use them.
@@ -155,11 +157,10 @@ mod over_tls {
             return;
         }
         let authority = Authority::new();
-        for (version, otp) in [(TlsVersion::Tls12, "tlsv1.2"), (TlsVersion::Tls13, "tlsv1.3")] {
+        for otp in ["tlsv1.2", "tlsv1.3"] {
             let folder = folder(otp);
             let options = written(&folder, &authority.issue(&["127.0.0.1", "localhost"]), otp);
-            let (ours, theirs) =
-                (format!("h2_{version:?}_k@127.0.0.1"), format!("h2_{version:?}_o@127.0.0.1"));
+            let (ours, theirs) = (fresh("tls_here"), fresh("tls_otp"));
             let member = member(&ours, &authority.issue(&["127.0.0.1", "dns:127.0.0.1"]));
             let options = options.display().to_string();
             let arguments = ["-proto_dist", "inet_tls", "-ssl_dist_optfile", &options];
@@ -184,9 +185,9 @@ mod over_tls {
         let authority = Authority::new();
         let folder = folder("wrong");
         let options = written(&folder, &authority.issue(&["elsewhere.example"]), "tlsv1.3");
-        let (ours, theirs) = ("h2_wrong_k@127.0.0.1", "h2_wrong_o@127.0.0.1");
+        let (ours, theirs) = (fresh("wrong_here"), fresh("wrong_otp"));
         // It is good, so that nobody but this side has a reason to refuse.
-        let member = member(ours, &authority.issue(&["127.0.0.1", "dns:127.0.0.1"]));
+        let member = member(&ours, &authority.issue(&["127.0.0.1", "dns:127.0.0.1"]));
         let options = options.display().to_string();
         let arguments = ["-proto_dist", "inet_tls", "-ssl_dist_optfile", &options];
         let dials = format!(
@@ -194,10 +195,10 @@ mod over_tls {
              io:format(\"answer ~p~n\", [net_kernel:connect_node('{ours}')]),
              receive stop -> ok end."
         );
-        let erlang = Erlang::start(theirs, &arguments, &dials).unwrap();
+        let erlang = Erlang::start(&theirs, &arguments, &dials).unwrap();
         erlang.says("answer false");
         until(|| member.cluster.stats().unwrap().failed_handshakes == 1);
-        let refused = member.cluster.rpc::<i64>(theirs, "lists", "sum", (vec![1],)).wait();
+        let refused = member.cluster.rpc::<i64>(&theirs, "lists", "sum", (vec![1],)).wait();
         assert!(refused.is_err());
         std::fs::remove_dir_all(folder).unwrap();
     }
@@ -230,8 +231,8 @@ mod over_tls {
         };
         run(block(&page, "sh", "cluster authority"));
         let of_node = block(&page, "sh", "/CN=calc");
-        let theirs = "h2_page_o@127.0.0.1";
-        run(&of_node.replace("calc@127.0.0.1", theirs));
+        let theirs = fresh("page_otp");
+        run(&of_node.replace("calc@127.0.0.1", &theirs));
         let options = block(&page, "erlang", "certfile");
         let options = options.replace("file, \"", &format!("file, \"{}/", folder.display()));
         // The own certificate of this side replaces that of the other one only afterwards.
@@ -240,17 +241,17 @@ mod over_tls {
         }
         let options = options.replace("/node.", "/otp_node.");
         std::fs::write(folder.join("tls.conf"), options).unwrap();
-        let ours = "h2_page_k@127.0.0.1";
-        run(&of_node.replace("calc@127.0.0.1", ours));
+        let ours = fresh("page_here");
+        run(&of_node.replace("calc@127.0.0.1", &ours));
         let [certificate, key, authority] =
             ["node.pem", "node.key", "authority.pem"].map(|name| folder.join(name));
         let tls = Tls::from_files(certificate, key, authority).unwrap();
-        let member = Member::with(ours, "secret", move |cluster: Cluster| cluster.epmd().tls(tls));
+        let member = Member::with(&ours, "secret", move |cluster: Cluster| cluster.epmd().tls(tls));
         member.worker("stock");
         let options = folder.join("tls.conf").display().to_string();
         let arguments = ["-proto_dist", "inet_tls", "-ssl_dist_optfile", &options];
-        let erlang = Erlang::start(theirs, &arguments, &calls_back(ours)).unwrap();
-        both_directions(&member, &erlang, theirs);
+        let erlang = Erlang::start(&theirs, &arguments, &calls_back(&ours)).unwrap();
+        both_directions(&member, &erlang, &theirs);
         std::fs::remove_dir_all(folder).unwrap();
     }
 

@@ -1,7 +1,8 @@
 //! How the process of a cluster finds peers, dials them, and dials those again that are kept (rules
 //! Zhs9, Zlive4).
 
-use super::{Cluster, RunningCluster};
+use super::Cluster;
+use super::running::RunningCluster;
 use crate::connection::{PeerConnection, options};
 use crate::discovery::error::DiscoveryError;
 use crate::keeping::KeptBy;

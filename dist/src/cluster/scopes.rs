@@ -1,6 +1,7 @@
 //! The scopes of groups that a cluster carries.
 
-use super::{Cluster, RunningCluster};
+use super::Cluster;
+use super::running::RunningCluster;
 use crate::groups::group_names::GroupNames;
 use crate::groups::scope::GroupScope;
 use crate::groups::shared::SharedScope;

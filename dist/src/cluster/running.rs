@@ -1,0 +1,31 @@
+//! What a cluster has while it runs, and its end.
+
+use crate::core::ClusterCore;
+use crate::discovery::discovered::DiscoveredNodes;
+use crate::epmd::Registration;
+use crate::groups::shared::SharedScope;
+use krarup_gen::Pid;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What the cluster has when it runs.
+pub(super) struct RunningCluster {
+    pub(super) core: Arc<ClusterCore>,
+    pub(super) listener: Option<Pid>,
+    pub(super) scopes: BTreeMap<Pid, Arc<SharedScope>>,
+    pub(super) port: u16,
+    pub(super) registration: Option<Registration>,
+    pub(super) is_registering: bool,
+    pub(super) discovered: DiscoveredNodes,
+    /// When the timer for the kept nodes is due.
+    pub(super) keeps_at: Option<Duration>,
+}
+
+/// The cluster has ended: everybody bound to another node is told.
+impl Drop for RunningCluster {
+    fn drop(&mut self) {
+        let core = Arc::clone(&self.core);
+        krarup_act::from_outside(|| core.shut_down());
+    }
+}
