@@ -99,6 +99,7 @@ impl Dispatch<'_> {
         | ControlMessage::PayloadExit { from, .. }
         | ControlMessage::Exit2 { from, .. }
         | ControlMessage::PayloadExit2 { from, .. }
+        | ControlMessage::AltactSend { from, exit: true, .. }
         | ControlMessage::Monitor { from, .. }
         | ControlMessage::Demonitor { from, .. }
         | ControlMessage::UnlinkId { from, .. }

@@ -218,6 +218,8 @@ impl PeerNode {
             && state.queue.is_empty()
             && state.wakers.is_empty()
             && state.line.is_empty()
+            // What it has spawned and still lives counts when it comes again (rule Zcall9).
+            && self.spawned.get() == 0
     }
 
     /// Records a signal. [`PeerNode::flush`] must follow when no lock is held.

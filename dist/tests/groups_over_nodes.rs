@@ -4,7 +4,7 @@ mod sim_support;
 
 use krarup_act::{Actor, Context, Recipient};
 use krarup_dist::etf::Term;
-use krarup_dist::{Cluster, ClusterCalls, ClusterError, HasCluster, SimNetwork};
+use krarup_dist::{Cluster, ClusterCalls, ClusterError, HasCluster, NodeRights, Reach, SimNetwork};
 use krarup_gen::{LeaveError, Pid, Reason, Result};
 use krarup_node::Simulation;
 use sim_support::groups::{
@@ -361,4 +361,32 @@ fn zpg5_settings_that_make_no_sense_fail_the_spawn() -> Result {
     let taken = c.spawn_system(move || Cluster::new(cookie).network(&on).groups("pg")).wait();
     assert!(taken.unwrap_err().to_string().contains("pg"));
     Ok(())
+}
+
+#[test]
+fn zsec4_groups_are_shared_with_the_nodes_that_have_the_right_to_them() {
+    Simulation::explore(0..20, |sim| {
+        let net = SimNetwork::new();
+        let a = Member::with_settings(sim, &net, "a@sim", |cluster| {
+            // A right to scopes is apart from that to monitor processes.
+            let shares = NodeRights::none().groups(Reach::only(["pg"]));
+            cluster.groups("pg").policy("b@sim", NodeRights::none()).policy("c@sim", shares)
+        })?;
+        let [b, c] = ["b@sim", "c@sim"]
+            .map(|name| Member::with_settings(sim, &net, name, |cluster| cluster.groups("pg")));
+        let (b, c) = (b?, c?);
+        mesh(&[&a, &b, &c]);
+        let members = [&a, &b, &c].map(|of| (of, process(of).unwrap()));
+        members.iter().for_each(|(of, member)| join(of, "stock", member));
+        settle(sim);
+        let seen = |at: &Member, from: &[usize]| {
+            let there = from.iter().map(|of| known(members[*of].0, members[*of].1.pid()));
+            assert_eq!(view(at, "stock"), there.collect::<Vec<_>>());
+        };
+        seen(&a, &[0, 2]);
+        seen(&b, &[1, 2]);
+        seen(&c, &[0, 1, 2]);
+        assert!(a.cluster.stats()?.denied > 0);
+        Ok(())
+    });
 }

@@ -28,7 +28,7 @@ pub(crate) mod version;
 use self::configs::{TlsConfigs, TlsPem};
 use self::error::TlsError;
 use self::version::TlsVersion;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, Connection, ServerConnection};
 use std::fmt;
@@ -76,6 +76,7 @@ struct TlsShared {
     files: Option<[PathBuf; 3]>,
     only: Option<TlsVersion>,
     current: RwLock<Arc<TlsConfigs>>,
+    reloading: Mutex<()>,
 }
 
 impl Tls {
@@ -109,7 +110,9 @@ impl Tls {
         pem: &TlsPem<'_>,
     ) -> Result<Self, TlsError> {
         let current = RwLock::new(Arc::new(TlsConfigs::new(pem, only)?));
-        Ok(Tls { shared: Arc::new(TlsShared { files, only, current }) })
+        Ok(Tls {
+            shared: Arc::new(TlsShared { files, only, current, reloading: Mutex::default() }),
+        })
     }
 
     /// Reads the files again, for the connections to come. If they cannot be used, everything stays
@@ -121,6 +124,8 @@ impl Tls {
     /// [`TlsError::NotFromFiles`] after [`Tls::from_pem`].
     pub fn reload(&self) -> Result<(), TlsError> {
         let files = self.shared.files.as_ref().ok_or(TlsError::NotFromFiles)?;
+        // Of two calls at a time the later one reads later.
+        let _one = self.shared.reloading.lock();
         let [certificates, key, authority] = &read(files)?;
         self.replace_pem(certificates, key, authority)
     }
@@ -150,7 +155,8 @@ impl Tls {
         let configs = Arc::new(self.configs().only(version));
         let TlsShared { files, .. } = &*self.shared;
         let (files, current) = (files.clone(), RwLock::new(configs));
-        Tls { shared: Arc::new(TlsShared { files, only: Some(version), current }) }
+        let reloading = Mutex::default();
+        Tls { shared: Arc::new(TlsShared { files, only: Some(version), current, reloading }) }
     }
 
     fn configs(&self) -> Arc<TlsConfigs> {

@@ -3,7 +3,9 @@
 
 use crate::support::{Log, simulations};
 use crate::topic_support::{Say, ask, ear, publish, subscribe, tell};
+use krarup::observe::DeadLetter;
 use krarup::prelude::*;
+use krarup::testing::Probe;
 use krarup::topics::{Publisher, WhenFull};
 
 /// What the conversion of an event does.
@@ -146,5 +148,50 @@ fn e3_events_of_a_subscription_that_was_left_are_not_received_by_the_next_one() 
         sim.run_until_idle();
         assert_eq!(log.take(), ["a 3"]);
         assert_eq!(prices.topic().subscribers()[0].untaken, 0);
+    }
+}
+
+#[test]
+fn e6_events_before_a_linked_end_are_received_though_the_process_subscribes_again() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let prices = sim.open_topic::<u32>("prices").open().unwrap();
+        let others = sim.open_topic::<u32>("others").open().unwrap();
+        let (a, topic, other) = (ear(&sim, "a", &log), prices.topic(), others.topic());
+        ask(&sim, &a, move |ctx| ctx.subscribe(&topic).linked().start().unwrap().len());
+        sim.suspend(a.pid()).wait().unwrap();
+        tell(&a, move |ctx| {
+            ctx.subscribe(&other).start()?;
+            Ok(())
+        });
+        publish(&prices, 1, 3);
+        prices.close();
+        sim.resume(a.pid());
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["a 1", "a 2", "a 3"]);
+        publish(&others, 4, 4);
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["a 4"]);
+    }
+}
+
+#[test]
+fn e6_events_that_are_lost_name_no_sender() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let prices = sim.open_topic::<u32>("prices").open().unwrap();
+        let a = ear(&sim, "a", &log);
+        subscribe(&sim, &a, &prices.topic());
+        let letters = Probe::<DeadLetter>::of(&sim, &sim.dead_letters());
+        sim.suspend(a.pid()).wait().unwrap();
+        tell(&a, |_| Err(Reason::error("enough")));
+        publish(&prices, 1, 3);
+        let head = |pid: Pid| sim.view().sample(pid).unwrap().head_sender;
+        assert_eq!(head(a.pid()), None);
+        sim.resume(a.pid());
+        sim.run_until_idle();
+        let letters = letters.take_messages();
+        assert_eq!(letters.len(), 3);
+        assert!(letters.iter().all(|letter| letter.from.is_none()), "{letters:?}");
     }
 }

@@ -178,9 +178,9 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         }
     }
 
-    /// Puts a message that was made of an event on Main; see [`Cell::push_event`].
-    pub(crate) fn send_event(&self, message: M, subscription: Ref) -> Result<(), M> {
-        self.cell.push_event(message, subscription)
+    /// Puts a message that was made of an event on Main; see [`Cell::put_event`].
+    pub(crate) fn put_event(&self, message: M, subscription: Ref) -> Result<Option<Ready>, M> {
+        self.cell.put_event(message, subscription)
     }
 
     /// Puts a ticket for an event on Main, regardless of the bound; see [`Cell::put_ticket`].

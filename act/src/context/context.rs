@@ -327,7 +327,7 @@ impl<M, C> Drop for Context<M, C> {
         let main = self.main.take().into_iter().flat_map(|main| *main);
         for entry in sorted.chain(main) {
             if entry.is_letter() {
-                lost(entry.type_name(), entry.sender);
+                lost(entry.type_name(), entry.sender());
             }
             current::not_begun(|| drop_contained(entry));
         }

@@ -204,6 +204,7 @@ impl GroupTable {
                 keep: 0,
                 audience: Some(Arc::new(unused)),
                 opened_by: Weak::new(),
+                direct: false,
             })
         }));
         let watched = watch(&changes).map(|()| group.pids());

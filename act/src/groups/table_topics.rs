@@ -40,6 +40,7 @@ impl TableTopic {
                 keep: 0,
                 audience: None,
                 opened_by: Weak::new(),
+                direct: false,
             })
         };
         Arc::clone(self.0.get_or_init(make))

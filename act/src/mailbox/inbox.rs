@@ -176,7 +176,7 @@ impl<M, C> Inbox<M, C> {
     pub(crate) fn head_sender(&self) -> u64 {
         let first = self.first.as_ref();
         let queued = || self.main.as_ref().and_then(|main| main.front());
-        first.or_else(queued).map_or(0, |entry| entry.sender)
+        first.or_else(queued).map_or(0, MailboxEntry::sender)
     }
 
     /// The bytes of the queues that it holds.

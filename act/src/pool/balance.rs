@@ -58,9 +58,9 @@ where
     fn move_to(&self, worker: &PoolWorker<M, C>, MailboxEntry { sender, body }: MailboxEntry<M>) {
         let mut times = None;
         let refused = match (body, &worker.watch) {
-            (Body::Message(message) | Body::Event(message), _) => {
-                worker.address.forward(message, sender)
-            }
+            (Body::Message(message), _) => worker.address.forward(message, sender),
+            // Unreachable: only what takes room is taken back.
+            (Body::Event(message), _) => worker.address.forward(message, 0),
             (Body::Notice(notice), watch) => match *notice {
                 Notice::Job(job) => {
                     let (accepted, due) = job.times();

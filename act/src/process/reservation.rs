@@ -232,7 +232,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Counts a message that no process will handle, and drops it. Its destructor is user code,
     /// and a call in it is unrelated to the sender.
     pub(crate) fn drop_lost(&self, entry: MailboxEntry<M>, cause: DeadLetterCause) {
-        self.dead_letter_named(entry.type_name(), entry.sender, cause);
+        self.dead_letter_named(entry.type_name(), entry.sender(), cause);
         deferred::when_free(move || current::apart(|| drop(entry)));
     }
 

@@ -249,8 +249,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 
     /// Puts a message that was made of an event on Main, beyond the bound. Gives it back if the
-    /// process has ended.
-    pub(crate) fn push_event(&self, message: M, subscription: Ref) -> Result<(), M> {
+    /// process has ended. The caller schedules the process.
+    pub(crate) fn put_event(&self, message: M, subscription: Ref) -> Result<Option<Ready>, M> {
         let mut inbox = self.inbox.lock();
         if inbox.phase == MailboxPhase::Terminated {
             drop(inbox);
@@ -259,8 +259,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let entry = MailboxEntry { sender: subscription.number(), body: Body::Event(message) };
         inbox.push_entry(entry, |length| self.is_deep(length));
         let ready = inbox.ready_for_mail();
-        self.release(inbox, ready);
-        Ok(())
+        Ok(self.unlock(inbox, ready))
     }
 
     /// Puts a ticket for an event on Main. Gives it back if the process has ended. The caller

@@ -17,9 +17,11 @@
 //! So the notice of the end is behind all events (rule E6).
 //!
 //! **Publishing in a conversion.** A message may be made by code that publishes. What it publishes
-//! goes by the queues, so it is no recursion (rule E8).
+//! goes by the queues, so it is no recursion (rule E8). Subscribers that come later in the outer
+//! publication have the inner event first.
 
 use crate::addressing::address::Address;
+use crate::host::ready::Ready;
 use crate::process::crash::{contain, drop_contained};
 use crate::sync::{AtomicU64, Ordering, thread_local};
 use krarup_gen::{Pid, Reason, Ref};
@@ -33,10 +35,13 @@ pub(crate) type MakeMessage<T, M> = fn(T, u64, u64) -> M;
 pub(crate) trait DirectHearer<T>: Send + Sync {
     fn pid(&self) -> Pid;
 
-    /// Makes a message of the event and puts it into the mailbox. Returns whether the process lives.
-    /// Runs code of a user, which may panic; `made` says whether the message was made. Called
-    /// without a lock.
-    fn deliver(&self, event: &T, number: u64, made: &Cell<bool>) -> bool;
+    /// Makes a message of the event and puts it into the mailbox. Returns `None` if the process has
+    /// ended, and otherwise whether it is to be scheduled. Runs code of a user, which may panic.
+    /// Called without a lock.
+    fn deliver(&self, event: &T, number: u64) -> Option<Option<Ready>>;
+
+    /// Schedules its process. Runs an executor, which may be a user's.
+    fn schedule(&self, ready: Ready);
 
     /// The event is not for it.
     fn skip(&self);
@@ -65,11 +70,17 @@ where
         self.subscriber.pid()
     }
 
-    fn deliver(&self, event: &T, number: u64, made: &Cell<bool>) -> bool {
-        let message = (self.make)(T::clone(event), number, 0);
-        made.set(true);
-        let sent = self.subscriber.send_event(message, self.reference);
-        sent.map_err(drop_contained).is_ok()
+    fn deliver(&self, event: &T, number: u64) -> Option<Option<Ready>> {
+        let message = {
+            let _making = Making::begin();
+            (self.make)(T::clone(event), number, 0)
+        };
+        let put = self.subscriber.put_event(message, self.reference);
+        put.map_err(drop_contained).ok()
+    }
+
+    fn schedule(&self, ready: Ready) {
+        self.subscriber.host().schedule(ready);
     }
 
     fn skip(&self) {
@@ -91,11 +102,24 @@ pub(crate) struct DirectCount {
     skipped: AtomicU64,
     /// Those of them of which no message could be made.
     failed: AtomicU64,
+    /// How many events the topic had passed on when it ended with an exit signal, plus 1; 0 before.
+    end: AtomicU64,
 }
 
 impl DirectCount {
     pub(crate) fn skip(&self) {
         self.skipped.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The topic has ended with an exit signal, when it had passed on so many events.
+    pub(crate) fn ends(&self, passed_on: u64) {
+        self.end.store(passed_on + 1, Ordering::Relaxed);
+    }
+
+    /// Whether events may still wait in the mailbox after the end of the topic.
+    fn is_waited_for(&self) -> bool {
+        let end = self.end.load(Ordering::Relaxed);
+        end > 0 && self.untaken(end - 1) > 0
     }
 
     fn take(&self) {
@@ -121,8 +145,9 @@ pub(crate) struct DirectCounts(Vec<(Ref, Arc<DirectCount>)>);
 impl DirectCounts {
     /// Adds the count of a new subscription. Its reference is greater than those before.
     pub(crate) fn add(&mut self, reference: Ref, count: Arc<DirectCount>) {
-        // An exit signal that was the notice of an end has removed nothing here.
-        self.0.retain(|(_, count)| Arc::strong_count(count) > 1);
+        // An exit signal that was the notice of an end has removed nothing here. Events may still
+        // wait before it.
+        self.0.retain(|(_, count)| Arc::strong_count(count) > 1 || count.is_waited_for());
         self.0.push((reference, count));
     }
 
@@ -150,16 +175,34 @@ impl DirectCounts {
 }
 
 thread_local! {
-    static DELIVERING: Cell<bool> = const { Cell::new(false) };
+    static MAKING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// While a message is made of an event.
+struct Making {
+    before: bool,
+}
+
+impl Making {
+    fn begin() -> Self {
+        Making { before: MAKING.with(|making| making.replace(true)) }
+    }
+}
+
+impl Drop for Making {
+    fn drop(&mut self) {
+        MAKING.with(|making| making.set(self.before));
+    }
 }
 
 /// Whether this thread runs code that makes a message of an event.
-pub(crate) fn is_delivering() -> bool {
-    DELIVERING.with(Cell::get)
+pub(crate) fn is_making() -> bool {
+    MAKING.with(Cell::get)
 }
 
-/// Gives an event to all direct subscribers but those of `except`. Returns how many have heard of
-/// it, and calls `failed` for each that has missed it.
+/// Gives an event to all direct subscribers but those of `except`, and then schedules them: none
+/// runs before all have it. Returns how many have heard of it, and calls `failed` for each that has
+/// missed it.
 pub(crate) fn deliver<T>(
     hearers: &DirectHearers<T>,
     event: &T,
@@ -167,28 +210,27 @@ pub(crate) fn deliver<T>(
     except: &[Pid],
     mut failed: impl FnMut(Pid, Reason),
 ) -> usize {
-    let (next, heard, made) = (Cell::new(0), Cell::new(0), Cell::new(false));
-    let rest = || {
-        while let Some(hearer) = hearers.get(next.get()) {
-            next.set(next.get() + 1);
-            if !except.is_empty() && except.contains(&hearer.pid()) {
-                hearer.skip();
-                continue;
+    let (mut next, mut heard, mut due) = (0, 0, Vec::new());
+    loop {
+        let rest = || {
+            while let Some(hearer) = hearers.get(next) {
+                next += 1;
+                if !except.is_empty() && except.contains(&hearer.pid()) {
+                    hearer.skip();
+                } else if let Some(ready) = hearer.deliver(event, number) {
+                    heard += 1;
+                    due.extend(ready.map(|ready| (next - 1, ready)));
+                }
             }
-            made.set(false);
-            heard.set(heard.get() + usize::from(hearer.deliver(event, number, &made)));
-        }
-    };
-    DELIVERING.with(|delivering| delivering.set(true));
-    while let Err(panic) = contain(rest) {
-        if made.get() {
-            // The executor has panicked; the message is there.
-            heard.set(heard.get() + 1);
-        } else if let Some(hearer) = hearers.get(next.get() - 1) {
+        };
+        let Err(panic) = contain(rest) else { break };
+        if let Some(hearer) = hearers.get(next - 1) {
             hearer.fail();
             failed(hearer.pid(), panic);
         }
     }
-    DELIVERING.with(|delivering| delivering.set(false));
-    heard.get()
+    for (at, ready) in due {
+        let _ = contain(|| hearers[at].schedule(ready));
+    }
+    heard
 }

@@ -1,6 +1,7 @@
 //! The places of events in a mailbox.
 //!
-//! An event waits at its subscription, and the mailbox of the subscriber holds a ticket for it.
+//! An event for a subscription with a limit or with numbers waits there, and the mailbox of the
+//! subscriber holds a ticket for it.
 //! When the process takes the ticket out, it gets the oldest event that waits. So a subscription
 //! can drop its oldest event without a search in the mailbox, and the conversion of an event runs
 //! in the turn of the subscriber.

@@ -18,9 +18,9 @@
 //!           (by name, by reference)                                ends the topic
 //! ```
 //!
-//! - **One step.** A publication, a subscription, a departure and the end of the topic each have
-//!   their place under the lock of the topic. So a subscription lies between two events (E2), and
-//!   the notice of the end lies behind all of them (E6).
+//! - **One step.** A publication, a subscription and a departure each have their place under the
+//!   lock of the topic. So a subscription lies between two events (E2). An end is marked there, and
+//!   takes place when no publication is in flight: its notice lies behind all events (E6).
 //! - **No user code under a lock.** For a queue an event is shared as an `Arc`, and is cloned and
 //!   made a message when its subscriber takes it. For a mailbox its publisher clones it, when the
 //!   topic is unlocked (E8, [`direct`], [`publishing`]). What is left to do after an operation, with

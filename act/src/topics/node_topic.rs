@@ -17,9 +17,15 @@ impl<T: Clone + Send + Sync + 'static> NodeTopic<T> {
     #[must_use]
     pub fn open(reference: Ref, topics: &TopicTable) -> Self {
         let id = TopicId { name: None, reference };
-        let (keep, opened_by) = (0, Weak::new());
-        let core =
-            TopicCore::new(TopicSettings { id, opener: None, keep, audience: None, opened_by });
+        let core = TopicCore::new(TopicSettings {
+            id,
+            opener: None,
+            keep: 0,
+            audience: None,
+            opened_by: Weak::new(),
+            // The runtime publishes: no code of a subscriber holds it up.
+            direct: false,
+        });
         // Without a name it is added in any case.
         let _ = topics.add(Arc::clone(&core) as _);
         NodeTopic(core)

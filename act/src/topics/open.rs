@@ -62,8 +62,14 @@ impl<T: Clone + Send + Sync + 'static, M: Send + 'static> OpenTopic<T, M> {
         let id = TopicId { name: name.clone(), reference: host.next_ref() };
         let (pid, own) = opener.unzip();
         let opened_by = own.as_ref().map_or_else(Weak::new, Arc::downgrade);
-        let core =
-            TopicCore::new(TopicSettings { id, opener: pid, keep, audience: tell, opened_by });
+        let core = TopicCore::new(TopicSettings {
+            id,
+            opener: pid,
+            keep,
+            audience: tell,
+            opened_by,
+            direct: true,
+        });
         let topic = Arc::clone(&core) as Arc<dyn AnyTopic>;
         if let Some(topics) = host.topics()
             && let Err(by) = topics.add(Arc::clone(&topic))

@@ -2,7 +2,8 @@
 //!
 //! Made when the process first opens a topic or subscribes to one; other processes have none. A
 //! cleaner of the process empties it: in the last turn of the process, after its state was dropped
-//! and before anybody is told of its end (rules E4, E6).
+//! and before anybody is told of its end (rules E4, E6). A topic in which a publication of another
+//! thread is in flight ends behind that.
 
 use super::hearer::HearerLoad;
 use super::table::{AnyTopic, TopicTable};

@@ -8,7 +8,7 @@
 //! If all subscribers are direct and nothing is kept, the second half is all there is, and the event
 //! is not shared.
 
-use super::direct::{DirectHearers, deliver, is_delivering};
+use super::direct::{DirectHearers, deliver, is_making};
 use super::hearer::Effects;
 use super::topic_core::{TopicCore, TopicState, wake};
 use super::waiting_publishers::PublisherPlace;
@@ -70,7 +70,8 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
         except: &[Pid],
     ) -> (usize, usize) {
         let number = self.next_number();
-        let direct = if is_delivering() { None } else { state.direct_hearers() };
+        let by_queue = !self.direct || is_making();
+        let direct = if by_queue { None } else { state.direct_hearers() };
         state.in_flight += usize::from(direct.is_some());
         if let Some(direct) = &direct
             && direct.len() == state.hearers.len()

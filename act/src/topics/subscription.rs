@@ -286,6 +286,7 @@ where
         let from = opener.unwrap_or_else(|| self.subscriber.host().node_pid());
         // A signal to oneself would end oneself, even a normal one.
         if queue.options.linked && !from.is_same_process(self.subscriber.pid()) {
+            self.direct.ends(queue.passed_on_directly(self.topic.passed_on()));
             drop(queue);
             let exit = Exit { pid: from, reason: reason.clone() };
             let put = self.subscriber.process().put_exit(exit, Via::Signal);

@@ -1,8 +1,8 @@
 //! The shared part of a topic: its subscribers, its kept events, the line of waiting publishers.
 //!
-//! One lock makes each operation one step, so a subscription lies between two events (rule E2). No code of a user runs under the lock: what could run some is left in the [`Effects`] (rule
-//! E8). Below this lock only the locks of a subscription's queue and of a mailbox are taken, never
-//! both.
+//! One lock makes each operation one step, so a subscription lies between two events (rule E2). No
+//! code of a user runs under the lock: what could run some is left in the [`Effects`] (rule E8).
+//! Below this lock only the locks of a subscription's queue and of a mailbox are taken, never both.
 //!
 //! Direct subscribers ([`super::direct`]) get an event after the lock is released, by
 //! [`super::publishing`]. Such a publication is in flight until it is done, and the topic ends behind
@@ -38,6 +38,7 @@ pub(crate) struct TopicCore<T> {
     pub(super) missed_log: MissedLog,
     /// What its opener has opened; without a value if it is the node's.
     pub(super) opened_by: Weak<OwnTopics>,
+    pub(super) direct: bool,
     pub(super) state: Mutex<TopicState<T>>,
 }
 
@@ -63,6 +64,8 @@ pub(crate) struct TopicSettings<T> {
     pub(crate) keep: usize,
     pub(crate) audience: Option<Arc<dyn AudienceListener<T>>>,
     pub(crate) opened_by: Weak<OwnTopics>,
+    /// Whether publishers make the messages of subscribers that need no queue.
+    pub(crate) direct: bool,
 }
 
 /// The answer of a topic to a subscriber.
@@ -89,7 +92,7 @@ impl<T> TopicState<T> {
 
 impl<T: Send + Sync + 'static> TopicCore<T> {
     pub(crate) fn new(settings: TopicSettings<T>) -> Arc<Self> {
-        let TopicSettings { id, opener, keep, audience, opened_by } = settings;
+        let TopicSettings { id, opener, keep, audience, opened_by, direct } = settings;
         Arc::new(TopicCore {
             id,
             opener,
@@ -100,6 +103,7 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
             missed: AtomicU64::new(0),
             missed_log: MissedLog::new(),
             opened_by,
+            direct,
             state: Mutex::new(TopicState {
                 ended: false,
                 hearers: BTreeMap::new(),
@@ -229,6 +233,10 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
         self.quiet.store(false, Ordering::Release);
         if state.in_flight > 0 {
             state.closing = Some(reason.clone());
+            // They see the end without waiting for it.
+            let wakers = state.waiting.take_all();
+            drop(state);
+            wakers.into_iter().for_each(|waker| wake(Some(waker)));
             return;
         }
         self.finish(state, reason);

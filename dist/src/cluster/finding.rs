@@ -2,7 +2,7 @@
 //! Zhs9, Zlive4).
 
 use super::Cluster;
-use super::running::RunningCluster;
+use super::running::{DIAL_LIMIT, RunningCluster};
 use crate::connection::{PeerConnection, options};
 use crate::discovery::error::DiscoveryError;
 use crate::keeping::KeptBy;
@@ -74,8 +74,11 @@ impl Cluster {
         match &self.settings.network {
             None => {
                 let others = others.to_vec();
+                // All of them have the time of one dial.
+                let share = DIAL_LIMIT / u32::try_from(found.len()).unwrap_or(u32::MAX);
                 let client = move || {
-                    let client = Client::new(address, protocol).or(others).options(options());
+                    let options = options().connect_timeout(share);
+                    let client = Client::new(address, protocol).or(others).options(options);
                     encryption.dials(client, &host)
                 };
                 let _ = ctx.spawn(client).label(peer.as_str()).link().start();

@@ -1,7 +1,7 @@
 //! The process of a cluster: how it starts, what it does for its connections, and its end.
 
 use super::Cluster;
-use super::running::RunningCluster;
+use super::running::{DIAL_LIMIT, RunningCluster};
 use crate::core::ClusterCore;
 use crate::discovery::discovered::DiscoveredNodes;
 use crate::discovery::epmd_discovery::EpmdDiscovery;
@@ -21,8 +21,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The longest time of a dial, as OTP's `net_setuptime`.
-const DIAL_LIMIT: Duration = Duration::from_secs(7);
 /// How often the registration is looked at, and late dials are given up.
 const LOOK: Duration = Duration::from_secs(2);
 /// The shortest time between two questions to a discovery.
@@ -74,6 +72,7 @@ impl Cluster {
             core,
             listener: None,
             scopes: BTreeMap::new(),
+            unstarted: Vec::new(),
             port: 0,
             registration: None,
             is_registering: false,
@@ -159,7 +158,14 @@ impl Actor for Cluster {
             ClusterRequest::Found { peer, connection, found } => {
                 self.connect(ctx, (peer, connection), found);
             }
-            ClusterRequest::Look => self.look(ctx)?,
+            ClusterRequest::Look => {
+                self.look(ctx)?;
+                if let Some(running) = &mut self.running {
+                    for scope in std::mem::take(&mut running.unstarted) {
+                        running.start_again(ctx, scope).await;
+                    }
+                }
+            }
             ClusterRequest::KeepChanged => self.dial_kept(ctx),
             ClusterRequest::KeepDue(at) => {
                 if let Some(running) = &mut self.running {
@@ -190,7 +196,8 @@ impl Actor for Cluster {
         let Some(running) = &mut self.running else { return Ok(()) };
         // A scope of groups that has ended is started again (rule Zpg3).
         if let Some(scope) = running.scopes.remove(&exit.pid) {
-            return running.start_scope(ctx, scope).await;
+            running.start_again(ctx, scope).await;
+            return Ok(());
         }
         // A dial that was refused, or has refused the certificate.
         if let Some(error @ ConnectError::Tls { .. }) = exit.reason.downcast_ref() {

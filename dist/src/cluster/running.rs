@@ -9,11 +9,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// The longest time of a dial, as OTP's `net_setuptime`.
+pub(super) const DIAL_LIMIT: Duration = Duration::from_secs(7);
+
 /// What the cluster has when it runs.
 pub(super) struct RunningCluster {
     pub(super) core: Arc<ClusterCore>,
     pub(super) listener: Option<Pid>,
     pub(super) scopes: BTreeMap<Pid, Arc<SharedScope>>,
+    /// Those that have ended and could not be started again yet.
+    pub(super) unstarted: Vec<Arc<SharedScope>>,
     pub(super) port: u16,
     pub(super) registration: Option<Registration>,
     pub(super) is_registering: bool,

@@ -59,6 +59,19 @@ impl Cluster {
 }
 
 impl RunningCluster {
+    /// Starts a scope that has ended. If that cannot be, because its name was taken meanwhile, it is
+    /// tried again at the next look; the cluster goes on.
+    pub(super) async fn start_again(
+        &mut self,
+        ctx: &mut Context<ClusterMessage>,
+        scope: Arc<SharedScope>,
+    ) {
+        if let Err(error) = self.start_scope(ctx, Arc::clone(&scope)).await {
+            self.core.log_unstarted(&scope.name, &error);
+            self.unstarted.push(scope);
+        }
+    }
+
     /// Starts the process of a scope, under the name of the scope.
     pub(super) async fn start_scope(
         &mut self,

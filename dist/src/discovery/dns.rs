@@ -23,10 +23,11 @@ const INTERVAL: Duration = Duration::from_secs(5);
 /// ```
 /// # use krarup_dist::{Cluster, Cookie, DnsDiscovery};
 /// # fn cluster(cookie: Cookie) -> Cluster {
+/// // In a network that nobody else reaches; otherwise with `tls`.
 /// // calc@10.0.0.7, calc@10.0.0.8 and so on, each at port 9100.
 /// let dns = DnsDiscovery::new(9_100).service("calc", "calc.default.svc.cluster.local");
 /// let everywhere = ([0, 0, 0, 0], 9_100).into();
-/// Cluster::new(cookie).listen(everywhere).discovery(dns).keep_discovered()
+/// Cluster::new(cookie).listen(everywhere).allow_clear_text().discovery(dns).keep_discovered()
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,12 +3,18 @@
 use krarup_gen::Name;
 use krarup_wire::etf::Term;
 
+/// The most bytes of a name that is no text.
+pub(crate) const MOST_NAME_BYTES: usize = 4096;
+
 /// What a group is known by: a text, or any other term.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum GroupKey {
     /// An atom or a binary that is a text of 1 to 255 bytes.
     Name(Name),
+    /// A term of at most 4 KiB.
     Term(Term),
+    /// A longer one. A group of this name has no members.
+    TooLong,
 }
 
 impl GroupKey {
@@ -18,22 +24,28 @@ impl GroupKey {
             Term::Binary(bytes) => std::str::from_utf8(bytes).ok(),
             _ => None,
         };
-        let name = text.and_then(|text| Name::new(text).ok());
-        name.map_or_else(|| GroupKey::Term(term.clone()), GroupKey::Name)
-    }
-
-    /// How many bytes it has.
-    pub(crate) fn bytes(&self) -> usize {
-        match self {
-            GroupKey::Name(name) => name.as_str().len(),
-            GroupKey::Term(term) => {
-                let mut bytes = Vec::new();
-                // What was read can be written.
-                let _ = term.write(&mut bytes);
-                bytes.len()
-            }
+        match text.and_then(|text| Name::new(text).ok()) {
+            Some(name) => GroupKey::Name(name),
+            None if written(term) > MOST_NAME_BYTES => GroupKey::TooLong,
+            None => GroupKey::Term(term.clone()),
         }
     }
+
+    /// How many bytes it has; `None` if they are too many.
+    pub(crate) fn bytes(&self) -> Option<usize> {
+        match self {
+            GroupKey::Name(name) => Some(name.as_str().len()),
+            GroupKey::Term(term) => Some(written(term)),
+            GroupKey::TooLong => None,
+        }
+    }
+}
+
+fn written(term: &Term) -> usize {
+    let mut bytes = Vec::new();
+    // What was read can be written.
+    let _ = term.write(&mut bytes);
+    bytes.len()
 }
 
 #[cfg(test)]
@@ -46,7 +58,8 @@ mod tests {
         let name = GroupKey::Name(Name::new("stock").unwrap());
         assert_eq!(GroupKey::of(&Term::atom("stock")), name);
         assert_eq!(GroupKey::of(&Term::binary("stock")), name);
-        assert_eq!(name.bytes(), 5);
+        assert_eq!(name.bytes(), Some(5));
+        assert_eq!(GroupKey::of(&Term::binary(vec![0xff; 5000])), GroupKey::TooLong);
         let long = Atom::new("å".repeat(200)).unwrap();
         for other in [
             Term::Int(7),

@@ -6,11 +6,15 @@
 //! One node announces at most so much (rule Zsec7): each membership counts 1, each group 1 and 1 more
 //! for each 64 bytes of its name. A membership beyond that is refused; a group without members is
 //! none. A node has few scopes of one name: one, and those that have ended and are not known to have.
+//!
+//! What a message costs grows with the message and with what is held of its scope, and not with a
+//! product of both: a group is looked up once for each time that a message names it.
 
 use super::group_key::GroupKey;
 use super::scope_signal::AnnouncedGroups;
 use krarup_gen::{Pid, Ref};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The most scopes of one node, with those whose ends are on their way.
 const MOST_SCOPES: usize = 16;
@@ -21,7 +25,7 @@ const NAME_UNIT: usize = 64;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct MemberChange {
     pub(crate) has_joined: bool,
-    pub(crate) group: GroupKey,
+    pub(crate) group: Arc<GroupKey>,
     pub(crate) pid: Pid,
 }
 
@@ -34,8 +38,8 @@ pub(crate) struct MemberChanges {
 }
 
 impl MemberChanges {
-    fn push(&mut self, has_joined: bool, group: &GroupKey, pid: Pid, times: usize) {
-        let change = MemberChange { has_joined, group: group.clone(), pid };
+    fn push(&mut self, has_joined: bool, group: &Arc<GroupKey>, pid: Pid, times: usize) {
+        let change = MemberChange { has_joined, group: Arc::clone(group), pid };
         self.changes.extend(std::iter::repeat_n(change, times));
     }
 }
@@ -103,19 +107,35 @@ impl PeerScopes {
     /// A scope announces members of a group.
     pub(crate) fn join(&mut self, from: Pid, group: &GroupKey, pids: &[Pid]) -> MemberChanges {
         let mut all = MemberChanges::default();
-        for pid in pids {
-            self.add(from, group, *pid, &mut all);
-        }
+        self.add(from, group, pids.iter().map(|pid| (*pid, 1)), &mut all);
         all
     }
 
     /// A scope announces that each of these has left each of the groups, once.
     pub(crate) fn leave(&mut self, from: Pid, pids: &[Pid], groups: &[GroupKey]) -> MemberChanges {
         let mut all = MemberChanges::default();
+        let Some(known) = self.known.get(&from) else { return all };
+        let (mut named, mut leaving) = (BTreeMap::new(), BTreeMap::new());
         for group in groups {
-            for pid in pids {
-                self.remove(from, group, *pid, 1, &mut all);
+            if known.groups.contains_key(group) {
+                *named.entry(group).or_insert(0_usize) += 1;
             }
+        }
+        pids.iter().for_each(|pid| *leaving.entry(*pid).or_insert(0_usize) += 1);
+        let mut left = Vec::new();
+        for (group, times) in named {
+            let Some(held) = known.groups.get(group) else { continue };
+            let of = |pid: &Pid| leaving.get(pid).map(|count| (*pid, count.saturating_mul(times)));
+            // The smaller of the two is walked.
+            let gone: Vec<_> = if leaving.len() < held.members.len() {
+                leaving.keys().filter(|pid| held.members.contains_key(pid)).filter_map(of).collect()
+            } else {
+                held.members.keys().filter_map(of).collect()
+            };
+            left.push((group, gone));
+        }
+        for (group, gone) in left {
+            self.remove(from, group, gone, &mut all);
         }
         all
     }
@@ -133,24 +153,29 @@ impl PeerScopes {
         let mut joined = Vec::new();
         for (group, held) in &known.groups {
             let now = announced.get(group);
-            for (pid, count) in &held.members {
+            let less = held.members.iter().map(|(pid, count)| {
                 let now = now.and_then(|now| now.get(pid)).copied().unwrap_or(0);
-                left.push((group.clone(), *pid, count.saturating_sub(now)));
+                (*pid, count.saturating_sub(now))
+            });
+            let less: Vec<_> = less.filter(|(_, times)| *times > 0).collect();
+            if !less.is_empty() {
+                left.push((group.clone(), less));
             }
         }
         for (group, now) in announced {
             let held = known.groups.get(group);
-            for (pid, count) in now {
+            let more = now.into_iter().map(|(pid, count)| {
                 let held = held.and_then(|held| held.members.get(&pid)).copied().unwrap_or(0);
-                joined.push((group, pid, count.saturating_sub(held)));
-            }
+                (pid, count.saturating_sub(held))
+            });
+            joined.push((group, more.collect::<Vec<_>>()));
         }
         // First those that have left: there may be no room otherwise.
-        for (group, pid, times) in left {
-            self.remove(from, &group, pid, times, &mut all);
+        for (group, less) in left {
+            self.remove(from, &group, less, &mut all);
         }
-        for (group, pid, times) in joined {
-            (0..times).for_each(|_| self.add(from, group, pid, &mut all));
+        for (group, more) in joined {
+            self.add(from, group, more, &mut all);
         }
         all
     }
@@ -176,6 +201,7 @@ impl PeerScopes {
         let Some(known) = self.known.remove(&scope) else { return all };
         for (group, KnownGroup { weight, members }) in known.groups {
             self.release(scope, weight);
+            let group = Arc::new(group);
             for (pid, times) in members {
                 self.release(scope, times);
                 all.push(false, &group, pid, times);
@@ -190,51 +216,72 @@ impl PeerScopes {
         all
     }
 
-    fn add(&mut self, from: Pid, group: &GroupKey, pid: Pid, all: &mut MemberChanges) {
+    /// Adds memberships of one group, as far as there is room.
+    fn add(
+        &mut self,
+        from: Pid,
+        group: &GroupKey,
+        pids: impl IntoIterator<Item = (Pid, usize)>,
+        all: &mut MemberChanges,
+    ) {
         let Some(known) = self.known.get_mut(&from) else { return };
         let share = self.shares.entry(from.node()).or_default();
-        let held = known.groups.get_mut(group);
-        let named = if held.is_some() { 0 } else { 1 + group.bytes() / NAME_UNIT };
-        if share.weight.saturating_add(named).saturating_add(1) > self.limit {
-            all.refused += 1;
+        let named = match group.bytes() {
+            _ if known.groups.contains_key(group) => 0,
+            Some(bytes) => 1 + bytes / NAME_UNIT,
+            None => usize::MAX,
+        };
+        let mut room = self.limit.saturating_sub(share.weight).saturating_sub(named);
+        let mut joined = Vec::new();
+        for (pid, times) in pids {
+            let taken = times.min(room);
+            room -= taken;
+            all.refused += (times - taken) as u64;
+            if taken > 0 {
+                joined.push((pid, taken));
+            }
+        }
+        if joined.is_empty() {
             return;
         }
-        share.weight += named + 1;
-        let held = match held {
-            Some(held) => held,
-            None => known
-                .groups
-                .entry(group.clone())
-                .or_insert_with(|| KnownGroup { weight: named, members: BTreeMap::new() }),
-        };
-        *held.members.entry(pid).or_default() += 1;
-        all.push(true, group, pid, 1);
+        share.weight += named;
+        let held = known.groups.entry(group.clone());
+        let held = held.or_insert_with(|| KnownGroup { weight: named, members: BTreeMap::new() });
+        let group = Arc::new(group.clone());
+        for (pid, times) in joined {
+            share.weight += times;
+            *held.members.entry(pid).or_default() += times;
+            all.push(true, &group, pid, times);
+        }
     }
 
-    /// Removes so many memberships, if there are as many.
+    /// Removes memberships of one group, as far as there are as many.
     fn remove(
         &mut self,
         from: Pid,
         group: &GroupKey,
-        pid: Pid,
-        times: usize,
+        pids: impl IntoIterator<Item = (Pid, usize)>,
         all: &mut MemberChanges,
     ) {
         let Some(known) = self.known.get_mut(&from) else { return };
         let Some(held) = known.groups.get_mut(group) else { return };
-        let Some(count) = held.members.get_mut(&pid) else { return };
-        let times = times.min(*count);
-        *count -= times;
-        let mut released = times;
-        if *count == 0 {
-            held.members.remove(&pid);
+        let shared = Arc::new(group.clone());
+        let mut released = 0;
+        for (pid, times) in pids {
+            let Some(count) = held.members.get_mut(&pid) else { continue };
+            let times = times.min(*count);
+            *count -= times;
+            released += times;
+            if *count == 0 {
+                held.members.remove(&pid);
+            }
+            all.push(false, &shared, pid, times);
         }
         if held.members.is_empty() {
             released += held.weight;
             known.groups.remove(group);
         }
         self.release(from, released);
-        all.push(false, group, pid, times);
     }
 
     fn release(&mut self, scope: Pid, weight: usize) {
@@ -248,6 +295,7 @@ impl PeerScopes {
 mod tests {
     use super::*;
     use krarup_gen::Name;
+    use krarup_wire::etf::Term;
 
     const SCOPE: Pid = Pid::remote(1, 3, 9);
 
@@ -267,7 +315,10 @@ mod tests {
 
     fn shown(all: &MemberChanges) -> Vec<(bool, GroupKey, u64)> {
         let changes = all.changes.iter();
-        changes.map(|change| (change.has_joined, change.group.clone(), change.pid.id())).collect()
+        let shown = |change: &MemberChange| {
+            (change.has_joined, GroupKey::clone(&change.group), change.pid.id())
+        };
+        changes.map(shown).collect()
     }
 
     #[test]
@@ -350,6 +401,26 @@ mod tests {
         assert_eq!(scopes.join(SCOPE, &long, &five).changes.len(), 1);
         assert_eq!(scopes.forget_all().changes.len(), 1 + 4);
         assert_eq!(scopes.counts(), (0, 0));
+    }
+
+    /// With a walk over each pair, or a look at the name for each member, these would not end.
+    #[test]
+    fn zpg5_what_a_message_costs_is_no_product_of_its_parts() {
+        let mut scopes = greeted(1000);
+        let many = |first: u64| (first..first + 100_000).map(pid).collect::<Vec<_>>();
+        let groups: Vec<_> = (0..100_000).map(|number| key(&number.to_string())).collect();
+        scopes.join(SCOPE, &groups[7], &[pid(2), pid(2), pid(3)]);
+        assert_eq!(scopes.leave(pid(9), &many(0), &groups), MemberChanges::default());
+        assert_eq!(scopes.leave(SCOPE, &many(5), &groups), MemberChanges::default());
+        // Each time that a group is named each pid leaves once.
+        let left = scopes.leave(SCOPE, &many(2), &[&groups[..], &groups[7..8]].concat());
+        assert_eq!(left.changes.len(), 3);
+        assert_eq!(scopes.counts(), (1, 0));
+        let long = GroupKey::Term(Term::binary(vec![0xff; 4000]));
+        let joined = scopes.join(SCOPE, &long, &many(0));
+        assert_eq!(joined.changes.len() as u64 + joined.refused, 100_000);
+        let refused = scopes.join(SCOPE, &GroupKey::TooLong, &many(0));
+        assert_eq!((refused.changes.len(), refused.refused), (0, 100_000));
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(crate) struct GroupScope {
     pid: Option<Pid>,
     own: OwnMembers,
     peers: PeerScopes,
-    /// The scopes whose nodes were too busy for all members at once.
+    /// The scopes that are told all members later: their nodes were too busy, or they ask again.
     owed: BTreeSet<Pid>,
 }
 
@@ -51,7 +51,7 @@ impl GroupScope {
             return self.core.log_unwritten(&error);
         }
         for to in to {
-            self.core.tell_scope(ctx.pid(), to, &bytes);
+            self.core.tell_scope((ctx.pid(), &self.scope.name), to, &bytes);
         }
     }
 
@@ -93,14 +93,24 @@ impl GroupScope {
     }
 
     fn discovered(&mut self, ctx: &mut Context<ScopeMessage>, from: Pid) {
-        if !self.peers.knows(from) {
-            if !self.meet(ctx, from) {
-                return;
-            }
-            let message = discover(self.core.named(ctx.pid()));
-            self.tell(ctx, [ToldScope::Pid(from)], &message);
+        if self.peers.knows(from) {
+            // It asks again, for it has missed something. It may ask often.
+            return self.owe(ctx, from);
         }
+        if !self.meet(ctx, from) {
+            return;
+        }
+        let message = discover(self.core.named(ctx.pid()));
+        self.tell(ctx, [ToldScope::Pid(from)], &message);
         self.send_all(ctx, from);
+    }
+
+    /// Tells a scope all members of this node a little later, once.
+    fn owe(&mut self, ctx: &mut Context<ScopeMessage>, to: Pid) {
+        if self.owed.is_empty() {
+            ctx.send_after(OWED_AFTER, ScopeMessage::Owed);
+        }
+        self.owed.insert(to);
     }
 
     /// Greets a scope that was unknown. Returns false if that cannot be: its connection is lost
@@ -123,11 +133,7 @@ impl GroupScope {
     fn send_all(&mut self, ctx: &mut Context<ScopeMessage>, to: Pid) {
         let Some(peer) = self.core.connected_peer_of(to) else { return };
         if peer.is_full() {
-            if self.owed.is_empty() {
-                ctx.send_after(OWED_AFTER, ScopeMessage::Owed);
-            }
-            self.owed.insert(to);
-            return;
+            return self.owe(ctx, to);
         }
         let all = self.own.sync(&self.core, self.core.named(ctx.pid()), self.scope.names);
         self.tell(ctx, [ToldScope::Pid(to)], &all);
@@ -136,7 +142,7 @@ impl GroupScope {
     /// Changes the members of other nodes, as everybody sees them.
     fn apply(&self, MemberChanges { changes, refused }: MemberChanges) {
         for change in changes {
-            match (&change.group, change.has_joined) {
+            match (&*change.group, change.has_joined) {
                 (GroupKey::Name(name), true) => {
                     if let Some(process) = Network::process(&*self.core, change.pid) {
                         self.scope.groups.add_remote(name, process);
@@ -146,6 +152,8 @@ impl GroupScope {
                     let _ = self.scope.groups.remove_remote(name, change.pid);
                 }
                 (GroupKey::Term(term), has_joined) => self.apply_term(term, change.pid, has_joined),
+                // It has no members.
+                (GroupKey::TooLong, _) => {}
             }
         }
         if refused > 0 {
@@ -209,8 +217,8 @@ impl Actor for GroupScope {
             }
             // Its scopes are monitored.
             ScopeMessage::Node(_) => {}
-            ScopeMessage::Signal(signal, weight) => {
-                self.scope.taken(weight);
+            ScopeMessage::Signal(node, signal, weight) => {
+                self.scope.taken(&node, weight);
                 self.hear(ctx, &signal);
             }
             ScopeMessage::Missed(node) => {

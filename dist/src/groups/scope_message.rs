@@ -11,8 +11,8 @@ pub(crate) enum ScopeMessage {
     Own(GroupChange),
     /// A node has come up or is lost.
     Node(NodeEvent),
-    /// A scope of another node says something, with its weight.
-    Signal(ScopeSignal, usize),
+    /// A scope of this node says something, with its weight.
+    Signal(Atom, ScopeSignal, usize),
     /// Messages of this node were missed before this one.
     Missed(Atom),
     /// The time has come to send what is owed.

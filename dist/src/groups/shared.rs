@@ -1,7 +1,7 @@
 //! The part of a scope that its process, the connections and the users share.
 //!
-//! What waits in the mailbox of the scope is bounded by weight: the memberships in it. A message
-//! beyond the bound is missed. The scope is told once, behind what waits, and has the node announce
+//! What waits of one node in the mailbox of the scope is bounded by weight: the memberships in it, and
+//! 1 for each 64 bytes. A message beyond the bound is missed. The scope is told once, behind what waits, and has the node announce
 //! all of its members again.
 
 use super::group_names::GroupNames;
@@ -14,8 +14,10 @@ use parking_lot::{Mutex, RwLock};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The most that waits in the mailbox of a scope.
+/// The most that waits of one node in the mailbox of a scope.
 const MOST_WAITING: usize = 1 << 20;
+/// How many bytes of a message count as one membership.
+const WAITING_UNIT: usize = 64;
 
 /// Groups whose names are no texts, with how often each member has joined.
 pub(crate) type MembersByTerm = BTreeMap<Term, BTreeMap<Pid, usize>>;
@@ -36,7 +38,7 @@ pub(crate) struct SharedScope {
 #[derive(Default)]
 struct ScopeInbox {
     process: Option<(Pid, Recipient<ScopeMessage>)>,
-    waiting: usize,
+    waiting: BTreeMap<Atom, usize>,
     missed: BTreeSet<Atom>,
 }
 
@@ -83,17 +85,18 @@ impl SharedScope {
         self.inbox.lock().process.as_ref().map(|(process, _)| *process)
     }
 
-    /// Passes a message of a node on to the process.
-    pub(crate) fn put(&self, node: &Atom, signal: ScopeSignal) -> ScopePut {
-        let weight = signal.weight();
+    /// Passes a message of a node, of so many bytes, on to the process.
+    pub(crate) fn put(&self, node: &Atom, signal: ScopeSignal, bytes: usize) -> ScopePut {
+        let weight = signal.weight().saturating_add(bytes / WAITING_UNIT);
         let (recipient, message, put) = {
             let mut inbox = self.inbox.lock();
             let Some((_, recipient)) = &inbox.process else { return ScopePut::NoProcess };
             let recipient = recipient.clone();
+            let waiting = inbox.waiting.get(node).copied().unwrap_or(0);
             // A single message is never too much.
-            if inbox.waiting == 0 || inbox.waiting.saturating_add(weight) <= MOST_WAITING {
-                inbox.waiting = inbox.waiting.saturating_add(weight);
-                (recipient, ScopeMessage::Signal(signal, weight), ScopePut::Waits)
+            if waiting == 0 || waiting.saturating_add(weight) <= MOST_WAITING {
+                inbox.waiting.insert(node.clone(), waiting.saturating_add(weight));
+                (recipient, ScopeMessage::Signal(node.clone(), signal, weight), ScopePut::Waits)
             } else if inbox.missed.insert(node.clone()) {
                 (recipient, ScopeMessage::Missed(node.clone()), ScopePut::Missed)
             } else {
@@ -104,10 +107,15 @@ impl SharedScope {
         put
     }
 
-    /// The process has taken a message of this weight.
-    pub(crate) fn taken(&self, weight: usize) {
+    /// The process has taken a message of a node, of this weight.
+    pub(crate) fn taken(&self, node: &Atom, weight: usize) {
         let mut inbox = self.inbox.lock();
-        inbox.waiting = inbox.waiting.saturating_sub(weight);
+        if let Some(waiting) = inbox.waiting.get_mut(node) {
+            *waiting = waiting.saturating_sub(weight);
+            if *waiting == 0 {
+                inbox.waiting.remove(node);
+            }
+        }
     }
 
     /// The process has taken the notice that messages of a node were missed.
@@ -137,7 +145,7 @@ mod tests {
             message: ScopeMessage,
         ) -> Result {
             self.got.lock().push(match message {
-                ScopeMessage::Signal(_, weight) => format!("weight {weight}"),
+                ScopeMessage::Signal(_, _, weight) => format!("weight {weight}"),
                 ScopeMessage::Missed(node) => format!("missed of {node}"),
                 other => format!("{other:?}"),
             });
@@ -159,31 +167,36 @@ mod tests {
         let small = || ScopeSignal::Discover { from: process.pid() };
         let pids = vec![process.pid(); MOST_WAITING];
         let large = ScopeSignal::Leave { from: process.pid(), pids, groups: Vec::new() };
-        assert_eq!(scope.put(&a, small()), ScopePut::NoProcess);
+        assert_eq!(scope.put(&a, small(), 0), ScopePut::NoProcess);
         scope.runs(process.recipient());
         assert_eq!(scope.process(), Some(process.pid()));
         // A single one is never too much, and nothing is beside it.
-        assert_eq!(scope.put(&a, large), ScopePut::Waits);
-        let missed = [&a, &a, &b, &a].map(|node| scope.put(node, small()));
-        assert_eq!(missed, [ScopePut::Missed; 4]);
+        assert_eq!(scope.put(&a, large, 0), ScopePut::Waits);
+        let missed = [&a, &a, &a].map(|node| scope.put(node, small(), 0));
+        assert_eq!(missed, [ScopePut::Missed; 3]);
+        // Another node has a bound of its own, for which the bytes of a message count too.
+        assert_eq!(scope.put(&b, small(), MOST_WAITING * WAITING_UNIT), ScopePut::Waits);
+        assert_eq!(scope.put(&b, small(), 0), ScopePut::Missed);
         sim.run_until_idle();
         let large = format!("weight {}", MOST_WAITING + 1);
-        assert_eq!(*got.lock(), [large.as_str(), "missed of a@host", "missed of b@host"]);
-        scope.taken(MOST_WAITING + 1);
-        assert_eq!(scope.put(&a, small()), ScopePut::Waits);
+        let lines = [large.as_str(), "missed of a@host", large.as_str(), "missed of b@host"];
+        assert_eq!(*got.lock(), lines);
+        scope.taken(&a, MOST_WAITING + 1);
+        scope.taken(&b, MOST_WAITING + 1);
+        scope.missed_taken(&b);
+        assert_eq!(scope.put(&a, small(), 0), ScopePut::Waits);
         // Told again only when the notice was taken.
-        scope.taken(1);
+        scope.taken(&a, 1);
         scope.missed_taken(&a);
         let pids = vec![process.pid(); MOST_WAITING];
         let large = ScopeSignal::Leave { from: process.pid(), pids, groups: Vec::new() };
-        assert_eq!(scope.put(&b, large), ScopePut::Waits);
-        let missed = [&a, &b].map(|node| scope.put(node, small()));
-        assert_eq!(missed, [ScopePut::Missed; 2]);
+        assert_eq!(scope.put(&b, large, 0), ScopePut::Waits);
+        assert_eq!(scope.put(&b, small(), 0), ScopePut::Missed);
         sim.run_until_idle();
-        assert_eq!(got.lock()[4..], ["weight 1048577", "missed of a@host"]);
+        assert_eq!(got.lock()[5..], ["weight 1048577", "missed of b@host"]);
         scope.has_ended(Pid::local(99, 0));
         assert_eq!(scope.process(), Some(process.pid()));
         scope.has_ended(process.pid());
-        assert_eq!(scope.put(&a, small()), ScopePut::NoProcess);
+        assert_eq!(scope.put(&a, small(), 0), ScopePut::NoProcess);
     }
 }

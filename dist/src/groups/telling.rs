@@ -7,6 +7,7 @@ use super::scope_signal::sync;
 use crate::core::ClusterCore;
 use crate::peer::PeerNode;
 use crate::peer::signal::{Signal, SignalPayload};
+use crate::rights::node_rights::NodeRights;
 use krarup_gen::{Name, Pid};
 use krarup_wire::ControlMessage;
 use krarup_wire::etf::{Atom, ExternalPid, Term};
@@ -71,7 +72,12 @@ impl ClusterCore {
     }
 
     /// Sends what was written in the name of a scope, if its receiver is connected.
-    pub(crate) fn tell_scope(self: &Arc<Self>, scope: Pid, to: ToldScope<'_>, message: &[u8]) {
+    pub(crate) fn tell_scope(
+        self: &Arc<Self>,
+        (scope, name): (Pid, &Name),
+        to: ToldScope<'_>,
+        message: &[u8],
+    ) {
         let from = self.named(scope);
         let (peer, control, incarnation) = match to {
             ToldScope::Pid(pid) => {
@@ -84,6 +90,10 @@ impl ClusterCore {
                 (Arc::clone(peer), control, None)
             }
         };
+        let may_know = |rights: &Arc<NodeRights>| rights.groups.has(|| Some(name.as_str()));
+        if !peer.rights.as_ref().is_none_or(may_know) {
+            return;
+        }
         let payload = SignalPayload::Bytes(message.to_vec());
         let signal = Signal::new(scope.id(), control, incarnation).with_payload(payload);
         if peer.push_if_up(signal) {

@@ -38,6 +38,7 @@ impl TermGroups {
                 let members = terms.get(&term).into_iter().flatten();
                 members.flat_map(|(pid, times)| std::iter::repeat_n(*pid, *times)).collect()
             }
+            GroupKey::TooLong => Vec::new(),
         }
     }
 }

@@ -114,21 +114,25 @@ impl Dispatch<'_> {
     ) -> Result<(), ConnectionError> {
         let local = match &target {
             Monitored::Pid(pid) if self.is_output(pid) => return Ok(()),
-            Monitored::Pid(pid) => {
-                let scope = || self.scope_process(self.scope_of(pid)?);
-                self.core.local(pid).or_else(scope)
-            }
+            Monitored::Pid(pid) => match self.scope_of(pid) {
+                Some(scope) => self.shared_scope(scope),
+                None => self.permitted(self.core.local(pid)),
+            },
             // It answers pings, and is monitored by those who call it.
             Monitored::Name(name) if *name == NET_KERNEL || self.is_rex(name.as_str()) => {
                 return Ok(());
             }
-            Monitored::Name(name) => {
-                let scope = || self.scope_process(self.core.scope(name.as_str())?);
-                self.exported(name.as_str()).map(|(process, _)| process).or_else(scope)
-            }
+            Monitored::Name(name) => match self.exported(name.as_str()) {
+                Some((process, _)) => self.permitted(Some(process)),
+                None => self.core.scope(name.as_str()).and_then(|scope| self.shared_scope(scope)),
+            },
         };
-        let local = local.filter(|local| self.may(|rights| &rights.monitors, local));
         self.monitor_one(self.stand_in(&from), local, (from, target, reference))
+    }
+
+    /// The process, if the peer may monitor it.
+    fn permitted(&self, local: Option<Arc<dyn Process>>) -> Option<Arc<dyn Process>> {
+        local.filter(|local| self.may(|rights| &rights.monitors, local))
     }
 
     /// Monitors the process `local` for a process of the peer.

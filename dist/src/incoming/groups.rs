@@ -23,18 +23,27 @@ impl Dispatch<'_> {
         scopes.iter().find(|scope| scope.process() == Some(pid))
     }
 
-    /// The process of a scope, to be monitored.
-    pub(super) fn scope_process(&self, scope: &SharedScope) -> Option<Arc<dyn Process>> {
-        self.core.host.process(scope.process()?)
+    /// The process of a scope, to be monitored by a peer that takes part in it.
+    pub(super) fn shared_scope(&self, scope: &SharedScope) -> Option<Arc<dyn Process>> {
+        let process = self.core.host.process(scope.process()?)?;
+        self.shares(scope).then_some(process)
+    }
+
+    /// Whether the peer takes part in a scope (rule Zsec4). What it may not is counted.
+    pub(super) fn shares(&self, scope: &SharedScope) -> bool {
+        self.may_use(|rights| rights.groups.has(|| Some(scope.name.as_str())))
     }
 
     /// Handles a message to a scope.
     pub(super) fn to_scope(&self, scope: &Arc<SharedScope>, payload: &Payload<'_>) {
         let Some(sender) = self.sender_node() else { return };
+        if !self.shares(scope) {
+            return;
+        }
         let signal = payload.decoder().last_term();
         let signal = signal.ok().and_then(|message| ScopeSignal::read(&message, &sender));
         let Some(signal) = signal else { return self.refuse(scope, payload) };
-        match scope.put(&self.peer.name, signal) {
+        match scope.put(&self.peer.name, signal, payload.len()) {
             ScopePut::Waits => {}
             ScopePut::Missed => self.core.counters.scope_message_missed(),
             ScopePut::NoProcess => self.core.counters.unreachable(),

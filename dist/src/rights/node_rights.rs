@@ -20,6 +20,7 @@ use crate::rights::reach::Reach;
 /// | `call` | functions | `undef` |
 /// | `spawn` | factories | `notsup` |
 /// | `sys` | the `sys` requests that an export obeys | `{error, not_allowed}` |
+/// | `groups` | the scopes of groups that it takes part in | it is not told of members, and those that it announces are none |
 ///
 /// Answers to calls of this node, ends of links and monitors that were made, and their removal are
 /// always permitted. A process is permitted by its registered name, so one without a name is in
@@ -42,6 +43,7 @@ pub struct NodeRights {
     pub(crate) exits: Reach,
     pub(crate) calls: Reach,
     pub(crate) spawns: Reach,
+    pub(crate) groups: Reach,
     pub(crate) most_sys: Sys,
 }
 
@@ -66,6 +68,7 @@ impl NodeRights {
             exits: reach.clone(),
             calls: reach.clone(),
             spawns: reach.clone(),
+            groups: reach.clone(),
             most_sys,
         }
     }
@@ -109,6 +112,15 @@ impl NodeRights {
     #[must_use]
     pub fn spawn(mut self, factories: Reach) -> Self {
         self.spawns = factories;
+        self
+    }
+
+    /// Sets in which scopes of groups it takes part, by their names. A member is reached as every
+    /// process is: one without a registered name only with [`NodeRights::send`] of
+    /// [`Reach::Everything`].
+    #[must_use]
+    pub fn groups(mut self, scopes: Reach) -> Self {
+        self.groups = scopes;
         self
     }
 

@@ -1,6 +1,7 @@
 //! What a remote function prints: the texts in requests of Erlang's I/O protocol.
 
 use krarup_wire::etf::{Elements, Term};
+use std::fmt;
 
 /// The most characters of one text.
 const MOST_CHARACTERS: usize = 4_096;
@@ -43,6 +44,10 @@ fn one(request: &Term, text: &mut String) -> Term {
             // As OTP's, which stops at the first error.
             let mut answer = ok();
             for request in requests {
+                // What is not logged is not made.
+                if is_full(text) {
+                    break;
+                }
                 let is_nested = matches!(request, Term::Tuple(parts)
                     if matches!(parts.first(), Some(Term::Atom(name)) if *name == "requests"));
                 answer = if is_nested { error("request") } else { one(request, text) };
@@ -90,13 +95,44 @@ fn put(text: &mut String, chars: &Term, latin1: bool) {
                 open.push(list.tail());
                 open.extend(list.elements().iter().rev());
             }
-            other => text.push_str(&other.to_string()),
+            other => shown(text, other),
         }
     }
 }
 
+/// Appends a term, as far as there is room.
+fn shown(text: &mut String, term: &Term) {
+    struct Bounded<'a>(&'a mut String);
+
+    impl fmt::Write for Bounded<'_> {
+        fn write_str(&mut self, part: &str) -> fmt::Result {
+            if is_full(self.0) {
+                return Err(fmt::Error);
+            }
+            let mut end = part.len().min(4 * MOST_CHARACTERS);
+            while !part.is_char_boundary(end) {
+                end -= 1;
+            }
+            self.0.push_str(&part[..end]);
+            Ok(())
+        }
+    }
+
+    // An error is the end of the room.
+    let _ = fmt::Write::write_fmt(&mut Bounded(text), format_args!("{term}"));
+}
+
+fn shown_alone(term: &Term) -> String {
+    let mut text = String::new();
+    shown(&mut text, term);
+    text
+}
+
 /// Appends what a function of `io_lib` would make.
 fn called(text: &mut String, module: &str, function: &str, arguments: &Elements) {
+    if is_full(text) {
+        return;
+    }
     match (module, function, &arguments[..]) {
         ("io_lib", "format" | "fwrite", [format, Term::List(values)]) => {
             let mut pattern = String::new();
@@ -105,14 +141,14 @@ fn called(text: &mut String, module: &str, function: &str, arguments: &Elements)
                 Some(made) => text.push_str(&made),
                 None => {
                     text.push_str(&pattern);
-                    text.push_str(&Term::List(values.clone()).to_string());
+                    shown(text, &Term::List(values.clone()));
                 }
             }
         }
-        ("io_lib", "write" | "print", [term, ..]) => text.push_str(&term.to_string()),
+        ("io_lib", "write" | "print", [term, ..]) => shown(text, term),
         _ => {
             text.push_str(function);
-            text.push_str(&Term::List(arguments.clone()).to_string());
+            shown(text, &Term::List(arguments.clone()));
         }
     }
 }
@@ -176,7 +212,7 @@ fn formatted(pattern: &str, values: &Elements) -> Option<String> {
                 made
             }
             'P' | 'W' | 'x' | 'X' => {
-                let made = values.next()?.to_string();
+                let made = shown_alone(values.next()?);
                 values.next()?;
                 made
             }
@@ -184,9 +220,9 @@ fn formatted(pattern: &str, values: &Elements) -> Option<String> {
                 (Term::Float(float), precision) => {
                     format!("{:.*}", precision.unwrap_or(6).min(250), float.value())
                 }
-                (other, _) => other.to_string(),
+                (other, _) => shown_alone(other),
             },
-            'p' | 'w' | 'b' | 'B' | '#' | '+' | 'e' | 'g' => values.next()?.to_string(),
+            'p' | 'w' | 'b' | 'B' | '#' | '+' | 'e' | 'g' => shown_alone(values.next()?),
             _ => return None,
         };
         let missing = width.filter(|_| control != 'n').unwrap_or(0).min(MOST_CHARACTERS);

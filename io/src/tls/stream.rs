@@ -182,6 +182,10 @@ impl TlsState {
         if self.on_their_way == 0 {
             let bytes = bytes.get(..WRITE).unwrap_or(bytes);
             self.on_their_way = self.connection.writer().write(bytes)?;
+            if self.on_their_way == 0 && !bytes.is_empty() {
+                // Who writes would try again for ever.
+                return Err(ErrorKind::WriteZero.into());
+            }
             self.send(below)?;
         }
         Ok(std::mem::take(&mut self.on_their_way))

@@ -13,7 +13,7 @@
 //!
 //! The pids of the processes that are launched are known: a stop of the node asks those last. No
 //! process can continue a job then, and a keeper that ended before its application would have to
-//! kill it.
+//! kill it. (A stop that looks just between the spawn and the note of its pid does not know it yet.)
 
 use crate::core::DispatcherHost;
 use krarup_act::{Context, Host, Spawn, behavior_fn};
