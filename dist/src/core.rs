@@ -31,8 +31,8 @@ use crate::peer::signal::Signal;
 use crate::peer_log::PeerLog;
 use crate::rights::admission::Admission;
 use crate::rpc::pending_rpcs::Rpcs;
-use krarup_act::{Address, Host, Recipient, contain};
-use krarup_gen::{Name, NodeName, Pid};
+use krarup_act::{Address, Host, Recipient};
+use krarup_gen::{NodeName, Pid};
 use krarup_wire::ControlMessage;
 use krarup_wire::codec::TermCodec;
 use krarup_wire::etf::Atom;
@@ -245,13 +245,6 @@ impl ClusterCore {
     /// Logs that this side has closed a connection because of these bytes.
     pub(crate) fn log_closed(&self, peer: Option<&Atom>, why: &dyn fmt::Display, bytes: &[u8]) {
         self.log.closed(self.now(), peer, why, bytes);
-    }
-
-    /// A scope of groups cannot be started again.
-    pub(crate) fn log_unstarted(&self, scope: &Name, why: &dyn fmt::Display) {
-        let _ = contain(|| {
-            tracing::warn!(target: "krarup::cluster", %scope, %why, "scope cannot be started");
-        });
     }
 
     /// A message of a scope of groups cannot be written.

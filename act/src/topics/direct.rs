@@ -35,10 +35,9 @@ pub(crate) type MakeMessage<T, M> = fn(T, u64, u64) -> M;
 pub(crate) trait DirectHearer<T>: Send + Sync {
     fn pid(&self) -> Pid;
 
-    /// Makes a message of the event and puts it into the mailbox. Returns `None` if the process has
-    /// ended, and otherwise whether it is to be scheduled. Runs code of a user, which may panic.
-    /// Called without a lock.
-    fn deliver(&self, event: &T, number: u64) -> Option<Option<Ready>>;
+    /// Makes a message of the event and puts it into the mailbox. Runs code of a user, which may
+    /// panic. Called without a lock.
+    fn deliver(&self, event: &T, number: u64) -> DirectPut;
 
     /// Schedules its process. Runs an executor, which may be a user's.
     fn schedule(&self, ready: Ready);
@@ -48,6 +47,14 @@ pub(crate) trait DirectHearer<T>: Send + Sync {
 
     /// No message could be made of the event (rule E8).
     fn fail(&self);
+}
+
+/// What became of an event for one subscriber.
+pub(crate) enum DirectPut {
+    /// It waits. The process is to be scheduled, or has been.
+    Waits(Option<Ready>),
+    /// The process has ended.
+    Gone,
 }
 
 /// The subscribers of a topic that take events without a queue.
@@ -70,13 +77,18 @@ where
         self.subscriber.pid()
     }
 
-    fn deliver(&self, event: &T, number: u64) -> Option<Option<Ready>> {
+    fn deliver(&self, event: &T, number: u64) -> DirectPut {
         let message = {
             let _making = Making::begin();
             (self.make)(T::clone(event), number, 0)
         };
-        let put = self.subscriber.put_event(message, self.reference);
-        put.map_err(drop_contained).ok()
+        match self.subscriber.put_event(message, self.reference) {
+            Ok(ready) => DirectPut::Waits(ready),
+            Err(message) => {
+                drop_contained(message);
+                DirectPut::Gone
+            }
+        }
     }
 
     fn schedule(&self, ready: Ready) {
@@ -217,7 +229,7 @@ pub(crate) fn deliver<T>(
                 next += 1;
                 if !except.is_empty() && except.contains(&hearer.pid()) {
                     hearer.skip();
-                } else if let Some(ready) = hearer.deliver(event, number) {
+                } else if let DirectPut::Waits(ready) = hearer.deliver(event, number) {
                     heard += 1;
                     due.extend(ready.map(|ready| (next - 1, ready)));
                 }

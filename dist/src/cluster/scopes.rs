@@ -6,7 +6,7 @@ use crate::groups::group_names::GroupNames;
 use crate::groups::scope::GroupScope;
 use crate::groups::shared::SharedScope;
 use crate::messages::ClusterMessage;
-use krarup_act::Context;
+use krarup_act::{Context, contain};
 use krarup_gen::Result;
 use std::sync::Arc;
 
@@ -67,7 +67,10 @@ impl RunningCluster {
         scope: Arc<SharedScope>,
     ) {
         if let Err(error) = self.start_scope(ctx, Arc::clone(&scope)).await {
-            self.core.log_unstarted(&scope.name, &error);
+            let (name, why) = (&scope.name, &error);
+            let _ = contain(|| {
+                tracing::warn!(target: "krarup::cluster", scope = %name, %why, "scope cannot be started");
+            });
             self.unstarted.push(scope);
         }
     }
