@@ -195,3 +195,39 @@ fn e6_events_that_are_lost_name_no_sender() {
         assert!(letters.iter().all(|letter| letter.from.is_none()), "{letters:?}");
     }
 }
+
+/// The same with a limit: events wait in the queue of the subscription.
+#[test]
+fn e6_queued_events_are_before_the_end_take_no_room_and_are_gone_after_unsubscribing() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let prices = sim.open_topic::<u32>("prices").open().unwrap();
+        let (noted, topic) = (log.clone(), prices.topic());
+        let a = sim
+            .spawn(move || crate::topic_support::Ear { name: "a", log: noted, traps: false })
+            .mailbox(1)
+            .wait()
+            .unwrap();
+        let subscribe = move |ctx: &mut Context<Say>| {
+            ctx.subscribe(&topic).at_most(9, WhenFull::DropNewest).start().unwrap().len()
+        };
+        ask(&sim, &a, subscribe.clone());
+        let (own, topic) = (prices.clone(), prices.topic());
+        tell(&a, move |ctx| {
+            publish(&own, 1, 2);
+            assert!(ctx.unsubscribe(&topic));
+            Ok(())
+        });
+        sim.run_until_idle();
+        assert_eq!(log.take(), Vec::<String>::new());
+        ask(&sim, &a, subscribe);
+        sim.suspend(a.pid()).wait().unwrap();
+        publish(&prices, 3, 5);
+        assert!(a.send(Say::Price(100)).is_ok());
+        prices.close();
+        sim.resume(a.pid());
+        sim.run_until_idle();
+        let lines = ["a 3", "a 4", "a 5", "a 100", "a down topic \"prices\" normal"];
+        assert_eq!(log.take(), lines);
+    }
+}
