@@ -138,7 +138,7 @@ pub use topics::publish_or_wait::{PublishOrWait, Publishing};
 pub use topics::publisher::{Published, Publisher};
 pub use topics::settling::Settling;
 pub use topics::subscribe::{Numbered, Subscribe, SubscriptionState};
-pub use topics::subscription::WhenFull;
+pub use topics::subscription_options::WhenFull;
 pub use topics::table::{TopicInfo, TopicTable};
 pub use topics::topic::{Topic, TopicSubscriber};
 pub use traces::enter::outside_traces;

@@ -44,7 +44,7 @@ pub(crate) enum ClusterRequest {
     /// The answer of the discovery of this number.
     Nodes { number: usize, nodes: Result<Vec<NodeName>, DiscoveryError> },
     /// A discovery has news.
-    News { appeared: Vec<NodeName>, disappeared: Vec<NodeName> },
+    News { number: usize, appeared: Vec<NodeName>, disappeared: Vec<NodeName> },
     /// The result of a registration.
     Registered(Result<Registration, String>),
 }

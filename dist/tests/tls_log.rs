@@ -22,10 +22,12 @@ fn member(name: &str, issued: &Issued, other: Option<&Member>) -> Member {
     })
 }
 
-/// Uses the other node, which fails.
-fn dials(from: &Member, to: &str) {
+/// Uses the other node, which fails. A dial is logged when its connection process has ended, behind
+/// the failure of the call: the node has to live until then.
+fn dials(from: Member, to: &str) -> Member {
     let nobody = from.cluster.remote::<Order>("nobody", to).unwrap();
     assert!(nobody.call(Order::Total).wait().is_err());
+    from
 }
 
 #[test]
@@ -37,17 +39,17 @@ fn zobs2_each_reason_of_the_operators_page_is_logged_on_the_side_that_refuses() 
 
     // A node of another authority: both sides refuse, the one that dials first.
     let strange = Authority::named("another").issue(&["127.0.0.1"]);
-    dials(&member("log_s@127.0.0.1", &strange, Some(&a)), &a.name);
+    let _strange = dials(member("log_s@127.0.0.1", &strange, Some(&a)), &a.name);
     let line = lines.wait_for("no TLS connection to 127.0.0.1:");
     assert!(line.contains("UnknownIssuer"), "{line}");
     lines.wait_for("TLS: connection failed: received fatal alert: ");
 
     // A node whose certificate is for another host.
     let wrong = member("log_w@127.0.0.1", &authority.issue(&["127.0.0.2"]), Some(&a));
-    dials(&wrong, &a.name);
+    let wrong = dials(wrong, &a.name);
     let line = lines.wait_for("the certificate of log_w@127.0.0.1 is for: 127.0.0.2");
     assert!(line.contains("peer=unknown;"), "{line}");
-    dials(&member("log_b@127.0.0.1", &good, Some(&wrong)), &wrong.name);
+    let _b = dials(member("log_b@127.0.0.1", &good, Some(&wrong)), &wrong.name);
     lines.wait_for("certificate not valid for name");
 
     // A stranger without TLS.
@@ -58,7 +60,7 @@ fn zobs2_each_reason_of_the_operators_page_is_logged_on_the_side_that_refuses() 
     let lost = Member::with("log_l@127.0.0.1", "secret", |cluster: Cluster| {
         cluster.discovery(krarup_dist::DnsDiscovery::new(9))
     });
-    dials(&lost, "log_x@no.such.host.invalid");
+    let _lost = dials(lost, "log_x@no.such.host.invalid");
     let line = lines.wait_for("the host \\\"no.such.host.invalid\\\" cannot be resolved");
     assert!(line.contains("discovery failed"), "{line}");
 }

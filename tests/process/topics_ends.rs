@@ -321,13 +321,21 @@ fn e6_a_topic_of_the_node_ends_with_the_node_and_events_in_it_are_dropped() {
     assert!(prices.publish(event).is_err());
 }
 
+/// Simulations with the limit of a subscription: events without one need no queue.
+fn directly_and_by_queue() -> impl Iterator<Item = (Simulation, usize)> {
+    [usize::MAX, 9].into_iter().flat_map(|at_most| simulations(3).map(move |sim| (sim, at_most)))
+}
+
 #[test]
 fn e6_a_process_that_ends_while_events_wait_makes_dead_letters_of_them() {
-    for sim in simulations(3) {
+    for (sim, at_most) in directly_and_by_queue() {
         let log = Log::new();
         let prices = sim.open_topic::<u32>("prices").open().unwrap();
         let a = ear(&sim, "a", &log);
-        subscribe(&sim, &a, &prices.topic());
+        let topic = prices.topic();
+        ask(&sim, &a, move |ctx| {
+            ctx.subscribe(&topic).at_most(at_most, WhenFull::DropNewest).start().unwrap().len()
+        });
         sim.suspend(a.pid()).wait().unwrap();
         publish(&prices, 1, 4);
         let reports = Probe::<Report>::of(&sim, &sim.reports());

@@ -8,7 +8,7 @@ use crate::mailbox::inbox::UNBOUNDED;
 use crate::topics::event_ticket::Redeemed;
 use crate::topics::open::OpenTopic;
 use crate::topics::publisher::Publisher;
-use crate::topics::subscription::WhenFull;
+use crate::topics::subscription_options::WhenFull;
 use krarup_gen::Reason;
 use std::sync::Arc;
 

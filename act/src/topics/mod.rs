@@ -48,6 +48,7 @@ pub(crate) mod publishing;
 pub(crate) mod settling;
 pub(crate) mod subscribe;
 pub(crate) mod subscription;
+pub(crate) mod subscription_options;
 pub(crate) mod table;
 pub(crate) mod topic;
 pub(crate) mod topic_core;

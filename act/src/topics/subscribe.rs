@@ -3,7 +3,8 @@
 use super::direct::MakeMessage;
 use super::hearer::Hearer;
 use super::own_topics::Departure;
-use super::subscription::{SubscriptionOptions, TopicSubscription, WhenFull};
+use super::subscription::TopicSubscription;
+use super::subscription_options::{SubscriptionOptions, WhenFull};
 use super::topic::Topic;
 use super::topic_core::Joined;
 use crate::context::Context;

@@ -17,6 +17,7 @@ use super::direct::{DirectCount, DirectHearer, DirectSubscriber, MakeMessage};
 use super::event_ticket::{EventTicket, Redeemed, TicketIssuer};
 use super::hearer::{Effects, Hearer, HearerLoad};
 use super::own_topics::{Departure, OwnTopics};
+use super::subscription_options::{SubscriptionOptions, WhenFull};
 use super::topic_core::TopicCore;
 use crate::addressing::address::Address;
 use crate::lock::Lock;
@@ -27,42 +28,6 @@ use krarup_gen::{Down, Exit, Inspection, Pid, Reason, Ref, Target, TooSlow};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
-
-/// What happens to an event for a subscriber that has [`at_most`](crate::Subscribe::at_most)
-/// events waiting (rule E7). The events that a subscription has missed are counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum WhenFull {
-    /// The event that has waited longest is missed.
-    DropOldest,
-    /// The new event is missed.
-    #[default]
-    DropNewest,
-    /// The new event is missed, and the subscription ends. The process gets a
-    /// [`Down`] with [`Target::Topic`] and the reason [`TooSlow`], behind the events that wait.
-    End,
-    /// [`Publisher::publish_or_wait`](crate::Publisher::publish_or_wait) waits for room. A plain
-    /// `publish` does not wait: its event is missed.
-    Wait,
-}
-
-/// The options of a subscription.
-pub(crate) struct SubscriptionOptions<T, M> {
-    pub(crate) at_most: usize,
-    pub(crate) when_full: WhenFull,
-    pub(crate) linked: bool,
-    /// Events need no queue.
-    pub(crate) is_direct: bool,
-    pub(crate) make: MakeMessage<T, M>,
-}
-
-impl<T, M> Clone for SubscriptionOptions<T, M> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T, M> Copy for SubscriptionOptions<T, M> {}
 
 pub(crate) struct TopicSubscription<T, M, C> {
     subscriber: Address<M, C>,

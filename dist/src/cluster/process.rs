@@ -100,7 +100,7 @@ impl Cluster {
             running.core.keep(node, KeptBy::Name);
         }
         for (number, discovery) in settings.discoveries.all().iter().enumerate() {
-            discovery.started(DiscoveryNews::new(ctx.address().recipient()));
+            discovery.started(DiscoveryNews::new(number, ctx.address().recipient()));
             if let Some(interval) = discovery.interval() {
                 let ask = move || ClusterMessage(ClusterRequest::Ask(number));
                 ctx.address().notify(ask());
@@ -181,7 +181,12 @@ impl Actor for Cluster {
                     self.news(&appeared, &gone);
                 }
             }
-            ClusterRequest::News { appeared, disappeared } => self.news(&appeared, &disappeared),
+            ClusterRequest::News { number, appeared, disappeared } => {
+                if let Some(running) = &mut self.running {
+                    let (appeared, gone) = running.discovered.told(number, appeared, &disappeared);
+                    self.news(&appeared, &gone);
+                }
+            }
             ClusterRequest::Registered(result) => {
                 if let Some(running) = &mut self.running {
                     running.is_registering = false;

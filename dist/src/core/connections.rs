@@ -64,6 +64,9 @@ impl ClusterCore {
             match action {
                 PeerAction::Dial { peer, connection } => {
                     let is_allowed = self.admission.admits(peer.as_str());
+                    if !is_allowed {
+                        self.log_unfound(&peer, &"the node is not allowed here");
+                    }
                     let has_room = is_allowed && {
                         let mut dials = self.dials.lock();
                         dials.len() < MOST_DIALS && dials.insert(connection)

@@ -1,4 +1,4 @@
-//! Which nodes the discoveries have found, and what is new in an answer.
+//! Which nodes the discoveries have found, and what is new in an answer or in news.
 
 use krarup_gen::NodeName;
 use std::collections::BTreeSet;
@@ -37,9 +37,29 @@ impl DiscoveredNodes {
         let nodes: BTreeSet<NodeName> = nodes.into_iter().collect();
         let before = std::mem::replace(&mut answer.nodes, nodes.clone());
         let appeared = nodes.difference(&before).cloned().collect();
+        (appeared, self.unnamed(before.difference(&nodes)))
+    }
+
+    /// A discovery tells of changes: they are part of its last answer. Returns the nodes that have
+    /// appeared, and of those that have disappeared the ones that no discovery names any more.
+    pub(crate) fn told(
+        &mut self,
+        number: usize,
+        appeared: Vec<NodeName>,
+        disappeared: &[NodeName],
+    ) -> (Vec<NodeName>, Vec<NodeName>) {
+        if self.answers.len() <= number {
+            self.answers.resize_with(number + 1, LastAnswer::default);
+        }
+        let nodes = &mut self.answers[number].nodes;
+        nodes.extend(appeared.iter().cloned());
+        nodes.retain(|node| !disappeared.contains(node));
+        (appeared, self.unnamed(disappeared))
+    }
+
+    fn unnamed<'a>(&self, nodes: impl IntoIterator<Item = &'a NodeName>) -> Vec<NodeName> {
         let is_named = |node: &NodeName| self.answers.iter().any(|it| it.nodes.contains(node));
-        let gone = before.difference(&nodes).filter(|node| !is_named(node)).cloned().collect();
-        (appeared, gone)
+        nodes.into_iter().filter(|node| !is_named(node)).cloned().collect()
     }
 }
 
@@ -64,5 +84,20 @@ mod tests {
         assert_eq!(found.answered(0, Some(vec![c.clone()])), (vec![c], vec![b]));
         assert_eq!(found.answered(1, Some(vec![])), (vec![], vec![a]));
         assert_eq!(found.answered(7, Some(vec![])), (vec![], vec![]));
+    }
+
+    #[test]
+    fn zlive4_news_are_part_of_the_answer_of_their_discovery() {
+        let a = NodeName::new("a@h").unwrap();
+        let mut found = DiscoveredNodes::default();
+        let one = || vec![a.clone()];
+        assert_eq!(found.told(1, one(), &[]), (one(), vec![]));
+        assert!(found.ask(0));
+        assert_eq!(found.answered(0, Some(one())), (one(), vec![]));
+        // The other one still names it.
+        assert_eq!(found.told(1, vec![], &one()), (vec![], vec![]));
+        assert_eq!(found.told(0, vec![], &one()), (vec![], one()));
+        // The next answer names it again.
+        assert_eq!(found.answered(0, Some(one())), (one(), vec![]));
     }
 }

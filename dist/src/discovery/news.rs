@@ -10,12 +10,14 @@ use std::fmt;
 /// ended.
 #[derive(Clone)]
 pub struct DiscoveryNews {
+    /// The number of the discovery.
+    number: usize,
     cluster: Recipient<ClusterMessage>,
 }
 
 impl DiscoveryNews {
-    pub(crate) fn new(cluster: Recipient<ClusterMessage>) -> Self {
-        DiscoveryNews { cluster }
+    pub(crate) fn new(number: usize, cluster: Recipient<ClusterMessage>) -> Self {
+        DiscoveryNews { number, cluster }
     }
 
     /// A node has appeared, or listens elsewhere. If it is kept and not connected it is dialled at
@@ -31,7 +33,7 @@ impl DiscoveryNews {
     }
 
     fn tell(&self, appeared: Vec<NodeName>, disappeared: Vec<NodeName>) {
-        let news = ClusterRequest::News { appeared, disappeared };
+        let news = ClusterRequest::News { number: self.number, appeared, disappeared };
         self.cluster.notify(ClusterMessage(news));
     }
 }

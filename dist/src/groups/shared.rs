@@ -132,11 +132,11 @@ mod tests {
     use krarup_node::Simulation;
 
     #[derive(Default)]
-    struct Inbox {
+    struct NotedSignals {
         got: Arc<Mutex<Vec<String>>>,
     }
 
-    impl Actor for Inbox {
+    impl Actor for NotedSignals {
         type Message = ScopeMessage;
 
         async fn handle_message(
@@ -158,7 +158,7 @@ mod tests {
         let sim = Simulation::new(1);
         let got = Arc::new(Mutex::new(Vec::new()));
         let told = Arc::clone(&got);
-        let process = sim.spawn(move || Inbox { got: told }).wait().unwrap();
+        let process = sim.spawn(move || NotedSignals { got: told }).wait().unwrap();
         let host: Arc<dyn Host> = process.node_host();
         let (name, atom) = (Name::new("pg").unwrap(), Atom::fixed("pg"));
         let names = GroupNames::default();
