@@ -5,6 +5,7 @@
 #
 #     bench/count.sh WORKLOAD SMALL LARGE [COUNT]
 #
+# With BENCH_WORKERS=1 one worker runs all: then threads do not meet, and counts are the same each time.
 # With BENCH_OBSERVER=1 the node has an observer at which nobody looks (rule V59); the binary is
 # built with the feature `observer` then.
 set -euo pipefail
@@ -12,8 +13,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 binary="${BENCH_BINARY:-${CARGO_TARGET_DIR:-target}/release/bench-krarup}"
 workload="$1" small="$2" large="$3"
 shift 3
-observer=()
-[[ -z "${BENCH_OBSERVER:-}" ]] || observer=(--idle-observer)
+options=()
+[[ -z "${BENCH_WORKERS:-}" ]] || options+=(--workers "$BENCH_WORKERS")
+[[ -z "${BENCH_OBSERVER:-}" ]] || options+=(--idle-observer)
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 
@@ -25,7 +27,7 @@ objdump -d --no-show-raw-insn "$binary" |
 measure() {
     valgrind --tool=callgrind --dump-instr=yes --dump-line=no --compress-pos=no \
         --compress-strings=no \
-        --callgrind-out-file="$folder/out" "$binary" "${observer[@]}" "$workload" "$@" 2> "$folder/log" |
+        --callgrind-out-file="$folder/out" "$binary" "${options[@]}" "$workload" "$@" 2> "$folder/log" |
         awk '{ print $3 }' | head -n 1 > "$folder/messages"
     awk -v messages="$(cat "$folder/messages")" '
         NR == FNR { locked["0x" $1]; next }

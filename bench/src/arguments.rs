@@ -2,9 +2,14 @@
 
 use crate::failure::WorkloadFailure;
 
+/// The worker threads of a node for which no number is given.
+const WORKERS: usize = 2;
+
 /// A workload, with its size and count if they differ from the defaults.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Arguments {
+    /// The worker threads of the node. The main thread only starts the work and waits.
+    pub(crate) workers: usize,
     /// Whether an observer runs at which nobody looks.
     pub(crate) idle_observer: bool,
     pub(crate) workload: String,
@@ -13,15 +18,19 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Parses `[--idle-observer] WORKLOAD [SIZE] [COUNT]`.
+    /// Parses `[--workers N] [--idle-observer] WORKLOAD [SIZE] [COUNT]`.
     pub(crate) fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, WorkloadFailure> {
         let mut words = words.into_iter().peekable();
+        let workers = match words.next_if(|word| word == "--workers") {
+            None => WORKERS,
+            Some(_) => words.next().ok_or(WorkloadFailure::Usage)?.parse()?,
+        };
         let idle_observer = words.next_if(|word| word == "--idle-observer").is_some();
         let workload = words.next().ok_or(WorkloadFailure::Usage)?;
         let size = words.next().map(|word| word.parse()).transpose()?;
         let count = words.next().map(|word| word.parse()).transpose()?;
         match words.next() {
-            None => Ok(Arguments { idle_observer, workload, size, count }),
+            None => Ok(Arguments { workers, idle_observer, workload, size, count }),
             Some(_) => Err(WorkloadFailure::Usage),
         }
     }
@@ -58,6 +67,15 @@ mod tests {
         assert!(parse("--idle-observer fanin").expect("a workload").idle_observer);
         assert!(!parse("fanin 1000").expect("a workload").idle_observer);
         assert!(matches!(parse("--idle-observer"), Err(WorkloadFailure::Usage)));
+    }
+
+    #[test]
+    fn there_are_two_workers_unless_another_number_is_given() {
+        assert_eq!(parse("fanin").expect("a workload").workers, 2);
+        let one = parse("--workers 1 --idle-observer fanin 7").expect("a workload");
+        assert_eq!((one.workers, one.idle_observer, one.size(1)), (1, true, 7));
+        assert!(matches!(parse("--workers"), Err(WorkloadFailure::Usage)));
+        assert!(matches!(parse("--workers x fanin"), Err(WorkloadFailure::Number(_))));
     }
 
     #[test]

@@ -8,9 +8,9 @@ use std::process::ExitCode;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum WorkloadFailure {
-    #[error("usage: bench-krarup [--idle-observer] WORKLOAD [SIZE] [COUNT]")]
+    #[error("usage: bench-krarup [--workers N] [--idle-observer] WORKLOAD [SIZE] [COUNT]")]
     Usage,
-    #[error("SIZE and COUNT must be numbers: {0}")]
+    #[error("N, SIZE and COUNT must be numbers: {0}")]
     Number(#[from] ParseIntError),
     #[error("{size} cannot be shared among {among}")]
     TooSmall { size: u64, among: u64 },

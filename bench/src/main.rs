@@ -1,7 +1,7 @@
 //! Measures one message-passing workload on a Krarup node.
 //!
 //! ```text
-//! bench-krarup [--idle-observer] WORKLOAD [SIZE] [COUNT]
+//! bench-krarup [--workers N] [--idle-observer] WORKLOAD [SIZE] [COUNT]
 //! ```
 //!
 //! Prints one line, or three lines for `latency`:
@@ -17,7 +17,7 @@
 //! With `--idle-observer`, which needs the feature `observer`, the node has an observer at which
 //! nobody looks (rule V59).
 //!
-//! Every workload runs on two workers and keeps one rule, the *own turn*: for one message that
+//! Every workload runs on two workers, or `N`, and keeps one rule, the *own turn*: for one message that
 //! it handles, a sender sends at most [`workloads::OWN_TURN`] messages.
 
 #![forbid(unsafe_code)]
@@ -35,9 +35,6 @@ use crate::failure::WorkloadFailure;
 use krarup::Node;
 use std::process::ExitCode;
 
-/// The worker threads of the node. The main thread only starts the work and waits.
-const WORKERS: usize = 2;
-
 fn main() -> ExitCode {
     match measure() {
         Ok(()) => ExitCode::SUCCESS,
@@ -50,7 +47,7 @@ fn main() -> ExitCode {
 
 fn measure() -> Result<(), WorkloadFailure> {
     let arguments = Arguments::parse(std::env::args().skip(1))?;
-    let node = Node::builder("bench@localhost").workers(WORKERS).start()?;
+    let node = Node::builder("bench@localhost").workers(arguments.workers).start()?;
     if arguments.idle_observer {
         observe(&node)?;
     }

@@ -2,6 +2,7 @@
 
 mod big;
 mod call;
+mod depth;
 mod fan;
 mod latency;
 mod lifecycle;
@@ -10,6 +11,7 @@ mod pingpong;
 mod pool;
 mod registry;
 mod ring;
+mod sized;
 mod stolen;
 mod stream;
 mod task;
@@ -58,6 +60,8 @@ pub(crate) fn run(node: &Node, arguments: &Arguments) -> Result<Vec<Measurement>
         "pool-measured" => pool::native(node, PoolKind::Measured, size(5_000_000), count(4)),
         "timers" => timers::set_and_cancel(node, size(1_000_000), count(1_000_000)),
         "timers-fire" => timers::fire(node, size(1_000_000), count(8)),
+        "sized" => sized::run(node, size(2_000_000), count(16)),
+        "depth" => depth::run(node, size(4_000_000), count(1_000)),
         "machine" => return machine::run(node, size(2_000_000)),
         "task" => return task::run(node, size(300_000)),
         "topic" => return topic::run(node, size(1_000_000), count(64)),
