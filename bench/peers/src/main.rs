@@ -1,0 +1,84 @@
+//! Measures what a service does most, on Krarup and on what people would write without it, in one run.
+//!
+//! ```text
+//! bench-peers [--rounds N] [--seconds N] [WORKLOAD[=SIZE]]...
+//! ```
+//!
+//! | workload | size | Krarup | peer |
+//! |---|---|---|---|
+//! | `echo` | connections | a protocol of bytes | a tokio task for each connection |
+//! | `line` | connections | a protocol of lines, a store that is an actor | tasks, a store that is a task |
+//! | `words` | connections | axum before a pool of 4 workers, 64 requests waiting at each | axum, semaphores |
+//! | `timers` | timers that wait | `send_after` and `cancel` | `sleep`, polled once and dropped |
+//! | `timers-fire` | timers | `send_after` | a task that sleeps, for each |
+//! | `block` | jobs | `Context::block` | `spawn_blocking` |
+//! | `restarts` | crashes | a supervisor | a loop that spawns the task again |
+//!
+//! Each side of a workload is a process of its own with two threads for its work. The sides take turns
+//! in every round, and a ratio is that of the medians of all rounds, better than 1 if Krarup is better.
+//! For `echo`, `line` and `words` this process is the client: every connection has one request under
+//! way. Their figures are requests a second, the latencies' 50th and 99th percentiles in microseconds,
+//! and the server's memory for each connection in bytes; those of the others are nanoseconds.
+//!
+//! The exit code is 1 for wrong arguments, and 2 for a measurement that fails.
+
+mod arguments;
+mod failure;
+mod load;
+mod servers;
+mod side;
+mod table;
+mod within;
+mod workload;
+
+use crate::arguments::{Arguments, Run};
+use crate::failure::PeerFailure;
+use crate::side::Side;
+use crate::table::Table;
+use crate::workload::Workload;
+use std::io::Write;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let run = match Arguments::from_command_line() {
+        Ok(arguments) => arguments.run,
+        Err(error) => {
+            eprintln!("bench-peers: {error}");
+            return ExitCode::from(1);
+        }
+    };
+    let done = match run {
+        Run::Serve(workload, side) => servers::serve(workload, side),
+        Run::Measure(workload, side, size) => {
+            within::measure(workload, side, size).map(|figure| println!("{figure}"))
+        }
+        Run::Compare { rounds, seconds, workloads } => compare(rounds, seconds, &workloads),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench-peers: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn compare(rounds: u32, seconds: u64, workloads: &[(Workload, usize)]) -> Result<(), PeerFailure> {
+    println!("{}", Table::HEAD);
+    for &(workload, size) in workloads {
+        let mut table = Table::new(workload, size);
+        for _ in 0..rounds {
+            for side in Side::BOTH {
+                let figures = if workload.is_served() {
+                    side::of_server(workload, side, size, seconds)?
+                } else {
+                    side::of_process(workload, side, size)?
+                };
+                table.add(side, figures);
+            }
+        }
+        print!("{table}");
+        let _ = std::io::stdout().flush();
+    }
+    Ok(())
+}

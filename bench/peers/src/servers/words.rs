@@ -1,0 +1,88 @@
+//! HTTP: the words of a text are counted by one of four at a time; 256 requests may wait, and more are
+//! refused with 503.
+
+use super::{WORKERS, listener, runtime, tell};
+use crate::failure::PeerFailure;
+use axum::Router;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::routing::post;
+use krarup::pool::Pool;
+use krarup::{Actor, CallError, Context, Node, Reason, Recipient, Reply, Result};
+use std::collections::HashMap;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+const AT_ONCE: usize = 4;
+const WAITING: usize = 64;
+
+type Answer = (StatusCode, String);
+
+fn counted(text: &str) -> String {
+    let mut words: HashMap<&str, u32> = HashMap::new();
+    let mut all = 0;
+    for word in text.split_whitespace() {
+        *words.entry(word).or_default() += 1;
+        all += 1;
+    }
+    format!(r#"{{"words":{all},"distinct":{}}}"#, words.len())
+}
+
+fn refused() -> Answer {
+    (StatusCode::SERVICE_UNAVAILABLE, r#"{"error":"busy"}"#.to_owned())
+}
+
+struct Count(String, Reply<String>);
+
+struct Counter;
+
+impl Actor for Counter {
+    type Message = Count;
+
+    async fn handle_message(
+        &mut self,
+        _: &mut Context<Count>,
+        Count(text, reply): Count,
+    ) -> Result {
+        reply.send(counted(&text));
+        Ok(())
+    }
+}
+
+pub(super) fn krarup() -> Result<(), PeerFailure> {
+    let node = Node::builder("words@localhost").workers(WORKERS).start().map_err(Reason::from)?;
+    let pool = node.spawn(|| Pool::new(AT_ONCE, || Counter).mailbox(WAITING));
+    let pool = pool.wait().map_err(Reason::from)?.recipient();
+    let words = async |State(pool): State<Recipient<Count>>, text: String| -> Answer {
+        match pool.call(|reply| Count(text, reply)).await {
+            Ok(counted) => (StatusCode::OK, counted),
+            Err(CallError::Full { .. }) => refused(),
+            Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
+        }
+    };
+    serve(Router::new().route("/words", post(words)).with_state(pool))
+}
+
+struct Limits {
+    taken: Semaphore,
+    at_once: Semaphore,
+}
+
+pub(super) fn axum_alone() -> Result<(), PeerFailure> {
+    let limits =
+        Limits { taken: Semaphore::new(AT_ONCE * (WAITING + 1)), at_once: Semaphore::new(AT_ONCE) };
+    let words = async |State(limits): State<Arc<Limits>>, text: String| -> Answer {
+        let Ok(_taken) = limits.taken.try_acquire() else { return refused() };
+        let Ok(_turn) = limits.at_once.acquire().await else { return refused() };
+        (StatusCode::OK, counted(&text))
+    };
+    serve(Router::new().route("/words", post(words)).with_state(Arc::new(limits)))
+}
+
+fn serve(routes: Router) -> Result<(), PeerFailure> {
+    let runtime = runtime()?;
+    let listener = runtime.block_on(listener())?;
+    let address = listener.local_addr()?;
+    runtime.spawn(async { axum::serve(listener, routes).await });
+    tell(address)
+}

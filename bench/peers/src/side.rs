@@ -1,0 +1,119 @@
+//! The two sides of a workload, each a process of its own.
+
+use crate::failure::PeerFailure;
+use crate::load;
+use crate::workload::Workload;
+use std::fmt;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Krarup,
+    Peer,
+}
+
+impl Side {
+    pub(crate) const BOTH: [Side; 2] = [Side::Krarup, Side::Peer];
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Side::Krarup => "krarup",
+            Side::Peer => "peer",
+        })
+    }
+}
+
+/// What was measured of one side in one round.
+#[derive(Clone, Debug)]
+pub(crate) struct Figure {
+    pub(crate) name: &'static str,
+    pub(crate) value: f64,
+    /// Whether more is better.
+    pub(crate) more_is_better: bool,
+}
+
+/// A process that is ended with its handle.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn start(words: &[String]) -> Result<Ended, PeerFailure> {
+    let program = std::env::current_exe()?;
+    let child =
+        Command::new(program).args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    Ok(Ended(child))
+}
+
+/// The first line that a process prints.
+fn first_line(child: &mut Ended) -> Result<String, PeerFailure> {
+    let mut line = String::new();
+    if let Some(output) = child.0.stdout.take() {
+        BufReader::new(output).read_line(&mut line)?;
+    }
+    Ok(line.trim().to_owned())
+}
+
+/// Measures a side within its own process.
+pub(crate) fn of_process(
+    workload: Workload,
+    side: Side,
+    size: usize,
+) -> Result<Vec<Figure>, PeerFailure> {
+    let mut child =
+        start(&["measure".into(), workload.to_string(), side.to_string(), size.to_string()])?;
+    let line = first_line(&mut child)?;
+    let value = line.parse().map_err(|_| failed(workload, side, &line))?;
+    Ok(vec![Figure { name: "ns", value, more_is_better: false }])
+}
+
+/// Measures a side whose server is its own process.
+pub(crate) fn of_server(
+    workload: Workload,
+    side: Side,
+    connections: usize,
+    seconds: u64,
+) -> Result<Vec<Figure>, PeerFailure> {
+    let mut child = start(&["serve".into(), workload.to_string(), side.to_string()])?;
+    let line = first_line(&mut child)?;
+    let address: SocketAddr = line.parse().map_err(|_| failed(workload, side, &line))?;
+    let before = resident_bytes(&child)?;
+    let mut most = before;
+    let seen = load::run(workload, address, connections, Duration::from_secs(seconds), || {
+        most = most.max(resident_bytes(&child).unwrap_or(0));
+    })?;
+    let memory = most.saturating_sub(before) / connections as u64;
+    let figure = |name, value, more_is_better| Figure { name, value, more_is_better };
+    let mut figures = vec![
+        figure("requests/s", seen.rate, true),
+        figure("p50 us", seen.p50, false),
+        figure("p99 us", seen.p99, false),
+        figure("bytes/connection", load::as_f64(memory), false),
+    ];
+    if workload == Workload::Words {
+        figures.push(figure("refused/s", seen.refused, true));
+    }
+    Ok(figures)
+}
+
+fn failed(workload: Workload, side: Side, line: &str) -> PeerFailure {
+    PeerFailure::Side { workload, side, why: format!("it printed {line:?}") }
+}
+
+fn resident_bytes(child: &Ended) -> Result<u64, PeerFailure> {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.0.id()))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    let kilobytes: u64 =
+        line.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0);
+    Ok(kilobytes * 1024)
+}

@@ -1,0 +1,64 @@
+//! The printed table: medians of all rounds, and their ratios.
+
+use crate::side::{Figure, Side};
+use crate::workload::Workload;
+use std::fmt;
+
+/// What all rounds of a workload have given.
+pub(crate) struct Table {
+    workload: Workload,
+    size: usize,
+    rounds: Vec<(Side, Vec<Figure>)>,
+}
+
+impl Table {
+    pub(crate) const HEAD: &str =
+        "| workload | size | figure | krarup | peer | ratio |\n|---|--:|---|--:|--:|--:|";
+
+    pub(crate) fn new(workload: Workload, size: usize) -> Self {
+        Table { workload, size, rounds: Vec::new() }
+    }
+
+    pub(crate) fn add(&mut self, side: Side, figures: Vec<Figure>) {
+        self.rounds.push((side, figures));
+    }
+
+    fn median(&self, side: Side, place: usize) -> f64 {
+        let of_side = self.rounds.iter().filter(|(of, _)| *of == side);
+        let mut values: Vec<f64> =
+            of_side.filter_map(|(_, figures)| figures.get(place)).map(|it| it.value).collect();
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((_, figures)) = self.rounds.first() else { return Ok(()) };
+        for (place, Figure { name, more_is_better, .. }) in figures.iter().enumerate() {
+            let krarup = self.median(Side::Krarup, place);
+            let peer = self.median(Side::Peer, place);
+            let ratio = if *more_is_better { krarup / peer } else { peer / krarup };
+            let Table { workload, size, .. } = self;
+            writeln!(f, "| {workload} | {size} | {name} | {krarup:.0} | {peer:.0} | {ratio:.2} |")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_is_of_medians_and_above_one_if_krarup_is_better() {
+        let mut table = Table::new(Workload::Echo, 7);
+        let figure = |value, more_is_better| Figure { name: "f", value, more_is_better };
+        for (krarup, peer) in [(1.0, 50.0), (30.0, 10.0), (20.0, 9.0)] {
+            table.add(Side::Krarup, vec![figure(krarup, true), figure(krarup, false)]);
+            table.add(Side::Peer, vec![figure(peer, true), figure(peer, false)]);
+        }
+        let lines = "| echo | 7 | f | 20 | 10 | 2.00 |\n| echo | 7 | f | 20 | 10 | 0.50 |\n";
+        assert_eq!(table.to_string(), lines);
+    }
+}

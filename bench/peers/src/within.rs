@@ -1,0 +1,35 @@
+//! What is measured within one process, for Krarup and for tokio. The figures are nanoseconds.
+
+mod blocking;
+mod restarts;
+mod timers;
+
+use crate::failure::PeerFailure;
+use crate::side::Side;
+use crate::workload::Workload;
+use krarup::{Node, Reason};
+use std::time::Duration;
+
+/// The threads for the work.
+const WORKERS: usize = 2;
+
+pub(crate) fn measure(workload: Workload, side: Side, size: usize) -> Result<f64, PeerFailure> {
+    let (took, count) = match (workload, side) {
+        (Workload::Timers, Side::Krarup) => timers::krarup(size)?,
+        (Workload::Timers, Side::Peer) => timers::tokio(size)?,
+        (Workload::TimersFire, Side::Krarup) => timers::krarup_fire(size)?,
+        (Workload::TimersFire, Side::Peer) => timers::tokio_fire(size)?,
+        (Workload::Block, Side::Krarup) => blocking::krarup(size)?,
+        (Workload::Block, Side::Peer) => blocking::tokio(size)?,
+        (_, Side::Krarup) => restarts::krarup(size)?,
+        (_, Side::Peer) => restarts::tokio(size)?,
+    };
+    Ok(took.as_secs_f64() * 1e9 / crate::load::as_f64(count as u64))
+}
+
+/// How long it took, and for how many.
+type Measured = Result<(Duration, usize), PeerFailure>;
+
+fn node() -> Result<Node, PeerFailure> {
+    Ok(Node::builder("within@localhost").workers(WORKERS).start().map_err(Reason::from)?)
+}
