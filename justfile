@@ -50,7 +50,7 @@ tsan:
 
 # A storm on a tree, and an account of everything: just soak 60
 soak minutes:
-    cargo run --release --example soak -- --minutes {{minutes}}
+    cargo run --release --package soak -- --minutes {{minutes}}
 
 # One workload at full size, in nanoseconds per message: just measure pingpong
 measure workload *sizes:

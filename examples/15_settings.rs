@@ -2,7 +2,7 @@
 //! errors for mistakes in the file.
 //!
 //! ```text
-//! cargo run --example 15_settings [path]
+//! cargo run --features settings --example 15_settings [path]
 //! ```
 
 use krarup::NodeBuilder;

@@ -226,7 +226,7 @@ fn caught_by(text: &str) -> Result<Catcher, String> {
                 Some((package, file)) => {
                     Suite::File { package: package.to_owned(), file: file.to_owned() }
                 }
-                None => Suite::File { package: "krarup".to_owned(), file: file.to_owned() },
+                None => Suite::File { package: "krarup-tests".to_owned(), file: file.to_owned() },
             }
         }
         _ => return Err(format!("unknown catcher {kind:?}: expected act, node, lib or test")),

@@ -3,8 +3,11 @@
 //!
 //! `STORM_SEED` in the environment stands in for the seeds below.
 
+mod chaos;
 mod load_thread;
 mod record;
+#[path = "../support/mod.rs"]
+mod support;
 mod tree;
 
 use krarup::prelude::*;
