@@ -278,7 +278,7 @@ impl Protocol for PeerConnection {
             ConnectionMessage::Wake => {
                 self.wake.store(false, Ordering::SeqCst);
                 if let ConnectionStage::Up(_, peer) = &self.stage {
-                    peer.pump();
+                    peer.pump_by_its_process();
                 }
             }
             ConnectionMessage::Tick => {
@@ -311,7 +311,7 @@ impl Protocol for PeerConnection {
 
     async fn drained(&mut self, _: &mut Channel<Self>) -> Result {
         if let ConnectionStage::Up(_, peer) = &self.stage {
-            peer.pump();
+            peer.pump_by_its_process();
         }
         Ok(())
     }
