@@ -144,6 +144,7 @@ impl PeerConnection {
     ) -> Result {
         let (id, name) = (self.id, peer.name.clone());
         self.core.handshake_ends(id);
+        self.core.dial_ends(id);
         let found = self.core.peer(&name).zip(self.core.incarnation_up(&name, peer.creation));
         let Some((node, incarnation)) = found else {
             self.fail(channel, &ConnectionError::Overload);

@@ -296,3 +296,21 @@ fn zmsg13_a_connection_whose_peer_takes_nothing_rests_until_it_does() {
     sim.run_until_idle();
     assert!(matches!(&watcher.take()[..], [Seen::Down(..)]));
 }
+
+#[test]
+fn zhs10_a_dial_is_over_when_its_connection_is_up() {
+    let (sim, net) = (Simulation::new(5), SimNetwork::new());
+    let [a, b] = members(&sim, &net).unwrap();
+    a.worker("stock").unwrap();
+    let dials = || {
+        let inspection = b.node.inspect(b.cluster.pid()).wait().unwrap();
+        inspection.number("dials").unwrap()
+    };
+    net.delay(Duration::from_millis(50));
+    b.remote("stock", "a@sim").send(Order::Note(1)).unwrap();
+    sim.run_until_idle();
+    assert_eq!(dials(), 1);
+    // Only so many dials are made at a time; connections do not count.
+    sim.advance(Duration::from_secs(1));
+    assert_eq!((b.peers().len(), dials()), (1, 0));
+}
