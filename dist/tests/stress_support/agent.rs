@@ -23,6 +23,8 @@ pub(crate) enum AgentOrder {
     Monitor(Target),
     /// Removes the latest monitor.
     Demonitor,
+    /// Counts that everything before was done.
+    Mark,
     /// Answers when everything before was done.
     Sync(Reply<()>),
     End,
@@ -151,6 +153,7 @@ impl Actor for StressAgent {
                     });
                 }
             }
+            AgentOrder::Mark => self.log(|log| log.marks += 1),
             AgentOrder::Sync(reply) => reply.send(()),
             AgentOrder::End => ctx.stop(),
         }

@@ -40,6 +40,7 @@ pub(crate) struct AgentLog {
     pub(crate) outcomes: Vec<Result<i64, CallError>>,
     pub(crate) monitors: BTreeMap<Ref, LoggedMonitor>,
     pub(crate) links: BTreeMap<Pid, LoggedLink>,
+    pub(crate) marks: usize,
     /// It was killed: what was under way then has no end.
     pub(crate) is_killed: bool,
     /// What must never happen, and did.
@@ -111,6 +112,21 @@ impl AgentLog {
             AgentEvent::Refused(_) | AgentEvent::Lost(_) => None,
         };
         self.events.iter().filter_map(number).collect()
+    }
+
+    /// Whether a loss of its node was told after this message was sent, or the message was given back.
+    pub(crate) fn is_lost(&self, number: u64) -> bool {
+        let events = self.events.iter();
+        let mut behind =
+            events.skip_while(|event| !matches!(event, AgentEvent::Sent(one, _) if *one == number));
+        let Some(AgentEvent::Sent(_, node)) = behind.next() else { return true };
+        behind.any(|event| *event == AgentEvent::Lost(node.clone()))
+    }
+
+    /// Whether every bond has told that was not removed.
+    pub(crate) fn is_told(&self) -> bool {
+        self.monitors.values().all(|monitor| monitor.is_removed || monitor.told > 0)
+            && self.links.values().all(|link| !link.is_linked)
     }
 
     /// Everything is at rest, and every process that was bound has ended: checks the log, and
