@@ -4,6 +4,7 @@ mod admitting;
 mod finding;
 mod process;
 mod running;
+mod scope_restarts;
 mod scopes;
 
 use self::running::RunningCluster;

@@ -144,6 +144,7 @@ impl PeerConnection {
     ) -> Result {
         let (id, name) = (self.id, peer.name.clone());
         self.core.handshake_ends(id);
+        self.core.dial_ends(id);
         let found = self.core.peer(&name).zip(self.core.incarnation_up(&name, peer.creation));
         let Some((node, incarnation)) = found else {
             self.fail(channel, &ConnectionError::Overload);
@@ -278,7 +279,7 @@ impl Protocol for PeerConnection {
             ConnectionMessage::Wake => {
                 self.wake.store(false, Ordering::SeqCst);
                 if let ConnectionStage::Up(_, peer) = &self.stage {
-                    peer.pump();
+                    peer.pump_by_its_process();
                 }
             }
             ConnectionMessage::Tick => {
@@ -311,7 +312,7 @@ impl Protocol for PeerConnection {
 
     async fn drained(&mut self, _: &mut Channel<Self>) -> Result {
         if let ConnectionStage::Up(_, peer) = &self.stage {
-            peer.pump();
+            peer.pump_by_its_process();
         }
         Ok(())
     }

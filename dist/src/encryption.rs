@@ -5,6 +5,7 @@
 //! |---|---|
 //! | names of nodes (`email:calc@10.0.0.7`) | these nodes |
 //! | names of hosts or addresses only (`DNS:`, `IP:`) | any node of these hosts |
+//! | any name that cannot be read | no node |
 //!
 //! The same holds for both sides. The side that dials also refuses a certificate that is not for
 //! the host of the dialled node.
@@ -100,7 +101,10 @@ impl Encryption {
                 let peer = channel.tls_peer().ok_or(ConnectionError::Closed("without TLS"))?;
                 let names = peer.names();
                 let host = NodeName::new(node.as_str());
-                let is_certified = if names.mailboxes.is_empty() {
+                // One that cannot be read may be of another node.
+                let is_certified = if names.unreadable > 0 {
+                    false
+                } else if names.mailboxes.is_empty() {
                     host.is_ok_and(|node| peer.is_for(node.host()))
                 } else {
                     names.mailboxes.iter().any(|name| name == node.as_str())
@@ -110,7 +114,10 @@ impl Encryption {
                 }
                 let addresses = names.addresses.iter().map(ToString::to_string);
                 let all = names.mailboxes.iter().chain(&names.hosts).cloned().chain(addresses);
-                let certified = all.collect::<Vec<_>>().join(", ");
+                let mut certified = all.collect::<Vec<_>>().join(", ");
+                if names.unreadable > 0 {
+                    certified.push_str(" and names that cannot be read");
+                }
                 let node = node.as_str().to_owned();
                 Err(ConnectionError::NotCertified { node, certified })
             }

@@ -49,6 +49,18 @@ fn zsec3_nodes_that_are_not_allowed_neither_connect_nor_are_dialled() {
 }
 
 #[test]
+fn zsec3_an_empty_list_of_nodes_allows_nobody() {
+    let (sim, net) = (Simulation::new(1), SimNetwork::new());
+    let nobody: [&str; 0] = [];
+    let a = Member::with(&sim, &net, "a@sim", "secret", move |cluster| cluster.allow(nobody));
+    let (a, b) = (a.unwrap(), Member::start(&sim, &net, "b@sim").unwrap());
+    for member in [&a, &b] {
+        member.worker("stock").unwrap();
+    }
+    assert!(!reaches(&b, &a) && !reaches(&a, &b));
+}
+
+#[test]
 fn zsec3_each_node_may_have_its_own_cookie() {
     Simulation::explore(0..100, |sim| {
         let net = SimNetwork::new();

@@ -3,7 +3,7 @@
 mod sim_support;
 
 use krarup_act::{Context, behavior_fn};
-use krarup_dist::{Cluster, Cookie, SimNetwork};
+use krarup_dist::{Cluster, ClusterCalls, Cookie, SimNetwork};
 use krarup_gen::{CallError, Reason, Result, Target};
 use krarup_node::{Fault, Faults, Node, Simulation};
 use sim_support::{Order, Seen, Watching, members};
@@ -276,4 +276,41 @@ fn zsim2_a_big_message_crosses_a_window_that_fills() {
     sim.run_until_idle();
     let [Seen::Down(.., reason)] = &watcher.take()[..] else { panic!("one notice") };
     assert!(reason.to_string().contains(&text), "{} bytes", reason.to_string().len());
+}
+
+#[test]
+fn zmsg13_a_connection_whose_peer_takes_nothing_rests_until_it_does() {
+    let (sim, net) = (Simulation::new(4), SimNetwork::new());
+    let [a, b] = members(&sim, &net).unwrap();
+    a.worker("stock").unwrap();
+    let (stock, text) = (b.remote("stock", "a@sim"), "x".repeat(300_000));
+    let watcher = b.observer().unwrap();
+    watcher.monitor(Target::Pid(stock.call(Order::Who).wait().unwrap()));
+    net.partition(&["a@sim"], &["b@sim"]);
+    stock.send(Order::End(Some(text))).unwrap();
+    // More than the network takes waits, and nobody has a turn for it.
+    let turns = (0..1_000).take_while(|_| sim.step().is_some()).count();
+    assert!(turns < 100, "{turns} turns");
+    assert!(b.cluster.connections().unwrap()[0].waiting > 100_000);
+    net.heal();
+    sim.run_until_idle();
+    assert!(matches!(&watcher.take()[..], [Seen::Down(..)]));
+}
+
+#[test]
+fn zhs10_a_dial_is_over_when_its_connection_is_up() {
+    let (sim, net) = (Simulation::new(5), SimNetwork::new());
+    let [a, b] = members(&sim, &net).unwrap();
+    a.worker("stock").unwrap();
+    let dials = || {
+        let inspection = b.node.inspect(b.cluster.pid()).wait().unwrap();
+        inspection.number("dials").unwrap()
+    };
+    net.delay(Duration::from_millis(50));
+    b.remote("stock", "a@sim").send(Order::Note(1)).unwrap();
+    sim.run_until_idle();
+    assert_eq!(dials(), 1);
+    // Only so many dials are made at a time; connections do not count.
+    sim.advance(Duration::from_secs(1));
+    assert_eq!((b.peers().len(), dials()), (1, 0));
 }

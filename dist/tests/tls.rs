@@ -72,7 +72,7 @@ fn failed(member: &Member) -> u64 {
 fn zhs11_two_nodes_are_a_cluster_over_each_version() {
     let authority = Authority::new();
     for version in [TlsVersion::Tls12, TlsVersion::Tls13] {
-        let own = tls(&authority.issue(&["127.0.0.1"])).only(version);
+        let own = tls(&authority.issue(&["127.0.0.1"])).only(version).unwrap();
         let a = member("tls_a@127.0.0.1", &own, &[]);
         let b = member("tls_b@127.0.0.1", &own, &[&a]);
         let pid = a.worker("stock");
@@ -139,6 +139,24 @@ fn zsec10_who_has_a_certificate_for_a_node_cannot_call_itself_another() {
     // Under her own name she is as good as any.
     let mallory = member("mallory@127.0.0.1", &mallory, &[&shop]);
     assert!(connects(&mallory, &shop));
+}
+
+#[test]
+fn zsec10_a_certificate_with_a_name_that_cannot_be_read_is_for_no_node() {
+    let authority = Authority::new();
+    let shop = member("shop@127.0.0.1", &tls(&authority.issue(&["127.0.0.1"])), &[]);
+    let with = |mailbox: &[u8]| {
+        let address = [0x87, 4, 127, 0, 0, 1];
+        let length = u8::try_from(mailbox.len()).unwrap();
+        let names = [&address[..], &[0x81, length], mailbox].concat();
+        let list = [&[0x30, u8::try_from(names.len()).unwrap()][..], &names].concat();
+        tls(&authority.issue_with(&list))
+    };
+    let bound = member("bound@127.0.0.1", &with(b"bound@127.0.0.1"), &[&shop]);
+    assert!(connects(&bound, &shop));
+    // It does not count for its hosts, as one without names of nodes would.
+    let odd = member("odd@127.0.0.1", &with(&[0xff, b'@', b'h']), &[&shop]);
+    assert!(!connects(&odd, &shop) && !connects(&shop, &odd));
 }
 
 #[test]

@@ -150,13 +150,16 @@ impl Tls {
 
     /// Speaks this version only, from now on and for all handles made of the returned one. Without
     /// it, both sides take the newest that both know.
-    #[must_use]
-    pub fn only(self, version: TlsVersion) -> Self {
-        let configs = Arc::new(self.configs().only(version));
+    ///
+    /// # Errors
+    /// [`TlsError`] if the certificates cannot be used with this version.
+    pub fn only(self, version: TlsVersion) -> Result<Self, TlsError> {
+        let configs = Arc::new(self.configs().only(version)?);
         let TlsShared { files, .. } = &*self.shared;
         let (files, current) = (files.clone(), RwLock::new(configs));
         let reloading = Mutex::default();
-        Tls { shared: Arc::new(TlsShared { files, only: Some(version), current, reloading }) }
+        let only = Some(version);
+        Ok(Tls { shared: Arc::new(TlsShared { files, only, current, reloading }) })
     }
 
     fn configs(&self) -> Arc<TlsConfigs> {

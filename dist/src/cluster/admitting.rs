@@ -14,7 +14,7 @@ impl Cluster {
     /// [`StartError::NodePattern`](crate::StartError::NodePattern).
     ///
     /// A name is a claim: it keeps strangers out that have the cookie, not those who know an
-    /// allowed name, too.
+    /// allowed name, too. A list without entries allows nobody.
     ///
     /// ```
     /// # use krarup_dist::{Cluster, Cookie};
@@ -24,6 +24,8 @@ impl Cluster {
     /// ```
     #[must_use]
     pub fn allow(mut self, nodes: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        // A list without entries allows nobody.
+        self.settings.admission.allowed.get_or_insert_default();
         for node in nodes {
             let pattern = self.pattern(node.as_ref());
             self.settings.admission.allowed.get_or_insert_default().extend(pattern);

@@ -2,6 +2,7 @@
 
 use super::Cluster;
 use super::running::{DIAL_LIMIT, RunningCluster};
+use super::scope_restarts::ScopeRestarts;
 use crate::core::ClusterCore;
 use crate::discovery::discovered::DiscoveredNodes;
 use crate::discovery::epmd_discovery::EpmdDiscovery;
@@ -72,6 +73,7 @@ impl Cluster {
             core,
             listener: None,
             scopes: BTreeMap::new(),
+            restarts: ScopeRestarts::default(),
             unstarted: Vec::new(),
             port: 0,
             registration: None,

@@ -1,5 +1,6 @@
 //! What a cluster has while it runs, and its end.
 
+use super::scope_restarts::ScopeRestarts;
 use crate::core::ClusterCore;
 use crate::discovery::discovered::DiscoveredNodes;
 use crate::epmd::Registration;
@@ -17,6 +18,8 @@ pub(super) struct RunningCluster {
     pub(super) core: Arc<ClusterCore>,
     pub(super) listener: Option<Pid>,
     pub(super) scopes: BTreeMap<Pid, Arc<SharedScope>>,
+    /// When they were started again.
+    pub(super) restarts: ScopeRestarts,
     /// Those that have ended and could not be started again yet.
     pub(super) unstarted: Vec<Arc<SharedScope>>,
     pub(super) port: u16,

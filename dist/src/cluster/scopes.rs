@@ -59,13 +59,21 @@ impl Cluster {
 }
 
 impl RunningCluster {
-    /// Starts a scope that has ended. If that cannot be, because its name was taken meanwhile, it is
-    /// tried again at the next look; the cluster goes on.
+    /// Starts a scope that has ended. If that cannot be, because its name was taken meanwhile, or it
+    /// ends again and again, it is tried again at the next look; the cluster goes on.
     pub(super) async fn start_again(
         &mut self,
         ctx: &mut Context<ClusterMessage>,
         scope: Arc<SharedScope>,
     ) {
+        if !self.restarts.allow(&scope.name, ctx.now()) {
+            let name = &scope.name;
+            let _ = contain(|| {
+                tracing::warn!(target: "krarup::cluster", scope = %name, "scope ends again and again");
+            });
+            self.unstarted.push(scope);
+            return;
+        }
         if let Err(error) = self.start_scope(ctx, Arc::clone(&scope)).await {
             let (name, why) = (&scope.name, &error);
             let _ = contain(|| {

@@ -105,6 +105,11 @@ impl ClusterCore {
         }
     }
 
+    /// A dial is over: its connection is up.
+    pub(crate) fn dial_ends(&self, connection: ConnectionId) {
+        self.dials.lock().remove(&connection);
+    }
+
     /// Whether a dial is still wanted.
     pub(crate) fn is_dialling(&self, connection: ConnectionId) -> bool {
         self.dials.lock().contains(&connection)

@@ -43,7 +43,8 @@
 //! **Bounds.** One peer may announce so many members ([`peer_scopes`]); more are refused and counted.
 //! What waits in a scope's mailbox is bounded by its weight ([`shared`]): beyond it messages are missed
 //! and counted, and the node is greeted again behind those that wait, so its `sync` repairs what was
-//! missed. A `sync` to a peer whose queue is full is owed, and sent later.
+//! missed. A change or a `sync` for a peer whose queue is full is owed: a `sync` is sent later, and
+//! nothing until then. A scope that ends again and again is started five times in 10 s, and then later.
 //!
 //! **Restarts.** If a scope ends, its members of other nodes have left, and so have its own members at
 //! the peers. The next one, which the cluster starts at once, greets all nodes. The members of this

@@ -28,7 +28,8 @@ pub(crate) struct GroupScope {
     pid: Option<Pid>,
     own: OwnMembers,
     peers: PeerScopes,
-    /// The scopes that are told all members later: their nodes were too busy, or they ask again.
+    /// The scopes that are told all members later, and no changes until then: their nodes were too
+    /// busy, or they ask again.
     owed: BTreeSet<Pid>,
 }
 
@@ -61,7 +62,7 @@ impl GroupScope {
     }
 
     /// A process of this node has joined or left.
-    fn announce(&mut self, ctx: &Context<ScopeMessage>, change: &GroupChange) {
+    fn announce(&mut self, ctx: &mut Context<ScopeMessage>, change: &GroupChange) {
         let (group, pid) = (change.group(), change.pid());
         let (scope, term) = (self.core.named(ctx.pid()), self.scope.names.term(group));
         // Other nodes can reach it by its pid from now on.
@@ -73,7 +74,18 @@ impl GroupScope {
             self.own.leave(group, pid);
             leave(scope, member, term)
         };
-        self.tell(ctx, self.peers.scopes().map(ToldScope::Pid), &message);
+        let (told, busy): (Vec<_>, Vec<_>) = self.peers.scopes().partition(|to| self.takes(*to));
+        self.tell(ctx, told.into_iter().map(ToldScope::Pid), &message);
+        // They are told of all members instead, when they can take it.
+        for scope in busy {
+            self.owe(ctx, scope);
+        }
+    }
+
+    /// Whether a scope is told of a change: nothing is owed to it, and its node is not busy.
+    fn takes(&self, scope: Pid) -> bool {
+        let is_full = || self.core.connected_peer_of(scope).is_some_and(|peer| peer.is_full());
+        !self.owed.contains(&scope) && !is_full()
     }
 
     /// A scope of another node says something.

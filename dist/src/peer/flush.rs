@@ -1,7 +1,7 @@
 //! The way of a signal from the queue of a peer to its socket.
 
 use super::room::Overloaded;
-use super::{PeerNode, Phase};
+use super::{PeerLink, PeerNode, Phase};
 use crate::peer::control_trace::TracedControl;
 use crate::peer::owner::PeerOwner;
 use crate::peer::signal::ShowControl;
@@ -88,8 +88,20 @@ impl PeerNode {
         }
     }
 
-    /// Hands waiting frames to the socket, as many as it takes.
+    /// Hands waiting frames to the socket, as many as it takes. If it does not take all, the process of
+    /// the connection is woken, and goes on.
     pub(crate) fn pump(&self) {
+        self.pump_and(|link| link.wake());
+    }
+
+    /// As [`PeerNode::pump`], by the process of the connection. It is told when the socket has taken
+    /// everything. If it woke itself while the socket takes nothing, it would never rest.
+    pub(crate) fn pump_by_its_process(&self) {
+        self.pump_and(|_| {});
+    }
+
+    /// Hands waiting frames to the socket. `refused` is told that it does not take all.
+    fn pump_and(&self, refused: impl Fn(&dyn PeerLink)) {
         let mut bytes = Vec::new();
         if let Some(overloaded) = self.overloaded() {
             if let Overloaded::Connection(link) = overloaded {
@@ -105,10 +117,13 @@ impl PeerNode {
                     break;
                 }
                 if up.link.waiting() >= BATCH {
-                    // The process of the connection goes on when the socket takes more.
                     let link = Arc::clone(&up.link);
                     drop(state);
-                    link.wake();
+                    // Its process learns when the socket takes more only if a write was refused.
+                    if link.write() {
+                        continue;
+                    }
+                    refused(&*link);
                     break;
                 }
                 bytes.clear();
@@ -117,8 +132,11 @@ impl PeerNode {
                 up.link.append(&bytes);
                 (Arc::clone(&up.link), !up.outbox.is_empty())
             };
-            let all = link.write();
-            if !all || (more && batch == MOST_BATCHES) {
+            if !link.write() {
+                refused(&*link);
+                break;
+            }
+            if more && batch == MOST_BATCHES {
                 // The process of the connection goes on, and reads in between.
                 link.wake();
                 break;
@@ -139,7 +157,7 @@ impl PeerNode {
                 up.outbox.push_tick();
             }
         }
-        self.pump();
+        self.pump_by_its_process();
         self.wake_another_if_room();
     }
 }

@@ -1,7 +1,7 @@
 //! Real nodes of Erlang/OTP, where `erl` is found; elsewhere the tests say that it is not.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The cookie of all nodes.
@@ -11,6 +11,8 @@ pub(crate) const COOKIE: &str = "secret";
 pub(crate) struct Otp {
     child: Child,
     lines: BufReader<ChildStdout>,
+    /// What the script reads, if it does.
+    input: Option<ChildStdin>,
     pub(crate) name: String,
     /// Its release, such as 25.
     pub(crate) release: u32,
@@ -41,14 +43,28 @@ impl Otp {
     /// Starts a node with this script, whose variables begin with these texts; `None`, said aloud, if
     /// there is no `erl`. A script that fails ends its node.
     pub(crate) fn start(label: &str, variables: &[(&str, &str)], script: &str) -> Option<Otp> {
+        Otp::with_input(label, variables, script, ("-noinput", Stdio::null()))
+    }
+
+    /// As [`Otp::start`], with a script that reads lines.
+    pub(crate) fn reading(label: &str, script: &str) -> Option<Otp> {
+        Otp::with_input(label, &[], script, ("-noshell", Stdio::piped()))
+    }
+
+    fn with_input(
+        label: &str,
+        variables: &[(&str, &str)],
+        script: &str,
+        (input, stdin): (&str, Stdio),
+    ) -> Option<Otp> {
         let name = fresh(label);
         let assigned = |(variable, text): &(&str, &str)| [*variable, " = '", *text, "', "].concat();
         let variables = variables.iter().map(assigned).collect::<String>();
         let script = format!("{BEGIN}{variables}{script}.");
         let started = Command::new("erl")
-            .args(["-noinput", "-name", &name, "-setcookie", COOKIE])
+            .args([input, "-name", &name, "-setcookie", COOKIE])
             .args(["-kernel", "net_ticktime", "8", "-eval", &script])
-            .stdin(Stdio::null())
+            .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn();
@@ -57,7 +73,8 @@ impl Otp {
             return None;
         };
         let lines = BufReader::new(child.stdout.take().unwrap());
-        let mut otp = Otp { child, lines, name, release: 0 };
+        let input = child.stdin.take();
+        let mut otp = Otp { child, lines, input, name, release: 0 };
         otp.release = otp.line().parse().unwrap();
         Some(otp)
     }
@@ -65,6 +82,13 @@ impl Otp {
     /// A node that waits.
     pub(crate) fn idle(label: &str) -> Option<Otp> {
         Otp::start(label, &[], "receive never -> ok end")
+    }
+
+    /// Has the script read a line.
+    pub(crate) fn say(&mut self, line: &str) {
+        let input = self.input.as_mut().expect("it reads");
+        writeln!(input, "{line}").unwrap();
+        input.flush().unwrap();
     }
 
     /// The next line that the script prints.

@@ -47,11 +47,10 @@ impl TlsConfigs {
         TlsConfigs::of(Arc::new(identity), only).map_err(TlsError::Certificate)
     }
 
-    /// The same certificates, with this version only.
-    pub(super) fn only(&self, version: TlsVersion) -> Self {
-        // They were used before, and every version takes the same kinds of keys.
-        let same = TlsConfigs::of(Arc::clone(&self.identity), Some(version));
-        same.unwrap_or_else(|_| self.clone())
+    /// The same certificates, with this version only. Never with the others: it would be spoken
+    /// what was ruled out.
+    pub(super) fn only(&self, version: TlsVersion) -> Result<Self, TlsError> {
+        TlsConfigs::of(Arc::clone(&self.identity), Some(version)).map_err(TlsError::Certificate)
     }
 
     fn of(identity: Arc<TlsIdentity>, only: Option<TlsVersion>) -> Result<Self, String> {
@@ -83,16 +82,6 @@ impl TlsConfigs {
     }
 }
 
-impl Clone for TlsConfigs {
-    fn clone(&self) -> Self {
-        TlsConfigs {
-            client: Arc::clone(&self.client),
-            server: Arc::clone(&self.server),
-            identity: Arc::clone(&self.identity),
-        }
-    }
-}
-
 fn text(error: impl Display) -> String {
     error.to_string()
 }
@@ -101,4 +90,38 @@ fn read(what: &'static str, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, 
     let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     let read = read.map_err(|error| TlsError::Pem { what, why: error.to_string() })?;
     if read.is_empty() { Err(TlsError::Empty { what }) } else { Ok(read) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rcgen::{CertificateParams, KeyPair};
+
+    #[test]
+    fn zhs11_a_version_that_cannot_be_the_only_one_is_an_error_and_never_all_versions() {
+        let [key, other] = [(); 2].map(|()| KeyPair::generate().unwrap());
+        let params = CertificateParams::new(["localhost".to_owned()]).unwrap();
+        let pem = params.self_signed(&key).unwrap().pem();
+        let pem = |key: &KeyPair| {
+            let (certificates, key) = (pem.clone(), key.serialize_pem());
+            let pem = TlsPem {
+                certificates: certificates.as_bytes(),
+                key: key.as_bytes(),
+                authority: certificates.as_bytes(),
+            };
+            TlsConfigs::new(&pem, None)
+        };
+        let mut configs = pem(&key).unwrap_or_else(|error| panic!("{error}"));
+        for version in [TlsVersion::Tls12, TlsVersion::Tls13] {
+            assert!(configs.only(version).is_ok());
+        }
+        // The key of another certificate.
+        let TlsIdentity { certificates, authority, .. } = &*configs.identity;
+        let key = PrivateKeyDer::from_pem_slice(other.serialize_pem().as_bytes()).unwrap();
+        let (certificates, authority) = (certificates.clone(), Arc::clone(authority));
+        configs.identity = Arc::new(TlsIdentity { certificates, key, authority });
+        for version in [TlsVersion::Tls12, TlsVersion::Tls13] {
+            assert!(matches!(configs.only(version), Err(TlsError::Certificate(_))));
+        }
+    }
 }

@@ -137,8 +137,8 @@ fn zhs11_both_sides_prove_themselves_in_both_versions() {
     let mine = tls(&authority.issue(&["client.example"]));
     for (own, version) in [
         (mine.clone(), TlsVersion::Tls13),
-        (mine.clone().only(TlsVersion::Tls12), TlsVersion::Tls12),
-        (mine.only(TlsVersion::Tls13), TlsVersion::Tls13),
+        (mine.clone().only(TlsVersion::Tls12).unwrap(), TlsVersion::Tls12),
+        (mine.only(TlsVersion::Tls13).unwrap(), TlsVersion::Tls13),
     ] {
         for name in ["localhost", "127.0.0.1"] {
             let client = asks(&served.node, served.address, own.clone(), name).unwrap();

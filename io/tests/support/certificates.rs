@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose,
+    BasicConstraints, CertificateParams, CertifiedIssuer, CustomExtension, DnType, IsCa, KeyPair, KeyUsagePurpose,
     PKCS_ED25519, SanType,
 };
 
@@ -60,7 +60,19 @@ impl Authority {
                 Err(_) => SanType::DnsName(name.try_into().unwrap()),
             });
         }
-        let certificate = params.signed_by(key, &self.issuer).unwrap();
+        self.signed(&params, key)
+    }
+
+    /// Issues a certificate with this list of alternative names, in DER.
+    pub(crate) fn issue_with(&self, names: &[u8]) -> Issued {
+        let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
+        let names = CustomExtension::from_oid_content(&[2, 5, 29, 17], names.to_vec());
+        params.custom_extensions = vec![names];
+        self.signed(&params, &KeyPair::generate().unwrap())
+    }
+
+    fn signed(&self, params: &CertificateParams, key: &KeyPair) -> Issued {
+        let certificate = params.clone().signed_by(key, &self.issuer).unwrap();
         Issued {
             certificate: certificate.pem(),
             key: key.serialize_pem(),
