@@ -52,6 +52,7 @@ pub use calls::carried::{Answerer, CarriedTokens, LentReply, MessageKind, NoMess
 pub use calls::deadline::{DEFAULT_CALL_TIMEOUT, Sleep, within};
 pub use calls::dropped_calls::DroppedCalls;
 pub use calls::pending::{Pending, current_pid, is_in_process};
+pub use calls::permit_call::PermitCall;
 pub use calls::recipient_call::RecipientCall;
 pub use calls::reply::Reply;
 pub use context::{Context, NextMessage, OwnProcess, Receive};

@@ -1,6 +1,6 @@
 //! Waiting for a name, and addresses by name: rules H1 and H2.
 
-use crate::support::{Log, poll_once, puppet, simulations};
+use crate::support::{Does, Log, poll_once, puppet, simulations};
 use krarup::behavior::behavior_fn;
 use krarup::prelude::*;
 use krarup::{AwaitNameError, CannotWait, LookupError, NameError, NamedAddress};
@@ -69,7 +69,7 @@ fn h1_a_process_that_waits_goes_on_when_another_registers_the_name() {
         assert_eq!(log.count("true"), 0);
         late.tells(|ctx| {
             ctx.unregister("first");
-            ctx.register("late").map_err(Reason::from)
+            ctx.register("late").unwrap();
         });
         sim.run_until_idle();
         assert_eq!(log.count("true"), 1);
@@ -84,7 +84,9 @@ fn h1_a_wait_has_a_limit_and_says_so() {
     let error = wait().timeout(SECOND * 3).wait().unwrap_err();
     assert_eq!(error.to_string(), "no process had the name \"nobody\" within 3s");
     assert_eq!(sim.now().since(start), SECOND * 3);
-    assert!(matches!(wait().wait(), Err(AwaitNameError::Timeout { limit, .. }) if limit == SECOND * 5));
+    assert!(
+        matches!(wait().wait(), Err(AwaitNameError::Timeout { limit, .. }) if limit == SECOND * 5)
+    );
     // Nobody will ever take the name.
     let error = wait().no_timeout().wait();
     assert!(matches!(error, Err(AwaitNameError::CannotWait(CannotWait::Stalled))), "{error:?}");
@@ -104,7 +106,7 @@ fn h1_a_text_that_is_no_name_and_a_process_of_another_type_are_errors_at_once() 
         assert!(matches!(wait, Err(AwaitNameError::CannotWait(CannotWait::InProcess))));
         Ok(())
     });
-    let end = sim.spawn(move || waits).wait().unwrap().watch();
+    let end = sim.spawn(move || waits).start().unwrap().watch();
     assert_eq!(end.wait().unwrap().reason, Reason::Normal);
 }
 

@@ -5,9 +5,7 @@ use krarup::behavior::behavior_fn;
 use krarup::pool::Rate;
 use krarup::prelude::*;
 use krarup::testing::Faults;
-use krarup::{
-    CannotWait, LookupError, NamedAddress, NamedCallError, Retry, RetryError, Timestamp,
-};
+use krarup::{CannotWait, LookupError, NamedAddress, NamedCallError, Retry, RetryError, Timestamp};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -88,13 +86,14 @@ fn outcomes(sim: &Simulation, retry: Retry) -> BTreeMap<u64, Result<u64, NamedCa
     let mut clients = Vec::new();
     for client in 0..5_u64 {
         let outcomes = Arc::clone(&outcomes);
-        let calls = behavior_fn(move |mut ctx: Context<()>| async move {
+        let calls = behavior_fn(move |ctx: Context<()>| async move {
             let service = ctx.named_address::<Ask, Ask>("service")?;
             for number in client * 20..(client + 1) * 20 {
-                let outcome = service.call(move |reply| Ask::Note(number, reply)).retry(retry).await;
+                let outcome =
+                    service.call(move |reply| Ask::Note(number, reply)).retry(retry).await;
                 outcomes.lock().unwrap().insert(number, outcome);
                 // Not all at one moment.
-                let pause = Duration::from_millis(ctx.make_ref().number() % 7);
+                let pause = Duration::from_millis(number % 7);
                 ctx.sleep(pause).await;
             }
             Ok(())
@@ -210,7 +209,7 @@ fn h4_a_call_that_finds_no_process_in_its_time_says_so() {
         assert_eq!(error, Err(NamedCallError::CannotWait(CannotWait::InProcess)));
         Ok(())
     });
-    let end = sim.spawn(move || waits).wait().unwrap().watch();
+    let end = sim.spawn(move || waits).start().unwrap().watch();
     assert_eq!(end.wait().unwrap().reason, Reason::Normal);
     supervised(&sim, &Handled::default());
     let other = sim.named_address::<Reply<u8>, Reply<u8>>("service").unwrap();
@@ -244,7 +243,8 @@ fn h5_a_request_that_a_handler_had_is_made_once() {
         let handled = Handled::default();
         supervised(&sim, &handled);
         let error = named(&sim).call(|reply| Ask::Fail(3, reply)).wait().unwrap_err();
-        let NamedCallError::Call { error: CallError::Terminated { .. }, attempts: 1 } = error else {
+        let NamedCallError::Call { error: CallError::Terminated { .. }, attempts: 1 } = error
+        else {
             panic!("{error:?}")
         };
         assert_eq!(handled.lock().unwrap()[&3], 1);
@@ -318,29 +318,6 @@ fn h6_the_waits_between_attempts_grow_and_come_from_the_seed() {
         assert_eq!(times(seed), waited, "the seed decides");
         assert_ne!(times(seed + 1), waited);
     }
-}
-
-#[test]
-fn h6_a_service_that_does_not_start_is_not_called_without_pause() {
-    let sim = Simulation::new(1);
-    let starts = Log::new();
-    // Whoever has the name ends before it looks at a request.
-    let noted = starts.clone();
-    let dies = move || {
-        let noted = noted.clone();
-        behavior_fn(move |ctx: Context<Ask>| async move {
-            noted.note(ctx.now());
-            Ok(())
-        })
-    };
-    let supervisor = move || {
-        let child = ChildSpec::worker("service", dies.clone()).name("service");
-        Supervisor::one_for_one().intensity(u32::MAX, SECOND).child(child)
-    };
-    let _ = sim.spawn(supervisor).start();
-    let call = named(&sim).call(|reply| Ask::Note(1, reply)).retry(Retry::restarts().attempts(9));
-    let error = call.wait().unwrap_err();
-    assert!(!error.was_begun(), "{error:?}");
 }
 
 #[test]
