@@ -29,8 +29,8 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
 
     /// Reserves room for one message on the Main lane, and waits in line while the mailbox is
     /// full (tokio's `Sender::reserve`). At a pool it waits for room at any worker, and for its rate
-    /// (rule H8). Where the receiver depends on the message, at a pool with a key and at grains, it
-    /// does not wait.
+    /// (rule H8). Where the receiver depends on the message it does not wait: at a pool with a key
+    /// it takes room at each worker or fails, at grains it fails.
     ///
     /// # Errors
     /// Those of [`Address::reserve`], and [`SendError::OwnMailbox`] if a process waits for room

@@ -7,6 +7,7 @@ use axum::routing::get;
 use krarup::prelude::*;
 use krarup::supervisor::SupervisorAddress;
 use krarup_axum::{ByName, CallRejection, HttpServer, NamedProcess, Processes};
+use std::convert::Infallible;
 use std::future::ready;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -57,9 +58,15 @@ impl NamedProcess for Nobody {
 }
 
 /// A state of which the processes are a part.
-#[derive(Clone, FromRef)]
+#[derive(Clone)]
 struct Shop {
     processes: Processes,
+}
+
+impl FromRef<Shop> for Processes {
+    fn from_ref(shop: &Shop) -> Self {
+        shop.processes.clone()
+    }
 }
 
 async fn next(counter: ByName<Counter>) -> Result<String, CallRejection> {
@@ -224,16 +231,14 @@ fn q6_a_stop_answers_requests_under_way_and_a_restart_keeps_the_port() {
     let shown = node.inspect(first).wait().unwrap();
     assert_eq!((shown.number("connections"), shown.number("accepted")), (Some(1), Some(1)));
 
-    // It is killed: the next one has the same port, and the open connection is still served.
+    // It is killed: the next one has the same port.
+    let killed = node.watch(first);
     node.kill(first);
-    assert_ne!(
-        node.lookup_or_wait::<std::convert::Infallible, std::convert::Infallible>("http")
-            .wait()
-            .unwrap()
-            .pid(),
-        first
-    );
+    assert_eq!(killed.wait().unwrap().reason, Reason::Killed);
+    let next = node.lookup_or_wait::<Infallible, Infallible>("http").wait().unwrap();
+    assert_ne!(next.pid(), first);
     let end = supervisor.watch();
+    let mut client = connect(address);
     send(&client, "/waits");
     begins.blocking_recv().unwrap();
     let mut second = connect(address);

@@ -17,8 +17,9 @@ use tower_service::Service;
 /// line for it. The request takes this room, so a request that was let in is not refused. A service
 /// that is dropped when it is ready gives its room back. A clone has none of its own yet.
 ///
-/// At a pool whose routing looks at the job (a key) and at grains there is no room before the request
-/// is known: use [`CallService::shedding`].
+/// Where the receiver depends on the request, nothing is waited for: a pool whose routing looks at the
+/// job (a key) is ready if each worker has room, and otherwise fails with [`CallError::Full`]; grains fail
+/// with [`CallError::NotReservable`]. There use [`CallService::shedding`].
 ///
 /// ```
 /// use krarup::prelude::*;
