@@ -37,16 +37,17 @@
 #[doc(inline)]
 pub use krarup_act::{
     Actor, Address, AddressOf, Agent, AgentAddress, AgentMessage, AllResults, Block, Call,
-    CallFuture, Context, DEFAULT_CALL_TIMEOUT, Dynamic, Ended, Inside, KILL_GRACE, Outside,
-    Pending, Recipient, RecipientCall, Reply, Sleep, Spawn, SpawnTask, SpawnTasks, Stop, Task,
-    TaskFuture, TaskResults, Watch,
+    CallFuture, Context, DEFAULT_CALL_TIMEOUT, Dynamic, Ended, Inside, KILL_GRACE, LookupOrWait,
+    NamedAddress, NamedCall, Outside, Pending, Recipient, RecipientCall, Reply, Retry, Sleep,
+    Spawn, SpawnTask, SpawnTasks, Stop, Task, TaskFuture, TaskResults, Watch,
 };
 #[doc(inline)]
 pub use krarup_gen::{
-    Alias, BlockError, CallCycle, CallError, CannotWait, Destination, Down, Exit, InvalidNodeName,
-    LookupError, MessageTypes, Name, NameError, NodeName, Panic, ParsePidError, ParseRefError, Pid,
-    Priority, Reason, ReasonError, Ref, RegisterError, Result, SendError, SpawnError, StopError,
-    Target, TaskError, ThreadError, Timestamp, WorkOutcome,
+    Alias, AwaitNameError, BlockError, CallCycle, CallError, CannotWait, Destination, Down, Exit,
+    InvalidNodeName, LookupError, MessageTypes, Name, NameError, NamedCallError, NodeName, Panic,
+    ParsePidError, ParseRefError, Pid, Priority, Reason, ReasonError, Ref, RegisterError, Result,
+    RetryError, SendError, SpawnError, StopError, Target, TaskError, ThreadError, Timestamp,
+    WorkOutcome,
 };
 #[doc(inline)]
 pub use krarup_node::{Node, NodeBuilder, NodeError, NodeStop};
@@ -139,7 +140,7 @@ pub mod grains {
 /// they are taken. Also reserved room, and sends that wait for room.
 pub mod mailbox {
     #[doc(inline)]
-    pub use krarup_act::{Divert, Diverted, Order, Overflow, Permit, SendOrWait};
+    pub use krarup_act::{Divert, Diverted, Order, Overflow, Permit, PermitCall, SendOrWait};
     #[doc(inline)]
     pub use krarup_gen::{NoBound, OrderError, OverflowError};
 }

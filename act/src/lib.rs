@@ -25,6 +25,7 @@ mod mailbox;
 mod memberships;
 #[cfg(test)]
 mod models;
+mod names;
 mod observe;
 mod pool;
 mod process;
@@ -51,6 +52,7 @@ pub use calls::carried::{Answerer, CarriedTokens, LentReply, MessageKind, NoMess
 pub use calls::deadline::{DEFAULT_CALL_TIMEOUT, Sleep, within};
 pub use calls::dropped_calls::DroppedCalls;
 pub use calls::pending::{Pending, current_pid, is_in_process};
+pub use calls::permit_call::PermitCall;
 pub use calls::recipient_call::RecipientCall;
 pub use calls::reply::Reply;
 pub use context::{Context, NextMessage, OwnProcess, Receive};
@@ -81,6 +83,11 @@ pub use mailbox::order::Order;
 pub use mailbox::overflow::{Divert, Diverted, Overflow};
 pub use mailbox::permit::Permit;
 pub use memberships::records::Memberships;
+pub use names::name_wait::LookupOrWait;
+pub use names::name_waits::NameWaits;
+pub use names::named_address::NamedAddress;
+pub use names::named_call::NamedCall;
+pub use names::retry::Retry;
 pub use observe::debug::{ShownState, state, state_text, suspend};
 pub use observe::inspect::{inspect, inspect_items};
 pub use observe::inspect_request::InspectRequest;

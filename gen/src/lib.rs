@@ -62,6 +62,7 @@ pub use crash_report::{
 pub use cron_event::{CronEvent, CronTrouble, RunDate};
 pub use dead_letter::{DeadLetter, DeadLetterCause};
 pub use destination::Destination;
+pub use errors::{AwaitNameError, NamedCallError, RetryError};
 pub use errors::{
     BlockError, CallCycle, CallError, CannotWait, DebugError, JoinError, KeyCallError,
     KeySendError, LeaveError, LookupError, ManageError, MessageTypes, NoBound, OpenTopicError,

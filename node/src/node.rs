@@ -9,15 +9,16 @@ use crate::stop::guard;
 use crate::stop::stop::{NodeStop, Stopper};
 use crate::stop::stopped::Stopped;
 use krarup_act::{
-    Address, Behavior, Dynamic, EventTopic, Host, NodeView, Outside, Pending, Process, Recipient,
-    ShownState, Spawn, SpawnTask, SpawnTasks, Subscription, TraceReader, TurnRecording, Via, Watch,
-    address_of, inspect, inspect_items, lookup, send_dynamic, state, suspend, watch,
+    Address, Behavior, Dynamic, EventTopic, Host, LookupOrWait, NamedAddress, NodeView, Outside,
+    Pending, Process, Recipient, ShownState, Spawn, SpawnTask, SpawnTasks, Subscription,
+    TraceReader, TurnRecording, Via, Watch, address_of, inspect, inspect_items, lookup,
+    send_dynamic, state, suspend, watch,
 };
 use krarup_gen::{
     CallError, CannotWait, DeadLetter, DebugError, Destination, Exit, Inspection, Lifecycle,
-    LookupError, ManageError, Managed, Management, Memory, Name, NodeStats, Pid, ProcessInfo,
-    ProcessTree, Reason, RecordError, RecordTurnsError, Recorded, RecordedItem, SendError,
-    SpawnError, Target, Timestamp, TraceError, TraceLimits, TurnRecordingLimits,
+    LookupError, ManageError, Managed, Management, Memory, Name, NameError, NodeStats, Pid,
+    ProcessInfo, ProcessTree, Reason, RecordError, RecordTurnsError, Recorded, RecordedItem,
+    SendError, SpawnError, Target, Timestamp, TraceError, TraceLimits, TurnRecordingLimits,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -218,6 +219,50 @@ impl Node {
         C: Send + 'static,
     {
         lookup(&**self.dispatcher_host(), name)
+    }
+
+    /// Looks a name up as [`Node::lookup`] does, and waits until a process has it: during a start, or
+    /// while a supervisor restarts the process (rule H1).
+    ///
+    /// ```
+    /// # use krarup_node::Simulation;
+    /// # use krarup_act::{behavior_fn, Address, Context};
+    /// # use std::time::Duration;
+    /// # fn main() -> krarup_gen::Result {
+    /// # let node = Simulation::new(1);
+    /// let ready = node.lookup_or_wait("printer").timeout(Duration::from_secs(1));
+    /// let printer = || behavior_fn(|mut ctx: Context<u32>| async move {
+    ///     ctx.receive().await;
+    ///     Ok(())
+    /// });
+    /// node.spawn(printer).name("printer").wait()?;
+    /// let printer: Address<u32> = ready.wait()?;
+    /// printer.send(1)?;
+    /// # node.stop().wait()
+    /// # }
+    /// ```
+    pub fn lookup_or_wait<M, C>(&self, name: impl AsRef<str>) -> LookupOrWait<M, C>
+    where
+        M: Send + 'static,
+        C: Send + 'static,
+    {
+        LookupOrWait::new(self.host(), name)
+    }
+
+    /// Returns the address of whichever process has this name, now or later (rules H2, H3): a handle
+    /// for a service that its supervisor may replace. No process need have the name yet.
+    ///
+    /// # Errors
+    /// [`NameError`]: the text is no name.
+    pub fn named_address<M, C>(
+        &self,
+        name: impl AsRef<str>,
+    ) -> Result<NamedAddress<M, C>, NameError>
+    where
+        M: Send + 'static,
+        C: Send + 'static,
+    {
+        NamedAddress::new(self.host(), name)
     }
 
     /// Returns the typed address of the process with this pid.

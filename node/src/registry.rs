@@ -2,7 +2,7 @@
 
 use crate::sync::in_one_order::{AtomicBool, AtomicUsize};
 use crate::sync::{AtomicU64, Ordering, RwLock};
-use krarup_act::{Process, ProcessEnd, TableCursor};
+use krarup_act::{NameWaits, Process, ProcessEnd, TableCursor};
 use krarup_gen::{Alias, MessageTotals, Name, Pid, ReasonKind, Root, SpawnError};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -46,6 +46,8 @@ struct PidPage {
 pub(crate) struct ProcessTable {
     shards: [Shard; SHARDS],
     names: RwLock<HashMap<Name, Arc<dyn Process>>>,
+    /// The futures that wait for a name (rule H1).
+    pub(crate) name_waits: NameWaits,
     aliases: RwLock<HashMap<Alias, Arc<dyn Process>>>,
     living: AtomicUsize,
     spawned: AtomicU64,
@@ -113,6 +115,8 @@ impl ProcessTable {
                 // A process can be found by its pid before it can be found by its name.
                 self.insert(pid, Arc::clone(&process));
                 names.insert(name.clone(), process);
+                drop(names);
+                self.name_waits.wake(name);
             }
         }
         self.spawned.fetch_add(1, Ordering::Relaxed);
@@ -283,7 +287,9 @@ impl ProcessTable {
     /// Refuses top-level processes from now on, because a stop has begun. Running processes may
     /// still spawn what they need to finish their work.
     pub(crate) fn close_to_top_level(&self) {
-        let _ = self.closing.swap(true, Ordering::SeqCst);
+        if !self.closing.swap(true, Ordering::SeqCst) {
+            self.name_waits.wake_all();
+        }
     }
 
     /// Refuses every process below this root from now on.

@@ -29,6 +29,8 @@ mod letters;
 mod listeners;
 mod mailbox_alarm;
 mod managing;
+mod name_waits;
+mod named_calls;
 mod names;
 mod recorder;
 mod reports;

@@ -19,6 +19,7 @@ mod operations;
 mod rate;
 mod report;
 mod room;
+mod room_for_calls;
 mod routing;
 mod settings;
 mod starts;

@@ -159,6 +159,11 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         self.cell.route.get().and_then(|route| route.room(message))
     }
 
+    /// The same for a message that is not known yet.
+    pub(crate) fn room_for_any(&self) -> Option<RoomFuture<M>> {
+        self.cell.route.get().and_then(|route| route.room_for_any())
+    }
+
     /// Adds a line of senders to the waiters of this process.
     pub(crate) fn enlist(&self, line: &Arc<Waiter<M>>) {
         self.cell.enlist(line);

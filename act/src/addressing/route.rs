@@ -121,6 +121,12 @@ pub trait Route<M>: Any + Send + Sync {
         None
     }
 
+    /// Waits in line for room for a message that is not known yet. `None` if the receiver depends on
+    /// the message, or if the route has no line.
+    fn room_for_any(&self) -> Option<RoomFuture<M>> {
+        None
+    }
+
     /// Returns how many senders wait in line for room at any receiver.
     fn room_waiters(&self) -> usize {
         0

@@ -28,13 +28,17 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     }
 
     /// Reserves room for one message on the Main lane, and waits in line while the mailbox is
-    /// full (tokio's `Sender::reserve`). At a pool or at grains the receiver depends on the
-    /// message, so this does not wait there.
+    /// full (tokio's `Sender::reserve`). At a pool it waits for room at any worker, and for its rate
+    /// (rule H8). Where the receiver depends on the message it does not wait: at a pool with a key
+    /// it takes room at each worker or fails, at grains it fails.
     ///
     /// # Errors
     /// Those of [`Address::reserve`], and [`SendError::OwnMailbox`] if a process waits for room
     /// in its own mailbox.
     pub async fn reserve_or_wait(&self) -> Result<Permit<M>, SendError<()>> {
+        if let Some(room) = self.room_for_any() {
+            return room.await;
+        }
         match self.reserve_quietly() {
             // Do not overtake senders that already wait for room.
             Ok(permit) if !self.has_line() => return Ok(permit),

@@ -8,6 +8,7 @@ pub(crate) mod deadline;
 pub(crate) mod dropped_calls;
 pub(crate) mod pending;
 pub(crate) mod pending_reply;
+pub(crate) mod permit_call;
 pub(crate) mod recipient_call;
 pub(crate) mod refusal;
 pub(crate) mod reply;

@@ -2,7 +2,7 @@
 
 use crate::calls::slot::{SlotReceiver, SlotSender, slot_for};
 use crate::process::current::{self, OrphanCause};
-use krarup_gen::{CallError, Pid};
+use krarup_gen::{CallError, Pid, Timestamp};
 use std::fmt;
 use std::mem::forget;
 use std::task::Waker;
@@ -71,6 +71,35 @@ impl<T: Send + 'static> Reply<T> {
     #[must_use]
     pub fn is_wanted(&self) -> bool {
         self.slot.is_awaited()
+    }
+
+    /// Until when the caller waits, on the clock of the node ([`crate::Context::now`]), if it has said
+    /// so: calls by name do ([`crate::NamedAddress::call`]), others do with [`Reply::until`]. A call
+    /// that is made for this one need not wait longer:
+    /// [`NamedCall::until`](crate::NamedCall::until) (rule H7). The caller of another node does not
+    /// say.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Timestamp> {
+        self.slot.deadline()
+    }
+
+    /// Says until when the caller waits. It is for the caller, who knows its timeout: it makes the
+    /// request of the token.
+    ///
+    /// ```
+    /// # use krarup_act::{Address, Context, Reply};
+    /// # use krarup_gen::CallError;
+    /// # use std::time::Duration;
+    /// # struct Total(Reply<u32>);
+    /// # async fn total(ctx: &Context<()>, till: &Address<Total>) -> Result<u32, CallError> {
+    /// let limit = Duration::from_secs(2);
+    /// let until = ctx.now() + limit;
+    /// till.call(|reply| Total(reply.until(until))).timeout(limit).await
+    /// # }
+    /// ```
+    pub fn until(self, deadline: Timestamp) -> Self {
+        self.slot.set_deadline(deadline);
+        self
     }
 
     /// Takes the slot out; the remaining token has nothing to do when it is dropped.

@@ -6,7 +6,8 @@ use crate::in_transit::InTransit;
 use crate::lock::{Lock, LockGuard};
 use crate::process::crash::contain;
 use crate::process::current;
-use crate::sync::{AtomicBool, AtomicU8, Ordering};
+use crate::sync::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use krarup_gen::Timestamp;
 use std::mem::{forget, replace};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -37,12 +38,16 @@ const PASSED_ON: u8 = 1;
 /// The token was lent: another sender fills the slot, and the token has nothing to do.
 #[cfg(feature = "serde")]
 const LENT: u8 = 2;
+/// The waiter has said until when it waits.
+const TIMED: u8 = 4;
 
 struct Slot<T> {
     state: Lock<SlotState<T>>,
     /// Whether the token was passed on: another process than the callee fills the slot. See
-    /// [`PASSED_ON`] and [`LENT`].
+    /// [`PASSED_ON`], [`LENT`] and [`TIMED`].
     passed_on: AtomicU8,
+    /// Until when the waiter waits, in nanoseconds, if `passed_on` says so.
+    deadline: AtomicU64,
     /// The value was taken. Only the waiter uses this flag.
     done: AtomicBool,
 }
@@ -52,6 +57,7 @@ impl<T> Default for Slot<T> {
         Slot {
             state: Lock::new(SlotState::default()),
             passed_on: AtomicU8::new(0),
+            deadline: AtomicU64::new(0),
             done: AtomicBool::new(false),
         }
     }
@@ -99,16 +105,31 @@ impl<T> SlotSender<T> {
     /// so that it updates its edge in the wait graph.
     pub(crate) fn pass_on(&self) {
         if let Some(slot) = &self.0 {
-            slot.passed_on.store(PASSED_ON, Ordering::Relaxed);
+            slot.passed_on.fetch_or(PASSED_ON, Ordering::Relaxed);
             slot.wake_waiter();
         }
+    }
+
+    /// Records until when the waiter waits.
+    pub(crate) fn set_deadline(&self, deadline: Timestamp) {
+        if let Some(slot) = &self.0 {
+            slot.deadline.store(deadline.as_nanos(), Ordering::Relaxed);
+            slot.passed_on.fetch_or(TIMED, Ordering::Release);
+        }
+    }
+
+    /// Until when the waiter waits, if it has said so.
+    pub(crate) fn deadline(&self) -> Option<Timestamp> {
+        let slot = self.0.as_ref()?;
+        let is_timed = slot.passed_on.load(Ordering::Acquire) & TIMED != 0;
+        is_timed.then(|| Timestamp::from_nanos(slot.deadline.load(Ordering::Relaxed)))
     }
 
     /// Returns a second sender for the slot. This one has nothing to do from now on.
     #[cfg(feature = "serde")]
     pub(crate) fn lend(&self) -> Self {
         if let Some(slot) = &self.0 {
-            slot.passed_on.store(LENT, Ordering::Relaxed);
+            slot.passed_on.fetch_or(LENT, Ordering::Relaxed);
         }
         SlotSender(self.0.clone())
     }
@@ -117,7 +138,8 @@ impl<T> SlotSender<T> {
     #[cfg(feature = "serde")]
     pub(crate) fn give_back(mut self) {
         if let Some(slot) = self.0.take() {
-            slot.passed_on.store(PASSED_ON, Ordering::Relaxed);
+            slot.passed_on.fetch_or(PASSED_ON, Ordering::Relaxed);
+            slot.passed_on.fetch_and(!LENT, Ordering::Relaxed);
         }
     }
 
@@ -125,7 +147,7 @@ impl<T> SlotSender<T> {
     #[cfg(feature = "serde")]
     pub(crate) fn forget_if_lent(&mut self) -> bool {
         let lent =
-            self.0.as_ref().is_some_and(|slot| slot.passed_on.load(Ordering::Relaxed) == LENT);
+            self.0.as_ref().is_some_and(|slot| slot.passed_on.load(Ordering::Relaxed) & LENT != 0);
         if lent {
             self.0 = None;
         }
@@ -243,7 +265,7 @@ impl<T> SlotReceiver<T> {
     /// Whether another process than the callee will fill the slot.
     #[inline]
     pub(crate) fn is_passed_on(&self) -> bool {
-        self.0.as_ref().is_some_and(|slot| slot.passed_on.load(Ordering::Relaxed) != 0)
+        self.0.as_ref().is_some_and(|slot| slot.passed_on.load(Ordering::Relaxed) & !TIMED != 0)
     }
 
     /// A number that no other slot has while this one is waited for.

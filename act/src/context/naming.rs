@@ -5,9 +5,12 @@ use crate::addressing::address::Address;
 use crate::addressing::dynamic::Dynamic;
 use crate::addressing::lookup::{address_of, lookup, send_dynamic};
 use crate::addressing::naming::{forget_name, release_name};
+use crate::names::name_wait::LookupOrWait;
+use crate::names::named_address::NamedAddress;
 use krarup_gen::{
     Destination, LookupError, Name, NameError, Pid, ProcessInfo, RegisterError, SendError,
 };
+use std::sync::Arc;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Registers this process under a name (rule N2). Most processes get their name when they
@@ -31,7 +34,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
         match self.host().register(&name, self.process()) {
             Ok(()) => {
-                relations.set_name(name);
+                relations.set_name(name.clone());
+                drop(relations);
+                // Wakers are user code: they are woken without the lock.
+                self.host().name_waits().into_iter().for_each(|waits| waits.wake(&name));
                 Ok(())
             }
             Err(by) => Err(RegisterError::NameTaken { name, by }),
@@ -91,6 +97,31 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         D: Send + 'static,
     {
         lookup(&**self.host(), name)
+    }
+
+    /// Looks a name up as [`Context::lookup`] does, and waits until a process has it (rule H1).
+    pub fn lookup_or_wait<N, D>(&self, name: impl AsRef<str>) -> LookupOrWait<N, D>
+    where
+        N: Send + 'static,
+        D: Send + 'static,
+    {
+        LookupOrWait::new(Arc::clone(self.host()), name)
+    }
+
+    /// Returns the address of whichever process has this name, now or later (rules H2, H3): a handle
+    /// for a service that its supervisor may replace.
+    ///
+    /// # Errors
+    /// [`NameError`]: the text is no name.
+    pub fn named_address<N, D>(
+        &self,
+        name: impl AsRef<str>,
+    ) -> Result<NamedAddress<N, D>, NameError>
+    where
+        N: Send + 'static,
+        D: Send + 'static,
+    {
+        NamedAddress::new(Arc::clone(self.host()), name)
     }
 
     /// Returns the typed address of the process with this pid.

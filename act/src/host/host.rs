@@ -8,6 +8,7 @@ use crate::host::network::Network;
 use crate::host::ready::Ready;
 use crate::host::simulated_network::SimulatedEvents;
 use crate::memberships::records::Memberships;
+use crate::names::name_waits::NameWaits;
 use crate::observe::records::NodeRecords;
 use crate::observe::state_labels::StateLabels;
 use crate::observe::subscription::{EventTopic, Subscription};
@@ -70,6 +71,12 @@ pub trait Host: Send + Sync + 'static {
 
     /// Returns the living process with this name.
     fn whereis(&self, name: &str) -> Option<Arc<dyn Process>>;
+
+    /// Returns the futures that wait until a process has a name (rule H1). Without a table nobody
+    /// waits: a name that no process has stays without one.
+    fn name_waits(&self) -> Option<&NameWaits> {
+        None
+    }
 
     /// Queues a process that has something to do. It is run exactly once for each time it is
     /// queued.

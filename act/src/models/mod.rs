@@ -17,6 +17,7 @@
 //! | [`calls`] | the call that waits for a reply |
 //! | [`registry`] | registering against the end of the process, and against another |
 //! | [`groups`] | joining and leaving against the end of the process, a watch against a joining |
+//! | [`name_waits`] | waiting for a name against a process that gets it |
 //! | [`tasks`] | the end of a task, its await, and the end of its owner |
 //!
 //! These models run the real code, each under three checkers ([`checker`]). Models that must
@@ -36,6 +37,7 @@ mod in_place;
 mod mailbox;
 pub(crate) mod model_host;
 mod muting;
+mod name_waits;
 mod process;
 mod refused;
 mod registry;

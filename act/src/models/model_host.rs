@@ -6,6 +6,7 @@ use crate::host::host::{Alarm, Host, Poke};
 use crate::host::ready::{Ready, TurnLimits};
 use crate::mailbox::overflow::Overflow;
 use crate::memberships::records::Memberships;
+use crate::names::name_waits::NameWaits;
 use crate::observe::state_labels::StateLabels;
 use crate::process::cell::{Cell, NewProcess};
 use crate::process::crash::raise;
@@ -52,6 +53,7 @@ pub(crate) struct ModelHost {
     fails: bool,
     labels: StateLabels,
     memberships: Memberships,
+    name_waits: NameWaits,
 }
 
 #[derive(Default)]
@@ -95,6 +97,7 @@ impl ModelHost {
             fails: false,
             labels: StateLabels::default(),
             memberships: Memberships::default(),
+            name_waits: NameWaits::default(),
         })
     }
 

@@ -357,6 +357,10 @@ where
         Some(Box::pin(Arc::clone(&self.0).wait_for_room(hint)))
     }
 
+    fn room_for_any(&self) -> Option<RoomFuture<M>> {
+        (!self.0.needs_message).then(|| Box::pin(Arc::clone(&self.0).wait_for_room(0)) as _)
+    }
+
     fn enlist(&self, line: &Arc<Waiter<M>>) {
         self.0.line.join(line, Paid::No);
         self.0.enlist_at_workers();

@@ -6,6 +6,7 @@ mod debug;
 mod lookup;
 mod manage;
 mod membership;
+mod named;
 mod order;
 mod overflow;
 mod record;
@@ -27,6 +28,7 @@ pub use manage::ManageError;
 pub use membership::{
     JoinError, KeyCallError, KeySendError, LeaveError, RegisterKeyError, WatchGroupError,
 };
+pub use named::{AwaitNameError, NamedCallError, RetryError};
 pub use order::OrderError;
 pub use overflow::{NoBound, OverflowError};
 pub use record::{RecordError, TooManyRecorded, TraceError};

@@ -5,9 +5,9 @@ use crate::block_on::block_on;
 use crate::dispatcher::any::Dispatcher;
 use crate::runtime;
 use krarup_act::{
-    Alarm, EventTopic, Host, Memberships, Network, NodeRecords, Poke, Process, ProcessEnd,
-    Propagation, Ready, SimulatedEvents, SimulatedLink, Stalled, StateLabels, Subscription,
-    TableCursor, TimerKey, TopicTable, TurnRecording,
+    Alarm, EventTopic, Host, Memberships, NameWaits, Network, NodeRecords, Poke, Process,
+    ProcessEnd, Propagation, Ready, SimulatedEvents, SimulatedLink, Stalled, StateLabels,
+    Subscription, TableCursor, TimerKey, TopicTable, TurnRecording,
 };
 use krarup_gen::{
     Alias, BlockError, Class, DeadLetter, Lifecycle, Name, NodeStats, Pid, Reason,
@@ -84,6 +84,10 @@ impl Host for DispatcherHost {
 
     fn whereis(&self, name: &str) -> Option<Arc<dyn Process>> {
         self.core.registry.whereis(name)
+    }
+
+    fn name_waits(&self) -> Option<&NameWaits> {
+        Some(&self.core.registry.name_waits)
     }
 
     #[inline]

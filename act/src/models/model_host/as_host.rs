@@ -5,6 +5,7 @@ use crate::host::host::{Alarm, Host, Poke, ProcessEnd, Stalled, TimerKey};
 use crate::host::ready::Ready;
 use crate::memberships::records::Memberships;
 use crate::models::wake_flag::block_on;
+use crate::names::name_waits::NameWaits;
 use crate::observe::state_labels::StateLabels;
 use crate::observe::subscription::{EventTopic, Subscription};
 use crate::process::process::Process;
@@ -45,6 +46,8 @@ impl Host for ModelHost {
             tables.names.insert(name.as_str().to_owned(), Arc::clone(&process));
         }
         tables.processes.insert(process.pid(), process);
+        drop(tables);
+        name.into_iter().for_each(|name| self.name_waits.wake(name));
         Ok(())
     }
 
@@ -87,6 +90,10 @@ impl Host for ModelHost {
 
     fn whereis(&self, name: &str) -> Option<Arc<dyn Process>> {
         self.tables.lock().names.get(name).cloned()
+    }
+
+    fn name_waits(&self) -> Option<&NameWaits> {
+        Some(&self.name_waits)
     }
 
     fn schedule(&self, ready: Ready) {

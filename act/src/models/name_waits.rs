@@ -1,0 +1,52 @@
+//! Waiting for a name against a process that is given it (rule H1): the wait finds the process, or is
+//! woken.
+
+use super::checker::{joined, model, thread};
+use super::model_host::ModelHost;
+use super::wake_flag::block_on;
+use crate::host::host::Host;
+use crate::mailbox::inbox::UNBOUNDED;
+use crate::names::name_wait::NameWait;
+use crate::process::process::Process;
+use krarup_gen::Name;
+use std::sync::Arc;
+
+#[test]
+fn h1_a_wait_finds_the_process_or_is_woken() {
+    model(|| {
+        let host = ModelHost::new();
+        let name = Name::new("stock").expect("a name");
+        let cell = host.admit_new(UNBOUNDED);
+        let spawner = {
+            let (host, name) = (Arc::clone(&host), name.clone());
+            let process = Arc::clone(&cell) as Arc<dyn Process>;
+            thread::spawn(move || host.admit(process, Some(&name)).expect("a free name"))
+        };
+        let found = block_on(NameWait::new(&host.host(), &name, None));
+        assert_eq!(found.map(|found| found.pid()).expect("the node runs"), cell.pid);
+        joined(spawner);
+        assert_eq!(host.name_waits().map(|waits| waits.waiting()), Some(0));
+        host.clear();
+    });
+}
+
+#[test]
+fn h1_a_wait_that_is_dropped_leaves_nothing() {
+    model(|| {
+        let host = ModelHost::new();
+        let name = Name::new("stock").expect("a name");
+        let cell = host.admit_new(UNBOUNDED);
+        let spawner = {
+            let (host, name) = (Arc::clone(&host), name.clone());
+            let process = Arc::clone(&cell) as Arc<dyn Process>;
+            thread::spawn(move || host.admit(process, Some(&name)).expect("a free name"))
+        };
+        let mut wait = NameWait::new(&host.host(), &name, None);
+        let waker = std::task::Waker::noop();
+        let _ = std::pin::Pin::new(&mut wait).poll(&mut std::task::Context::from_waker(waker));
+        drop(wait);
+        joined(spawner);
+        assert_eq!(host.name_waits().map(|waits| waits.waiting()), Some(0));
+        host.clear();
+    });
+}

@@ -1,0 +1,24 @@
+//! Names that outlive their processes: waiting for a name, and addresses and calls by name (rules H1
+//! to H8).
+//!
+//! ```text
+//!   NamedAddress ── cache: the address that the name had last ──► Address ──► process
+//!        │             refused? look the name up again, and keep that address
+//!        │ no process has the name
+//!        ▼
+//!   NameWaits: name ► wakers, in the order in which they began to wait
+//!        ▲ a spawn under the name, a registration, the begin of the node's stop
+//! ```
+//!
+//! - **A message** takes the cached address: one lock of the handle's own that senders share, and no
+//!   look-up. The registry is asked only when that process has ended.
+//! - **A wait** is a waker in a table of the node. A spawn under a name looks at one counter; if
+//!   nobody waits for any name, that is all it costs.
+//! - **A call** by name is a loop of attempts. What to do after a failed one is decided by a function
+//!   of values, [`retry::Retry::after`].
+
+pub(crate) mod name_wait;
+pub(crate) mod name_waits;
+pub(crate) mod named_address;
+pub(crate) mod named_call;
+pub(crate) mod retry;

@@ -1,0 +1,165 @@
+//! Waiting until a process has a name (rule H1).
+
+use crate::addressing::address::Address;
+use crate::calls::deadline::{DEFAULT_CALL_TIMEOUT, within};
+use crate::calls::pending::Pending;
+use crate::host::host::{CheckedName, Host};
+use crate::process::current;
+use crate::process::process::Process;
+use krarup_gen::{AwaitNameError, Name, Pid};
+use std::fmt;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// A look-up that waits until a process has the name; made by `Node::lookup_or_wait`,
+/// [`crate::Context::lookup_or_wait`] and [`crate::NamedAddress::lookup_or_wait`]. Use `.await`, or
+/// `.wait()` on a plain thread.
+///
+/// It is ready at once if a living process has the name, and otherwise as soon as one is spawned
+/// with it or registers it: it is woken, and does not look again and again. The default timeout is
+/// 5 s. When the node begins to stop and nobody has the name, it ends with
+/// [`AwaitNameError::NodeStopped`], so that it delays no stop (rule H1).
+#[must_use = "nothing is looked up until it is awaited or waited for"]
+pub struct LookupOrWait<M, C = M> {
+    host: Arc<dyn Host>,
+    name: CheckedName,
+    timeout: Option<Duration>,
+    address: PhantomData<fn() -> Address<M, C>>,
+}
+
+impl<M: Send + 'static, C: Send + 'static> LookupOrWait<M, C> {
+    /// Creates the look-up. For hosts.
+    pub fn new(host: Arc<dyn Host>, name: impl AsRef<str>) -> Self {
+        let name = Name::new(name);
+        LookupOrWait { host, name, timeout: Some(DEFAULT_CALL_TIMEOUT), address: PhantomData }
+    }
+
+    /// Sets the longest time to wait. With zero it is a look-up.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Waits as long as the node runs.
+    pub fn no_timeout(mut self) -> Self {
+        self.timeout = None;
+        self
+    }
+
+    /// Looks the name up, and waits on a plain thread.
+    ///
+    /// # Errors
+    /// Those of awaiting it, and [`krarup_gen::CannotWait`].
+    pub fn wait(self) -> Result<Address<M, C>, AwaitNameError> {
+        self.into_future().wait()
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> IntoFuture for LookupOrWait<M, C> {
+    type Output = Result<Address<M, C>, AwaitNameError>;
+    type IntoFuture = Pending<Address<M, C>, AwaitNameError>;
+
+    /// # Errors
+    /// [`AwaitNameError`].
+    fn into_future(self) -> Self::IntoFuture {
+        let LookupOrWait { host, name, timeout, .. } = self;
+        Pending::new(Arc::clone(&host), async move {
+            let name = name?;
+            let wait = NameWait::new(&host, &name, None);
+            let process = match timeout {
+                None => Some(wait.await),
+                Some(limit) => within(&host, limit, wait).await,
+            };
+            match process {
+                Some(Ok(process)) => Ok(Address::of(&process)?),
+                Some(Err(NodeStops)) => Err(AwaitNameError::NodeStopped { name }),
+                None => {
+                    let limit = timeout.unwrap_or_default();
+                    Err(AwaitNameError::Timeout { name, limit })
+                }
+            }
+        })
+    }
+}
+
+impl<M, C> fmt::Debug for LookupOrWait<M, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LookupOrWait")
+            .field("name", &self.name)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Nobody has the name, and the node begins to stop, or has stopped.
+#[derive(Debug)]
+pub(crate) struct NodeStops;
+
+/// A future of the process that has the name.
+pub(crate) struct NameWait {
+    host: Arc<dyn Host>,
+    name: Name,
+    /// A process that has the name but has ended, or will have in a moment.
+    except: Option<Pid>,
+    /// The number of the waker in the table.
+    number: Option<u64>,
+}
+
+impl NameWait {
+    pub(crate) fn new(host: &Arc<dyn Host>, name: &Name, except: Option<Pid>) -> Self {
+        NameWait { host: Arc::clone(host), name: name.clone(), except, number: None }
+    }
+
+    fn check(&self) -> Option<Result<Arc<dyn Process>, NodeStops>> {
+        if let Some(holder) = self.host.whereis(self.name.as_str())
+            && self.except.is_none_or(|ended| !holder.pid().is_same_process(ended))
+        {
+            return Some(Ok(holder));
+        }
+        // Without a table nobody would wake it.
+        let ends = self.host.is_node_stopping() || self.host.has_stopped();
+        (ends || self.host.name_waits().is_none()).then_some(Err(NodeStops))
+    }
+
+    fn leave(&mut self) {
+        if let (Some(number), Some(waits)) = (self.number.take(), self.host.name_waits()) {
+            waits.leave(&self.name, number);
+        }
+    }
+}
+
+impl Future for NameWait {
+    type Output = Result<Arc<dyn Process>, NodeStops>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let wait = self.get_mut();
+        let mut found = wait.check();
+        if found.is_none() {
+            // A waker is user code: it is cloned outside the lock.
+            let waker = cx.waker().clone();
+            wait.number =
+                wait.host.name_waits().map(|waits| waits.enter(&wait.name, wait.number, waker));
+            // The name may have been given away before the waker was in the table.
+            found = wait.check();
+        }
+        match found {
+            Some(found) => {
+                wait.leave();
+                Poll::Ready(found)
+            }
+            None => {
+                current::note_other_wait();
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Drop for NameWait {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}

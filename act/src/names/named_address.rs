@@ -1,0 +1,195 @@
+//! The address of whichever process has a name (rules H2, H3).
+
+use crate::addressing::address::Address;
+use crate::calls::reply::Reply;
+use crate::host::host::Host;
+use crate::names::name_wait::LookupOrWait;
+use crate::names::named_call::NamedCall;
+use crate::process::current;
+use crate::sync::RwLock;
+use krarup_gen::{
+    DeadLetter, DeadLetterCause, LookupError, MessageTypes, Name, NameError, SendError, Target,
+};
+use std::any::type_name;
+use std::fmt;
+use std::sync::Arc;
+
+/// The address of whichever process has a name, now or later: of a service that its supervisor may
+/// replace.
+///
+/// An [`Address`] belongs to one process and ends with it. A named address remembers the address that
+/// its name had last, and looks the name up again when that process has ended (rule H2). So a message
+/// needs no look-up, and a handle that is kept in a field, in a closure or in the state of an HTTP
+/// service stays right for as long as the node runs. It keeps no process alive. Clones share what they
+/// remember.
+///
+/// [`NamedAddress::send`] needs a process that has the name now. [`NamedAddress::call`] waits through
+/// a restart, and repeats requests that no handler has seen; [`Retry`](crate::Retry) says which others
+/// (rules H3 to H6).
+///
+/// ```
+/// # use krarup_act::{Context, Reply};
+/// # use krarup_gen::Result;
+/// enum Stock {
+///     Take { item: u64, reply: Reply<bool> },
+/// }
+///
+/// async fn order(ctx: &Context<()>, item: u64) -> Result<bool> {
+///     let stock = ctx.named_address::<Stock, Stock>("stock")?;
+///     // If the process is being restarted, this waits for the next one, 5 s at most.
+///     Ok(stock.call(move |reply| Stock::Take { item, reply }).await?)
+/// }
+/// # let _ = order;
+/// ```
+///
+/// The names are those of this node. A process of another node is sent to by its name there with
+/// `ctx.send((name, node), message)`, which looks up there each time.
+pub struct NamedAddress<M, C = M> {
+    shared: Arc<SharedAddress<M, C>>,
+}
+
+struct SharedAddress<M, C> {
+    host: Arc<dyn Host>,
+    name: Name,
+    /// The address that the name had last. It is copied and replaced under the lock, and used and
+    /// dropped without it.
+    last: RwLock<Option<Address<M, C>>>,
+}
+
+impl<M: Send + 'static, C: Send + 'static> NamedAddress<M, C> {
+    /// Creates the address of whichever process has this name. For hosts; users have
+    /// `Node::named_address` and [`crate::Context::named_address`].
+    ///
+    /// # Errors
+    /// [`NameError`]: the text is no name.
+    pub fn new(host: Arc<dyn Host>, name: impl AsRef<str>) -> Result<Self, NameError> {
+        let name = Name::new(name)?;
+        let last = RwLock::default();
+        Ok(NamedAddress { shared: Arc::new(SharedAddress { host, name, last }) })
+    }
+
+    /// Returns the address of the process that has the name now.
+    ///
+    /// # Errors
+    /// [`LookupError::NoName`]: no process has the name. [`LookupError::WrongType`]: it takes other
+    /// messages.
+    pub fn address(&self) -> Result<Address<M, C>, LookupError> {
+        match self.last() {
+            Some(last) if last.is_alive() => Ok(last),
+            _ => self.look_up(),
+        }
+    }
+
+    /// Waits until a process has the name (rule H1).
+    pub fn lookup_or_wait(&self) -> LookupOrWait<M, C> {
+        LookupOrWait::new(Arc::clone(self.host()), self.name())
+    }
+
+    /// Sends a message on the Main lane of the process that has the name now (rule H2). It does not
+    /// wait for one.
+    ///
+    /// # Errors
+    /// [`SendError::NoName`] if no process has the name, [`SendError::WrongType`] if the one that has
+    /// it takes other messages, and those of [`Address::send`]. All return the message.
+    pub fn send(&self, message: M) -> Result<(), SendError<M>> {
+        let Some(last) = self.last() else { return self.send_anew(message) };
+        let sent = last.forward(message, current::sender(last.pid().creation()));
+        match sent {
+            Ok(()) => {
+                current::count_sent();
+                Ok(())
+            }
+            // It is no dead letter yet: another process may have the name.
+            Err(SendError::NoProcess { message, to }) if to == last.pid() => {
+                self.send_anew(message)
+            }
+            Err(error) => {
+                if let Some(cause) = error.refusal() {
+                    self.host().count_refusal(cause);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Looks the name up and sends.
+    #[cold]
+    fn send_anew(&self, message: M) -> Result<(), SendError<M>> {
+        let cause = match self.look_up() {
+            Ok(address) => return address.send(message),
+            Err(LookupError::WrongType { expected, .. }) => {
+                let types = MessageTypes { expected: expected.0, found: type_name::<M>() };
+                let to = self.host().whereis(self.name()).map(|process| process.pid());
+                let to = to.unwrap_or_else(|| self.host().node_pid());
+                return Err(SendError::WrongType { message, to, types: Box::new(types) });
+            }
+            Err(_) => DeadLetterCause::NoProcess,
+        };
+        let host = &**self.host();
+        let from = current::pid().filter(|pid| pid.creation() == host.node_pid().creation());
+        let target = Target::Name(self.shared.name.clone(), None);
+        host.dead_letter(DeadLetter::new(target, from, type_name::<M>(), cause));
+        Err(SendError::NoName { message, name: self.name().to_owned() })
+    }
+
+    /// Calls the process that has the name. `request` makes the message from the reply token, once
+    /// for each attempt, so it clones what it gives away.
+    ///
+    /// If no process has the name, the call waits for one. If the process ends before a handler has
+    /// seen the request, it is made again at the next one. [`NamedCall::retry`] says what else is
+    /// repeated. The timeout, 5 s if none is given, is that of the whole call, with its waits. The
+    /// token knows it ([`Reply::deadline`]).
+    pub fn call<T, F>(&self, request: F) -> NamedCall<M, C, T, F>
+    where
+        T: Send + 'static,
+        F: FnMut(Reply<T>) -> M + Send + 'static,
+    {
+        NamedCall::new(self.clone(), request)
+    }
+
+    /// Looks the name up, and remembers what was found.
+    pub(super) fn look_up(&self) -> Result<Address<M, C>, LookupError> {
+        let process = self.host().whereis(self.name());
+        let process = process.ok_or_else(|| LookupError::NoName(self.name().to_owned()))?;
+        let address = Address::of(&process)?;
+        self.remember(&address);
+        Ok(address)
+    }
+
+    pub(super) fn remember(&self, address: &Address<M, C>) {
+        let before = self.shared.last.write().replace(address.clone());
+        drop(before);
+    }
+
+    pub(super) fn last(&self) -> Option<Address<M, C>> {
+        self.shared.last.read().clone()
+    }
+}
+
+impl<M, C> NamedAddress<M, C> {
+    /// Returns the name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.shared.name.as_str()
+    }
+
+    pub(super) fn full_name(&self) -> &Name {
+        &self.shared.name
+    }
+
+    pub(super) fn host(&self) -> &Arc<dyn Host> {
+        &self.shared.host
+    }
+}
+
+impl<M, C> Clone for NamedAddress<M, C> {
+    fn clone(&self) -> Self {
+        NamedAddress { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<M, C> fmt::Debug for NamedAddress<M, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NamedAddress({:?})", self.name())
+    }
+}

@@ -1,0 +1,185 @@
+//! The HTTP server as a process (rule Q6).
+
+use crate::open_connections::OpenConnections;
+use axum::Router;
+use krarup::behavior::{Behavior, Received};
+use krarup::supervisor::{ChildSpec, Shutdown};
+use krarup::{Context, Reason};
+use std::convert::Infallible;
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::runtime::Handle;
+use tokio::time::{sleep, timeout};
+
+/// How long a stopping server says in its answers that it closes the connection, before it closes
+/// those without a request. A client that sends one request after the other then has none under way.
+const NOTICE: Duration = Duration::from_millis(100);
+
+/// An axum router behind a TCP port, as a process: a child of a supervisor, restarted by it on the same
+/// port, and stopped in order (rule Q6).
+///
+/// It has started when it accepts connections. When it is asked to stop, it accepts no more, answers
+/// the requests under way, and ends; requests that take longer than [`HttpServer::drain`] are cut off.
+/// As the last child of a supervisor it is stopped first, while everything that its handlers call is
+/// still there. Connections are tasks of the tokio runtime that the node was built with
+/// (`Node::builder(..).tokio(..)`), so a restart of this process closes them when their requests are
+/// done.
+///
+/// A clone is a description of the same server.
+///
+/// ```
+/// use axum::Router;
+/// use axum::routing::get;
+/// use krarup::prelude::*;
+/// use krarup_axum::HttpServer;
+/// use std::time::Duration;
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let handle = tokio::runtime::Handle::current();
+/// let node = Node::builder("shop@localhost").tokio(handle).start()?;
+/// let routes = Router::new().route("/", get(async || "hello"));
+/// let server = HttpServer::new(([127, 0, 0, 1], 0), routes);
+/// let child = server.child("http");
+/// let tree = || Supervisor::one_for_one().intensity(3, Duration::from_secs(5)).child(child);
+/// node.spawn(tree).await?;
+/// println!("serving on {:?}", server.bound());
+/// # node.stop().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct HttpServer {
+    address: SocketAddr,
+    routes: Router,
+    connections: usize,
+    head: Duration,
+    drain: Duration,
+    bound: Arc<OnceLock<SocketAddr>>,
+}
+
+impl HttpServer {
+    /// Creates the server of these routes. With port 0 the system chooses one, and a restarted server
+    /// uses the same.
+    pub fn new(address: impl Into<SocketAddr>, routes: Router) -> Self {
+        HttpServer {
+            address: address.into(),
+            routes,
+            connections: 1024,
+            head: Duration::from_secs(15),
+            drain: Duration::from_secs(10),
+            bound: Arc::default(),
+        }
+    }
+
+    /// Sets how many connections may be open; more wait in the queue of the system until one is
+    /// closed. The default is 1024, the least 1.
+    #[must_use]
+    pub fn connections(mut self, most: usize) -> Self {
+        self.connections = most.clamp(1, tokio::sync::Semaphore::MAX_PERMITS);
+        self
+    }
+
+    /// Sets how long a client may take to send the head of a request, or stay silent between two. The
+    /// default is 15 s.
+    #[must_use]
+    pub fn head_timeout(mut self, limit: Duration) -> Self {
+        self.head = limit;
+        self
+    }
+
+    /// Sets how long a stopping server waits for the requests under way. The default is 10 s.
+    #[must_use]
+    pub fn drain(mut self, limit: Duration) -> Self {
+        self.drain = limit;
+        self
+    }
+
+    /// The address that it serves on, once it has started.
+    #[must_use]
+    pub fn bound(&self) -> Option<SocketAddr> {
+        self.bound.get().copied()
+    }
+
+    /// Describes it as a child of a supervisor: a permanent worker with this id and name, which gets a
+    /// second more than [`HttpServer::drain`] to stop. It should be the last child, so that it is
+    /// stopped first.
+    pub fn child(&self, name: &str) -> ChildSpec {
+        let server = self.clone();
+        let stop = self.drain.saturating_add(Duration::from_secs(1));
+        ChildSpec::worker(name, move || server.clone()).name(name).shutdown(Shutdown::Timeout(stop))
+    }
+
+    async fn bind(&self) -> Result<TcpListener, Reason> {
+        if Handle::try_current().is_err() {
+            let text = "the node has no tokio runtime: start it with Node::builder(..).tokio(..)";
+            return Err(Reason::error(text));
+        }
+        let address = self.bound().unwrap_or(self.address);
+        let socket = TcpListener::bind(address)
+            .await
+            .map_err(|error| Reason::error(format!("cannot listen on {address}: {error}")))?;
+        // Set by the first start, and the same afterwards.
+        let _ = self.bound.set(socket.local_addr()?);
+        Ok(socket)
+    }
+}
+
+impl Behavior for HttpServer {
+    type Message = Infallible;
+    type Command = Infallible;
+
+    async fn run(self, mut ctx: Context<Infallible>) -> krarup::Result {
+        ctx.stop_in_order();
+        let socket = self.bind().await?;
+        ctx.initialised();
+        let mut open = OpenConnections::new(self.routes, self.connections, self.head);
+        let reason = loop {
+            tokio::select! {
+                item = ctx.receive() => match item {
+                    Received::Stop(reason) => break reason,
+                    Received::Finish => break Reason::Normal,
+                    Received::Inspect(reply) => reply.send(open.inspection()),
+                    // It takes no messages, does not trap exits, and has no monitors.
+                    _ => {}
+                },
+                accepted = open.accept(&socket) => match accepted {
+                    Ok((stream, place)) => open.serve(stream, place),
+                    // Most likely there are no free file descriptors. Some will be freed.
+                    Err(_) => sleep(Duration::from_millis(10)).await,
+                },
+            }
+            // A flood of connections must not delay the stop.
+            tokio::task::yield_now().await;
+        };
+        open.begin_to_stop();
+        // Clients that already see their connection as established are served.
+        while let Ok(Ok((stream, place))) = timeout(Duration::ZERO, open.accept(&socket)).await {
+            open.serve(stream, place);
+        }
+        drop(socket);
+        let notice = NOTICE.min(self.drain);
+        sleep(notice).await;
+        open.drain(self.drain.saturating_sub(notice)).await;
+        Err(reason)
+    }
+
+    fn label() -> &'static str {
+        "HttpServer"
+    }
+}
+
+impl fmt::Debug for HttpServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpServer")
+            .field("address", &self.address)
+            .field("connections", &self.connections)
+            .field("head_timeout", &self.head)
+            .field("drain", &self.drain)
+            .field("bound", &self.bound())
+            .finish_non_exhaustive()
+    }
+}

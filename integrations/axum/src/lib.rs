@@ -1,0 +1,20 @@
+//! Krarup processes behind [axum].
+//!
+//! | type | what it is |
+//! |---|---|
+//! | [`HttpServer`] | the HTTP server as a process: a supervised child that stops in order |
+//! | [`Processes`], [`ByName`] | processes by name in handlers, also after a restart |
+//! | [`CallRejection`] | the error of a call as a response: 429, 500, 503 or 504, with `Retry-After` |
+//!
+//! [axum]: https://docs.rs/axum
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod by_name;
+mod call_rejection;
+mod http_server;
+mod open_connections;
+
+pub use by_name::{ByName, NamedProcess, Processes, UnknownProcess};
+pub use call_rejection::CallRejection;
+pub use http_server::HttpServer;
