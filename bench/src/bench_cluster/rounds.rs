@@ -21,24 +21,42 @@ pub(crate) struct RunningPair {
 pub(crate) fn run(arguments: &ClusterArguments) -> Result<(), ClusterFailure> {
     let needs_erlang = arguments.pairs.iter().any(|pair| pair.has_otp());
     let erlang = needs_erlang.then(ErlangCode::compile).transpose()?;
+    print_line("", arguments.pairs.iter().map(|pair| (pair.to_string(), None)));
+    let mut running = Vec::new();
+    let mut queue_bytes = 0;
+    for workload in arguments.workloads {
+        if queue_bytes != workload.queue_bytes() {
+            queue_bytes = workload.queue_bytes();
+            // The old ones end first: the new ones have the same addresses.
+            running.clear();
+            running = start(&arguments.pairs, queue_bytes, erlang.as_ref())?;
+        }
+        measure(workload, arguments.size_of(workload), arguments.rounds, &mut running)?;
+    }
+    Ok(())
+}
+
+/// Starts all pairs.
+fn start(
+    pairs: &[NodePair],
+    queue_bytes: usize,
+    erlang: Option<&ErlangCode>,
+) -> Result<Vec<RunningPair>, ClusterFailure> {
     // The nodes have addresses of their own, so a port that is free at one is free at all.
     let port = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0))?.local_addr()?.port();
     let cookie = format!("bench_cluster_{}", std::process::id());
     let start = |(number, pair): (u8, &NodePair)| {
-        let names = [number, number + 1].map(|number| SideName::new(number, port));
-        let [client, server] = &names;
-        let at = |side, names| SideProcess::start((*pair, side), names, &cookie, erlang.as_ref());
-        let server = at("server", (server, client))?;
-        Ok(RunningPair { pair: *pair, client: at("client", (client, &names[1]))?, server })
+        let [client, server] = [number, number + 1].map(|number| SideName::new(number, port));
+        let start =
+            |side, names| SideProcess::start((*pair, side), names, (&cookie, queue_bytes), erlang);
+        let serves = start("server", (&server, &client))?;
+        Ok(RunningPair {
+            pair: *pair,
+            client: start("client", (&client, &server))?,
+            server: serves,
+        })
     };
-    let numbered = (2..).step_by(2).zip(&arguments.pairs);
-    let mut pairs = numbered.map(start).collect::<Result<Vec<_>, ClusterFailure>>()?;
-    print_line("", pairs.iter().map(|running| (running.pair.to_string(), None)));
-    for workload in arguments.workloads {
-        let size = arguments.size_of(workload);
-        measure(workload, size, arguments.rounds, &mut pairs)?;
-    }
-    Ok(())
+    (2..).step_by(2).zip(pairs).map(start).collect()
 }
 
 /// Measures one workload in all rounds, and prints its lines.

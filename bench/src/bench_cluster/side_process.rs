@@ -48,14 +48,14 @@ impl SideProcess {
     pub(crate) fn start(
         (pair, side): (NodePair, &'static str),
         (me, peer): (&SideName, &SideName),
-        cookie: &str,
+        (cookie, queue_bytes): (&str, usize),
         erlang: Option<&ErlangCode>,
     ) -> Result<Self, ClusterFailure> {
         let runtime = if side == "client" { pair.client } else { pair.server };
         let mut command = match (runtime, erlang) {
             (PairRuntime::Otp, Some(erlang)) => otp(me, peer, cookie, erlang),
             (PairRuntime::Otp, None) => return Err(ClusterFailure::Erlang("not compiled".into())),
-            (PairRuntime::Krarup, _) => krarup(me, peer, cookie)?,
+            (PairRuntime::Krarup, _) => krarup(me, peer, cookie, queue_bytes)?,
         };
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn()?;
@@ -127,10 +127,16 @@ impl Drop for SideProcess {
     }
 }
 
-fn krarup(me: &SideName, peer: &SideName, cookie: &str) -> Result<Command, ClusterFailure> {
+fn krarup(
+    me: &SideName,
+    peer: &SideName,
+    cookie: &str,
+    queue_bytes: usize,
+) -> Result<Command, ClusterFailure> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg(side::FLAG).args([&me.name, &peer.name]);
-    command.args([me.address.to_string(), peer.address.to_string()]).arg(cookie);
+    command.args([me.address.to_string(), peer.address.to_string()]);
+    command.arg(cookie).arg(queue_bytes.to_string());
     Ok(command)
 }
 

@@ -28,6 +28,9 @@ pub(crate) const IDLE: &str = "idle";
 /// The workload without a connection.
 const CODEC: &str = "codec";
 
+/// The workload of small calls beside large ones, which are more than the queue to a peer takes.
+const BESIDE: &str = "beside";
+
 /// All workloads, in the order in which `all` measures them.
 pub(crate) static WORKLOADS: [PairWorkload; 10] = [
     workload("call", [20_000, 50], &[("call, µs", Cost)]),
@@ -36,7 +39,7 @@ pub(crate) static WORKLOADS: [PairWorkload; 10] = [
     workload("cast8", [400_000, 800], &[("8 senders, casts/s", Rate)]),
     workload("big", [200, 10], &[("echo of 1 MiB, MB/s", Rate), ("echo of 10 MiB, MB/s", Rate)]),
     workload(
-        "beside",
+        BESIDE,
         [300, 5],
         &[("call beside 8 of 3 MiB, p50, µs", Cost), ("the same, p99, µs", Cost)],
     ),
@@ -72,6 +75,12 @@ impl PairWorkload {
             CODEC => pair.client == pair.server,
             _ => true,
         }
+    }
+
+    /// How many bytes may wait at a Krarup node for its peer. A call that finds more is refused,
+    /// while one of OTP waits.
+    pub(crate) fn queue_bytes(&self) -> usize {
+        if self.name == BESIDE { 32 << 20 } else { 1 << 20 }
     }
 
     /// What the others are compared with.

@@ -25,6 +25,8 @@ pub(crate) const FLAG: &str = "--side";
 /// How often a peer is tried that does not answer, every [`PAUSE`].
 const TRIES: usize = 100;
 const PAUSE: Duration = Duration::from_millis(50);
+/// The hard limit of the queue to a peer.
+const MOST_QUEUE_BYTES: usize = 512 << 20;
 const CALLERS: u64 = 32;
 const BESIDE: usize = 8;
 const MEBIBYTE: u64 = 1 << 20;
@@ -41,20 +43,22 @@ struct Measuring {
     idle: IdleNodes,
 }
 
-/// Runs a side until its input ends: `NAME PEER ADDRESS PEER-ADDRESS COOKIE`.
+/// Runs a side until its input ends: `NAME PEER ADDRESS PEER-ADDRESS COOKIE QUEUE-BYTES`.
 pub(crate) fn serve(words: impl Iterator<Item = String>) -> Result<(), ClusterFailure> {
     let words: Vec<String> = words.collect();
-    let [name, peer, address, peer_address, cookie] = &words[..] else {
+    let [name, peer, address, peer_address, cookie, queue_bytes] = &words[..] else {
         return Err(ClusterFailure::Usage);
     };
     let node = Node::start(name.clone()).map_err(failed)?;
     let cookie = Cookie::new(cookie.clone()).map_err(failed)?;
     let (peer, peer_address) = (peer.clone(), peer_address.parse().map_err(failed)?);
     let address = address.parse().map_err(failed)?;
+    let queue_bytes = queue_bytes.parse()?;
     let cluster = {
         let (cookie, peer) = (cookie.clone(), peer.clone());
         let make = move || {
             let cluster = Cluster::new(cookie).listen(address).peer(peer, peer_address);
+            let cluster = cluster.queue_limits(queue_bytes, MOST_QUEUE_BYTES);
             cluster.tick_time(Duration::from_secs(TICK_SECONDS))
         };
         node.spawn_system(make).wait().map_err(failed)?
