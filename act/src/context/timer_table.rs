@@ -9,11 +9,38 @@
 use crate::host::host::TimerKey;
 use crate::traces::trace_context::TraceContext;
 use krarup_gen::{Ref, Timestamp};
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::time::Duration;
 
-/// The timers of one process.
-pub(crate) struct ProcessTimers<M>(BTreeMap<Ref, ProcessTimer<M>>);
+/// The timers of one process, found by their references in a step or two, however many there are.
+pub(crate) struct ProcessTimers<M>(
+    HashMap<Ref, ProcessTimer<M>, BuildHasherDefault<ReferenceHasher>>,
+);
+
+/// A table with room for more than this gives it back when little of it is used.
+const SMALL: usize = 64;
+
+/// References are numbers that are drawn one after the other, so their bits are only moved to where
+/// the table looks (Fibonacci hashing).
+#[derive(Default)]
+struct ReferenceHasher(u64);
+
+impl Hasher for ReferenceHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(self.0 ^ u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
 
 pub(crate) struct ProcessTimer<M> {
     pub(crate) key: TimerKey,
@@ -35,7 +62,7 @@ pub(crate) enum TimerAction<M> {
 
 impl<M> ProcessTimers<M> {
     pub(crate) const fn new() -> Self {
-        ProcessTimers(BTreeMap::new())
+        ProcessTimers(HashMap::with_hasher(BuildHasherDefault::new()))
     }
 
     pub(crate) fn insert(&mut self, timer: Ref, entry: ProcessTimer<M>) {
@@ -43,7 +70,12 @@ impl<M> ProcessTimers<M> {
     }
 
     pub(crate) fn remove(&mut self, timer: Ref) -> Option<ProcessTimer<M>> {
-        self.0.remove(&timer)
+        let removed = self.0.remove(&timer);
+        let (used, room) = (self.0.len(), self.0.capacity());
+        if room > SMALL && used < room / 8 {
+            self.0.shrink_to(room / 4);
+        }
+        removed
     }
 
     pub(crate) fn get(&self, timer: Ref) -> Option<&ProcessTimer<M>> {
@@ -54,8 +86,51 @@ impl<M> ProcessTimers<M> {
         self.0.is_empty()
     }
 
-    /// Returns the keys, to be cancelled, and the actions.
+    /// Returns the keys, to be cancelled, and the actions, in the order in which the timers were
+    /// made.
     pub(crate) fn into_parts(self) -> (Vec<TimerKey>, Vec<TimerAction<M>>) {
-        self.0.into_values().map(|timer| (timer.key, timer.action)).unzip()
+        let mut timers: Vec<_> = self.0.into_iter().collect();
+        timers.sort_unstable_by_key(|(reference, _)| *reference);
+        timers.into_iter().map(|(_, timer)| (timer.key, timer.action)).unzip()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn timer(number: u32) -> ProcessTimer<u32> {
+        let key = TimerKey { index: number, generation: 0 };
+        ProcessTimer { key, due: Timestamp::ZERO, action: TimerAction::Once(number) }
+    }
+
+    #[test]
+    fn t1_the_actions_of_timers_end_in_the_order_in_which_the_timers_were_made() {
+        let mut timers = ProcessTimers::new();
+        for number in [7, 900, 3, 40, 12, 5_000, 1] {
+            timers.insert(Ref::new(number.into()), timer(number));
+        }
+        timers.remove(Ref::new(40));
+        let (keys, actions) = timers.into_parts();
+        let keys: Vec<_> = keys.iter().map(|key| key.index).collect();
+        assert_eq!(keys, [1, 3, 7, 12, 900, 5_000]);
+        let numbers = actions.iter().map(|action| match action {
+            TimerAction::Once(number) => *number,
+            _ => 0,
+        });
+        assert!(numbers.eq(keys));
+    }
+
+    #[test]
+    fn t1_a_process_that_had_many_timers_does_not_keep_their_room() {
+        let mut timers = ProcessTimers::new();
+        for number in 0..100_000_u32 {
+            timers.insert(Ref::new(number.into()), timer(number));
+        }
+        for number in 0..99_990_u32 {
+            assert!(timers.remove(Ref::new(number.into())).is_some());
+            assert!(timers.get(Ref::new(99_999)).is_some());
+        }
+        assert!(timers.0.capacity() <= 8 * SMALL, "{}", timers.0.capacity());
     }
 }

@@ -4,14 +4,15 @@ use super::context::Context;
 use super::timer_table::{ProcessTimer, TimerAction};
 use crate::addressing::recipient::Recipient;
 use crate::calls::deadline::Sleep;
-use crate::host::host::{Alarm, Host};
+use crate::host::host::{Alarm, Host, TimerOwner};
 use crate::mailbox::entry::Notice;
+use crate::process::cell::Cell;
 use crate::process::crash::{contain, log_contained};
 use crate::process::current;
 use crate::process::process::Via;
 use krarup_gen::{Exit, Pid, Reason, Ref, Timestamp};
 use std::any::type_name;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
@@ -136,13 +137,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         {
             action = TimerAction::Linked(Box::new((action, context)));
         }
-        let cell = Arc::downgrade(&self.cell);
-        let ring = move || {
-            if let Some(cell) = cell.upgrade() {
-                cell.push_notice(Notice::Timer(timer));
-            }
-        };
-        let key = self.host().set_timer(due, Alarm::Run(Box::new(ring)));
+        let owner: Weak<dyn TimerOwner> = Arc::<Cell<M, C>>::downgrade(&self.cell);
+        let key = self.host().set_timer(due, Alarm::Tell(owner, timer));
         self.cold().timers.insert(timer, ProcessTimer { key, due, action });
     }
 
@@ -168,5 +164,11 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 Some(next)
             }
         }
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> TimerOwner for Cell<M, C> {
+    fn timer_is_due(&self, timer: Ref) {
+        self.push_notice(Notice::Timer(timer));
     }
 }

@@ -24,7 +24,7 @@ use krarup_gen::{
 use std::any::Any;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::task::Waker;
 use std::time::SystemTime;
 
@@ -389,10 +389,19 @@ pub struct TimerKey {
     pub generation: u32,
 }
 
+/// A process that has set a timer.
+pub trait TimerOwner: Send + Sync {
+    /// Called when the timer is due, on a thread of the host.
+    fn timer_is_due(&self, timer: Ref);
+}
+
 /// The action of a timer when it is due.
 pub enum Alarm {
     /// Wakes a future.
     Wake(Waker),
+    /// Tells the process whose timer it is, if it is still there. As an action of its own, it
+    /// needs no allocation.
+    Tell(Weak<dyn TimerOwner>, Ref),
     /// Runs a short action that neither blocks nor panics, on a thread of the host.
     Run(Box<dyn FnOnce() + Send>),
 }
@@ -401,6 +410,7 @@ impl fmt::Debug for Alarm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Alarm::Wake(_) => "Wake(..)",
+            Alarm::Tell(..) => "Tell(..)",
             Alarm::Run(_) => "Run(..)",
         })
     }

@@ -237,6 +237,9 @@ impl ModelHost {
         for (_, alarm) in due.into_values() {
             match alarm {
                 Alarm::Wake(waker) => waker.wake(),
+                Alarm::Tell(owner, timer) => {
+                    owner.upgrade().into_iter().for_each(|owner| owner.timer_is_due(timer));
+                }
                 Alarm::Run(action) => action(),
             }
         }

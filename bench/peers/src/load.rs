@@ -27,6 +27,8 @@ pub(crate) struct Seen {
     /// Of the answers, in microseconds.
     pub(crate) p50: f64,
     pub(crate) p99: f64,
+    /// All requests, those of the warm-up too.
+    pub(crate) all: u64,
 }
 
 /// One whole answer.
@@ -39,6 +41,7 @@ enum Answer {
 struct Tally {
     latencies: Histogram<u64>,
     refused: u64,
+    all: u64,
 }
 
 /// Loads a server for this long; `look` is called when all connections are under way.
@@ -65,7 +68,7 @@ async fn load(
         streams.push(connect(address).await?);
     }
     let latencies = Histogram::new_with_bounds(1, SLOWEST, 3).expect("bounds in order");
-    let tally = Rc::new(RefCell::new(Tally { latencies, refused: 0 }));
+    let tally = Rc::new(RefCell::new(Tally { latencies, refused: 0, all: 0 }));
     let begin = Instant::now() + WARM_UP;
     let end = begin + time;
     let request: Rc<[u8]> = request(workload).into();
@@ -96,6 +99,7 @@ async fn load(
         refused: per_second(tally.refused),
         p50: of(0.5),
         p99: of(0.99),
+        all: tally.all,
     })
 }
 
@@ -140,8 +144,9 @@ async fn client(
             }
         };
         let now = Instant::now();
+        let mut tally = tally.borrow_mut();
+        tally.all += 1;
         if sent >= begin && now < end {
-            let mut tally = tally.borrow_mut();
             match answer {
                 Answer::Good => {
                     let took = u64::try_from((now - sent).as_micros()).unwrap_or(SLOWEST);

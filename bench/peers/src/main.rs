@@ -17,7 +17,8 @@
 //! Each side of a workload is a process of its own with two threads for its work. The sides take turns
 //! in every round, and a ratio is that of the medians of all rounds, better than 1 if Krarup is better.
 //! For `echo`, `line` and `words` this process is the client: every connection has one request under
-//! way. Their figures are requests a second, the latencies' 50th and 99th percentiles in microseconds,
+//! way. Their figures are requests a second, the processor time of the server for each, which depends
+//! least on what else the machine does, the 50th and 99th percentiles of the latencies in microseconds,
 //! and the server's memory for each connection in bytes; those of the others are nanoseconds.
 //!
 //! The exit code is 1 for wrong arguments, and 2 for a measurement that fails.

@@ -89,13 +89,16 @@ pub(crate) fn of_server(
     let address: SocketAddr = line.parse().map_err(|_| failed(workload, side, &line))?;
     let before = resident_bytes(&child)?;
     let mut most = before;
+    let used = processor_time(&child)?;
     let seen = load::run(workload, address, connections, Duration::from_secs(seconds), || {
         most = most.max(resident_bytes(&child).unwrap_or(0));
     })?;
+    let used = processor_time(&child)?.saturating_sub(used);
     let memory = most.saturating_sub(before) / connections as u64;
     let figure = |name, value, more_is_better| Figure { name, value, more_is_better };
     let mut figures = vec![
         figure("requests/s", seen.rate, true),
+        figure("cpu us/request", used.as_secs_f64() * 1e6 / load::as_f64(seen.all), false),
         figure("p50 us", seen.p50, false),
         figure("p99 us", seen.p99, false),
         figure("bytes/connection", load::as_f64(memory), false),
@@ -116,4 +119,16 @@ fn resident_bytes(child: &Ended) -> Result<u64, PeerFailure> {
     let kilobytes: u64 =
         line.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0);
     Ok(kilobytes * 1024)
+}
+
+/// The hundredths of a second that Linux counts in.
+const TICK: Duration = Duration::from_millis(10);
+
+/// What a process has used of the processors.
+fn processor_time(child: &Ended) -> Result<Duration, PeerFailure> {
+    let line = fs::read_to_string(format!("/proc/{}/stat", child.0.id()))?;
+    // The name of the program is in brackets; its times are the 14th and 15th field.
+    let fields = line.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let ticks: u32 = fields.skip(11).take(2).filter_map(|field| field.parse::<u32>().ok()).sum();
+    Ok(TICK * ticks)
 }

@@ -40,7 +40,11 @@ impl fmt::Display for Table {
             let peer = self.median(Side::Peer, place);
             let ratio = if *more_is_better { krarup / peer } else { peer / krarup };
             let Table { workload, size, .. } = self;
-            writeln!(f, "| {workload} | {size} | {name} | {krarup:.0} | {peer:.0} | {ratio:.2} |")?;
+            let digits = usize::from(krarup.min(peer) < 100.0);
+            writeln!(
+                f,
+                "| {workload} | {size} | {name} | {krarup:.digits$} | {peer:.digits$} | {ratio:.2} |"
+            )?;
         }
         Ok(())
     }
@@ -58,7 +62,8 @@ mod tests {
             table.add(Side::Krarup, vec![figure(krarup, true), figure(krarup, false)]);
             table.add(Side::Peer, vec![figure(peer, true), figure(peer, false)]);
         }
-        let lines = "| echo | 7 | f | 20 | 10 | 2.00 |\n| echo | 7 | f | 20 | 10 | 0.50 |\n";
+        let lines =
+            "| echo | 7 | f | 20.0 | 10.0 | 2.00 |\n| echo | 7 | f | 20.0 | 10.0 | 0.50 |\n";
         assert_eq!(table.to_string(), lines);
     }
 }

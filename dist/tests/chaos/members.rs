@@ -108,12 +108,7 @@ impl ChaosMembers {
     }
 
     /// Adds a node of OTP behind a proxy. The first node dials it.
-    pub(crate) fn add_otp(
-        &mut self,
-        name: &str,
-        port: u16,
-        numbers: &mut SeededNumbers,
-    ) {
+    pub(crate) fn add_otp(&mut self, name: &str, port: u16, numbers: &mut SeededNumbers) {
         let proxy = ChaosProxy::start(numbers.below(usize::MAX) as u64);
         proxy.leads_to(SocketAddr::from(([127, 0, 0, 1], port)));
         let at = proxy.address;

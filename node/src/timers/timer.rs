@@ -129,7 +129,7 @@ pub(crate) fn give_up(alarm: Alarm) {
     match alarm {
         Alarm::Wake(_) => ring(alarm),
         // Dropping the action may drop user values.
-        Alarm::Run(_) => drop(contain(|| drop(alarm))),
+        Alarm::Run(_) | Alarm::Tell(..) => drop(contain(|| drop(alarm))),
     }
 }
 
@@ -137,6 +137,11 @@ pub(crate) fn give_up(alarm: Alarm) {
 pub(crate) fn ring(alarm: Alarm) {
     let fired = contain(|| match alarm {
         Alarm::Wake(waker) => waker.wake(),
+        Alarm::Tell(owner, timer) => {
+            if let Some(owner) = owner.upgrade() {
+                owner.timer_is_due(timer);
+            }
+        }
         Alarm::Run(action) => action(),
     });
     if let Err(reason) = fired {
