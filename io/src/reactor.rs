@@ -18,7 +18,7 @@
 //! starts a new thread.
 
 use crate::callback::log;
-use crate::readiness::{Direction, Lost, Readiness};
+use crate::readiness::{Direction, Lost, Readiness, Report};
 use crate::sources::{Sources, WAKE_UP};
 use krarup_act::contain;
 use mio::event::Source;
@@ -31,6 +31,19 @@ use std::thread;
 
 /// The most events that are taken from the system at once.
 const EVENTS: usize = 1024;
+
+/// Whether the system reports bytes that arrive after a read, even if that read did not block: epoll
+/// and kqueue do; elsewhere only a read that would block asks for the next report.
+const REPORTS_ARRIVALS: bool = cfg!(any(
+    target_os = "linux",
+    target_os = "android",
+    target_os = "macos",
+    target_os = "ios",
+    target_os = "freebsd",
+    target_os = "netbsd",
+    target_os = "openbsd",
+    target_os = "dragonfly"
+));
 
 /// The reactor of this program, if it has a socket.
 static SHARED: Mutex<Weak<Reactor>> = Mutex::new(Weak::new());
@@ -139,8 +152,14 @@ fn run(mut selector: Selector, _wakeup: &Wakeup, serving: &Serving) {
                 if let Some(readiness) = sources.of(event.token()) {
                     // An error or a hang-up is returned by the next try, in either direction.
                     let failed = event.is_error();
-                    let reads = event.is_readable() || event.is_read_closed() || failed;
-                    let writes = event.is_writable() || event.is_write_closed() || failed;
+                    let reads = Report {
+                        ready: event.is_readable(),
+                        ended: event.is_read_closed() || failed,
+                    };
+                    let writes = Report {
+                        ready: event.is_writable(),
+                        ended: event.is_write_closed() || failed,
+                    };
                     readiness.tell(reads, writes, &mut wakers);
                 }
             }
@@ -196,7 +215,17 @@ impl<S: Source> Socket<S> {
     pub(crate) fn try_io<T>(
         &self,
         way: Direction,
+        attempt: impl FnMut(&S) -> io::Result<T>,
+    ) -> io::Result<T> {
+        self.try_until(way, attempt, |_| false)
+    }
+
+    /// As [`Socket::try_io`]. `takes_all` says of a result that the next try would block.
+    fn try_until<T>(
+        &self,
+        way: Direction,
         mut attempt: impl FnMut(&S) -> io::Result<T>,
+        takes_all: impl Fn(&T) -> bool,
     ) -> io::Result<T> {
         loop {
             let tick = self.readiness.tick(way)?;
@@ -205,7 +234,34 @@ impl<S: Source> Socket<S> {
                     self.readiness.exhausted(way, tick);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                done => return done,
+                Ok(done) => {
+                    if takes_all(&done) {
+                        self.readiness.drained(way, tick);
+                    }
+                    return Ok(done);
+                }
+                failed => return failed,
+            }
+        }
+    }
+
+    /// Reads from a stream, with room for so many bytes. Ready with 0 at its end.
+    pub(crate) fn poll_stream(
+        &self,
+        room: usize,
+        cx: &Context<'_>,
+        mut read: impl FnMut(&S) -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        // A stream that did not fill the room has no more, and says when it has.
+        let takes_all = |&count: &usize| REPORTS_ARRIVALS && 0 < count && count < room;
+        loop {
+            match self.try_until(Direction::Read, &mut read, takes_all) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    if self.poll_ready(Direction::Read, cx).is_pending() {
+                        return Poll::Pending;
+                    }
+                }
+                done => return Poll::Ready(done),
             }
         }
     }

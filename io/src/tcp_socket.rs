@@ -7,6 +7,7 @@ use crate::transport::Transport;
 use bytes::BytesMut;
 use mio::net::TcpStream;
 use socket2::{SockRef, TcpKeepalive};
+use std::cell::Cell;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr};
 use std::task::{Context, Poll};
@@ -14,6 +15,21 @@ use std::time::Duration;
 
 /// The most bytes of one read.
 const READ: usize = 16 << 10;
+
+thread_local! {
+    /// The room for a read. It belongs to the thread, so a connection that waits holds none, and it is
+    /// not cleared for each read.
+    static ROOM: Cell<Option<Box<[u8]>>> = const { Cell::new(None) };
+}
+
+/// Reads with the room of this thread, or with new room where it has none (yet, or any more).
+fn with_room<T>(read: impl FnOnce(&mut [u8]) -> T) -> T {
+    let room = ROOM.try_with(Cell::take).ok().flatten();
+    let mut room = room.unwrap_or_else(|| vec![0; READ].into());
+    let done = read(&mut room);
+    let _ = ROOM.try_with(|place| place.set(Some(room)));
+    done
+}
 
 /// A socket that is connected, or being connected.
 pub(crate) struct TcpSocket(Socket<TcpStream>);
@@ -62,13 +78,12 @@ impl Transport for TcpSocket {
     }
 
     fn poll_read(&self, buffer: &mut BytesMut, cx: &Context<'_>) -> Poll<io::Result<usize>> {
-        self.0.poll_io(Direction::Read, cx, |mut stream| {
-            // The space is on the stack of this call, so a waiting connection holds no
-            // memory for it.
-            let mut room = [0; READ];
-            let count = stream.read(&mut room)?;
-            buffer.extend_from_slice(&room[..count]);
-            Ok(count)
+        self.0.poll_stream(READ, cx, |mut stream| {
+            with_room(|room| {
+                let count = stream.read(room)?;
+                buffer.extend_from_slice(&room[..count]);
+                Ok(count)
+            })
         })
     }
 
