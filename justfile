@@ -40,6 +40,10 @@ fuzz-wire seconds="60":
 cluster-seeds seeds="1000":
     SIM_SEEDS={{seeds}} cargo test --release --package krarup-dist --test simulated_cluster
 
+# What a release needs: packages, documentation, the oldest Rust, other systems, dependencies
+release:
+    .ci/run release
+
 # Undefined behaviour and leaks, where miri is installed
 miri:
     .ci/run miri

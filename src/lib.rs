@@ -1,9 +1,27 @@
+// Of two definitions of a link the first one counts: the pages that the README names are modules here.
+//! [CHANGELOG.md]: crate::pages::changelog
+//! [CONTRIBUTING.md]: crate::pages::contributing
+//! [docs/architecture.md]: crate::pages::architecture
+//! [docs/cluster_operation.md]: crate::pages::cluster_operation
+//! [docs/decisions.md]: crate::pages::decisions
+//! [docs/guide.md]: crate::guide
+//! [docs/guide.md#clusters]: crate::guide#clusters
+//! [docs/guide.md#sockets]: crate::guide#sockets
+//! [docs/guide.md#testing]: crate::guide#testing
+//! [docs/observer.md]: crate::pages::observer_page
+//! [docs/performance.md]: crate::pages::performance
+//! [docs/porting.md]: crate::porting
+//! [docs/semantics.md]: crate::pages::contract
+//! [docs/settings.md]: crate::settings
+//! [docs/stability.md]: crate::pages::stability
+//! [docs/verification.md]: crate::pages::verification
+//! [examples/]: crate::pages
+//!
 #![doc = include_str!("../README.md")]
 //!
 //! ---
 //!
-//! The links to `docs` are those of the repository. These pages include the [`guide`],
-//! [`porting`] and [`settings`].
+//! The documents of the repository are in [`guide`], [`porting`], [`settings`] and [`pages`].
 //!
 //! # Where to find what
 //!
@@ -33,6 +51,12 @@
 //! | clusters of Erlang and Krarup nodes (features `cluster`, `cluster-tls`) | `cluster` |
 //! | a page, an API, probes and metrics of a running node (feature `observer`; with tools for language models: `mcp`) | `observer` |
 #![forbid(unsafe_code)]
+// docs.rs marks what needs a feature.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(all(doc, not(doctest)))]
+#[macro_use]
+pub mod pages;
 
 #[doc(inline)]
 pub use krarup_act::{
@@ -240,8 +264,8 @@ pub mod testing {
 
 // The snippets of the pages are tests of `tests/documents.rs`: they need crates that no example does.
 #[cfg(any(feature = "settings", doc))]
-#[cfg_attr(not(doctest), doc = include_str!("../docs/settings.md"))]
-#[cfg_attr(doctest, doc = "")]
+#[cfg_attr(all(doc, not(doctest)), doc = page!("docs/settings.md"))]
+#[cfg_attr(any(not(doc), doctest), doc = "Nodes that are set up by a file: `docs/settings.md`.")]
 pub mod settings {
     #[cfg(feature = "settings")]
     #[doc(inline)]
@@ -268,9 +292,9 @@ pub mod observer {
 }
 
 #[cfg(all(doc, not(doctest)))]
-#[doc = include_str!("../docs/guide.md")]
+#[doc = page!("docs/guide.md")]
 pub mod guide {}
 
 #[cfg(all(doc, not(doctest)))]
-#[doc = include_str!("../docs/porting.md")]
+#[doc = page!("docs/porting.md")]
 pub mod porting {}

@@ -9,6 +9,8 @@
 //! This crate knows the node it runs in only as a [`Host`].
 
 #![forbid(unsafe_code)]
+// docs.rs marks what needs a feature.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod actor;
 mod addressing;

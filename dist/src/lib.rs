@@ -19,6 +19,8 @@
 //! [`ClusterCalls::serve`] for functions.
 
 #![forbid(unsafe_code)]
+// docs.rs marks what needs a feature.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod address;
 mod calls;

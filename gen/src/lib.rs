@@ -6,6 +6,8 @@
 //! locks and no clock.
 
 #![forbid(unsafe_code)]
+// docs.rs marks what needs a feature.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod alias;
 mod application_event;

@@ -67,6 +67,8 @@
 //! ```
 
 #![forbid(unsafe_code)]
+// docs.rs marks what needs a feature.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod acceptor;
 mod back_off;

@@ -5,6 +5,8 @@
 //! choice comes from a seed.
 
 #![forbid(unsafe_code)]
+// docs.rs marks what needs a feature.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod added_dispatcher;
 mod applications;

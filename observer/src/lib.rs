@@ -22,6 +22,8 @@
 //! timer runs, no process is walked. See `docs/observer.md` for the routes.
 
 #![forbid(unsafe_code)]
+// docs.rs marks what needs a feature.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod actions;
 mod api;

@@ -67,3 +67,8 @@ pub use flags::{DistributionFlags, MissingFlags};
 pub use links::{LinkReceived, Links, TooManyLinks};
 pub use node_name::{NodeNameError, node_name};
 pub use reader::Short;
+
+/// What the README shows is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -139,10 +139,11 @@ impl TraceState {
             || self.bytes + bytes > TraceLimits::MOST_UNREAD_TEXT
         {
             let read = self.read;
-            let Some(oldest) = self.items.pop_front_if(|item| item.seq <= read) else {
+            let Some(oldest) = self.items.front().filter(|item| item.seq <= read) else {
                 return false;
             };
             self.bytes -= oldest.item.text.as_ref().map_or(0, String::len);
+            self.items.pop_front();
         }
         true
     }
