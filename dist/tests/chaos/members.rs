@@ -138,7 +138,7 @@ impl ChaosMembers {
             0 => {
                 let (member, number) = (&mut self.members[from], service);
                 member.member.node.kill(member.services[number].0.pid());
-                until("it has ended", || !member.services[number].0.is_alive());
+                until("its name is free", || member.member.node.whereis(SERVICES[number]).is_none());
                 self.ended.extend(member.serve(number));
             }
             1 => drop(self.members[from].member.cluster.disconnect(&name).unwrap()),
