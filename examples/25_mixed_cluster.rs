@@ -88,7 +88,11 @@ impl Actor for Watcher {
         Ok(())
     }
 
-    async fn handle_message(&mut self, ctx: &mut Context<GroupChange>, change: GroupChange) -> Result {
+    async fn handle_message(
+        &mut self,
+        ctx: &mut Context<GroupChange>,
+        change: GroupChange,
+    ) -> Result {
         match change {
             GroupChange::Joined { pid, .. } => {
                 self.members += 1;

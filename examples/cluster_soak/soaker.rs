@@ -59,7 +59,8 @@ impl SoakCounts {
     }
 
     pub(crate) fn losses(&self) -> Vec<String> {
-        let mut losses = self.losses.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+        let mut losses =
+            self.losses.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
         let ended = Self::of(&self.answered) + Self::of(&self.failed);
         if ended != Self::of(&self.calls) {
             losses.push(format!("{ended} of {} calls have ended", Self::of(&self.calls)));
@@ -75,9 +76,21 @@ impl SoakCounts {
 impl fmt::Display for SoakCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = Self::of;
-        write!(f, "{} calls: {} answered, {} failed; ", of(&self.calls), of(&self.answered), of(&self.failed))?;
+        write!(
+            f,
+            "{} calls: {} answered, {} failed; ",
+            of(&self.calls),
+            of(&self.answered),
+            of(&self.failed)
+        )?;
         write!(f, "{} notes, {} refused; ", of(&self.notes), of(&self.refused))?;
-        write!(f, "{} monitors: {} told, {} removed", of(&self.monitors), of(&self.told), of(&self.removed))
+        write!(
+            f,
+            "{} monitors: {} told, {} removed",
+            of(&self.monitors),
+            of(&self.told),
+            of(&self.removed)
+        )
     }
 }
 

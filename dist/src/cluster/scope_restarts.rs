@@ -40,7 +40,8 @@ mod tests {
         let at = |millis| Timestamp::ZERO + Duration::from_millis(millis);
         let [pg, other] = ["pg", "other"].map(|name| Name::new(name).unwrap());
         let mut restarts = ScopeRestarts::default();
-        let allowed = [0, 1, 2, 3, 4_000, 5_000, 9_999].map(|millis| restarts.allow(&pg, at(millis)));
+        let allowed =
+            [0, 1, 2, 3, 4_000, 5_000, 9_999].map(|millis| restarts.allow(&pg, at(millis)));
         assert_eq!(allowed, [true, true, true, true, true, false, false]);
         assert!(restarts.allow(&other, at(9_999)));
         // Each makes room when its time is over.

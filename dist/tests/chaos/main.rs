@@ -11,8 +11,8 @@ mod stress_support;
 #[path = "../support/mod.rs"]
 mod support;
 
-use members::{ChaosMembers, numbers, rounds};
 use krarup_dist::ClusterCalls;
+use members::{ChaosMembers, numbers, rounds};
 use otp_side::{OtpReport, OtpSide};
 use std::collections::BTreeMap;
 use std::fs;

@@ -108,12 +108,7 @@ impl ChaosMembers {
     }
 
     /// Adds a node of OTP behind a proxy. The first node dials it.
-    pub(crate) fn add_otp(
-        &mut self,
-        name: &str,
-        port: u16,
-        numbers: &mut SeededNumbers,
-    ) {
+    pub(crate) fn add_otp(&mut self, name: &str, port: u16, numbers: &mut SeededNumbers) {
         let proxy = ChaosProxy::start(numbers.below(usize::MAX) as u64);
         proxy.leads_to(SocketAddr::from(([127, 0, 0, 1], port)));
         let at = proxy.address;
@@ -138,7 +133,9 @@ impl ChaosMembers {
             0 => {
                 let (member, number) = (&mut self.members[from], service);
                 member.member.node.kill(member.services[number].0.pid());
-                until("its name is free", || member.member.node.whereis(SERVICES[number]).is_none());
+                until("its name is free", || {
+                    member.member.node.whereis(SERVICES[number]).is_none()
+                });
                 self.ended.extend(member.serve(number));
             }
             1 => drop(self.members[from].member.cluster.disconnect(&name).unwrap()),

@@ -113,7 +113,9 @@ impl<'a> StressWorld<'a> {
             10 | 11 => self.with_pid(from, to, service, agent, AgentOrder::Link),
             12 => self.with_pid(from, to, service, agent, AgentOrder::Unlink),
             13 => {
-                self.with_pid(from, to, service, agent, |pid| AgentOrder::Monitor(Target::Pid(pid)));
+                self.with_pid(from, to, service, agent, |pid| {
+                    AgentOrder::Monitor(Target::Pid(pid))
+                });
             }
             14 => {
                 let target =
@@ -239,9 +241,9 @@ impl<'a> StressWorld<'a> {
     /// A node has no turns for a time, as one that is suspended: its clock stands still.
     fn stand_still(&self, of: usize, time: Duration) {
         let all = self.nodes[of].node.processes();
-        let faults = all.into_iter().fold(Faults::new(), |faults, pid| {
-            faults.at_step(0, Fault::Delay(time * 4), pid)
-        });
+        let faults = all
+            .into_iter()
+            .fold(Faults::new(), |faults, pid| faults.at_step(0, Fault::Delay(time * 4), pid));
         self.sim.faults(faults);
     }
 
