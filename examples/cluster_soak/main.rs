@@ -15,7 +15,7 @@
 //! | monitors | each has told once, those that were removed never |
 //! | groups | no member of the other node is left when it is gone |
 //! | tables | no call, connection, handshake or dial is left, and few nodes are known |
-//! | descriptors | as many as before |
+//! | descriptors, threads | as many as before |
 //! | memory | the allocated bytes do not grow: see `examples/soak/memory.rs` |
 //!
 //! | file | concept |
@@ -87,7 +87,7 @@ fn run(options: &SoakOptions) -> Result<Vec<String>> {
         cluster.carries::<OnPeer>().groups("pg")
     };
     let cluster = node.spawn_system(cluster).wait()?;
-    let descriptors_before = descriptors();
+    let (descriptors_before, threads_before) = (descriptors(), memory::threads());
     let counts = Arc::new(SoakCounts::default());
     let mut soakers = Vec::new();
     for number in 0..SOAKERS {
@@ -132,6 +132,10 @@ fn run(options: &SoakOptions) -> Result<Vec<String>> {
         tables(&node, cluster.pid(), true).is_ok_and(|left| left.is_empty())
     }));
     losses.extend(at_last("the descriptors are closed", || descriptors() <= descriptors_before));
+    losses.extend(at_last("the threads are as many", || {
+        // One more may wait for the next blocking work.
+        memory::threads() <= threads_before.map(|threads| threads + 1)
+    }));
     losses.extend(counts.losses());
     if memory.has_grown() {
         losses.push(format!("memory: {memory}"));
@@ -150,7 +154,7 @@ fn run(options: &SoakOptions) -> Result<Vec<String>> {
 
 /// What of the tables is too much: at rest, or meanwhile.
 fn tables(node: &Node, cluster: Pid, is_rest: bool) -> Result<Vec<String>> {
-    let inspection = node.inspect(cluster).timeout(STUCK).wait()?;
+    let inspection = node.inspect(cluster).wait()?;
     let most = |meanwhile| if is_rest { 0 } else { meanwhile };
     let limits = [
         ("calls", most(SOAKERS as u64)),

@@ -24,6 +24,7 @@ const SCRIPT: &str = "
     receive never -> ok end.";
 
 /// How a node of OTP ends.
+#[derive(Clone, Copy)]
 pub(crate) enum PeerEnd {
     /// At once.
     Kill,

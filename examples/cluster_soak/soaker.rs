@@ -1,6 +1,5 @@
 //! A process that uses the other node again and again, and counts.
 
-use krarup::cluster::HasCluster;
 use krarup::prelude::*;
 use krarup::{Name, NodeName, Recipient, Ref, Target};
 use serde::{Deserialize, Serialize};
