@@ -16,7 +16,7 @@ use sim_support::{Choices, some_turns};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use stress_support::agent::AgentOrder;
-use stress_support::agent_log::StressTotals;
+use stress_support::agent_log::{AgentEvent, StressTotals};
 use stress_support::service::StressJob;
 use world::{GROUP, StressNode, StressWorld};
 
@@ -187,6 +187,9 @@ fn run(sim: &Simulation) -> Result<StressTotals> {
     check_reach(&mut world)?;
     check_agreement(&world)?;
     check_groups(&world)?;
+    for agent in world.nodes.iter().flat_map(|node| &node.agents) {
+        agent.log.lock().unwrap().events.push(AgentEvent::Rest);
+    }
     // All that was bound ends.
     for node in &world.nodes {
         node.services.iter().for_each(|service| node.node.kill(service.address.pid()));
@@ -223,6 +226,7 @@ fn zsim3_everything_is_accounted_for_in_clusters_of_three_to_seven_nodes_under_s
     // Each of these ways was taken.
     let StressTotals { handled, refused, dropped, lost, untold, .. } = totals;
     let StressTotals { answered, monitors, links, .. } = totals;
-    let least = [handled, refused, dropped, lost, untold, answered, monitors, links].into_iter().min();
+    let least =
+        [handled, refused, dropped, lost, untold, answered, monitors, links].into_iter().min();
     assert!(seeds < 50 || least > Some(0), "{totals:?}");
 }
