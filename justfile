@@ -56,6 +56,10 @@ tsan:
 soak minutes:
     cargo run --release --package soak -- --minutes {{minutes}}
 
+# Uses a node of OTP that is killed and started again: just soak-cluster 3600
+soak-cluster seconds:
+    cargo run --release --features cluster --example cluster_soak -- --seconds {{seconds}}
+
 # One workload at full size, in nanoseconds per message: just measure pingpong
 measure workload *sizes:
     cargo run --release --package bench-krarup -- {{workload}} {{sizes}}

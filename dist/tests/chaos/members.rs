@@ -2,7 +2,7 @@
 
 use super::proxy::{ChaosProxy, SeededNumbers};
 use super::stress_support::agent::{AgentHandle, AgentOrder};
-use super::stress_support::agent_log::{AgentLog, StressTotals};
+use super::stress_support::agent_log::{AgentEvent, AgentLog, StressTotals};
 use super::stress_support::letters::{LetterCounts, count_letters};
 use super::stress_support::service::{ServiceSeen, StressJob, StressService};
 use super::stress_support::tracked::{TrackedMessage, TrackedRun};
@@ -133,7 +133,9 @@ impl ChaosMembers {
             0 => {
                 let (member, number) = (&mut self.members[from], service);
                 member.member.node.kill(member.services[number].0.pid());
-                until("it has ended", || !member.services[number].0.is_alive());
+                until("its name is free", || {
+                    member.member.node.whereis(SERVICES[number]).is_none()
+                });
                 self.ended.extend(member.serve(number));
             }
             1 => drop(self.members[from].member.cluster.disconnect(&name).unwrap()),
@@ -280,7 +282,15 @@ impl ChaosMembers {
     }
 
     fn sync(&self, (from, agent): (usize, usize)) {
-        self.members[from].agents[agent].address.call(AgentOrder::Sync).wait().unwrap();
+        let synced = self.members[from].agents[agent].address.call(AgentOrder::Sync);
+        synced.timeout(Duration::from_mins(1)).wait().unwrap();
+    }
+
+    /// Everything that was sent has arrived, or its loss was told.
+    pub(crate) fn rest(&self) {
+        for agent in self.members.iter().flat_map(|member| &member.agents) {
+            agent.log.lock().unwrap().events.push(AgentEvent::Rest);
+        }
     }
 
     /// Every service ends, and every connection.
@@ -341,6 +351,13 @@ impl ChaosMembers {
     /// Nothing is left of calls, bonds and connections.
     pub(crate) fn check_clean(&self) {
         for ChaosMember { member, .. } in &self.members {
+            // A dial that was under way may have come up.
+            until("no connection is left", || {
+                let nodes = member.cluster.nodes().unwrap();
+                nodes.iter().for_each(|node| drop(member.cluster.disconnect(node.as_str())));
+                let inspection = member.node.inspect(member.cluster.pid()).wait().unwrap();
+                inspection.number("connections") == Some(0)
+            });
             for item in ["calls", "handshakes", "dials", "connections"] {
                 until(&format!("no {item} are left"), || {
                     let inspection = member.node.inspect(member.cluster.pid()).wait().unwrap();

@@ -13,6 +13,8 @@ pub(crate) enum AgentEvent {
     Refused(u64),
     /// The connection to a node was lost.
     Lost(String),
+    /// Everything before is at rest. A loss that is told later is none of what was sent before.
+    Rest,
 }
 
 /// A monitor of an agent.
@@ -109,7 +111,7 @@ impl AgentLog {
     pub(crate) fn sent_numbers(&self) -> BTreeSet<u64> {
         let number = |event: &AgentEvent| match event {
             AgentEvent::Sent(number, _) => Some(*number),
-            AgentEvent::Refused(_) | AgentEvent::Lost(_) => None,
+            AgentEvent::Refused(_) | AgentEvent::Lost(_) | AgentEvent::Rest => None,
         };
         self.events.iter().filter_map(number).collect()
     }
@@ -153,7 +155,7 @@ impl AgentLog {
                     }
                     continue;
                 }
-                AgentEvent::Lost(_) => continue,
+                AgentEvent::Lost(_) | AgentEvent::Rest => continue,
             };
             totals.sent += 1;
             let fate = fates.of(number);
@@ -162,7 +164,9 @@ impl AgentLog {
                 (1, 0, 1) => totals.dropped += 1,
                 (0, 0, 0) => {
                     let told = AgentEvent::Lost(node.clone());
-                    if self.is_killed || self.events[at..].contains(&told) {
+                    let mut until_rest =
+                        self.events[at..].iter().take_while(|event| **event != AgentEvent::Rest);
+                    if self.is_killed || until_rest.any(|event| *event == told) {
                         totals.lost += 1;
                     } else {
                         totals.untold += 1;

