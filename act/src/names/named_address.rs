@@ -113,7 +113,7 @@ impl<M: Send + 'static, C: Send + 'static> NamedAddress<M, C> {
     /// Looks the name up and sends.
     #[cold]
     fn send_anew(&self, message: M) -> Result<(), SendError<M>> {
-        let cause = match self.look_up() {
+        match self.look_up() {
             Ok(address) => return address.send(message),
             Err(LookupError::WrongType { expected, .. }) => {
                 let types = MessageTypes { expected: expected.0, found: type_name::<M>() };
@@ -121,11 +121,12 @@ impl<M: Send + 'static, C: Send + 'static> NamedAddress<M, C> {
                 let to = to.unwrap_or_else(|| self.host().node_pid());
                 return Err(SendError::WrongType { message, to, types: Box::new(types) });
             }
-            Err(_) => DeadLetterCause::NoProcess,
-        };
+            Err(_) => {}
+        }
         let host = &**self.host();
         let from = current::pid().filter(|pid| pid.creation() == host.node_pid().creation());
         let target = Target::Name(self.shared.name.clone(), None);
+        let cause = DeadLetterCause::NoProcess;
         host.dead_letter(DeadLetter::new(target, from, type_name::<M>(), cause));
         Err(SendError::NoName { message, name: self.name().to_owned() })
     }
