@@ -156,13 +156,13 @@ mod tests {
 
     #[test]
     fn h1_a_hundred_thousand_waiters_are_woken_once() {
-        struct WakeCount(AtomicUsize);
-        impl Wake for WakeCount {
+        struct NameWakes(AtomicUsize);
+        impl Wake for NameWakes {
             fn wake(self: Arc<Self>) {
                 self.0.fetch_add(1, Ordering::Relaxed);
             }
         }
-        let (waits, count) = (NameWaits::default(), Arc::new(WakeCount(AtomicUsize::new(0))));
+        let (waits, count) = (NameWaits::default(), Arc::new(NameWakes(AtomicUsize::new(0))));
         for _ in 0..100_000 {
             waits.enter(&name("stock"), None, Waker::from(Arc::clone(&count)));
         }
