@@ -174,9 +174,8 @@ fn y3_an_actor_that_is_made_by_a_future_starts_when_that_has_succeeded() {
             Supervisor::one_for_one().intensity(1, Duration::from_secs(1)).child(child)
         };
         sim.spawn(tree).wait().unwrap();
-        let first = sim.whereis("made2").unwrap();
-        sim.kill(first);
-        let next = sim.lookup_or_wait::<Reply<u32>, Reply<u32>>("made2").wait().unwrap();
+        sim.kill(sim.whereis("made2").unwrap());
+        let next = sim.named_address::<Reply<u32>, Reply<u32>>("made2").unwrap();
         assert_eq!(next.call(|reply| reply).wait(), Ok(42));
     }
 }
