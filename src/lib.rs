@@ -74,7 +74,7 @@ pub use krarup_gen::{
     WorkOutcome,
 };
 #[doc(inline)]
-pub use krarup_node::{Node, NodeBuilder, NodeError, NodeStop};
+pub use krarup_node::{Node, NodeBuilder, NodeError, NodeStop, ProgramError};
 #[doc(inline)]
 pub use krarup_state::{Entered, Event, First, Machine, Next, StateMachine};
 
@@ -201,9 +201,10 @@ pub mod groups {
 pub mod behavior {
     #[doc(inline)]
     pub use krarup_act::{
-        ActorEnd, Behavior, BehaviorFn, Contained, Delegate, Delivery, DroppedCalls, NextMessage,
-        OwnProcess, Receive, Received, RoomFuture, Route, UnusedPid, behavior_fn, contain,
-        current_pid, first_failure, holding, is_in_process, next_turn, note_receiver, yield_now,
+        ActorEnd, Behavior, BehaviorFn, Contained, Delegate, Delivery, DroppedCalls, MadeBy,
+        NextMessage, OwnProcess, Receive, Received, RoomFuture, Route, UnusedPid, behavior_fn,
+        contain, current_pid, first_failure, holding, is_in_process, made_by, next_turn,
+        note_receiver, yield_now,
     };
 }
 

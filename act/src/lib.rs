@@ -23,6 +23,7 @@ mod host;
 mod in_transit;
 mod lifecycle;
 mod lock;
+mod made_by;
 mod mailbox;
 mod memberships;
 #[cfg(test)]
@@ -81,6 +82,7 @@ pub use lifecycle::next_turn::next_turn;
 pub use lifecycle::restartable::Restartable;
 pub use lifecycle::spawn::{AddressOf, Inside, KILL_GRACE, Outside, Spawn};
 pub use lifecycle::stop::Stop;
+pub use made_by::{MadeBy, made_by};
 pub use mailbox::muted_senders::MutedSender;
 pub use mailbox::order::Order;
 pub use mailbox::overflow::{Divert, Diverted, Overflow};

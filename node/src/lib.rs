@@ -31,6 +31,7 @@ mod panicking_log;
 #[cfg(all(test, not(loom)))]
 mod panicking_work;
 mod registry;
+mod run;
 mod runtime;
 #[cfg(feature = "settings")]
 mod settings;
@@ -53,6 +54,7 @@ pub use dispatcher::executor::{Executor, ExecutorTask};
 pub use error::NodeError;
 pub use node::Node;
 pub use options::DispatcherOptions;
+pub use run::ProgramError;
 #[cfg(feature = "settings")]
 pub use settings::{Settings, SettingsError, SettingsFault};
 pub use simulation::codecs::{Carried, CodecFailure};

@@ -32,6 +32,7 @@ mod managing;
 mod name_waits;
 mod named_calls;
 mod names;
+mod programs;
 mod recorder;
 mod reports;
 mod roots;

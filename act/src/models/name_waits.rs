@@ -7,6 +7,7 @@ use super::wake_flag::block_on;
 use crate::host::host::Host;
 use crate::mailbox::inbox::UNBOUNDED;
 use crate::names::name_wait::NameWait;
+use crate::names::name_waits::NameWaits;
 use crate::process::process::Process;
 use krarup_gen::Name;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ fn h1_a_wait_finds_the_process_or_is_woken() {
         let found = block_on(NameWait::new(&host.host(), &name, None));
         assert_eq!(found.map(|found| found.pid()).expect("the node runs"), cell.pid);
         joined(spawner);
-        assert_eq!(host.name_waits().map(|waits| waits.waiting()), Some(0));
+        assert_eq!(host.name_waits().map(NameWaits::waiting), Some(0));
         host.clear();
     });
 }
@@ -46,7 +47,7 @@ fn h1_a_wait_that_is_dropped_leaves_nothing() {
         let _ = std::pin::Pin::new(&mut wait).poll(&mut std::task::Context::from_waker(waker));
         drop(wait);
         joined(spawner);
-        assert_eq!(host.name_waits().map(|waits| waits.waiting()), Some(0));
+        assert_eq!(host.name_waits().map(NameWaits::waiting), Some(0));
         host.clear();
     });
 }

@@ -117,9 +117,9 @@ mod tests {
     use std::task::Wake;
 
     /// Notes the order in which wakers are woken.
-    struct Noted(usize, Arc<Mutex<Vec<usize>>>);
+    struct WakeOrder(usize, Arc<Mutex<Vec<usize>>>);
 
-    impl Wake for Noted {
+    impl Wake for WakeOrder {
         fn wake(self: Arc<Self>) {
             self.1.lock().push(self.0);
             assert!(self.0 != 1, "a waker that panics");
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn h1_the_waiters_of_a_name_are_woken_in_their_order_and_a_panic_keeps_none_back() {
         let (waits, order) = (NameWaits::default(), Arc::default());
-        let waker = |number| Waker::from(Arc::new(Noted(number, Arc::clone(&order))));
+        let waker = |number| Waker::from(Arc::new(WakeOrder(number, Arc::clone(&order))));
         let (stock, till) = (name("stock"), name("till"));
         let numbers: Vec<_> = (0..5).map(|of| waits.enter(&stock, None, waker(of))).collect();
         let other = waits.enter(&till, None, waker(9));
@@ -156,13 +156,13 @@ mod tests {
 
     #[test]
     fn h1_a_hundred_thousand_waiters_are_woken_once() {
-        struct Counted(AtomicUsize);
-        impl Wake for Counted {
+        struct NameWakes(AtomicUsize);
+        impl Wake for NameWakes {
             fn wake(self: Arc<Self>) {
                 self.0.fetch_add(1, Ordering::Relaxed);
             }
         }
-        let (waits, count) = (NameWaits::default(), Arc::new(Counted(AtomicUsize::new(0))));
+        let (waits, count) = (NameWaits::default(), Arc::new(NameWakes(AtomicUsize::new(0))));
         for _ in 0..100_000 {
             waits.enter(&name("stock"), None, Waker::from(Arc::clone(&count)));
         }

@@ -1,10 +1,8 @@
 //! The address of whichever process has a name (rules H2, H3).
 
 use crate::addressing::address::Address;
-use crate::calls::reply::Reply;
 use crate::host::host::Host;
 use crate::names::name_wait::LookupOrWait;
-use crate::names::named_call::NamedCall;
 use crate::process::current;
 use crate::sync::RwLock;
 use krarup_gen::{
@@ -115,7 +113,7 @@ impl<M: Send + 'static, C: Send + 'static> NamedAddress<M, C> {
     /// Looks the name up and sends.
     #[cold]
     fn send_anew(&self, message: M) -> Result<(), SendError<M>> {
-        let cause = match self.look_up() {
+        match self.look_up() {
             Ok(address) => return address.send(message),
             Err(LookupError::WrongType { expected, .. }) => {
                 let types = MessageTypes { expected: expected.0, found: type_name::<M>() };
@@ -123,28 +121,14 @@ impl<M: Send + 'static, C: Send + 'static> NamedAddress<M, C> {
                 let to = to.unwrap_or_else(|| self.host().node_pid());
                 return Err(SendError::WrongType { message, to, types: Box::new(types) });
             }
-            Err(_) => DeadLetterCause::NoProcess,
-        };
+            Err(_) => {}
+        }
         let host = &**self.host();
         let from = current::pid().filter(|pid| pid.creation() == host.node_pid().creation());
         let target = Target::Name(self.shared.name.clone(), None);
+        let cause = DeadLetterCause::NoProcess;
         host.dead_letter(DeadLetter::new(target, from, type_name::<M>(), cause));
         Err(SendError::NoName { message, name: self.name().to_owned() })
-    }
-
-    /// Calls the process that has the name. `request` makes the message from the reply token, once
-    /// for each attempt, so it clones what it gives away.
-    ///
-    /// If no process has the name, the call waits for one. If the process ends before a handler has
-    /// seen the request, it is made again at the next one. [`NamedCall::retry`] says what else is
-    /// repeated. The timeout, 5 s if none is given, is that of the whole call, with its waits. The
-    /// token knows it ([`Reply::deadline`]).
-    pub fn call<T, F>(&self, request: F) -> NamedCall<M, C, T, F>
-    where
-        T: Send + 'static,
-        F: FnMut(Reply<T>) -> M + Send + 'static,
-    {
-        NamedCall::new(self.clone(), request)
     }
 
     /// Looks the name up, and remembers what was found.

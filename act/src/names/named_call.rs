@@ -24,6 +24,25 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
+impl<M: Send + 'static, C: Send + 'static> NamedAddress<M, C> {
+    /// Calls the process that has the name. `request` makes the message from the reply token, once
+    /// for each attempt, so it clones what it gives away.
+    ///
+    /// If no process has the name, the call waits for one. If the process ends before a handler has
+    /// seen the request, it is made again at the next one. [`NamedCall::retry`] says what else is
+    /// repeated. The timeout, 5 s if none is given, is that of the whole call, with its waits. The
+    /// token knows it ([`Reply::deadline`]).
+    pub fn call<T, F>(&self, request: F) -> NamedCall<M, C, T, F>
+    where
+        T: Send + 'static,
+        F: FnMut(Reply<T>) -> M + Send + 'static,
+    {
+        let (timeout, retry) = (Some(DEFAULT_CALL_TIMEOUT), Retry::default());
+        let named = self.clone();
+        NamedCall { named, request, timeout, until: None, retry, reply: PhantomData }
+    }
+}
+
 /// A call by name that has not been made yet; made by [`NamedAddress::call`]. Use `.await`, or
 /// `.wait()` on a plain thread.
 #[must_use = "a call does nothing until it is awaited or waited for"]
@@ -37,11 +56,6 @@ pub struct NamedCall<M, C, T, F> {
 }
 
 impl<M, C, T, F> NamedCall<M, C, T, F> {
-    pub(super) fn new(named: NamedAddress<M, C>, request: F) -> Self {
-        let (timeout, retry) = (Some(DEFAULT_CALL_TIMEOUT), Retry::default());
-        NamedCall { named, request, timeout, until: None, retry, reply: PhantomData }
-    }
-
     /// Sets how long the whole call lasts, with all its attempts and waits.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);

@@ -19,7 +19,7 @@ use crate::mailbox::overflow::{Divert, Diverted};
 use crate::mailbox::permit::{Permit, Reserved, Waiter};
 use crate::process::crash::{contain, log_contained};
 use crate::sync::Ordering;
-use krarup_gen::{Alias, DeadLetterCause, Pid, SendError};
+use krarup_gen::{Alias, CallError, DeadLetterCause, Pid, SendError};
 use std::sync::Arc;
 
 /// Room that is kept for one message.
@@ -142,7 +142,10 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Puts an entry into room in the mailbox that was kept for it.
     pub(crate) fn fill_here(&self, entry: MailboxEntry<M>) {
         if let Err(entry) = self.try_fill_here(entry) {
-            self.drop_lost(entry, DeadLetterCause::Unhandled);
+            self.dead_letter_named(entry.type_name(), entry.sender(), DeadLetterCause::Unhandled);
+            // No handler has seen it: a call in it can be made again (rule C2).
+            let error = CallError::NoProcess { to: self.pid };
+            deferred::when_free(move || current::drop_refused(entry, &error));
         }
     }
 

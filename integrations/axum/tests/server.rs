@@ -2,10 +2,13 @@
 //! responses (Q4).
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::FromRef;
+use axum::http::{Request, StatusCode};
 use axum::routing::get;
 use krarup::prelude::*;
 use krarup::supervisor::SupervisorAddress;
+use krarup::testing::Faults;
 use krarup_axum::{ByName, CallRejection, HttpServer, NamedProcess, Processes};
 use std::convert::Infallible;
 use std::future::ready;
@@ -15,6 +18,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::oneshot;
+use tower::ServiceExt;
 
 const ANY: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 
@@ -105,7 +109,7 @@ fn tree(node: &Node, children: Vec<ChildSpec>) -> SupervisorAddress {
 
 fn connect(address: SocketAddr) -> BufReader<TcpStream> {
     let client = TcpStream::connect(address).unwrap();
-    client.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    client.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
     BufReader::new(client)
 }
 
@@ -311,4 +315,26 @@ fn q6_a_server_that_cannot_start_says_why() {
     assert!(reason.to_string().contains("no tokio runtime"), "{reason}");
     assert!(Handle::try_current().is_err());
     without.stop().wait().unwrap();
+}
+
+#[test]
+fn q5_handlers_are_tested_in_a_simulation_with_faults() {
+    let mut cut_off = 0;
+    for seed in 0..30 {
+        let sim = Simulation::new(seed);
+        let counter = ChildSpec::worker("counter", Counter::default).name("counter");
+        tree(sim.node(), vec![counter]);
+        sim.faults(Faults::new().kill_one_in(8).only("counter"));
+        let routes = routes(sim.node());
+        for _ in 0..20 {
+            let request = Request::get("/next").body(Body::empty()).unwrap();
+            let response = sim.block_on(routes.clone().oneshot(request)).unwrap().unwrap();
+            match response.status() {
+                StatusCode::OK => {}
+                StatusCode::INTERNAL_SERVER_ERROR => cut_off += 1,
+                status => panic!("{status}"),
+            }
+        }
+    }
+    assert!(cut_off < 300, "{cut_off} of 600 requests were in hand of a process that was killed");
 }

@@ -21,7 +21,7 @@ impl Actor for Primes {
     type Message = Job;
 
     async fn handle_message(&mut self, _: &mut Context<Job>, (below, reply): Job) -> Result {
-        let is_prime = |n: &u64| (2..*n).take_while(|d| d * d <= *n).all(|d| n % d != 0);
+        let is_prime = |n: &u64| (2..*n).take_while(|d| d * d <= *n).all(|d| !n.is_multiple_of(d));
         reply.send((2..below).filter(is_prime).count() as u64);
         Ok(())
     }

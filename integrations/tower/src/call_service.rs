@@ -1,6 +1,6 @@
 //! A process as a service.
 
-use crate::readiness::{Readiness, refused};
+use crate::request_room::{RequestRoom, refused};
 use krarup::{Address, CallError, DEFAULT_CALL_TIMEOUT, Reply};
 use std::fmt;
 use std::future::Future;
@@ -57,7 +57,7 @@ pub struct CallService<M, C, Q, T: Send + 'static> {
     message: Arc<dyn Fn(Q, Reply<T>) -> M + Send + Sync>,
     timeout: Option<Duration>,
     sheds: bool,
-    readiness: Readiness<M>,
+    room: RequestRoom<M>,
     response: PhantomData<fn(Q) -> T>,
 }
 
@@ -79,7 +79,7 @@ where
             message: Arc::new(message),
             timeout: Some(DEFAULT_CALL_TIMEOUT),
             sheds: false,
-            readiness: Readiness::Empty,
+            room: RequestRoom::Empty,
             response: PhantomData,
         }
     }
@@ -103,7 +103,7 @@ where
     #[must_use]
     pub fn shedding(mut self) -> Self {
         self.sheds = true;
-        self.readiness = Readiness::Empty;
+        self.room = RequestRoom::Empty;
         self
     }
 
@@ -126,7 +126,7 @@ where
     type Future = Pin<Box<dyn Future<Output = Result<T, CallError>> + Send>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
-        if self.sheds { Poll::Ready(Ok(())) } else { self.readiness.poll(&self.address, cx) }
+        if self.sheds { Poll::Ready(Ok(())) } else { self.room.poll(&self.address, cx) }
     }
 
     fn call(&mut self, request: Q) -> Self::Future {
@@ -142,7 +142,7 @@ where
             });
         }
         // A caller that has not asked whether there is room takes its chance.
-        let room = self.readiness.take().map_or_else(|| self.address.reserve(), Ok);
+        let room = self.room.take().map_or_else(|| self.address.reserve(), Ok);
         let room = match room {
             Ok(room) => room,
             Err(error) => return Box::pin(std::future::ready(Err(refused(&self.address, &error)))),
@@ -163,7 +163,7 @@ impl<M, C, Q, T: Send + 'static> Clone for CallService<M, C, Q, T> {
             message: Arc::clone(&self.message),
             timeout: self.timeout,
             sheds: self.sheds,
-            readiness: Readiness::Empty,
+            room: RequestRoom::Empty,
             response: PhantomData,
         }
     }

@@ -17,7 +17,7 @@
 
 mod call_service;
 mod pool_layer;
-mod readiness;
+mod request_room;
 
 pub use call_service::CallService;
 pub use pool_layer::{PoolLayer, PoolLayerError, PooledService, RequestWork, RequestWorker};

@@ -1,6 +1,6 @@
 //! The limits of a pool for any service.
 
-use crate::readiness::{Readiness, refused};
+use crate::request_room::{RequestRoom, refused};
 use krarup::pool::PoolCommand;
 use krarup::{Actor, Address, CallError, Context as ProcessContext, DEFAULT_CALL_TIMEOUT, Reply};
 use std::fmt;
@@ -110,7 +110,7 @@ impl<S> Layer<S> for PoolLayer {
     type Service = PooledService<S>;
 
     fn layer(&self, inner: S) -> PooledService<S> {
-        PooledService { inner, layer: self.clone(), readiness: Readiness::Empty }
+        PooledService { inner, layer: self.clone(), room: RequestRoom::Empty }
     }
 }
 
@@ -118,7 +118,7 @@ impl<S> Layer<S> for PoolLayer {
 pub struct PooledService<S> {
     inner: S,
     layer: PoolLayer,
-    readiness: Readiness<RequestWork>,
+    room: RequestRoom<RequestWork>,
 }
 
 /// The error of a request that runs in a pool.
@@ -147,12 +147,12 @@ where
         if self.layer.sheds {
             return Poll::Ready(Ok(()));
         }
-        self.readiness.poll(&self.layer.pool, cx).map_err(PoolLayerError::Pool)
+        self.room.poll(&self.layer.pool, cx).map_err(PoolLayerError::Pool)
     }
 
     fn call(&mut self, request: Q) -> Self::Future {
         let PoolLayer { pool, timeout, .. } = &self.layer;
-        let room = self.readiness.take().map_or_else(|| pool.reserve(), Ok);
+        let room = self.room.take().map_or_else(|| pool.reserve(), Ok);
         let room = match room {
             Ok(room) => room,
             Err(error) => {
@@ -187,7 +187,7 @@ where
 impl<S: Clone> Clone for PooledService<S> {
     fn clone(&self) -> Self {
         let (inner, layer) = (self.inner.clone(), self.layer.clone());
-        PooledService { inner, layer, readiness: Readiness::Empty }
+        PooledService { inner, layer, room: RequestRoom::Empty }
     }
 }
 

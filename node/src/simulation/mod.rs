@@ -1,6 +1,7 @@
 //! A node in virtual time in which every choice comes from a seed.
 
 pub(crate) mod arrivals;
+mod block_on;
 pub(crate) mod codecs;
 pub(crate) mod dispatcher;
 pub(crate) mod due_timers;

@@ -14,16 +14,16 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// Waits in line for room.
-type RoomWait<M> = Pin<Box<dyn Future<Output = Result<Permit<M>, SendError<()>>> + Send>>;
+type RequestRoomWait<M> = Pin<Box<dyn Future<Output = Result<Permit<M>, SendError<()>>> + Send>>;
 
 /// The room of one request.
-pub(crate) enum Readiness<M> {
+pub(crate) enum RequestRoom<M> {
     Empty,
-    Waiting(RoomWait<M>),
+    Waiting(RequestRoomWait<M>),
     Room(Permit<M>),
 }
 
-impl<M: Send + 'static> Readiness<M> {
+impl<M: Send + 'static> RequestRoom<M> {
     /// Waits until there is room, and keeps it.
     pub(crate) fn poll<C: Send + 'static>(
         &mut self,
@@ -32,16 +32,17 @@ impl<M: Send + 'static> Readiness<M> {
     ) -> Poll<Result<(), CallError>> {
         loop {
             match self {
-                Readiness::Room(_) => return Poll::Ready(Ok(())),
-                Readiness::Empty => {
+                RequestRoom::Room(_) => return Poll::Ready(Ok(())),
+                RequestRoom::Empty => {
                     let at = at.clone();
-                    *self = Readiness::Waiting(Box::pin(async move { at.reserve_or_wait().await }));
+                    *self =
+                        RequestRoom::Waiting(Box::pin(async move { at.reserve_or_wait().await }));
                 }
-                Readiness::Waiting(wait) => match wait.as_mut().poll(cx) {
+                RequestRoom::Waiting(wait) => match wait.as_mut().poll(cx) {
                     Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Ok(room)) => *self = Readiness::Room(room),
+                    Poll::Ready(Ok(room)) => *self = RequestRoom::Room(room),
                     Poll::Ready(Err(error)) => {
-                        *self = Readiness::Empty;
+                        *self = RequestRoom::Empty;
                         return Poll::Ready(Err(refused(at, &error)));
                     }
                 },
@@ -51,8 +52,8 @@ impl<M: Send + 'static> Readiness<M> {
 
     /// Takes the room out, if there is some.
     pub(crate) fn take(&mut self) -> Option<Permit<M>> {
-        match std::mem::replace(self, Readiness::Empty) {
-            Readiness::Room(room) => Some(room),
+        match std::mem::replace(self, RequestRoom::Empty) {
+            RequestRoom::Room(room) => Some(room),
             _ => None,
         }
     }
