@@ -60,6 +60,8 @@ pub(crate) struct PeerConnection {
     /// The quarters of the tick time without a byte.
     silent: u32,
     wake: Arc<AtomicBool>,
+    /// A frame is being handled.
+    reads: Arc<AtomicBool>,
     is_closed: bool,
 }
 
@@ -104,6 +106,7 @@ impl PeerConnection {
             held: None,
             silent: 0,
             wake: Arc::default(),
+            reads: Arc::default(),
             is_closed: false,
         }
     }
@@ -163,6 +166,7 @@ impl PeerConnection {
             writer: channel.writer(),
             address: channel.address(),
             wake: Arc::clone(&self.wake),
+            reads: Arc::clone(&self.reads),
         });
         channel.context().send_interval(self.core.tick / QUARTERS, || ConnectionMessage::Tick);
         let core = &self.core;
@@ -178,6 +182,15 @@ impl PeerConnection {
         // An accepted one is known by its number only until then (rule Zobs3).
         let _ = channel.context().set_label(name.as_str());
         Ok(())
+    }
+
+    /// Writes what waits, as much as the socket takes.
+    fn write(&self) {
+        if let ConnectionStage::Up(_, peer) = &self.stage {
+            from_outside(|| {
+                peer.flush_now(&self.core);
+            });
+        }
     }
 
     /// Handles one frame.
@@ -196,7 +209,10 @@ impl PeerConnection {
                 }
                 let connection = self.id;
                 let dispatch = Dispatch { core: &self.core, peer, connection };
-                incoming::handle(&dispatch, message)
+                self.reads.store(true, Ordering::Relaxed);
+                let handled = incoming::handle(&dispatch, message);
+                self.reads.store(false, Ordering::Relaxed);
+                handled
             }
             _ => Ok(()),
         }
@@ -278,9 +294,7 @@ impl Protocol for PeerConnection {
         match message {
             ConnectionMessage::Wake => {
                 self.wake.store(false, Ordering::SeqCst);
-                if let ConnectionStage::Up(_, peer) = &self.stage {
-                    peer.pump_by_its_process();
-                }
+                self.write();
             }
             ConnectionMessage::Tick => {
                 let ConnectionStage::Up(_, peer) = &self.stage else { return Ok(()) };
@@ -312,8 +326,15 @@ impl Protocol for PeerConnection {
 
     async fn drained(&mut self, _: &mut Channel<Self>) -> Result {
         if let ConnectionStage::Up(_, peer) = &self.stage {
-            peer.pump_by_its_process();
+            peer.pump();
         }
+        Ok(())
+    }
+
+    async fn stopping(&mut self, channel: &mut Channel<Self>) -> Result {
+        // What users have sent before is written, although this overtakes the wake-up for it.
+        self.write();
+        channel.close();
         Ok(())
     }
 

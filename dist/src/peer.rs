@@ -148,13 +148,15 @@ pub(crate) struct UpConnection {
 /// The socket of a connection, as other threads use it.
 pub(crate) trait PeerLink: Send + Sync {
     /// Appends bytes, without writing them.
-    fn append(&self, bytes: &[u8]);
+    fn append(&self, bytes: Vec<u8>);
     /// Writes what the system takes. Returns false if some bytes are left.
     fn write(&self) -> bool;
     /// The number of bytes that are left.
     fn waiting(&self) -> usize;
     /// Makes the process of the connection go on writing.
     fn wake(&self);
+    /// Whether the process of the connection handles a frame.
+    fn is_reading(&self) -> bool;
     /// Closes the connection.
     fn close(&self, why: &'static str);
 }

@@ -1,6 +1,7 @@
 //! A handle with which other threads write to a connection.
 
 use crate::wire::SocketStream;
+use bytes::{Bytes, BytesMut};
 use std::fmt;
 use std::sync::Arc;
 
@@ -18,12 +19,18 @@ impl Writer {
         Writer(wire)
     }
 
-    /// Appends bytes, without writing them.
-    pub fn append(&self, bytes: &[u8]) {
+    /// Appends bytes, without writing them. A vector is not copied if nothing else waits.
+    pub fn append(&self, bytes: impl Into<Vec<u8>>) {
+        let bytes = bytes.into();
         let mut outgoing = self.0.outgoing();
-        if outgoing.failure.is_none() {
-            outgoing.moved |= outgoing.buffer.is_empty();
-            outgoing.buffer.extend_from_slice(bytes);
+        if outgoing.failure.is_some() {
+            return;
+        }
+        if outgoing.buffer.is_empty() {
+            outgoing.moved = true;
+            outgoing.buffer = BytesMut::from(Bytes::from(bytes));
+        } else {
+            outgoing.buffer.extend_from_slice(&bytes);
         }
     }
 

@@ -80,7 +80,7 @@ impl PairWorkload {
     /// How many bytes may wait at a Krarup node for its peer. A call that finds more is refused,
     /// while one of OTP waits.
     pub(crate) fn queue_bytes(&self) -> usize {
-        if self.name == BESIDE { 32 << 20 } else { 1 << 20 }
+        if self.name == BESIDE { 128 << 20 } else { 1 << 20 }
     }
 
     /// What the others are compared with.

@@ -23,6 +23,11 @@ use krarup_wire::etf::{Atom, Decoder, Reference, Term};
 use krarup_wire::{ControlMessage, Monitored};
 use std::sync::Arc;
 
+/// The room for a message, which most of them do not exceed.
+const USUAL_MESSAGE: usize = 128;
+/// `{'$gen_cast', ..`: a tuple of two, and the atom with its length.
+const CAST: &[u8] = b"h\x02w\x09$gen_cast";
+
 /// A message as bytes, with its tokens.
 struct Encoded {
     bytes: Vec<u8>,
@@ -37,7 +42,7 @@ impl ClusterCore {
         (by, to): (Pid, Pid),
         (kind, is_call): (MessageKind, bool),
     ) -> Result<Encoded, String> {
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(USUAL_MESSAGE);
         let mut extension = Writing::new(self, by, is_call);
         let tokens = CarriedTokens::new(Arc::clone(&self.host), kind, to);
         let (written, mut tokens) =
@@ -72,13 +77,12 @@ impl ClusterCore {
         let reference = self.host.next_ref();
         let payload = match (is_call, tokens.kind) {
             (true, _) => {
-                let from = self.caller_term(by, reference);
-                wrapped("$gen_call", Some(from), bytes)
+                SignalPayload::Wrapped(call_head(self.caller_term(by, reference)).into(), bytes)
             }
-            (false, MessageKind::Plain) => bytes,
-            (false, _) => wrapped("$gen_cast", None, bytes),
+            (false, MessageKind::Plain) => SignalPayload::Bytes(bytes),
+            (false, _) => SignalPayload::Wrapped(CAST.into(), bytes),
         };
-        let mut signals = Vec::new();
+        let mut signals = Vec::with_capacity(1 + usize::from(is_call));
         let from = self.ours(by);
         let incarnation = to.incarnation();
         let (control, monitored) = match to.target() {
@@ -108,7 +112,6 @@ impl ClusterCore {
             let monitor = Some((from, monitored));
             self.calls.insert(reference.number(), PendingCall { token, node, monitor });
         }
-        let payload = SignalPayload::Bytes(payload);
         signals.push(Signal::new(number, control, incarnation).with_payload(payload));
         self.begin_nested(&peer.name, nested, tokens);
         let core = Arc::clone(self);
@@ -360,14 +363,25 @@ fn unserializable(to: Pid, why: String) -> SendError<()> {
     SendError::Unserializable { message: (), to, why: why.into() }
 }
 
-/// `{Tag, Message}` or `{Tag, From, Message}`.
-fn wrapped(tag: &'static str, from: Option<Term>, mut message: Vec<u8>) -> Vec<u8> {
-    let parts = [Term::atom(tag)].into_iter().chain(from).chain([Term::nil()]);
-    let mut bytes = Vec::with_capacity(message.len() + 128);
+/// `{'$gen_call', From, ..`.
+fn call_head(from: Term) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(USUAL_MESSAGE);
     // A tuple of an atom and a caller can always be written.
-    let _ = Term::tuple(parts).write(&mut bytes);
+    let _ = Term::tuple([Term::atom("$gen_call"), from, Term::nil()]).write(&mut bytes);
     // The message takes the place of the `[]`, which is one byte.
     bytes.pop();
-    bytes.append(&mut message);
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zcall1_a_cast_begins_as_the_tuple_of_its_atom_and_a_term_does() {
+        let mut bytes = Vec::new();
+        Term::tuple([Term::atom("$gen_cast"), Term::nil()]).write(&mut bytes).unwrap();
+        bytes.pop();
+        assert_eq!(bytes, CAST);
+    }
 }

@@ -13,10 +13,12 @@ pub(super) struct SocketLink {
     pub(super) address: Address<ConnectionMessage>,
     /// A wake-up is on its way.
     pub(super) wake: Arc<AtomicBool>,
+    /// The process handles a frame.
+    pub(super) reads: Arc<AtomicBool>,
 }
 
 impl PeerLink for SocketLink {
-    fn append(&self, bytes: &[u8]) {
+    fn append(&self, bytes: Vec<u8>) {
         self.writer.append(bytes);
     }
 
@@ -32,6 +34,10 @@ impl PeerLink for SocketLink {
         if !self.wake.swap(true, Ordering::SeqCst) {
             self.address.notify(ConnectionMessage::Wake);
         }
+    }
+
+    fn is_reading(&self) -> bool {
+        self.reads.load(Ordering::Relaxed)
     }
 
     fn close(&self, why: &'static str) {

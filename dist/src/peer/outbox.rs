@@ -51,6 +51,11 @@ impl Outbox {
         krarup_wire::frame::write_tick(&mut self.ready);
     }
 
+    /// Takes the frames that are ready, without a copy.
+    pub(crate) fn take_ready(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.ready)
+    }
+
     /// Moves frames to `out`: all that are ready, and fragments until there are `most` bytes.
     pub(crate) fn take(&mut self, most: usize, out: &mut Vec<u8>) {
         out.append(&mut self.ready);

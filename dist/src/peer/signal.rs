@@ -9,6 +9,7 @@ use krarup_gen::Reason;
 use krarup_wire::etf::{Decoder, EncodeError, Term};
 use krarup_wire::frame::{FrameFormat, OutgoingMessage};
 use krarup_wire::{AliasRecipient, ControlMessage, DistributionFlags};
+use std::borrow::Cow;
 
 /// A control message that is to be sent.
 #[derive(Debug)]
@@ -30,6 +31,9 @@ pub(crate) enum SignalPayload {
     None,
     /// A term that was written already.
     Bytes(Vec<u8>),
+    /// A term that was written already, in two parts: what a message is wrapped in, and the
+    /// message, which may be large.
+    Wrapped(Cow<'static, [u8]>, Vec<u8>),
     Reason(Reason),
     /// A reason that is a term.
     Term(Term),
@@ -49,7 +53,12 @@ impl Signal {
     pub(crate) fn bytes(&self) -> usize {
         /// What a signal without a message counts.
         const SMALL: usize = 64;
-        SMALL + if let SignalPayload::Bytes(bytes) = &self.payload { bytes.len() } else { 0 }
+        SMALL
+            + match &self.payload {
+                SignalPayload::Bytes(bytes) => bytes.len(),
+                SignalPayload::Wrapped(head, bytes) => head.len() + bytes.len(),
+                _ => 0,
+            }
     }
 
     /// Writes the signal for a connection with these flags, and returns its size. `show` sees the
@@ -61,18 +70,24 @@ impl Signal {
         show: Option<&ShowControl<'_>>,
     ) -> Result<(u64, OutgoingMessage, usize), EncodeError> {
         let Signal { by, control, payload, .. } = self;
+        let mut head = Cow::default();
         let mut bytes = match payload {
             SignalPayload::None => Vec::new(),
             SignalPayload::Bytes(bytes) => bytes,
+            SignalPayload::Wrapped(wrap, bytes) => {
+                head = wrap;
+                bytes
+            }
             SignalPayload::Reason(reason) => written(&reason_to_term(&reason))?,
             SignalPayload::Term(term) => written(&term)?,
         };
         let control = adapted(control, &mut bytes, flags);
-        let length = bytes.len();
+        let length = head.len() + bytes.len();
         if let Some(show) = show {
             show(&control, length);
         }
-        let message = OutgoingMessage::new(FrameFormat::of(flags), &control, bytes, sequence)?;
+        let format = FrameFormat::of(flags);
+        let message = OutgoingMessage::in_parts(format, &control, (&head, bytes), sequence)?;
         Ok((by, message, length))
     }
 }

@@ -46,6 +46,9 @@ impl OutgoingMessage {
     /// than 64 KiB, unless the control message exceeds 900 bytes.
     pub const PART_BYTES: usize = (64 << 10) - 1024;
 
+    /// The room for a control message, which most of them do not exceed.
+    const USUAL_CONTROL: usize = 128;
+
     /// Creates a message with the payload as it appears in a frame: a term without a
     /// version byte, or nothing. If the connection has fragments, a payload of more than
     /// [`OutgoingMessage::PART_BYTES`] is written in fragments under this sequence number,
@@ -60,8 +63,28 @@ impl OutgoingMessage {
         payload: Vec<u8>,
         sequence: u64,
     ) -> Result<Self, EncodeError> {
-        let mut written = Vec::new();
+        Self::in_parts(format, control, (&[], payload), sequence)
+    }
+
+    /// As [`OutgoingMessage::new`], with a payload in two parts, so that a large one need not be
+    /// copied behind what it is wrapped in. The first part must be smaller than 1 KiB.
+    ///
+    /// # Errors
+    /// Those of [`OutgoingMessage::new`].
+    pub fn in_parts(
+        format: FrameFormat,
+        control: &ControlMessage,
+        (head, mut payload): (&[u8], Vec<u8>),
+        sequence: u64,
+    ) -> Result<Self, EncodeError> {
+        let mut written = Vec::with_capacity(Self::USUAL_CONTROL + head.len());
         control.write(&mut written)?;
+        if format.has_headers() {
+            // Nothing lies between a control message and its payload.
+            written.extend(head);
+        } else if !head.is_empty() {
+            payload.splice(..0, head.iter().copied());
+        }
         let parts =
             if format.has_fragments() { payload.len().div_ceil(Self::PART_BYTES) } else { 1 };
         let longest = written.len() + if parts > 1 { Self::PART_BYTES } else { payload.len() };

@@ -5,12 +5,16 @@ use crate::side::failed;
 use crate::side::requests::BenchRequest;
 use bytes::Bytes;
 use krarup::cluster::{ClusterAddress, ClusterCalls};
-use krarup::{Actor, Address, Context, Down, Node, Pid, Reason, Recipient, Result};
+use krarup::{
+    Actor, Address, CallError, Context, Down, Node, Pid, Reason, Recipient, Reply, Result,
+};
+use serde::{Serialize, de::DeserializeOwned};
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 /// The bytes of a cast's binary.
 const ITEM: usize = 40;
+const FULL_PAUSE: Duration = Duration::from_millis(1);
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What a client does, and how often.
@@ -46,23 +50,21 @@ impl PairCaller {
         let server = &self.server;
         match self.does {
             PairClient::Calls(times) => calls(server, times).await,
-            PairClient::Casts(times) => casts(server, times).await,
+            PairClient::Casts(times) => casts(ctx, server, times).await,
             PairClient::Echoes { bytes, times } => echoes(server, bytes, times).await,
             PairClient::Links { pid, times } => {
                 for _ in 0..times {
                     ctx.link(pid);
                     ctx.unlink(pid);
                 }
-                server.call(BenchRequest::Me).timeout(CALL_TIMEOUT).await.map(drop)?;
-                Ok(())
+                call_again(ctx, server, BenchRequest::Me).await.map(drop)
             }
             PairClient::Monitors { pid, times } => {
                 for _ in 0..times {
                     let monitor = ctx.monitor(pid);
                     ctx.demonitor(monitor);
                 }
-                server.call(BenchRequest::Me).timeout(CALL_TIMEOUT).await.map(drop)?;
-                Ok(())
+                call_again(ctx, server, BenchRequest::Me).await.map(drop)
             }
         }
     }
@@ -79,16 +81,30 @@ async fn calls(server: &Recipient<BenchRequest>, times: u64) -> Result {
     Ok(())
 }
 
-async fn casts(server: &Recipient<BenchRequest>, times: u64) -> Result {
+async fn casts(ctx: &mut Context<()>, server: &Recipient<BenchRequest>, times: u64) -> Result {
     let bytes = Bytes::from(vec![7; ITEM]);
     for number in 0..times {
         server.send_or_wait(BenchRequest::Item(number, bytes.clone())).await?;
     }
-    let count = server.call(BenchRequest::Count).timeout(CALL_TIMEOUT).await?;
+    let count = call_again(ctx, server, BenchRequest::Count).await?;
     if count == times {
         return Ok(());
     }
     Err(Reason::error(format!("{count} of {times} casts have arrived")))
+}
+
+/// Calls, until the queue to the peer takes the call: signals, and senders that wait in line, fill it.
+async fn call_again<R: Serialize + DeserializeOwned + Send + 'static>(
+    ctx: &mut Context<()>,
+    server: &Recipient<BenchRequest>,
+    request: fn(Reply<R>) -> BenchRequest,
+) -> Result<R> {
+    loop {
+        match server.call(request).timeout(CALL_TIMEOUT).await {
+            Err(CallError::Full { .. }) => ctx.sleep(FULL_PAUSE).await,
+            called => return Ok(called?),
+        }
+    }
 }
 
 async fn echoes(server: &Recipient<BenchRequest>, bytes: u64, times: u64) -> Result {
@@ -200,8 +216,8 @@ impl Actor for Monitoring {
         for _ in 0..self.times {
             ctx.monitor(self.pid);
         }
-        let synced = self.server.call(BenchRequest::Me).timeout(CALL_TIMEOUT).await;
-        let _ = self.done.send(synced.map(drop).map_err(Reason::from));
+        let synced = call_again(ctx, &self.server, BenchRequest::Me).await;
+        let _ = self.done.send(synced.map(drop));
         Ok(())
     }
 
