@@ -1,7 +1,7 @@
 //! The way of a signal from the queue of a peer to its socket.
 
 use super::room::Overloaded;
-use super::{PeerLink, PeerNode, Phase};
+use super::{PeerNode, Phase};
 use crate::peer::control_trace::TracedControl;
 use crate::peer::owner::PeerOwner;
 use crate::peer::signal::ShowControl;
@@ -117,8 +117,7 @@ impl PeerNode {
         }
     }
 
-    /// Hands waiting frames to the socket, as many as it takes. If it does not take all, the process of
-    /// the connection is woken, and goes on.
+    /// Hands waiting frames to the socket, as many as it takes.
     pub(crate) fn pump(&self) {
         if let Some(overloaded) = self.overloaded() {
             if let Overloaded::Connection(link) = overloaded {
