@@ -27,7 +27,7 @@
 #![forbid(unsafe_code)]
 
 mod flags;
-#[path = "../soak/memory.rs"]
+#[path = "../../soak/src/memory.rs"]
 mod memory;
 mod peer;
 mod soaker;
