@@ -241,6 +241,8 @@ fn q6_a_stop_answers_requests_under_way_and_a_restart_keeps_the_port() {
     assert_eq!(killed.wait().unwrap().reason, Reason::Killed);
     let next = node.lookup_or_wait::<Infallible, Infallible>("http").wait().unwrap();
     assert_ne!(next.pid(), first);
+    // The name is there before the port is. It answers when it has started.
+    node.inspect(next.pid()).wait().unwrap();
     let end = supervisor.watch();
     let mut client = connect(address);
     send(&client, "/waits");
