@@ -32,7 +32,7 @@ use crate::peer_log::PeerLog;
 use crate::rights::admission::Admission;
 use crate::rpc::pending_rpcs::Rpcs;
 use krarup_act::{Address, Host, Recipient};
-use krarup_gen::{NodeName, Pid};
+use krarup_gen::{DeadLetter, DeadLetterCause, NodeName, Pid};
 use krarup_wire::ControlMessage;
 use krarup_wire::codec::TermCodec;
 use krarup_wire::etf::Atom;
@@ -309,6 +309,14 @@ impl PeerOwner for ClusterCore {
                 }
             }
             ControlMessage::SpawnRequest { reference, .. } => self.rpc_not_supported(reference),
+            // Its receiver has ended with its node: as a message to a dead process here (rule Zid5).
+            ControlMessage::SendSender { from, to } => {
+                if let Some(to) = self.pid_of(to) {
+                    let (from, what) = (self.own_pid(from), "a message to another node");
+                    let letter = DeadLetter::new(to, from, what, DeadLetterCause::NoProcess);
+                    self.host.dead_letter(letter);
+                }
+            }
             _ => {}
         }
     }

@@ -191,7 +191,12 @@ impl ClusterCore {
             RemoteTarget::Node => return Err(SendError::NoProcess { message: (), to: to.pid() }),
         };
         let payload = SignalPayload::Bytes(bytes);
-        to.peer().push(Signal::new(number, control, to.incarnation()).with_payload(payload));
+        let signal = Signal::new(number, control, to.incarnation()).with_payload(payload);
+        // Another incarnation may have come up since it was looked at.
+        let pushed = to.peer().state.lock().push(signal);
+        if pushed == Pushed::Stale {
+            return Err(SendError::NoProcess { message: (), to: to.pid() });
+        }
         to.peer().flush(self);
         Ok(())
     }

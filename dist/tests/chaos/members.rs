@@ -171,9 +171,13 @@ impl ChaosMembers {
 
     /// A call that the node of OTP never answers.
     pub(crate) fn kept_call(&mut self) {
+        // Not later, when the node has come back.
+        self.keep_pace();
         let name = self.otp.clone().unwrap();
-        let to = self.named(0, &name, 0);
-        self.members[0].agents[0].does(AgentOrder::Keep(to, Duration::from_mins(5)));
+        let (to, agent) = (self.named(0, &name, 0), &self.members[0].agents[0]);
+        let calls = agent.log.lock().unwrap().calls;
+        agent.does(AgentOrder::Keep(to, Duration::from_mins(5)));
+        until("a call is under way", || agent.log.lock().unwrap().calls > calls);
     }
 
     fn use_service(

@@ -47,7 +47,7 @@ impl SeededNumbers {
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let high = u128::from(mixed ^ (mixed >> 31)) * count as u128 >> 64;
+        let high = (u128::from(mixed ^ (mixed >> 31)) * count as u128) >> 64;
         usize::try_from(high).unwrap()
     }
 }
@@ -72,7 +72,7 @@ impl ChaosProxy {
                 if accepts.state.lock().unwrap().is_over {
                     return;
                 }
-                ProxyShared::carry_both(&accepts, stream);
+                ProxyShared::carry_both(&accepts, &stream);
             }
         });
         ChaosProxy { address, shared }
@@ -114,11 +114,11 @@ impl Drop for ChaosProxy {
 }
 
 impl ProxyShared {
-    fn carry_both(shared: &Arc<Self>, dialled: TcpStream) {
+    fn carry_both(shared: &Arc<Self>, dialled: &TcpStream) {
         let target = shared.state.lock().unwrap().target;
         let Some(other) = target.and_then(|target| TcpStream::connect(target).ok()) else { return };
         let _ = (dialled.set_nodelay(true), other.set_nodelay(true));
-        let pairs = [(&dialled, &other), (&other, &dialled)];
+        let pairs = [(dialled, &other), (&other, dialled)];
         let seeds = {
             let mut state = shared.state.lock().unwrap();
             state.open.retain(|stream| stream.peer_addr().is_ok());
@@ -143,7 +143,7 @@ impl ProxyShared {
         mut numbers: SeededNumbers,
     ) -> std::io::Result<()> {
         let mut buffer = vec![0; 16 << 10];
-        let mut left = self.bytes_to_fault(&mut numbers);
+        let mut left = ProxyShared::bytes_to_fault(&mut numbers);
         let mut piece = 16 << 10;
         loop {
             let count = from.read(&mut buffer[..piece])?;
@@ -158,7 +158,7 @@ impl ProxyShared {
             }
             to.write_all(&buffer[..left])?;
             let rest = &buffer[left..count];
-            left = self.bytes_to_fault(&mut numbers);
+            left = ProxyShared::bytes_to_fault(&mut numbers);
             let releases = {
                 let mut state = self.state.lock().unwrap();
                 state.faults += 1;
@@ -193,7 +193,7 @@ impl ProxyShared {
         }
     }
 
-    fn bytes_to_fault(&self, numbers: &mut SeededNumbers) -> usize {
+    fn bytes_to_fault(numbers: &mut SeededNumbers) -> usize {
         // Half of them early, within the handshake or not far behind it.
         let range = if numbers.below(2) == 0 { 1_500 } else { 150_000 };
         1 + numbers.below(range)

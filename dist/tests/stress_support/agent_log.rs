@@ -191,9 +191,13 @@ impl AgentLog {
         }
         let wrong = self.outcomes.iter().find(|outcome| match outcome {
             Ok(sum) => *sum != 23,
-            Err(CallError::Timeout { .. } | CallError::Terminated { .. }) => false,
-            Err(CallError::NoProcess { .. } | CallError::Full { .. }) => false,
-            Err(_) => true,
+            Err(error) => !matches!(
+                error,
+                CallError::Timeout { .. }
+                    | CallError::Terminated { .. }
+                    | CallError::NoProcess { .. }
+                    | CallError::Full { .. }
+            ),
         });
         wrong.map_or(Ok(()), |wrong| Err(format!("{who}: a call ended with {wrong:?}")))
     }
@@ -202,7 +206,8 @@ impl AgentLog {
         totals.monitors = self.monitors.len();
         for (monitor, logged) in &self.monitors {
             let once = logged.told == 1 || logged.is_removed && logged.told == 0;
-            if !once && !(self.is_killed && logged.told == 0) {
+            let is_excused = self.is_killed && logged.told == 0;
+            if !once && !is_excused {
                 return Err(format!("{who}: the monitor {monitor} is {logged:?}"));
             }
         }

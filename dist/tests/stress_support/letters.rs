@@ -12,6 +12,8 @@ use std::sync::{Arc, Mutex};
 pub(crate) struct LetterCounts {
     /// To a name or a pid behind which is no process. They were not read.
     pub(crate) to_nobody: usize,
+    /// Sent here to an earlier incarnation of another node.
+    pub(crate) stale: usize,
     /// They were read, and then refused or dropped.
     pub(crate) read: usize,
     pub(crate) others: usize,
@@ -31,6 +33,9 @@ impl Actor for LetterCounter {
             _ if letter.message == type_name::<StressJob>() => counts.read += 1,
             DeadLetterCause::Overflow if letter.node.is_some() => counts.read += 1,
             DeadLetterCause::NoProcess if letter.node.is_some() => counts.to_nobody += 1,
+            DeadLetterCause::NoProcess if letter.message == "a message to another node" => {
+                counts.stale += 1;
+            }
             _ => counts.others += 1,
         }
         Ok(())

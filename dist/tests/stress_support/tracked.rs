@@ -60,7 +60,8 @@ impl MessageFates {
     /// A message was handled by a node of another program.
     pub(crate) fn arrived_elsewhere(&self, number: u64) {
         self.note(number, |fate| {
-            (fate.arrived, fate.handled) = (fate.arrived + 1, fate.handled + 1)
+            fate.arrived += 1;
+            fate.handled += 1;
         });
     }
 

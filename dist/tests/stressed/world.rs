@@ -330,6 +330,13 @@ impl<'a> StressWorld<'a> {
         self.sim.run_until_idle();
     }
 
+    /// The number of messages to earlier incarnations of nodes, which those that sent them count.
+    pub(crate) fn stale(&self) -> usize {
+        let running = self.nodes.iter().map(|node| &node.letters);
+        let stopped = self.ended.letters.iter().map(|(_, letters)| letters);
+        running.chain(stopped).map(|letters| letters.lock().unwrap().stale).sum()
+    }
+
     /// The number of messages to nobody that each node has had.
     pub(crate) fn to_nobody(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
