@@ -2,11 +2,11 @@
 
 mod sim_support;
 
-use krarup_act::{Context, behavior_fn};
-use krarup_dist::{Cluster, Cookie, SimNetwork};
+use krarup_act::{Actor, Context, Recipient, behavior_fn};
+use krarup_dist::{Cluster, ClusterCalls, Cookie, SimNetwork};
 use krarup_gen::{CallError, Reason, Result, Target};
 use krarup_node::{Fault, Faults, Node, Simulation};
-use sim_support::{Order, Seen, Watching, members};
+use sim_support::{Order, Seen, Watching, Worker, members};
 use std::time::Duration;
 
 const LONG: Duration = Duration::from_mins(1);
@@ -276,4 +276,40 @@ fn zsim2_a_big_message_crosses_a_window_that_fills() {
     sim.run_until_idle();
     let [Seen::Down(.., reason)] = &watcher.take()[..] else { panic!("one notice") };
     assert!(reason.to_string().contains(&text), "{} bytes", reason.to_string().len());
+}
+
+/// Sends numbers when it is stopped.
+struct LastWords {
+    stock: Recipient<Order>,
+}
+
+impl Actor for LastWords {
+    type Message = ();
+
+    async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+        Ok(())
+    }
+
+    async fn terminate(&mut self, _: &mut Context<()>, _: &Reason) {
+        for number in 0..20 {
+            let _ = self.stock.send(Order::Note(number));
+        }
+    }
+}
+
+#[test]
+fn zlive6_what_processes_send_while_their_node_stops_arrives() {
+    Simulation::explore(0..100, |sim| {
+        let net = SimNetwork::new();
+        let [a, b] = members(sim, &net)?;
+        let worker = b.node.spawn(Worker::default).name("stock").wait()?;
+        b.cluster.export::<Order>("stock")?;
+        let stock = a.remote("stock", "b@sim");
+        assert_eq!(stock.call(|reply| Order::Add(2, 3, reply)).wait(), Ok(5));
+        a.node.spawn(move || LastWords { stock }).wait()?;
+        a.node.stop().wait()?;
+        sim.advance(LONG);
+        assert_eq!(worker.call(Order::Notes).wait()?, Vec::from_iter(0..20));
+        Ok(())
+    });
 }
