@@ -309,7 +309,7 @@ fn zlive6_what_processes_send_while_their_node_stops_arrives() {
         a.node.spawn(move || LastWords { stock }).wait()?;
         a.node.stop().wait()?;
         sim.advance(LONG);
-        assert_eq!(worker.call(Order::Notes).wait()?, Vec::from_iter(0..20));
+        assert_eq!(worker.call(Order::Notes).wait()?, (0..20).collect::<Vec<_>>());
         Ok(())
     });
 }
