@@ -2,11 +2,11 @@
 
 mod sim_support;
 
-use krarup_act::{Context, behavior_fn};
+use krarup_act::{Actor, Context, Recipient, behavior_fn};
 use krarup_dist::{Cluster, ClusterCalls, Cookie, SimNetwork};
 use krarup_gen::{CallError, Reason, Result, Target};
 use krarup_node::{Fault, Faults, Node, Simulation};
-use sim_support::{Order, Seen, Watching, members};
+use sim_support::{Order, Seen, Watching, Worker, members};
 use std::time::Duration;
 
 const LONG: Duration = Duration::from_mins(1);
@@ -313,4 +313,40 @@ fn zhs10_a_dial_is_over_when_its_connection_is_up() {
     // Only so many dials are made at a time; connections do not count.
     sim.advance(Duration::from_secs(1));
     assert_eq!((b.peers().len(), dials()), (1, 0));
+}
+
+/// Sends numbers when it is stopped.
+struct LastWords {
+    stock: Recipient<Order>,
+}
+
+impl Actor for LastWords {
+    type Message = ();
+
+    async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+        Ok(())
+    }
+
+    async fn terminate(&mut self, _: &mut Context<()>, _: &Reason) {
+        for number in 0..20 {
+            let _ = self.stock.send(Order::Note(number));
+        }
+    }
+}
+
+#[test]
+fn zlive6_what_processes_send_while_their_node_stops_arrives() {
+    Simulation::explore(0..100, |sim| {
+        let net = SimNetwork::new();
+        let [a, b] = members(sim, &net)?;
+        let worker = b.node.spawn(Worker::default).name("stock").wait()?;
+        b.cluster.export::<Order>("stock")?;
+        let stock = a.remote("stock", "b@sim");
+        assert_eq!(stock.call(|reply| Order::Add(2, 3, reply)).wait(), Ok(5));
+        a.node.spawn(move || LastWords { stock }).wait()?;
+        a.node.stop().wait()?;
+        sim.advance(LONG);
+        assert_eq!(worker.call(Order::Notes).wait()?, (0..20).collect::<Vec<_>>());
+        Ok(())
+    });
 }

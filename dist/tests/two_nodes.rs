@@ -307,6 +307,8 @@ fn zlive7_the_end_of_a_cluster_is_a_loss_of_connections_and_no_more() {
     let linked = a.node.watch(a.worker("linked"));
     let pid = remote_pid(&b, "stock", &a);
     let seen = watcher(&b, Some(remote_pid(&b, "linked", &a)), vec![Target::Pid(pid)]);
+    // The link is written behind the turn that has made it, and before a later call.
+    let _ = remote_pid(&b, "stock", &a);
     b.node.kill(b.cluster.pid());
     for _ in 0..2 {
         match seen.recv_timeout(LONG).unwrap() {

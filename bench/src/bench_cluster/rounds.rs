@@ -67,9 +67,11 @@ fn measure(
     pairs: &mut [RunningPair],
 ) -> Result<(), ClusterFailure> {
     let mut rows = vec![vec![Vec::new(); pairs.len()]; workload.figures.len()];
-    // The first round makes connections and compiles, and does not count.
-    for round in 0..=rounds {
-        let size = if round == 0 && workload.name != IDLE { (size / 10).max(1) } else { size };
+    // The first round makes connections and compiles, and does not count. What connections cost is
+    // seen at the first ones: later ones use memory again.
+    let counted = if workload.name == IDLE { 1..=1 } else { 0..=rounds };
+    for round in counted {
+        let size = if round == 0 { (size / 10).max(1) } else { size };
         for (at, running) in pairs.iter_mut().enumerate() {
             if !workload.has(running.pair) {
                 continue;
@@ -82,10 +84,6 @@ fn measure(
             for (row, figure) in rows.iter_mut().zip(figures).filter(|_| round > 0) {
                 row[at].push(figure);
             }
-        }
-        // Nothing changes from one round to the next.
-        if workload.name == IDLE && round == 1 {
-            break;
         }
     }
     let base = pairs.iter().position(|running| running.pair == workload.base());

@@ -20,7 +20,8 @@ impl PeerNode {
     /// Sends what is recorded, or asks for a connection. No lock may be held.
     ///
     /// A process leaves the writing to the process of the connection, whose turn comes behind its
-    /// own. So what it sends in a turn, and what others send meanwhile, is written together.
+    /// own. So what it sends in a turn, and what others send meanwhile, is written together. While
+    /// the node stops it writes itself: the process of the connection may end first (rule Zlive6).
     pub(crate) fn flush<O: PeerOwner>(&self, owner: &Arc<O>) {
         let link = {
             let state = self.state.lock();
@@ -38,8 +39,8 @@ impl PeerNode {
             }
         };
         match link {
-            Some(link) => link.wake(),
-            None => self.flush_now(owner),
+            Some(link) if !owner.host().is_node_stopping() => link.wake(),
+            _ => self.flush_now(owner),
         }
     }
 

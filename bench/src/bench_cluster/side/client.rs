@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// The bytes of a cast's binary.
 const ITEM: usize = 40;
 const FULL_PAUSE: Duration = Duration::from_millis(1);
-const CALL_TIMEOUT: Duration = Duration::from_secs(60);
+const CALL_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// What a client does, and how often.
 #[derive(Clone, Copy, Debug)]
@@ -239,10 +239,8 @@ impl Actor for Monitoring {
 pub(crate) fn downs(
     node: &Node,
     server: Recipient<BenchRequest>,
-    pid: Pid,
-    times: u64,
-    cluster: ClusterAddress,
-    peer: String,
+    (pid, times): (Pid, u64),
+    (cluster, peer): (&ClusterAddress, &str),
 ) -> std::result::Result<Duration, ClusterFailure> {
     let (done, results) = channel();
     let monitoring = move || Monitoring { server, pid, times, told: 0, done };
@@ -250,7 +248,7 @@ pub(crate) fn downs(
     monitoring.send(()).map_err(failed)?;
     results.recv().map_err(failed)?.map_err(failed)?;
     let began = Instant::now();
-    cluster.disconnect(&peer).map_err(failed)?;
+    cluster.disconnect(peer).map_err(failed)?;
     results.recv().map_err(failed)?.map_err(failed)?;
     Ok(began.elapsed())
 }

@@ -142,8 +142,8 @@ impl Measuring {
                 Ok(vec![links, rate(size, one(PairClient::Monitors { pid, times: size })?)])
             }
             "downs" => {
-                let (cluster, node) = (self.cluster.clone(), self.peer.clone());
-                Ok(vec![rate(size, client::downs(&self.node, server, pid, size, cluster, node)?)])
+                let lost = (&self.cluster, self.peer.as_str());
+                Ok(vec![rate(size, client::downs(&self.node, server, (pid, size), lost)?)])
             }
             other => Err(ClusterFailure::UnknownWorkload(other.to_owned())),
         }
