@@ -31,7 +31,8 @@ impl Script {
 
     fn next(&self, callback: &str) -> Option<Fate> {
         let mut fates = self.0.lock().unwrap();
-        fates.pop_front_if(|(name, _)| *name == callback).map(|(_, fate)| fate)
+        let is_next = fates.front().is_some_and(|(name, _)| *name == callback);
+        is_next.then(|| fates.pop_front()).flatten().map(|(_, fate)| fate)
     }
 }
 
