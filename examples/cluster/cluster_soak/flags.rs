@@ -28,7 +28,7 @@ pub(crate) struct SoakOptions {
 impl SoakOptions {
     /// How long the node of OTP lives this time.
     pub(crate) fn life(&self, dice: &mut SoakDice) -> Duration {
-        let most = if self.time < Duration::from_secs(60) { 1_500 } else { 10_000 };
+        let most = if self.time < Duration::from_mins(1) { 1_500 } else { 10_000 };
         Duration::from_millis(500 + dice.below(most) as u64)
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// What the service of the other node is asked.
@@ -58,8 +58,7 @@ impl SoakCounts {
     }
 
     pub(crate) fn losses(&self) -> Vec<String> {
-        let mut losses =
-            self.losses.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+        let mut losses = self.losses.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let ended = Self::of(&self.answered) + Self::of(&self.failed);
         if ended != Self::of(&self.calls) {
             losses.push(format!("{ended} of {} calls have ended", Self::of(&self.calls)));
@@ -68,7 +67,7 @@ impl SoakCounts {
     }
 
     fn lost(&self, loss: String) {
-        self.losses.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(loss);
+        self.losses.lock().unwrap_or_else(PoisonError::into_inner).push(loss);
     }
 }
 
@@ -93,7 +92,7 @@ impl fmt::Display for SoakCounts {
     }
 }
 
-/// Numbers by a seed: SplitMix64.
+/// Numbers by a seed: `SplitMix64`.
 pub(crate) struct SoakDice(pub(crate) u64);
 
 impl SoakDice {
