@@ -8,7 +8,7 @@ use krarup::{Actor, Address, Context, Node, Result};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-enum Item {
+enum DrainItem {
     /// Wait, with the worker, until the mailbox is filled.
     Wait,
     Number(u64),
@@ -29,15 +29,15 @@ struct Drain {
 }
 
 impl Actor for Drain {
-    type Message = Item;
+    type Message = DrainItem;
 
-    async fn handle_message(&mut self, _: &mut Context<Item>, item: Item) -> Result {
+    async fn handle_message(&mut self, _: &mut Context<DrainItem>, item: DrainItem) -> Result {
         match item {
-            Item::Wait => {
+            DrainItem::Wait => {
                 self.waits.count_down();
                 drop(locked(&self.barrier));
             }
-            Item::Number(number) => {
+            DrainItem::Number(number) => {
                 // Numbers count down, so the last one is 0.
                 if number == 0 {
                     self.done.count_down();
@@ -66,10 +66,10 @@ fn one_round(node: &Node, depth: u64) -> Result<Duration, WorkloadFailure> {
     let drain = node.spawn(move || drain).start()?;
     let send = |to: &Address<_>, item| to.send(item).map_err(|_| WorkloadFailure::Ended);
     let held = locked(&barrier);
-    send(&drain, Item::Wait)?;
+    send(&drain, DrainItem::Wait)?;
     waits.wait()?;
     done.time(|| {
-        (0..depth).rev().try_for_each(|number| send(&drain, Item::Number(number)))?;
+        (0..depth).rev().try_for_each(|number| send(&drain, DrainItem::Number(number)))?;
         drop(held);
         Ok(())
     })

@@ -10,31 +10,31 @@ use krarup::{Actor, Address, Context, Node, Result};
 struct Parcel<const WORDS: usize>([u64; WORDS]);
 
 /// Returns each message to the other one.
-struct Carrier<const WORDS: usize> {
-    partner: Option<Address<CarrierMessage<WORDS>>>,
+struct ParcelActor<const WORDS: usize> {
+    partner: Option<Address<ParcelMessage<WORDS>>>,
     done: Latch,
 }
 
-enum CarrierMessage<const WORDS: usize> {
-    Partner(Address<CarrierMessage<WORDS>>),
+enum ParcelMessage<const WORDS: usize> {
+    Partner(Address<ParcelMessage<WORDS>>),
     Parcel(Parcel<WORDS>),
 }
 
-impl<const WORDS: usize> Actor for Carrier<WORDS> {
-    type Message = CarrierMessage<WORDS>;
+impl<const WORDS: usize> Actor for ParcelActor<WORDS> {
+    type Message = ParcelMessage<WORDS>;
 
     async fn handle_message(
         &mut self,
-        _: &mut Context<CarrierMessage<WORDS>>,
-        message: CarrierMessage<WORDS>,
+        _: &mut Context<ParcelMessage<WORDS>>,
+        message: ParcelMessage<WORDS>,
     ) -> Result {
         match message {
-            CarrierMessage::Partner(partner) => self.partner = Some(partner),
-            CarrierMessage::Parcel(Parcel(mut words)) => {
+            ParcelMessage::Partner(partner) => self.partner = Some(partner),
+            ParcelMessage::Parcel(Parcel(mut words)) => {
                 words[0] -= 1;
                 match &self.partner {
                     Some(partner) if words[0] > 0 => {
-                        partner.send(CarrierMessage::Parcel(Parcel(words)))?;
+                        partner.send(ParcelMessage::Parcel(Parcel(words)))?;
                     }
                     _ => self.done.count_down(),
                 }
@@ -63,15 +63,15 @@ fn carry<const WORDS: usize>(node: &Node, messages: u64) -> WorkloadResult {
     share(messages, 1)?;
     let done = Latch::new(1);
     let spawn = || {
-        let carrier = Carrier::<WORDS> { partner: None, done: done.clone() };
+        let carrier = ParcelActor::<WORDS> { partner: None, done: done.clone() };
         node.spawn(move || carrier).start()
     };
     let (one, other) = (spawn()?, spawn()?);
     let send = |to: &Address<_>, message| to.send(message).map_err(|_| WorkloadFailure::Ended);
-    send(&one, CarrierMessage::Partner(other.clone()))?;
-    send(&other, CarrierMessage::Partner(one.clone()))?;
+    send(&one, ParcelMessage::Partner(other.clone()))?;
+    send(&other, ParcelMessage::Partner(one.clone()))?;
     let mut words = [0; WORDS];
     words[0] = messages;
-    let took = done.time(|| send(&one, CarrierMessage::Parcel(Parcel(words))))?;
+    let took = done.time(|| send(&one, ParcelMessage::Parcel(Parcel(words))))?;
     Ok(Measurement::of("sized", messages, took))
 }
