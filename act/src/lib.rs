@@ -67,7 +67,7 @@ pub use groups::table_watch::GroupsWatch;
 pub use host::delegate::{Delegate, UnusedPid};
 pub use host::host::{
     Alarm, Host, Poke, ProcessEnd, Sending, SimulatedLink, Stalled, TableCursor, TimerKey,
-    TimerOwner,
+    TimerProcess,
 };
 pub use host::network::Network;
 pub use host::ready::{Ready, TurnLimits};

@@ -18,7 +18,7 @@
 //! starts a new thread.
 
 use crate::callback::log;
-use crate::readiness::{Direction, Lost, Readiness, Report};
+use crate::readiness::{Direction, DirectionReport, Lost, Readiness};
 use crate::sources::{Sources, WAKE_UP};
 use krarup_act::contain;
 use mio::event::Source;
@@ -152,11 +152,11 @@ fn run(mut selector: Selector, _wakeup: &Wakeup, serving: &Serving) {
                 if let Some(readiness) = sources.of(event.token()) {
                     // An error or a hang-up is returned by the next try, in either direction.
                     let failed = event.is_error();
-                    let reads = Report {
+                    let reads = DirectionReport {
                         ready: event.is_readable(),
                         ended: event.is_read_closed() || failed,
                     };
-                    let writes = Report {
+                    let writes = DirectionReport {
                         ready: event.is_writable(),
                         ended: event.is_write_closed() || failed,
                     };

@@ -30,7 +30,7 @@ struct Side {
 
 /// What the system reports of a direction.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Report {
+pub(crate) struct DirectionReport {
     /// It may be tried.
     pub(crate) ready: bool,
     /// It has ended or failed.
@@ -53,7 +53,12 @@ impl Readiness {
         Readiness(Mutex::new([side(), side()]))
     }
 
-    pub(crate) fn tell(&self, reads: Report, writes: Report, wakers: &mut Vec<Waker>) {
+    pub(crate) fn tell(
+        &self,
+        reads: DirectionReport,
+        writes: DirectionReport,
+        wakers: &mut Vec<Waker>,
+    ) {
         let mut sides = self.0.lock();
         for (side, told) in sides.iter_mut().zip([reads, writes]) {
             if told.ready | told.ended {
@@ -163,8 +168,8 @@ pub(crate) mod tests {
         Parked,
     }
 
-    const READY: Report = Report { ready: true, ended: false };
-    const NOTHING: Report = Report { ready: false, ended: false };
+    const READY: DirectionReport = DirectionReport { ready: true, ended: false };
+    const NOTHING: DirectionReport = DirectionReport { ready: false, ended: false };
 
     /// Runs one order of steps. A set bit of `order` is a step of the system, a clear bit a
     /// step of the process. Returns the number of unread arrivals when neither can take a step.
@@ -253,7 +258,7 @@ pub(crate) mod tests {
             } else if world {
                 told = arrived;
                 let mut wakers = Vec::new();
-                let report = Report { ready: true, ended: arrived == ARRIVALS };
+                let report = DirectionReport { ready: true, ended: arrived == ARRIVALS };
                 readiness.tell(report, NOTHING, &mut wakers);
                 wakers.into_iter().for_each(Waker::wake);
             } else {

@@ -4,7 +4,7 @@ use super::context::Context;
 use super::timer_table::{ProcessTimer, TimerAction};
 use crate::addressing::recipient::Recipient;
 use crate::calls::deadline::Sleep;
-use crate::host::host::{Alarm, Host, TimerOwner};
+use crate::host::host::{Alarm, Host, TimerProcess};
 use crate::mailbox::entry::Notice;
 use crate::process::cell::Cell;
 use crate::process::crash::{contain, log_contained};
@@ -137,7 +137,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         {
             action = TimerAction::Linked(Box::new((action, context)));
         }
-        let owner: Weak<dyn TimerOwner> = Arc::<Cell<M, C>>::downgrade(&self.cell);
+        let owner: Weak<dyn TimerProcess> = Arc::<Cell<M, C>>::downgrade(&self.cell);
         let key = self.host().set_timer(due, Alarm::Tell(owner, timer));
         self.cold().timers.insert(timer, ProcessTimer { key, due, action });
     }
@@ -167,7 +167,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 }
 
-impl<M: Send + 'static, C: Send + 'static> TimerOwner for Cell<M, C> {
+impl<M: Send + 'static, C: Send + 'static> TimerProcess for Cell<M, C> {
     fn timer_is_due(&self, timer: Ref) {
         self.push_notice(Notice::Timer(timer));
     }

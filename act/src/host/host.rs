@@ -390,7 +390,7 @@ pub struct TimerKey {
 }
 
 /// A process that has set a timer.
-pub trait TimerOwner: Send + Sync {
+pub trait TimerProcess: Send + Sync {
     /// Called when the timer is due, on a thread of the host.
     fn timer_is_due(&self, timer: Ref);
 }
@@ -401,7 +401,7 @@ pub enum Alarm {
     Wake(Waker),
     /// Tells the process whose timer it is, if it is still there. As an action of its own, it
     /// needs no allocation.
-    Tell(Weak<dyn TimerOwner>, Ref),
+    Tell(Weak<dyn TimerProcess>, Ref),
     /// Runs a short action that neither blocks nor panics, on a thread of the host.
     Run(Box<dyn FnOnce() + Send>),
 }
