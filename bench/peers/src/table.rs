@@ -40,10 +40,12 @@ impl fmt::Display for Table {
             let peer = self.median(Side::Peer, place);
             let ratio = if *more_is_better { krarup / peer } else { peer / krarup };
             let Table { workload, size, .. } = self;
+            // Nothing was refused, on one side or both.
+            let ratio = if ratio.is_finite() { format!("{ratio:.2}") } else { "-".to_owned() };
             let digits = usize::from(krarup.min(peer) < 100.0);
             writeln!(
                 f,
-                "| {workload} | {size} | {name} | {krarup:.digits$} | {peer:.digits$} | {ratio:.2} |"
+                "| {workload} | {size} | {name} | {krarup:.digits$} | {peer:.digits$} | {ratio} |"
             )?;
         }
         Ok(())
