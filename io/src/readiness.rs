@@ -168,6 +168,27 @@ pub(crate) mod tests {
         Parked,
     }
 
+    impl ReaderState {
+        /// The next step, of a try one that finds nothing.
+        fn goes_on(self, readiness: &Readiness, counter: &CountingWaker, cx: &Context<'_>) -> Self {
+            match self {
+                ReaderState::Looks => match readiness.tick(Direction::Read) {
+                    Ok(tick) => return ReaderState::Tries(tick),
+                    Err(_) => return ReaderState::Parks,
+                },
+                ReaderState::Parks if readiness.poll_ready(Direction::Read, cx).is_pending() => {
+                    return ReaderState::Parked;
+                }
+                ReaderState::Tries(tick) => return ReaderState::FoundNothing(tick),
+                ReaderState::Parks => {}
+                ReaderState::TookAll(tick) => readiness.drained(Direction::Read, tick),
+                ReaderState::FoundNothing(tick) => readiness.exhausted(Direction::Read, tick),
+                ReaderState::Parked => counter.wakes.store(0, Ordering::Relaxed),
+            }
+            ReaderState::Looks
+        }
+    }
+
     const READY: DirectionReport = DirectionReport { ready: true, ended: false };
     const NOTHING: DirectionReport = DirectionReport { ready: false, ended: false };
 
@@ -196,29 +217,11 @@ pub(crate) mod tests {
                 wakers.into_iter().for_each(Waker::wake);
             } else {
                 reader = match reader {
-                    ReaderState::Looks => match readiness.tick(Direction::Read) {
-                        Ok(tick) => ReaderState::Tries(tick),
-                        Err(_) => ReaderState::Parks,
-                    },
-                    ReaderState::Parks => match readiness.poll_ready(Direction::Read, &cx) {
-                        Poll::Ready(()) => ReaderState::Looks,
-                        Poll::Pending => ReaderState::Parked,
-                    },
-                    ReaderState::Tries(tick) if there == 0 => ReaderState::FoundNothing(tick),
-                    ReaderState::Tries(_) => {
+                    ReaderState::Tries(_) if there > 0 => {
                         there -= 1;
                         ReaderState::Looks
                     }
-                    // Not reached: it takes one arrival at a time.
-                    ReaderState::TookAll(_) => ReaderState::Looks,
-                    ReaderState::FoundNothing(tick) => {
-                        readiness.exhausted(Direction::Read, tick);
-                        ReaderState::Looks
-                    }
-                    ReaderState::Parked => {
-                        counter.wakes.store(0, Ordering::Relaxed);
-                        ReaderState::Looks
-                    }
+                    other => other.goes_on(&readiness, &counter, &cx),
                 };
             }
         }
@@ -263,14 +266,6 @@ pub(crate) mod tests {
                 wakers.into_iter().for_each(Waker::wake);
             } else {
                 reader = match reader {
-                    ReaderState::Looks => match readiness.tick(Direction::Read) {
-                        Ok(tick) => ReaderState::Tries(tick),
-                        Err(_) => ReaderState::Parks,
-                    },
-                    ReaderState::Parks => match readiness.poll_ready(Direction::Read, &cx) {
-                        Poll::Ready(()) => ReaderState::Looks,
-                        Poll::Pending => ReaderState::Parked,
-                    },
                     ReaderState::Tries(tick) if there > 0 => {
                         there = 0;
                         ReaderState::TookAll(tick)
@@ -279,19 +274,7 @@ pub(crate) mod tests {
                         found = true;
                         ReaderState::Looks
                     }
-                    ReaderState::Tries(tick) => ReaderState::FoundNothing(tick),
-                    ReaderState::TookAll(tick) => {
-                        readiness.drained(Direction::Read, tick);
-                        ReaderState::Looks
-                    }
-                    ReaderState::FoundNothing(tick) => {
-                        readiness.exhausted(Direction::Read, tick);
-                        ReaderState::Looks
-                    }
-                    ReaderState::Parked => {
-                        counter.wakes.store(0, Ordering::Relaxed);
-                        ReaderState::Looks
-                    }
+                    other => other.goes_on(&readiness, &counter, &cx),
                 };
             }
         }

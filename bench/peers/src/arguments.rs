@@ -1,30 +1,30 @@
 //! The command line.
 
-use crate::side::Side;
+use crate::side::PeerSide;
 use crate::workload::Workload;
 use lexopt::{Arg, Parser, ValueExt};
 
 const USAGE: &str = "usage: bench-peers [--rounds N] [--seconds N] [WORKLOAD[=SIZE]]...";
 
-pub(crate) struct Arguments {
-    pub(crate) run: Run,
+pub(crate) struct PeerArguments {
+    pub(crate) run: PeerRun,
 }
 
 /// What this process does.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Run {
+pub(crate) enum PeerRun {
     Compare {
         rounds: u32,
         seconds: u64,
         workloads: Vec<(Workload, usize)>,
     },
     /// It is the server of one side.
-    Serve(Workload, Side),
+    Serve(Workload, PeerSide),
     /// It measures one side within itself.
-    Measure(Workload, Side, usize),
+    Measure(Workload, PeerSide, usize),
 }
 
-impl Arguments {
+impl PeerArguments {
     pub(crate) fn from_command_line() -> Result<Self, lexopt::Error> {
         Self::parse(Parser::from_env())
     }
@@ -44,11 +44,11 @@ impl Arguments {
         }
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let run = match words[..] {
-            ["serve", workload, side] => Run::Serve(named(workload)?, side_named(side)?),
+            ["serve", workload, side] => PeerRun::Serve(named(workload)?, side_named(side)?),
             ["measure", workload, side, size] => {
-                Run::Measure(named(workload)?, side_named(side)?, number(size)?)
+                PeerRun::Measure(named(workload)?, side_named(side)?, number(size)?)
             }
-            [] => Run::Compare { rounds, seconds, workloads: Workload::all() },
+            [] => PeerRun::Compare { rounds, seconds, workloads: Workload::all() },
             _ => {
                 let mut workloads = Vec::new();
                 for word in words {
@@ -57,10 +57,10 @@ impl Arguments {
                         None => workloads.extend(named(word)?.with_sizes()),
                     }
                 }
-                Run::Compare { rounds, seconds, workloads }
+                PeerRun::Compare { rounds, seconds, workloads }
             }
         };
-        Ok(Arguments { run })
+        Ok(PeerArguments { run })
     }
 }
 
@@ -68,8 +68,8 @@ fn named(name: &str) -> Result<Workload, lexopt::Error> {
     Workload::named(name).ok_or_else(|| format!("no workload {name:?}; {USAGE}").into())
 }
 
-fn side_named(name: &str) -> Result<Side, lexopt::Error> {
-    let side = Side::BOTH.into_iter().find(|side| side.to_string() == name);
+fn side_named(name: &str) -> Result<PeerSide, lexopt::Error> {
+    let side = PeerSide::BOTH.into_iter().find(|side| side.to_string() == name);
     side.ok_or_else(|| format!("no side {name:?}; {USAGE}").into())
 }
 
@@ -84,16 +84,17 @@ fn number(word: &str) -> Result<usize, lexopt::Error> {
 mod tests {
     use super::*;
 
-    fn parse(line: &str) -> Result<Run, lexopt::Error> {
-        Arguments::parse(Parser::from_args(line.split_whitespace())).map(|arguments| arguments.run)
+    fn parse(line: &str) -> Result<PeerRun, lexopt::Error> {
+        PeerArguments::parse(Parser::from_args(line.split_whitespace()))
+            .map(|arguments| arguments.run)
     }
 
     #[test]
     fn workloads_may_have_a_size() {
         let run = parse("--rounds 3 echo=7 block").expect("workloads");
         let workloads = vec![(Workload::Echo, 7), (Workload::Block, 50_000)];
-        assert_eq!(run, Run::Compare { rounds: 3, seconds: 3, workloads });
-        let Ok(Run::Compare { workloads, .. }) = parse("") else { panic!("all workloads") };
+        assert_eq!(run, PeerRun::Compare { rounds: 3, seconds: 3, workloads });
+        let Ok(PeerRun::Compare { workloads, .. }) = parse("") else { panic!("all workloads") };
         assert_eq!(workloads, Workload::all());
     }
 

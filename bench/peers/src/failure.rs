@@ -1,13 +1,13 @@
 //! Why something was not measured.
 
-use crate::side::Side;
+use crate::side::PeerSide;
 use crate::workload::Workload;
 use std::io;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PeerFailure {
     #[error("the {side} side of {workload} has failed: {why}")]
-    Side { workload: Workload, side: Side, why: String },
+    Side { workload: Workload, side: PeerSide, why: String },
     #[error("no server on {0}: {1}")]
     NoConnection(std::net::SocketAddr, io::Error),
     #[error("a connection was closed before its answer")]

@@ -38,7 +38,7 @@ enum Answer {
     Refused,
 }
 
-struct Tally {
+struct LoadTally {
     latencies: Histogram<u64>,
     refused: u64,
     all: u64,
@@ -68,7 +68,7 @@ async fn load(
         streams.push(connect(address).await?);
     }
     let latencies = Histogram::new_with_bounds(1, SLOWEST, 3).expect("bounds in order");
-    let tally = Rc::new(RefCell::new(Tally { latencies, refused: 0, all: 0 }));
+    let tally = Rc::new(RefCell::new(LoadTally { latencies, refused: 0, all: 0 }));
     let begin = Instant::now() + WARM_UP;
     let end = begin + time;
     let request: Rc<[u8]> = request(workload).into();
@@ -125,7 +125,7 @@ async fn client(
     mut stream: TcpStream,
     request: Rc<[u8]>,
     (begin, end): (Instant, Instant),
-    tally: Rc<RefCell<Tally>>,
+    tally: Rc<RefCell<LoadTally>>,
 ) -> Result<(), PeerFailure> {
     let mut bytes = Vec::with_capacity(1024);
     loop {

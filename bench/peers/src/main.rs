@@ -32,16 +32,16 @@ mod table;
 mod within;
 mod workload;
 
-use crate::arguments::{Arguments, Run};
+use crate::arguments::{PeerArguments, PeerRun};
 use crate::failure::PeerFailure;
-use crate::side::Side;
-use crate::table::Table;
+use crate::side::PeerSide;
+use crate::table::RatioTable;
 use crate::workload::Workload;
 use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let run = match Arguments::from_command_line() {
+    let run = match PeerArguments::from_command_line() {
         Ok(arguments) => arguments.run,
         Err(error) => {
             eprintln!("bench-peers: {error}");
@@ -49,11 +49,11 @@ fn main() -> ExitCode {
         }
     };
     let done = match run {
-        Run::Serve(workload, side) => servers::serve(workload, side),
-        Run::Measure(workload, side, size) => {
+        PeerRun::Serve(workload, side) => servers::serve(workload, side),
+        PeerRun::Measure(workload, side, size) => {
             within::measure(workload, side, size).map(|figure| println!("{figure}"))
         }
-        Run::Compare { rounds, seconds, workloads } => compare(rounds, seconds, &workloads),
+        PeerRun::Compare { rounds, seconds, workloads } => compare(rounds, seconds, &workloads),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -65,11 +65,11 @@ fn main() -> ExitCode {
 }
 
 fn compare(rounds: u32, seconds: u64, workloads: &[(Workload, usize)]) -> Result<(), PeerFailure> {
-    println!("{}", Table::HEAD);
+    println!("{}", RatioTable::HEAD);
     for &(workload, size) in workloads {
-        let mut table = Table::new(workload, size);
+        let mut table = RatioTable::new(workload, size);
         for _ in 0..rounds {
-            for side in Side::BOTH {
+            for side in PeerSide::BOTH {
                 let figures = if workload.is_served() {
                     side::of_server(workload, side, size, seconds)?
                 } else {

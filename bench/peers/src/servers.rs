@@ -5,7 +5,7 @@ mod line;
 mod words;
 
 use crate::failure::PeerFailure;
-use crate::side::Side;
+use crate::side::PeerSide;
 use crate::workload::Workload;
 use std::future::Future;
 use std::io::{Read, Write, stdin, stdout};
@@ -16,14 +16,14 @@ use tokio::runtime::{Builder, Runtime};
 const WORKERS: usize = 2;
 
 /// Serves until this process is ended, or its input.
-pub(crate) fn serve(workload: Workload, side: Side) -> Result<(), PeerFailure> {
+pub(crate) fn serve(workload: Workload, side: PeerSide) -> Result<(), PeerFailure> {
     match (workload, side) {
-        (Workload::Line, Side::Krarup) => line::krarup(),
-        (Workload::Line, Side::Peer) => line::tokio(),
-        (Workload::Words, Side::Krarup) => words::krarup(),
-        (Workload::Words, Side::Peer) => words::axum_alone(),
-        (_, Side::Krarup) => echo::krarup(),
-        (_, Side::Peer) => echo::tokio(),
+        (Workload::Line, PeerSide::Krarup) => line::krarup(),
+        (Workload::Line, PeerSide::Peer) => line::tokio(),
+        (Workload::Words, PeerSide::Krarup) => words::krarup(),
+        (Workload::Words, PeerSide::Peer) => words::axum_alone(),
+        (_, PeerSide::Krarup) => echo::krarup(),
+        (_, PeerSide::Peer) => echo::tokio(),
     }
 }
 

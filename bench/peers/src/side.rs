@@ -11,20 +11,20 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum PeerSide {
     Krarup,
     Peer,
 }
 
-impl Side {
-    pub(crate) const BOTH: [Side; 2] = [Side::Krarup, Side::Peer];
+impl PeerSide {
+    pub(crate) const BOTH: [PeerSide; 2] = [PeerSide::Krarup, PeerSide::Peer];
 }
 
-impl fmt::Display for Side {
+impl fmt::Display for PeerSide {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Side::Krarup => "krarup",
-            Side::Peer => "peer",
+            PeerSide::Krarup => "krarup",
+            PeerSide::Peer => "peer",
         })
     }
 }
@@ -39,24 +39,24 @@ pub(crate) struct Figure {
 }
 
 /// A process that is ended with its handle.
-struct Ended(Child);
+struct SideProcess(Child);
 
-impl Drop for Ended {
+impl Drop for SideProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-fn start(words: &[String]) -> Result<Ended, PeerFailure> {
+fn start(words: &[String]) -> Result<SideProcess, PeerFailure> {
     let program = std::env::current_exe()?;
     let child =
         Command::new(program).args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-    Ok(Ended(child))
+    Ok(SideProcess(child))
 }
 
 /// The first line that a process prints.
-fn first_line(child: &mut Ended) -> Result<String, PeerFailure> {
+fn first_line(child: &mut SideProcess) -> Result<String, PeerFailure> {
     let mut line = String::new();
     if let Some(output) = child.0.stdout.take() {
         BufReader::new(output).read_line(&mut line)?;
@@ -67,7 +67,7 @@ fn first_line(child: &mut Ended) -> Result<String, PeerFailure> {
 /// Measures a side within its own process.
 pub(crate) fn of_process(
     workload: Workload,
-    side: Side,
+    side: PeerSide,
     size: usize,
 ) -> Result<Vec<Figure>, PeerFailure> {
     let mut child =
@@ -80,7 +80,7 @@ pub(crate) fn of_process(
 /// Measures a side whose server is its own process.
 pub(crate) fn of_server(
     workload: Workload,
-    side: Side,
+    side: PeerSide,
     connections: usize,
     seconds: u64,
 ) -> Result<Vec<Figure>, PeerFailure> {
@@ -109,11 +109,11 @@ pub(crate) fn of_server(
     Ok(figures)
 }
 
-fn failed(workload: Workload, side: Side, line: &str) -> PeerFailure {
+fn failed(workload: Workload, side: PeerSide, line: &str) -> PeerFailure {
     PeerFailure::Side { workload, side, why: format!("it printed {line:?}") }
 }
 
-fn resident_bytes(child: &Ended) -> Result<u64, PeerFailure> {
+fn resident_bytes(child: &SideProcess) -> Result<u64, PeerFailure> {
     let status = fs::read_to_string(format!("/proc/{}/status", child.0.id()))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
     let kilobytes: u64 =
@@ -125,7 +125,7 @@ fn resident_bytes(child: &Ended) -> Result<u64, PeerFailure> {
 const TICK: Duration = Duration::from_millis(10);
 
 /// What a process has used of the processors.
-fn processor_time(child: &Ended) -> Result<Duration, PeerFailure> {
+fn processor_time(child: &SideProcess) -> Result<Duration, PeerFailure> {
     let line = fs::read_to_string(format!("/proc/{}/stat", child.0.id()))?;
     // The name of the program is in brackets; its times are the 14th and 15th field.
     let fields = line.rsplit(')').next().unwrap_or_default().split_whitespace();

@@ -1,29 +1,29 @@
 //! The printed table: medians of all rounds, and their ratios.
 
-use crate::side::{Figure, Side};
+use crate::side::{Figure, PeerSide};
 use crate::workload::Workload;
 use std::fmt;
 
 /// What all rounds of a workload have given.
-pub(crate) struct Table {
+pub(crate) struct RatioTable {
     workload: Workload,
     size: usize,
-    rounds: Vec<(Side, Vec<Figure>)>,
+    rounds: Vec<(PeerSide, Vec<Figure>)>,
 }
 
-impl Table {
+impl RatioTable {
     pub(crate) const HEAD: &str =
         "| workload | size | figure | krarup | peer | ratio |\n|---|--:|---|--:|--:|--:|";
 
     pub(crate) fn new(workload: Workload, size: usize) -> Self {
-        Table { workload, size, rounds: Vec::new() }
+        RatioTable { workload, size, rounds: Vec::new() }
     }
 
-    pub(crate) fn add(&mut self, side: Side, figures: Vec<Figure>) {
+    pub(crate) fn add(&mut self, side: PeerSide, figures: Vec<Figure>) {
         self.rounds.push((side, figures));
     }
 
-    fn median(&self, side: Side, place: usize) -> f64 {
+    fn median(&self, side: PeerSide, place: usize) -> f64 {
         let of_side = self.rounds.iter().filter(|(of, _)| *of == side);
         let mut values: Vec<f64> =
             of_side.filter_map(|(_, figures)| figures.get(place)).map(|it| it.value).collect();
@@ -32,14 +32,14 @@ impl Table {
     }
 }
 
-impl fmt::Display for Table {
+impl fmt::Display for RatioTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((_, figures)) = self.rounds.first() else { return Ok(()) };
         for (place, Figure { name, more_is_better, .. }) in figures.iter().enumerate() {
-            let krarup = self.median(Side::Krarup, place);
-            let peer = self.median(Side::Peer, place);
+            let krarup = self.median(PeerSide::Krarup, place);
+            let peer = self.median(PeerSide::Peer, place);
             let ratio = if *more_is_better { krarup / peer } else { peer / krarup };
-            let Table { workload, size, .. } = self;
+            let RatioTable { workload, size, .. } = self;
             // Nothing was refused, on one side or both.
             let ratio = if ratio.is_finite() { format!("{ratio:.2}") } else { "-".to_owned() };
             let digits = usize::from(krarup.min(peer) < 100.0);
@@ -58,11 +58,11 @@ mod tests {
 
     #[test]
     fn a_ratio_is_of_medians_and_above_one_if_krarup_is_better() {
-        let mut table = Table::new(Workload::Echo, 7);
+        let mut table = RatioTable::new(Workload::Echo, 7);
         let figure = |value, more_is_better| Figure { name: "f", value, more_is_better };
         for (krarup, peer) in [(1.0, 50.0), (30.0, 10.0), (20.0, 9.0)] {
-            table.add(Side::Krarup, vec![figure(krarup, true), figure(krarup, false)]);
-            table.add(Side::Peer, vec![figure(peer, true), figure(peer, false)]);
+            table.add(PeerSide::Krarup, vec![figure(krarup, true), figure(krarup, false)]);
+            table.add(PeerSide::Peer, vec![figure(peer, true), figure(peer, false)]);
         }
         let lines =
             "| echo | 7 | f | 20.0 | 10.0 | 2.00 |\n| echo | 7 | f | 20.0 | 10.0 | 0.50 |\n";

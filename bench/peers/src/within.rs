@@ -5,7 +5,7 @@ mod restarts;
 mod timers;
 
 use crate::failure::PeerFailure;
-use crate::side::Side;
+use crate::side::PeerSide;
 use crate::workload::Workload;
 use krarup::{Node, Reason};
 use std::time::Duration;
@@ -13,16 +13,16 @@ use std::time::Duration;
 /// The threads for the work.
 const WORKERS: usize = 2;
 
-pub(crate) fn measure(workload: Workload, side: Side, size: usize) -> Result<f64, PeerFailure> {
+pub(crate) fn measure(workload: Workload, side: PeerSide, size: usize) -> Result<f64, PeerFailure> {
     let (took, count) = match (workload, side) {
-        (Workload::Timers, Side::Krarup) => timers::krarup(size)?,
-        (Workload::Timers, Side::Peer) => timers::tokio(size)?,
-        (Workload::TimersFire, Side::Krarup) => timers::krarup_fire(size)?,
-        (Workload::TimersFire, Side::Peer) => timers::tokio_fire(size)?,
-        (Workload::Block, Side::Krarup) => blocking::krarup(size)?,
-        (Workload::Block, Side::Peer) => blocking::tokio(size)?,
-        (_, Side::Krarup) => restarts::krarup(size)?,
-        (_, Side::Peer) => restarts::tokio(size)?,
+        (Workload::Timers, PeerSide::Krarup) => timers::krarup(size)?,
+        (Workload::Timers, PeerSide::Peer) => timers::tokio(size)?,
+        (Workload::TimersFire, PeerSide::Krarup) => timers::krarup_fire(size)?,
+        (Workload::TimersFire, PeerSide::Peer) => timers::tokio_fire(size)?,
+        (Workload::Block, PeerSide::Krarup) => blocking::krarup(size)?,
+        (Workload::Block, PeerSide::Peer) => blocking::tokio(size)?,
+        (_, PeerSide::Krarup) => restarts::krarup(size)?,
+        (_, PeerSide::Peer) => restarts::tokio(size)?,
     };
     Ok(took.as_secs_f64() * 1e9 / crate::load::as_f64(count as u64))
 }

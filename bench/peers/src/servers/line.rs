@@ -35,11 +35,11 @@ impl Actor for Store {
     }
 }
 
-struct Session {
+struct LineSession {
     store: Address<Get>,
 }
 
-impl Protocol for Session {
+impl Protocol for LineSession {
     type Message = Infallible;
     type Codec = Lines;
 
@@ -57,8 +57,8 @@ impl Protocol for Session {
 pub(super) fn krarup() -> Result<(), PeerFailure> {
     let node = Node::builder("line@localhost").workers(WORKERS).start().map_err(Reason::from)?;
     let store = node.spawn(|| Store(values())).mailbox(WAITING).wait().map_err(Reason::from)?;
-    let session = move || Session { store: store.clone() };
-    let server: AcceptorAddress<Session> = node
+    let session = move || LineSession { store: store.clone() };
+    let server: AcceptorAddress<LineSession> = node
         .spawn(|| Acceptor::new(([127, 0, 0, 1], 0).into(), session).limit(10_000))
         .wait()
         .map_err(Reason::from)?;

@@ -34,9 +34,9 @@ fn refused() -> Answer {
 
 struct Count(String, Reply<String>);
 
-struct Counter;
+struct WordCounter;
 
-impl Actor for Counter {
+impl Actor for WordCounter {
     type Message = Count;
 
     async fn handle_message(
@@ -51,7 +51,7 @@ impl Actor for Counter {
 
 pub(super) fn krarup() -> Result<(), PeerFailure> {
     let node = Node::builder("words@localhost").workers(WORKERS).start().map_err(Reason::from)?;
-    let pool = node.spawn(|| Pool::new(AT_ONCE, || Counter).mailbox(WAITING));
+    let pool = node.spawn(|| Pool::new(AT_ONCE, || WordCounter).mailbox(WAITING));
     let pool = pool.wait().map_err(Reason::from)?.recipient();
     let words = async |State(pool): State<Recipient<Count>>, text: String| -> Answer {
         match pool.call(|reply| Count(text, reply)).await {
@@ -63,15 +63,17 @@ pub(super) fn krarup() -> Result<(), PeerFailure> {
     serve(Router::new().route("/words", post(words)).with_state(pool))
 }
 
-struct Limits {
+struct WordLimits {
     taken: Semaphore,
     at_once: Semaphore,
 }
 
 pub(super) fn axum_alone() -> Result<(), PeerFailure> {
-    let limits =
-        Limits { taken: Semaphore::new(AT_ONCE * (WAITING + 1)), at_once: Semaphore::new(AT_ONCE) };
-    let words = async |State(limits): State<Arc<Limits>>, text: String| -> Answer {
+    let limits = WordLimits {
+        taken: Semaphore::new(AT_ONCE * (WAITING + 1)),
+        at_once: Semaphore::new(AT_ONCE),
+    };
+    let words = async |State(limits): State<Arc<WordLimits>>, text: String| -> Answer {
         let Ok(_taken) = limits.taken.try_acquire() else { return refused() };
         let Ok(_turn) = limits.at_once.acquire().await else { return refused() };
         (StatusCode::OK, counted(&text))

@@ -8,12 +8,16 @@ use std::time::Instant;
 
 struct Blocker;
 
-struct Run(usize, Reply<()>);
+struct RunJobs(usize, Reply<()>);
 
 impl Actor for Blocker {
-    type Message = Run;
+    type Message = RunJobs;
 
-    async fn handle_message(&mut self, ctx: &mut Context<Run>, Run(jobs, reply): Run) -> Result {
+    async fn handle_message(
+        &mut self,
+        ctx: &mut Context<RunJobs>,
+        RunJobs(jobs, reply): RunJobs,
+    ) -> Result {
         for job in 0..jobs {
             if ctx.block(move || job).await? != job {
                 return Err(Reason::error("another job's result"));
@@ -28,7 +32,7 @@ pub(super) fn krarup(jobs: usize) -> Measured {
     let node = node()?;
     let blocker = node.spawn(|| Blocker).wait().map_err(Reason::from)?;
     let begin = Instant::now();
-    let call = blocker.call(|reply| Run(jobs, reply)).no_timeout();
+    let call = blocker.call(|reply| RunJobs(jobs, reply)).no_timeout();
     call.wait().map_err(Reason::from)?;
     Ok((begin.elapsed(), jobs))
 }
