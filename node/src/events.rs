@@ -98,8 +98,13 @@ impl Events {
         }
     }
 
+    /// Whether there are subscribers.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.any.load(Ordering::Acquire)
+    }
+
     pub(crate) fn lifecycle(&self, event: impl FnOnce() -> Lifecycle) {
-        if self.any.load(Ordering::Acquire) {
+        if self.is_heard() {
             let event = event();
             self.publish(|tell| match tell {
                 Tell::Lifecycle(tell) => Some(tell(&event)),

@@ -18,6 +18,11 @@ pub(crate) struct DrainedMailbox<M, C> {
 }
 
 impl<M, C> DrainedMailbox<M, C> {
+    /// Whether there is nothing in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first.is_none() && self.main.is_none() && self.cold.is_none()
+    }
+
     /// Drops everything, one by one and in its order, with `drop`, which must not unwind.
     /// Returns the waiters that are notified last.
     pub(crate) fn drop_all(self, drop: impl Fn(Dropped<M, C>)) -> NotifiedLast<M> {

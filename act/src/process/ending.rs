@@ -19,7 +19,7 @@ use super::crash_reporting::{Dead, DeathNote, logs_crashes, report};
 use super::current::{self, OrphanCause};
 use super::last_item;
 use super::muting::release;
-use super::relations::Bonds;
+use super::relations::{Bonds, Retired};
 use crate::host::host::ProcessEnd;
 use crate::lifecycle::cleaners::Cleaners;
 use crate::mailbox::drain::{DrainedMailbox, Dropped, NotifiedLast};
@@ -60,7 +60,7 @@ where
     M: Send + 'static,
     C: Send + 'static,
 {
-    let stages: [EndStage<M, C>; 13] = [
+    let stages: &[EndStage<M, C>] = &[
         Ending::run_cleaners,
         Ending::log,
         Ending::close_mailbox,
@@ -142,8 +142,9 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
         }
         self.muted = inbox.take_muted(u64::MAX);
         let log = inbox.cold_if_any().and_then(|cold| cold.item_log.take());
-        self.remains = Some(inbox.close());
+        let remains = inbox.close();
         drop(inbox);
+        self.remains = (!remains.is_empty()).then_some(remains);
         if let Some(log) = log {
             log.end_trace(TraceEnd::Ended);
             self.recorded = log.recorded();
@@ -152,13 +153,21 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
 
     /// The senders that waited for this process to catch up go on.
     fn release_muted(&mut self) {
-        release(std::mem::take(&mut self.muted));
+        if !self.muted.is_empty() {
+            release(std::mem::take(&mut self.muted));
+        }
     }
 
     /// Drops the entries of the mailbox. Reply tokens in them fail their calls later, after the
     /// name is free.
     fn drop_remaining_mail(&mut self) {
-        let Some(remains) = self.remains.take() else { return };
+        if let Some(remains) = self.remains.take() {
+            self.drop_mail(remains);
+        }
+    }
+
+    #[inline(never)]
+    fn drop_mail(&mut self, remains: DrainedMailbox<M, C>) {
         let Ending { cell, last_to_hear, letters_lost, .. } = self;
         let beyond = std::cell::Cell::new(0);
         *last_to_hear = remains.drop_all(|dropped| {
@@ -201,23 +210,26 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
     /// Frees the name before any process is notified. The relations are closed after that, so a
     /// process that comes too late for them cannot learn of the end before the name is free.
     fn free_names(&mut self) {
-        let ((name, aliases), late, is_member) = {
+        let (retired, is_member) = {
             let mut relations = self.cell.locked_relations();
-            (relations.retire(), relations.take_cleaners(), relations.is_member)
+            (relations.retire(), relations.is_member)
         };
         // Before the name is free, so that a successor finds its keys free (rules G2, G7).
         if is_member {
             self.cell.host.memberships().end(self.cell.pid);
         }
+        let end = ProcessEnd { kind: self.reason.kind(), messages: self.messages };
+        let Some(Retired { name, aliases, cleaners }) = retired else {
+            return self.cell.host.retire(self.cell.pid, None, &end);
+        };
         for alias in aliases {
             self.cell.host.remove_alias(alias);
         }
-        let end = ProcessEnd { kind: self.reason.kind(), messages: self.messages };
         self.cell.host.retire(self.cell.pid, name.as_ref(), &end);
         self.name = name;
         // A context can be moved out of its process, to a thread that was just adding a
         // cleaner.
-        self.clean(late);
+        self.clean(cleaners);
     }
 
     /// Fails the calls whose tokens were dropped with the process.
@@ -275,7 +287,8 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
     }
 
     fn refuse_waiters(&mut self) {
-        for waiter in self.last_to_hear.waiting.take().into_iter().flatten() {
+        let Some(waiting) = self.last_to_hear.waiting.take() else { return };
+        for waiter in waiting {
             // Dropping the slot wakes the sender, whose waker may be user code.
             let _ = contain(|| waiter.refuse());
             drop_contained(waiter);
@@ -287,10 +300,11 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
     fn let_go(self) {
         let Ending { cell, reason, muted, remains, last_to_hear, name, bonds, .. } = self;
         muted.into_iter().for_each(drop_contained);
-        drop_contained(remains);
-        drop_contained(last_to_hear);
-        drop_contained(name);
-        drop_contained(bonds);
+        remains.into_iter().for_each(drop_contained);
+        last_to_hear.starter.into_iter().for_each(drop_contained);
+        last_to_hear.waiting.into_iter().for_each(drop_contained);
+        name.into_iter().for_each(drop_contained);
+        bonds.into_iter().for_each(drop_contained);
         // A call whose token lies in a reason is failed by nothing else.
         drop_contained(reason);
         // The last handle on the cell drops its route, which is user code.

@@ -58,6 +58,14 @@ pub(crate) struct Bonds {
     pub(crate) watched: BTreeMap<Ref, Watcher>,
 }
 
+/// What a process has that is freed before any other process learns of its end.
+pub(crate) struct Retired {
+    pub(crate) name: Option<Name>,
+    pub(crate) aliases: BTreeSet<Alias>,
+    /// Those that were added after the others had been taken.
+    pub(crate) cleaners: Cleaners,
+}
+
 /// This process's half of a link.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Link {
@@ -205,17 +213,18 @@ impl Relations {
         self.bonds.iter().flat_map(|bonds| bonds.aliases.iter().copied()).collect()
     }
 
-    /// Takes the name and the aliases. The process can have none from now on.
-    pub(crate) fn retire(&mut self) -> (Option<Name>, BTreeSet<Alias>) {
+    /// Takes the name, the aliases and the cleaners. The process can have none from now on.
+    pub(crate) fn retire(&mut self) -> Option<Retired> {
         self.retired = true;
-        (self.take_name(), self.take_aliases())
-    }
-
-    fn take_aliases(&mut self) -> BTreeSet<Alias> {
-        let bonds = self.bonds_if_any();
-        let aliases = bonds.map(|bonds| std::mem::take(&mut bonds.aliases)).unwrap_or_default();
+        self.cleaned = true;
+        let bonds = self.bonds_if_any()?;
+        let retired = Retired {
+            name: bonds.name.take(),
+            aliases: std::mem::take(&mut bonds.aliases),
+            cleaners: std::mem::take(&mut bonds.cleaners),
+        };
         self.shrink();
-        aliases
+        Some(retired)
     }
 
     pub(crate) fn add_cleaner(&mut self, cleaner: CleanerFn) {

@@ -359,6 +359,10 @@ impl Host for DispatcherHost {
 }
 
 impl DispatcherHost {
+    fn hears_of_lives(&self) -> bool {
+        self.core.own_events.hears_of_lives() || self.core.events.is_heard()
+    }
+
     fn note_life(&self, life: impl FnOnce() -> Lifecycle) {
         if self.core.own_events.hears_of_lives() {
             let life = life();
@@ -375,7 +379,6 @@ impl DispatcherHost {
 
     fn admit_one(&self, process: Arc<dyn Process>, name: Option<&Name>) -> Result<(), SpawnError> {
         let pid = process.pid();
-        let told = Arc::clone(&process);
         let expected = self.dispatcher.expect(pid, self.class);
         expected.map_err(ThreadError::from)?;
         let recorded = self.dispatcher.recorder().map(|to| (to, Arc::clone(&process)));
@@ -387,13 +390,18 @@ impl DispatcherHost {
         if let Some((recorder, process)) = recorded {
             recorder.spawned(process, name.cloned());
         }
-        self.note_life(|| Lifecycle::Spawned {
-            pid,
-            name: name.cloned(),
-            parent: told.parent(),
-            behavior: told.behavior(),
-            application: self.application_name(),
-        });
+        // It has not run, so it is still in the table.
+        if self.hears_of_lives()
+            && let Some(told) = self.core.process(pid)
+        {
+            self.note_life(|| Lifecycle::Spawned {
+                pid,
+                name: name.cloned(),
+                parent: told.parent(),
+                behavior: told.behavior(),
+                application: self.application_name(),
+            });
+        }
         Ok(())
     }
 }

@@ -131,11 +131,12 @@ where
         let cell = Arc::new(Cell::<B::Message, B::Command>::new(NewProcess {
             pid: self.pid.and_then(|pid| pid.on(&*host)).unwrap_or_else(|| host.next_pid()),
             parent: self.parent.as_ref().map(|parent| parent.pid()).or(self.under),
-            host: Arc::clone(&host),
             behavior: facts::<B, _, _>(&run),
             bound,
             overflow: self.overflow,
+            host,
         }));
+        let host = &cell.host;
         if let Some(starter) = starter {
             cell.inbox.lock().cold().starter = Some(starter);
         }
@@ -158,11 +159,11 @@ where
         // Links and monitors are set before the process runs (rule L1).
         if let Some(parent) = &self.parent {
             if let Some(urgency) = self.link {
-                bonds::link(&*host, parent, cell.pid, urgency == LinkUrgency::Urgent);
+                bonds::link(&**host, parent, cell.pid, urgency == LinkUrgency::Urgent);
             }
             if let Some((monitor, urgency)) = self.monitor {
                 let target = Target::Pid(cell.pid);
-                bonds::monitor(&*host, parent, monitor, target, urgency == LinkUrgency::Urgent);
+                bonds::monitor(&**host, parent, monitor, target, urgency == LinkUrgency::Urgent);
             }
         }
         // Charged to the turn: a process that spawns many lets them run before it continues.
