@@ -10,6 +10,8 @@ const WORKERS: usize = 2;
 pub(crate) struct Arguments {
     /// The worker threads of the node. The main thread only starts the work and waits.
     pub(crate) workers: usize,
+    /// The messages in a turn, if not as many as by default.
+    pub(crate) throughput: Option<u32>,
     /// Whether an observer runs at which nobody looks.
     pub(crate) idle_observer: bool,
     pub(crate) workload: String,
@@ -18,19 +20,23 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Parses `[--workers N] [--idle-observer] WORKLOAD [SIZE] [COUNT]`.
+    /// Parses `[--workers N] [--throughput N] [--idle-observer] WORKLOAD [SIZE] [COUNT]`.
     pub(crate) fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, WorkloadFailure> {
         let mut words = words.into_iter().peekable();
         let workers = match words.next_if(|word| word == "--workers") {
             None => WORKERS,
             Some(_) => words.next().ok_or(WorkloadFailure::Usage)?.parse()?,
         };
+        let throughput = match words.next_if(|word| word == "--throughput") {
+            None => None,
+            Some(_) => Some(words.next().ok_or(WorkloadFailure::Usage)?.parse()?),
+        };
         let idle_observer = words.next_if(|word| word == "--idle-observer").is_some();
         let workload = words.next().ok_or(WorkloadFailure::Usage)?;
         let size = words.next().map(|word| word.parse()).transpose()?;
         let count = words.next().map(|word| word.parse()).transpose()?;
         match words.next() {
-            None => Ok(Arguments { workers, idle_observer, workload, size, count }),
+            None => Ok(Arguments { workers, throughput, idle_observer, workload, size, count }),
             Some(_) => Err(WorkloadFailure::Usage),
         }
     }
@@ -76,6 +82,15 @@ mod tests {
         assert_eq!((one.workers, one.idle_observer, one.size(1)), (1, true, 7));
         assert!(matches!(parse("--workers"), Err(WorkloadFailure::Usage)));
         assert!(matches!(parse("--workers x fanin"), Err(WorkloadFailure::Number(_))));
+    }
+
+    #[test]
+    fn a_turn_has_the_default_length_unless_another_is_given() {
+        assert_eq!(parse("fanin").expect("a workload").throughput, None);
+        let long = parse("--workers 1 --throughput 512 fanin").expect("a workload");
+        assert_eq!(long.throughput, Some(512));
+        assert!(matches!(parse("--throughput"), Err(WorkloadFailure::Usage)));
+        assert!(matches!(parse("--throughput x fanin"), Err(WorkloadFailure::Number(_))));
     }
 
     #[test]

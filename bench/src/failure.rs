@@ -8,7 +8,9 @@ use std::process::ExitCode;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum WorkloadFailure {
-    #[error("usage: bench-krarup [--workers N] [--idle-observer] WORKLOAD [SIZE] [COUNT]")]
+    #[error(
+        "usage: bench-krarup [--workers N] [--throughput N] [--idle-observer] WORKLOAD [SIZE] [COUNT]"
+    )]
     Usage,
     #[error("N, SIZE and COUNT must be numbers: {0}")]
     Number(#[from] ParseIntError),

@@ -1,7 +1,7 @@
 //! Measures one message-passing workload on a Krarup node.
 //!
 //! ```text
-//! bench-krarup [--workers N] [--idle-observer] WORKLOAD [SIZE] [COUNT]
+//! bench-krarup [--workers N] [--throughput N] [--idle-observer] WORKLOAD [SIZE] [COUNT]
 //! ```
 //!
 //! Prints one line, or three lines for `latency`:
@@ -17,7 +17,7 @@
 //! With `--idle-observer`, which needs the feature `observer`, the node has an observer at which
 //! nobody looks (rule V59).
 //!
-//! Every workload runs on two workers, or `N`, and keeps one rule, the *own turn*: for one message that
+//! Every workload runs on two workers, or `N`, with turns of 64 messages, or `N`, and keeps one rule, the *own turn*: for one message that
 //! it handles, a sender sends at most [`workloads::OWN_TURN`] messages.
 
 #![forbid(unsafe_code)]
@@ -33,6 +33,7 @@ mod workloads;
 use crate::arguments::Arguments;
 use crate::failure::WorkloadFailure;
 use krarup::Node;
+use krarup::dispatcher::DispatcherOptions;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -47,7 +48,11 @@ fn main() -> ExitCode {
 
 fn measure() -> Result<(), WorkloadFailure> {
     let arguments = Arguments::parse(std::env::args().skip(1))?;
-    let node = Node::builder("bench@localhost").workers(arguments.workers).start()?;
+    let mut options = DispatcherOptions::new().workers(arguments.workers);
+    if let Some(messages) = arguments.throughput {
+        options = options.throughput(messages);
+    }
+    let node = Node::builder("bench@localhost").options(options).start()?;
     if arguments.idle_observer {
         observe(&node)?;
     }
