@@ -48,6 +48,8 @@ mod root;
 mod sample;
 #[cfg(feature = "serde")]
 mod serialized;
+#[cfg(feature = "serde")]
+mod serialized_records;
 mod stats;
 mod supervision;
 mod timestamp;

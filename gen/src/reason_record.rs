@@ -5,6 +5,7 @@ use std::fmt;
 
 /// A reason as a record keeps it: its kind and its text, and nothing of the user's.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct ReasonRecord {
     /// The kind.

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 /// A lane of a mailbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Lane {
     /// Urgent: taken before all others.
@@ -36,6 +38,7 @@ impl fmt::Display for Lane {
 
 /// An item that a process has taken out of its mailbox. It holds no value of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct RecordedItem {
     /// The lane that it came by.
@@ -127,6 +130,8 @@ impl TraceLimits {
 
 /// Why a trace has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum TraceEnd {
     /// It has shown as many items as it was to.
@@ -164,6 +169,7 @@ impl fmt::Display for TraceEnd {
 
 /// Some of the items of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct TracePage {
     /// The items, with their numbers.

@@ -14,6 +14,7 @@ mod application_settings;
 mod application_support;
 mod application_threads;
 mod applications;
+mod as_data;
 mod blocking;
 mod classes;
 mod cleaners;
