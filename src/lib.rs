@@ -259,7 +259,8 @@ pub mod application {
 pub mod testing {
     #[doc(inline)]
     pub use krarup_node::{
-        Carried, CodecFailure, FailingSeed, Fault, Faults, Probe, Simulation, Trace, Victim,
+        Carried, CodecFailure, FailingSeed, Fault, Faults, Probe, Schedule, ScheduleError,
+        ShrunkFailure, Simulation, Trace, Victim,
     };
 }
 
