@@ -22,7 +22,7 @@ use crate::simulation::nodes::SimulatedNodes;
 use crate::simulation::ready_lists::{Candidates, ReadyLists};
 use crate::simulation::recorder::Recorder;
 use crate::simulation::schedule::{ChoiceKind, Schedule, StepName};
-use crate::simulation::seeded::{Named, Seeded};
+use crate::simulation::seeded::{NamedItems, Seeded};
 use crate::simulation::trace::Run;
 use crate::timers::clock::Clock;
 use crate::timers::timer::{NodeTimers, give_up, ring};
@@ -107,7 +107,7 @@ impl NextSteps<'_> {
     }
 }
 
-impl Named for NextSteps<'_> {
+impl NamedItems for NextSteps<'_> {
     fn default_item(&self) -> usize {
         if self.passed < self.bounds[0] { self.passed } else { 0 }
     }

@@ -6,6 +6,7 @@
 //! test. The run is shrunk to one with as few choices that matter as can be found.
 
 use crate::options::THROUGHPUT;
+use crate::simulation::one_run::run;
 use crate::simulation::recorder::STEPS;
 use crate::simulation::schedule::{Schedule, ScheduleError};
 use crate::simulation::seed_file::{self, FILE_STEPS, SeedFile};
@@ -14,7 +15,6 @@ use crate::simulation::shrunk::ShrunkFailure;
 use crate::simulation::simulation::Simulation;
 use crate::simulation::trace::{Run, Trace};
 use crate::simulation::trace_json::json_of;
-use krarup_act::contain;
 use krarup_gen::{Reason, Result};
 use std::error::Error;
 use std::ops::Range;
@@ -148,16 +148,6 @@ fn failing(settings: &ExploreSettings, run: Run, reason: Reason, steps: Trace) -
     let folder = settings.folder.as_ref();
     failing.file = folder.map(|folder| SeedFile::write(folder, run.seed, &failing.to_json()));
     failing
-}
-
-/// Runs the body once.
-pub(crate) fn run(sim: &Simulation, body: &mut impl FnMut(&Simulation) -> Result) -> Result {
-    contain(|| body(sim)).flatten().and_then(|()| all_came_through(sim))
-}
-
-/// Returns an error if a message failed in its codec.
-fn all_came_through(sim: &Simulation) -> Result {
-    sim.carried().failures.into_iter().next().map_or(Ok(()), |failure| Err(failure.into()))
 }
 
 /// A seed at which the body of [`Simulation::explore`] failed.

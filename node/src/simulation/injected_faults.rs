@@ -4,7 +4,7 @@ use crate::simulation::faults::{Fault, Faults, Strike, Victim};
 use crate::simulation::process_key::ProcessKey;
 use crate::simulation::recorder::Candidate;
 use crate::simulation::schedule::ChoiceKind;
-use crate::simulation::seeded::{Named, Seeded};
+use crate::simulation::seeded::{NamedItems, Seeded};
 use krarup_act::Via;
 use krarup_gen::{Exit, Pid, Reason, Timestamp};
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ pub(crate) struct Struck {
 /// Those that a fault may hit, by their numbers.
 struct Victims<'a>(&'a [Candidate]);
 
-impl Named for Victims<'_> {
+impl NamedItems for Victims<'_> {
     fn default_item(&self) -> usize {
         0
     }

@@ -11,6 +11,7 @@ pub(crate) mod injected_faults;
 pub(crate) mod network_events;
 pub(crate) mod network_faults;
 pub(crate) mod nodes;
+pub(crate) mod one_run;
 pub(crate) mod process_key;
 pub(crate) mod ready_lists;
 pub(crate) mod recorder;

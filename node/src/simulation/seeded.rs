@@ -73,7 +73,7 @@ impl Seeded {
         &mut self,
         kind: ChoiceKind,
         count: usize,
-        items: &dyn Named,
+        items: &dyn NamedItems,
     ) -> usize {
         let (number, drawn) = self.draw(count);
         let Some(replay) = &mut self.replay else { return drawn };
@@ -108,7 +108,7 @@ impl Seeded {
 }
 
 /// What is chosen from, by names.
-pub(crate) trait Named {
+pub(crate) trait NamedItems {
     fn default_item(&self) -> usize;
 
     /// The number by which a schedule names an item; never 0.
@@ -210,7 +210,7 @@ mod tests {
     /// Processes with these numbers, of which the second is the default.
     struct Ready<'a>(&'a [usize]);
 
-    impl Named for Ready<'_> {
+    impl NamedItems for Ready<'_> {
         fn default_item(&self) -> usize {
             1
         }

@@ -1,6 +1,6 @@
 //! The shrunk run of a failing seed: its schedule, and the steps that matter.
 
-use crate::simulation::explore::run;
+use crate::simulation::one_run::run;
 use crate::simulation::schedule::Schedule;
 use crate::simulation::seed_file::FILE_STEPS;
 use crate::simulation::shrinking::{Shrinking, is_same_failure};
