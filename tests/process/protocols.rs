@@ -22,6 +22,7 @@ enum Stock {
     },
     #[protocol(name = halt)]
     Stop,
+    /// Without a method: an address has a `pid`.
     #[protocol(skip)]
     Pid(u32),
     r#Type(Reply<&'static str>),
@@ -67,6 +68,8 @@ fn y6_a_derived_method_sends_or_calls() {
         Some(4)
     );
     assert_eq!(shelf.r#type().wait().unwrap(), "shelf");
+    shelf.send(Stock::Pid(1)).unwrap();
+    assert_eq!(shelf.count().wait().unwrap(), 8);
     shelf.clear().unwrap();
     assert_eq!(shelf.find("tea".to_owned()).wait().unwrap(), None);
     shelf.halt().unwrap();
