@@ -1,5 +1,6 @@
 //! Reasons as records: without the values of their errors.
 
+use crate::char_boundary::char_boundary_to;
 use crate::{Reason, ReasonKind};
 use std::fmt;
 
@@ -37,7 +38,8 @@ impl ReasonRecord {
 /// The text, cut at a character.
 fn cut(mut text: String) -> String {
     if text.len() > ReasonRecord::MAX_BYTES {
-        text.truncate(text.floor_char_boundary(ReasonRecord::MAX_BYTES - '…'.len_utf8()));
+        let end = char_boundary_to(&text, ReasonRecord::MAX_BYTES - '…'.len_utf8());
+        text.truncate(end);
         text.push('…');
         text.shrink_to_fit();
     }

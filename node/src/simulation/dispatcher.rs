@@ -553,7 +553,7 @@ impl SimulatedLink for Simulated {
         let type_name = sending.type_name;
         let Some(codec) = self.codecs.lock().find(type_name, message) else { return };
         // The codec is user code and may panic.
-        let outcome = contain(|| codec(message)).map_err(|panic| panic.to_string()).flatten();
+        let outcome = contain(|| codec(message)).unwrap_or_else(|panic| Err(panic.to_string()));
         if let Err(error) = &outcome {
             self.recorder.codec_failed(sending.to, type_name, error.clone());
         }

@@ -6,7 +6,7 @@ use krarup_gen::Result;
 
 /// Runs the body once. What it says comes before messages that failed in their codecs.
 pub(crate) fn run(sim: &Simulation, body: &mut impl FnMut(&Simulation) -> Result) -> Result {
-    contain(|| body(sim)).flatten().and_then(|()| all_came_through(sim))
+    contain(|| body(sim)).unwrap_or_else(Err).and_then(|()| all_came_through(sim))
 }
 
 /// Returns an error if a message failed in its codec.

@@ -166,11 +166,10 @@ impl Recorder {
     /// record.
     pub(crate) fn forget_the_living(&self, creation: u32) {
         let mut record = self.record.lock();
-        let living: Vec<Living> = record
-            .living
-            .extract_if(.., |_, living| living.who.pid.creation() == creation)
-            .map(|(_, living)| living)
-            .collect();
+        let all = std::mem::take(&mut record.living).into_iter();
+        let (living, others): (BTreeMap<_, _>, _) =
+            all.partition(|(_, living)| living.who.pid.creation() == creation);
+        record.living = others;
         drop(record);
         drop(living);
     }
