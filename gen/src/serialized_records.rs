@@ -154,11 +154,15 @@ mod tests {
 
     #[test]
     fn x15_a_variant_is_the_word_that_it_prints() {
+        use CrashCauseKind::{Kill, Link, Own, Parent, Signal};
+        use ProcessKind::{Actor, Connection, Grains, Pool, Process, Stateful, Step, Supervisor};
         use ProcessState::{Idle, Init, Running, Scheduled, Suspended, Terminated, Waiting};
+        use SupervisionAction::{EndedInOrder, GaveUp, InPlace};
+        use TraceEnd::{Ended, Items, Overload, Time, Untraced};
+
         for state in [Init, Idle, Scheduled, Running, Waiting, Suspended, Terminated] {
             is_word(&state, &state);
         }
-        use ProcessKind::{Actor, Connection, Grains, Pool, Process, Stateful, Step, Supervisor};
         for kind in [Process, Actor, Supervisor, Pool, Stateful, Step, Grains, Connection] {
             is_word(&kind, &kind);
         }
@@ -166,12 +170,9 @@ mod tests {
         [Root::User, Root::System].iter().for_each(|it| is_word(it, it));
         [WaitKind::Call, WaitKind::Room].iter().for_each(|it| is_word(it, it));
         [Lane::Urgent, Lane::System, Lane::Main].iter().for_each(|it| is_word(it, it));
-        use TraceEnd::{Ended, Items, Overload, Time, Untraced};
         [Items, Time, Overload, Untraced, Ended].iter().for_each(|it| is_word(it, it));
-        use CrashCauseKind::{Kill, Link, Own, Parent, Signal};
         [Own, Link, Signal, Parent, Kill].iter().for_each(|it| is_word(it, it));
         [ItemKind::Message, ItemKind::Stop, ItemKind::Manage].iter().for_each(|it| is_word(it, it));
-        use SupervisionAction::{EndedInOrder, GaveUp, InPlace};
         [InPlace, GaveUp, EndedInOrder].iter().for_each(|it| is_word(it, it));
         ReasonKind::ALL.iter().for_each(|it| is_word(it, it));
         RefusalCause::ALL.iter().for_each(|it| is_word(it, it));
@@ -181,6 +182,8 @@ mod tests {
 
     #[test]
     fn x15_counters_come_back_as_they_were() {
+        use ProcessKind::Process;
+
         let worker =
             WorkerStats::default().with(|it| (it.turns, it.messages_per_turn.sum) = (3, 9));
         let mut dispatcher = DispatcherStats::new("default".to_owned(), 2);
@@ -201,7 +204,6 @@ mod tests {
         assert_eq!(from_str::<NodeStats>(r#"{"spawned": 4}"#).unwrap().spawned, 4);
         comes_back(&Latency::default().with(|it| it.at_most[3] = 2));
         comes_back(&Sample::new(Pid::local(7, 0), Process, Idle));
-        use {ProcessKind::Process, ProcessState::Idle};
     }
 
     #[test]
@@ -241,8 +243,9 @@ mod tests {
 
     #[test]
     fn x15_a_tree_is_the_list_of_its_processes_with_their_depths_however_deep_it_is() {
-        let info = |id| ProcessInfo::new(Pid::local(id, 1), Label::of_type("shop::Desk"), Idle);
         use ProcessState::Idle;
+
+        let info = |id| ProcessInfo::new(Pid::local(id, 1), Label::of_type("shop::Desk"), Idle);
         let mut chain = ProcessTree::new(info(100_000), Vec::new());
         for id in (1..100_000).rev() {
             chain = ProcessTree::new(info(id), vec![chain]);

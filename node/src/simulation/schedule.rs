@@ -203,6 +203,8 @@ mod tests {
 
     #[test]
     fn y4_a_schedule_is_read_from_the_text_that_it_prints() {
+        use ChoiceKind::{Message, Step};
+
         for text in [
             "0.1.0",
             "7.1.60",
@@ -212,7 +214,6 @@ mod tests {
             assert_eq!(text.parse::<Schedule>().unwrap().to_string(), text);
         }
         let schedule: Schedule = "7.1.60:s3=p14,m17=2".parse().unwrap();
-        use ChoiceKind::{Message, Step};
         let places = [(0, (Step, 0)), (3, (Step, 3)), (9, (Message, 3)), (59, (Message, 17))];
         let at = places.map(|(number, place)| schedule.at(number, place));
         assert_eq!(at, [Some(0), Some(StepName::of(0, 14)), Some(0), Some(2)]);
