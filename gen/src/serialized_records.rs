@@ -182,8 +182,6 @@ mod tests {
 
     #[test]
     fn x15_counters_come_back_as_they_were() {
-        use ProcessKind::Process;
-
         let worker =
             WorkerStats::default().with(|it| (it.turns, it.messages_per_turn.sum) = (3, 9));
         let mut dispatcher = DispatcherStats::new("default".to_owned(), 2);
@@ -203,7 +201,7 @@ mod tests {
         // A counter that an older version did not have is at zero.
         assert_eq!(from_str::<NodeStats>(r#"{"spawned": 4}"#).unwrap().spawned, 4);
         comes_back(&Latency::default().with(|it| it.at_most[3] = 2));
-        comes_back(&Sample::new(Pid::local(7, 0), Process, Idle));
+        comes_back(&Sample::new(Pid::local(7, 0), ProcessKind::Process, ProcessState::Idle));
     }
 
     #[test]
