@@ -68,7 +68,7 @@ fn main() -> Result {
     let supervisor = node
         .spawn(|| {
             Supervisor::one_for_one()
-                .intensity(2, Duration::from_mins(1))
+                .intensity(2, Duration::from_secs(60))
                 .child(ChildSpec::worker("first", calculator.clone()).name("ada"))
                 .child(ChildSpec::worker("second", calculator).name("bob"))
         })

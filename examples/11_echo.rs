@@ -50,7 +50,7 @@ fn main() -> Result {
     let address = wanted.unwrap_or(([127, 0, 0, 1], 0).into());
     let node = Node::start("echo@localhost")?;
     let limits = ConnectionOptions::new()
-        .idle_timeout(Duration::from_mins(5))
+        .idle_timeout(Duration::from_secs(300))
         .stall_timeout(Duration::from_secs(20));
     let server: AcceptorAddress<Echo> = node
         .spawn(move || Acceptor::new(address, || Echo).limit(LIMIT).options(limits))

@@ -215,7 +215,7 @@ fn main() -> Result {
     let node = Node::start("store@localhost")?;
     let store = node.spawn(Store::default).name("store").mailbox(CONNECTIONS).wait()?;
     let limits = ConnectionOptions::new()
-        .idle_timeout(Duration::from_mins(10))
+        .idle_timeout(Duration::from_secs(600))
         .frame_timeout(Duration::from_secs(30))
         .stall_timeout(Duration::from_secs(10));
     let session = move || Session { store: store.clone() };

@@ -10,10 +10,10 @@ use krarup::cron::{AddJobError, Cron, CronCalls, Job, Missed, RunsAtOnce};
 use krarup::prelude::*;
 use std::time::{Duration, SystemTime};
 
-const HOUR: Duration = Duration::from_hours(1);
+const HOUR: Duration = Duration::from_secs(3600);
 
 /// Saturday, 28 March 2026, 00:00 UTC.
-const SATURDAY: Duration = Duration::from_hours(492_960);
+const SATURDAY: Duration = Duration::from_secs(1_774_656_000);
 
 enum Make {
     Daily,

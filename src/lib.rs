@@ -62,8 +62,8 @@ pub mod pages;
 pub use krarup_act::{
     Actor, Address, AddressOf, Agent, AgentAddress, AgentMessage, AllResults, Block, Call,
     CallFuture, Context, DEFAULT_CALL_TIMEOUT, Dynamic, Ended, Inside, KILL_GRACE, LookupOrWait,
-    NamedAddress, NamedCall, Outside, Pending, Recipient, RecipientCall, Reply, Retry, Sleep,
-    Spawn, SpawnTask, SpawnTasks, Stop, Task, TaskFuture, TaskResults, Watch,
+    NamedAddress, NamedCall, NodeClock, Outside, Pending, Recipient, RecipientCall, Reply, Retry,
+    Sleep, Spawn, SpawnTask, SpawnTasks, Stop, Task, TaskFuture, TaskResults, Watch,
 };
 #[doc(inline)]
 pub use krarup_gen::{
@@ -77,6 +77,10 @@ pub use krarup_gen::{
 pub use krarup_node::{Node, NodeBuilder, NodeError, NodeStop, ProgramError};
 #[doc(inline)]
 pub use krarup_state::{Entered, Event, First, Machine, Next, StateMachine};
+
+#[cfg(feature = "derive")]
+#[doc(inline)]
+pub use krarup_derive::Protocol;
 
 /// The types that most programs use. `Result` replaces the standard one, with defaults.
 pub mod prelude {
@@ -259,7 +263,8 @@ pub mod application {
 pub mod testing {
     #[doc(inline)]
     pub use krarup_node::{
-        Carried, CodecFailure, FailingSeed, Fault, Faults, Probe, Simulation, Trace, Victim,
+        Carried, CodecFailure, FailingSeed, Fault, Faults, Probe, Schedule, ScheduleError,
+        ShrunkFailure, Simulation, Trace, Victim,
     };
 }
 

@@ -47,11 +47,11 @@ fn parent(
                             ctx.demonitor(timer);
                             match life {
                                 Life::Bound | Life::Named => {
-                                    let _sleep = ctx.sleep(Duration::from_hours(1));
+                                    let _sleep = ctx.sleep(Duration::from_secs(3600));
                                     Ok(())
                                 }
                                 Life::Killed => {
-                                    ctx.sleep(Duration::from_hours(1)).await;
+                                    ctx.sleep(Duration::from_secs(3600)).await;
                                     Ok(())
                                 }
                                 Life::Abnormal => {

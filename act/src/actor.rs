@@ -171,7 +171,7 @@ impl<A: Actor> Behavior for A {
     fn run(mut self, mut ctx: Context<A::Message>) -> impl Future<Output = Result> + Send {
         async move {
             ctx.stop_in_order();
-            if let Err(reason) = Contained::new(self.init(&mut ctx)).await.flatten() {
+            if let Err(reason) = Contained::new(self.init(&mut ctx)).await.unwrap_or_else(Err) {
                 return Err(first_failure(reason, contain(|| drop(self))));
             }
             ctx.initialised();

@@ -54,6 +54,7 @@ pub use calls::call::{Call, CallFuture};
 pub use calls::carried::{Answerer, CarriedTokens, LentReply, MessageKind, NoMessage, claim, lend};
 pub use calls::deadline::{DEFAULT_CALL_TIMEOUT, Sleep, within};
 pub use calls::dropped_calls::DroppedCalls;
+pub use calls::node_clock::NodeClock;
 pub use calls::pending::{Pending, current_pid, is_in_process};
 pub use calls::permit_call::PermitCall;
 pub use calls::recipient_call::RecipientCall;

@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// The plan looks at the wall clock at least this often while it has jobs (rule T9).
-const LOOK: Duration = Duration::from_mins(1);
+const LOOK: Duration = Duration::from_secs(60);
 
 /// A run that is later than the time since the last look by less than this was not missed: the
 /// system corrects its clock in small steps.

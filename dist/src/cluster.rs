@@ -30,7 +30,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 /// The default tick time, as OTP's `net_ticktime`.
-const TICK_TIME: Duration = Duration::from_mins(1);
+const TICK_TIME: Duration = Duration::from_secs(60);
 /// The most processes that one peer may request, unless told otherwise.
 const SPAWN_LIMIT: usize = 10_000;
 

@@ -21,7 +21,7 @@ use std::time::Duration;
 /// The first wait.
 const FIRST: Duration = Duration::from_secs(1);
 /// The longest wait, and how long a connection must have lasted for waits to begin anew.
-const LONGEST: Duration = Duration::from_mins(1);
+const LONGEST: Duration = Duration::from_secs(60);
 /// Chance takes up to this part of a wait.
 const CHANCE: u32 = 4;
 /// A dial of which nothing is heard for so long has failed. Dials are given up after 7 s; this is

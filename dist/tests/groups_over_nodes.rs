@@ -169,7 +169,7 @@ fn zpg3_a_node_that_is_lost_takes_its_members_with_it_once_each() {
             0 => drop(net.reset("a@sim", "b@sim")),
             1 => {
                 net.partition(&["a@sim"], &["b@sim"]);
-                sim.advance(Duration::from_mins(2));
+                sim.advance(Duration::from_secs(120));
             }
             _ => {
                 let Member { node, cluster, .. } = b;
@@ -286,7 +286,7 @@ fn zpg4_after_a_partition_nodes_list_the_same_members_as_often_as_they_have_join
             }
             sim.advance(choices.millis(20_000));
         }
-        sim.advance(Duration::from_mins(2));
+        sim.advance(Duration::from_secs(120));
         net.heal();
         mesh(&[&a, &b]);
         sim.advance(Duration::from_secs(30));

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Longer than any wait with its dial and its ticks.
-const LONG: Duration = Duration::from_mins(3);
+const LONG: Duration = Duration::from_secs(180);
 
 fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)

@@ -94,7 +94,7 @@ fn zobs4_what_one_end_traces_as_sent_the_other_traces_as_received() {
                 1 => x.does(Watching::Link(other)),
                 2 => y.does(Watching::Unlink(one)),
                 3 => drop(y.try_monitor(one)),
-                4 => y.does(Watching::Add(b.remote("stock", "a@sim"), Duration::from_mins(1))),
+                4 => y.does(Watching::Add(b.remote("stock", "a@sim"), Duration::from_secs(60))),
                 _ => y.does(Watching::Tell(b.remote("stock", "a@sim"), 1)),
             }
             some_turns(sim, choices.below(20));

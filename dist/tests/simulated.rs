@@ -9,7 +9,7 @@ use krarup_node::{Fault, Faults, Node, Simulation};
 use sim_support::{Order, Seen, Watching, Worker, members};
 use std::time::Duration;
 
-const LONG: Duration = Duration::from_mins(1);
+const LONG: Duration = Duration::from_secs(60);
 
 /// A run with a call, a link, a monitor, a partition and a reset. Returns the trace.
 fn run(seed: u64) -> Result<String> {

@@ -82,7 +82,7 @@ impl<'a> World<'a> {
     fn rest(&self) {
         self.sim.faults(Faults::new());
         self.net.heal();
-        self.sim.advance(Duration::from_mins(2));
+        self.sim.advance(Duration::from_secs(120));
         self.sim.run_until_idle();
     }
 

@@ -9,7 +9,7 @@ use krarup_node::{Fault, Faults, Simulation};
 use sim_support::{Choices, Member, Observed, Order, Seen, Watching, members, some_turns};
 use std::time::Duration;
 
-const LONG: Duration = Duration::from_mins(1);
+const LONG: Duration = Duration::from_secs(60);
 
 /// Everything that was under way has come to rest: dials, their limits, late frames.
 fn rest(sim: &Simulation, net: &SimNetwork) {
@@ -246,7 +246,7 @@ fn zid5_nothing_for_a_pid_of_an_earlier_life_touches_the_node_that_has_restarted
                 0 => x.does(Watching::Tell(by_pid.clone(), 7)),
                 1 => {
                     calls += 1;
-                    x.does(Watching::Add(by_pid.clone(), Duration::from_hours(1)));
+                    x.does(Watching::Add(by_pid.clone(), Duration::from_secs(3600)));
                 }
                 2 => x.does(Watching::Link(old)),
                 3 => a.node.exit(old, Reason::error("not for you")),
@@ -263,7 +263,7 @@ fn zid5_nothing_for_a_pid_of_an_earlier_life_touches_the_node_that_has_restarted
         }
         rest(sim, &net);
         let _ = stock.call(|reply| Order::Add(1, 1, reply)).wait();
-        sim.advance(Duration::from_mins(1));
+        sim.advance(Duration::from_secs(60));
         // The new process is untouched.
         assert!(b.node.is_alive(same));
         let notes = stock.call(Order::Notes).wait()?;
@@ -305,7 +305,7 @@ fn zlive1_idle_nodes_stay_connected_and_a_frozen_or_cut_off_one_is_down_in_its_t
         let events = a.node_events()?;
         net.delay(Duration::from_millis(20));
         a.remote("stock", "b@sim").call(Order::Who).wait()?;
-        sim.advance(Duration::from_mins(3) + choices.millis(4_000));
+        sim.advance(Duration::from_secs(180) + choices.millis(4_000));
         assert_eq!(events.lock().unwrap().len(), 1);
         let x = a.observer()?;
         if choices.below(2) == 0 {
@@ -346,13 +346,13 @@ fn zlive5_after_a_partition_nothing_of_before_is_revived_and_the_next_use_reconn
         let (x, caller) = (b.observer()?, b.observer()?);
         x.does(Watching::Link(pid));
         let monitor = x.monitor(pid);
-        caller.does(Watching::Keep(stock.clone(), Duration::from_hours(1)));
+        caller.does(Watching::Keep(stock.clone(), Duration::from_secs(3600)));
         some_turns(sim, choices.below(30));
         net.partition(&["a@sim"], &["b@sim"]);
         // Long enough for both to see it, or for one of them.
-        sim.advance(Duration::from_mins(1) + choices.millis(40_000));
+        sim.advance(Duration::from_secs(60) + choices.millis(40_000));
         net.heal();
-        sim.advance(Duration::from_mins(2));
+        sim.advance(Duration::from_secs(120));
         let lost = |seen: Vec<Seen>| {
             let notices = seen.iter().filter(|seen| match seen {
                 Seen::Exit(.., reason) | Seen::Down(.., reason) => *reason == Reason::NoConnection,

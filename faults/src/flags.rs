@@ -42,7 +42,7 @@ impl FaultFlags {
             by: String::new(),
             list: false,
             check: false,
-            patience: Duration::from_mins(1),
+            patience: Duration::from_secs(60),
             jobs: std::thread::available_parallelism().map_or(2, usize::from),
         };
         let mut arguments = lexopt::Parser::from_env();

@@ -8,6 +8,8 @@ use std::fmt;
 /// processes from starving. A [`crate::Priority`] orders the messages of one process, a class
 /// the processes of one dispatcher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Class {
     /// Runs in the order in which processes became ready.

@@ -16,9 +16,14 @@ macro_rules! counted {
     ) => {
         $(#[$of])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[non_exhaustive]
         pub enum $kind {
-            $($(#[$doc])* $variant),+
+            $(
+                $(#[$doc])*
+                #[cfg_attr(feature = "serde", serde(rename = $text))]
+                $variant
+            ),+
         }
 
         impl $kind {
@@ -170,6 +175,7 @@ impl DeadLetterCause {
 
 /// Sums of the counters of processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct MessageTotals {
     /// How many messages of others were accepted, on all lanes.

@@ -10,6 +10,7 @@ use std::time::Duration;
 /// stop, makes no report, nor does the stop of the node. The report is made in the turn in which
 /// the process ends, before anybody is told of the end. It holds no value of the user.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct CrashReport {
     /// The process.
@@ -104,6 +105,7 @@ impl CrashReport {
 
 /// A process among the ancestors of another.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Ancestor {
     /// The process.
@@ -126,6 +128,7 @@ impl Ancestor {
 
 /// What has ended a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct CrashCause {
     /// The kind of the cause.
@@ -148,6 +151,7 @@ impl CrashCause {
 
 /// A process in a chain of causes.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct CrashLink {
     /// The process.
@@ -168,6 +172,8 @@ impl CrashLink {
 
 /// The kinds of causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum CrashCauseKind {
     /// It returned an error, or panicked.
@@ -204,6 +210,7 @@ impl fmt::Display for CrashCauseKind {
 
 /// An item that a process was handling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ItemInHand {
     /// The kind of the item.
@@ -225,6 +232,8 @@ impl ItemInHand {
 
 /// The kinds of items that a process receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum ItemKind {
     /// A message on Main.

@@ -9,6 +9,7 @@ use std::fmt;
 /// sender. A message that was accepted is dropped, so that the calls in it fail at once (rule
 /// C2).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct DeadLetter {
     /// The receiver it was sent to.
@@ -58,6 +59,8 @@ impl fmt::Display for DeadLetter {
 
 /// Why no process handled a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum DeadLetterCause {
     /// It was sent to a process that has ended or never existed. The sender got it back.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 /// The distribution of the times for which the jobs of a pool waited, or ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Latency {
     /// How many times were measured.

@@ -11,6 +11,7 @@
 
 mod alias;
 mod application_event;
+mod char_boundary;
 mod class;
 mod counted;
 mod crash_report;
@@ -48,6 +49,8 @@ mod root;
 mod sample;
 #[cfg(feature = "serde")]
 mod serialized;
+#[cfg(feature = "serde")]
+mod serialized_records;
 mod stats;
 mod supervision;
 mod timestamp;
@@ -56,6 +59,8 @@ mod wait;
 
 pub use alias::Alias;
 pub use application_event::{ApplicationEvent, ApplicationStep};
+#[doc(hidden)]
+pub use char_boundary::char_boundary_to;
 pub use class::Class;
 pub use counted::{CountsBy, MessageTotals, ReasonKind, RefusalCause, RestartKind};
 pub use crash_report::{

@@ -92,6 +92,7 @@ pub enum Managed {
 
 /// A child of a supervisor, as [`Managed::Children`] lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct ManagedChild {
     /// Its id; of children of one template, the id of the template.

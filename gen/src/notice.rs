@@ -40,6 +40,8 @@ impl Down {
 
 /// The target of a monitor (rule L6), or the receiver of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Target {
     /// A process by its pid.

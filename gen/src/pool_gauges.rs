@@ -7,6 +7,7 @@ use crate::{Label, Latency, Pid};
 /// They are read from what the senders of the pool share with it, so the pool does not answer
 /// and need not be able to. `forwarded + unhandled` is the number of all messages sent to it.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct PoolGauges {
     /// The label of the behaviour of its workers.

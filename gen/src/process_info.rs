@@ -6,6 +6,8 @@ use std::time::Duration;
 
 /// The state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum ProcessState {
     /// Its `init` has not returned.
@@ -40,6 +42,7 @@ impl fmt::Display for ProcessState {
 
 /// A snapshot of a process, taken at once and without its help (rule X3).
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ProcessInfo {
     /// Its pid.

@@ -6,6 +6,8 @@ use std::fmt;
 ///
 /// Behaviours of a user's own are [`ProcessKind::Process`], unless they say otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum ProcessKind {
     /// A bare process.

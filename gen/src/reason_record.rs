@@ -1,10 +1,12 @@
 //! Reasons as records: without the values of their errors.
 
+use crate::char_boundary::char_boundary_to;
 use crate::{Reason, ReasonKind};
 use std::fmt;
 
 /// A reason as a record keeps it: its kind and its text, and nothing of the user's.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct ReasonRecord {
     /// The kind.
@@ -36,7 +38,8 @@ impl ReasonRecord {
 /// The text, cut at a character.
 fn cut(mut text: String) -> String {
     if text.len() > ReasonRecord::MAX_BYTES {
-        text.truncate(text.floor_char_boundary(ReasonRecord::MAX_BYTES - '…'.len_utf8()));
+        let end = char_boundary_to(&text, ReasonRecord::MAX_BYTES - '…'.len_utf8());
+        text.truncate(end);
         text.push('…');
         text.shrink_to_fit();
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 /// How many items of each kind a node remembers; see `Node::remember`. The default is none.
 /// A number above [`Memory::MOST`] counts as that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Memory {
     /// Crash reports.
     pub crashes: usize,
@@ -53,6 +54,7 @@ impl<T> Clone for Recorded<T> {
 
 /// Some of the items of one kind that a node remembers.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct RecordedPage<T> {
     /// The number of the oldest item that is remembered; `next_seq` if there is none.
@@ -81,6 +83,7 @@ impl<T> RecordedPage<T> {
 
 /// A cycle of calls that was found (rule C5).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct DeadlockRecord {
     /// The cycle.
@@ -100,6 +103,7 @@ impl DeadlockRecord {
 /// A turn that was longer than the limit of its dispatcher (rule R4). A turn is recorded when
 /// the limit is exceeded, and may last longer.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct LongTurnRecord {
     /// The process, if it lived when it was seen.

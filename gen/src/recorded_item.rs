@@ -1,11 +1,14 @@
 //! The items that a process has taken, as a flight recorder and a trace keep them.
 
+use crate::char_boundary::{char_boundary_from, char_boundary_to};
 use crate::{ItemKind, Pid, RecordedPage};
 use std::fmt;
 use std::time::Duration;
 
 /// A lane of a mailbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Lane {
     /// Urgent: taken before all others.
@@ -36,6 +39,7 @@ impl fmt::Display for Lane {
 
 /// An item that a process has taken out of its mailbox. It holds no value of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct RecordedItem {
     /// The lane that it came by.
@@ -90,7 +94,7 @@ impl fmt::Write for BoundedText {
             self.0.push_str(part);
             return Ok(());
         }
-        self.0.push_str(&part[..part.ceil_char_boundary(room)]);
+        self.0.push_str(&part[..char_boundary_from(part, room)]);
         Err(fmt::Error)
     }
 }
@@ -98,7 +102,8 @@ impl fmt::Write for BoundedText {
 /// Cuts a text at a character and marks the cut with `…`.
 fn cut(mut text: String) -> String {
     if text.len() > RecordedItem::MOST_TEXT {
-        text.truncate(text.floor_char_boundary(RecordedItem::MOST_TEXT - '…'.len_utf8()));
+        let end = char_boundary_to(&text, RecordedItem::MOST_TEXT - '…'.len_utf8());
+        text.truncate(end);
         text.push('…');
         text.shrink_to_fit();
     }
@@ -118,7 +123,7 @@ impl TraceLimits {
     /// The most items of a trace.
     pub const MOST_ITEMS: usize = 1 << 20;
     /// The longest time of a trace.
-    pub const MOST_TIME: Duration = Duration::from_hours(24);
+    pub const MOST_TIME: Duration = Duration::from_secs(86_400);
     /// A trace ends if so many items wait to be read.
     pub const MOST_UNREAD: usize = 1024;
     /// A trace ends if texts of so many bytes wait to be read.
@@ -127,6 +132,8 @@ impl TraceLimits {
 
 /// Why a trace has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum TraceEnd {
     /// It has shown as many items as it was to.
@@ -164,6 +171,7 @@ impl fmt::Display for TraceEnd {
 
 /// Some of the items of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct TracePage {
     /// The items, with their numbers.

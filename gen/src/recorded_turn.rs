@@ -27,9 +27,11 @@ impl TurnRecordingLimits {
 
 /// One turn of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct RecordedTurn {
     /// The name of the dispatcher.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::serialized_records::text"))]
     pub dispatcher: Arc<str>,
     /// The number of the worker within the dispatcher; spare workers follow the others. On a
     /// pinned dispatcher, the number of the process.
@@ -54,6 +56,7 @@ impl RecordedTurn {
 
 /// The outcome of a recording: the turns in the order in which they ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct RecordedTurns {
     /// The newest turns.

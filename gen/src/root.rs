@@ -9,6 +9,8 @@ use std::fmt;
 /// nor pid. It is a property of a top-level process, set when that is spawned, and all its
 /// descendants inherit it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Root {
     /// The processes of the program itself. A stop ends them first.

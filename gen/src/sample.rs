@@ -9,6 +9,7 @@ use std::time::Duration;
 /// sampled. Names, labels and the rest are in [`crate::ProcessInfo`]. A counter here has the
 /// value and the meaning of the field of that name there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Sample {
     /// Its pid.

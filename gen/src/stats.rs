@@ -10,6 +10,8 @@ use std::time::Duration;
 
 /// The counters of a node since it started (rule X4).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct NodeStats {
     /// Live processes now.
@@ -63,6 +65,8 @@ pub struct NodeStats {
 /// A simulation fills in only the turns, those of high class, and the queued processes. A
 /// pinned dispatcher has no queues and no steals. A calling-thread dispatcher has only turns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct DispatcherStats {
     /// Its name.
@@ -131,6 +135,8 @@ pub struct DispatcherStats {
 
 /// The counters of one worker since it started; see [`DispatcherStats`] for their meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct WorkerStats {
     /// Turns run.
@@ -163,6 +169,7 @@ pub struct WorkerStats {
 /// |---|---|---|---|---|---|---|---|
 /// | numbers | 0 | 1 | 2, 3 | 4 to 7 | 8 to 15 | .. | 1024 and more |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Histogram {
     /// How many numbers were counted at each place.
     pub counts: [u64; Histogram::PLACES],

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 /// What a supervisor or a pool has seen or decided, or a process that is restarted in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SupervisionEvent {
     /// The supervisor or the pool; for a process that restarts itself in place, that process.
@@ -68,6 +69,8 @@ impl SupervisionEvent {
 
 /// What a supervisor or a pool has seen or decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum SupervisionAction {
     /// A child was started.
@@ -122,6 +125,7 @@ impl fmt::Display for SupervisionAction {
 
 /// What followed the end of a process, as far as its node remembers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Aftermath {
     /// The supervisor or the pool that it belonged to, and its kind.

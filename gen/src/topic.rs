@@ -6,6 +6,7 @@ use std::fmt;
 /// The identity of a topic (rule E1). A topic that is opened again under the same name has
 /// another identity.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TopicId {
     /// The name; `None` if the topic has none.
     pub name: Option<Name>,

@@ -5,6 +5,7 @@ use std::fmt;
 
 /// A process waits for another one, as seen at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Wait {
     /// The process that it waits for.
@@ -23,6 +24,8 @@ impl Wait {
 
 /// What a process waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum WaitKind {
     /// The answer of one call, and nothing else (rule C5).

@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn i5_the_earliest_of_several_timeouts_fires() {
-        let minute = Duration::from_mins(1);
+        let minute = Duration::from_secs(60);
         let times = Times { waiting: 1, began: Some(at(1)), ..Times::default() };
         let all = options().idle_timeout(minute).stall_timeout(minute).frame_timeout(minute);
         for (options, due) in [

@@ -196,7 +196,9 @@ impl Core {
     /// Drops the hosts of an application whose processes have ended: it must be closed.
     pub(crate) fn drop_hosts_of(&self, run: &ApplicationRun) {
         let mut hosts = self.hosts.lock();
-        let gone: Vec<_> = hosts.beside.extract_if(.., |key, _| key.3 == run.number).collect();
+        let all = std::mem::take(&mut hosts.beside).into_iter();
+        let (gone, kept): (BTreeMap<_, _>, _) = all.partition(|(key, _)| key.3 == run.number);
+        hosts.beside = kept;
         drop(hosts);
         drop(gone);
     }

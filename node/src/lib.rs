@@ -60,6 +60,8 @@ pub use settings::{Settings, SettingsError, SettingsFault};
 pub use simulation::codecs::{Carried, CodecFailure};
 pub use simulation::explore::FailingSeed;
 pub use simulation::faults::{Fault, Faults, Victim};
+pub use simulation::schedule::{Schedule, ScheduleError};
+pub use simulation::shrunk::ShrunkFailure;
 pub use simulation::simulation::Simulation;
 pub use simulation::trace::Trace;
 pub use stop::stop::NodeStop;

@@ -9,8 +9,8 @@ use crate::stop::guard;
 use crate::stop::stop::{NodeStop, Stopper};
 use crate::stop::stopped::Stopped;
 use krarup_act::{
-    Address, Behavior, Dynamic, EventTopic, Host, LookupOrWait, NamedAddress, NodeView, Outside,
-    Pending, Process, Recipient, ShownState, Spawn, SpawnTask, SpawnTasks, Subscription,
+    Address, Behavior, Dynamic, EventTopic, Host, LookupOrWait, NamedAddress, NodeClock, NodeView,
+    Outside, Pending, Process, Recipient, ShownState, Spawn, SpawnTask, SpawnTasks, Subscription,
     TraceReader, TurnRecording, Via, Watch, address_of, inspect, inspect_items, lookup,
     send_dynamic, state, suspend, watch,
 };
@@ -80,6 +80,12 @@ impl Node {
     #[must_use]
     pub fn wall_time(&self) -> SystemTime {
         self.dispatcher_host().wall_time()
+    }
+
+    /// Returns the clock of the node, for futures: of a simulation it is virtual.
+    #[must_use]
+    pub fn clock(&self) -> NodeClock {
+        NodeClock::of(self.host())
     }
 
     /// Returns a view of the node, which does not keep it alive and does not stop it.

@@ -32,6 +32,7 @@ use std::time::Duration;
 /// # let _ = client;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct BackOff {
     min: Duration,
     max: Duration,

@@ -7,6 +7,8 @@ use std::fmt;
 
 /// The process of a child, as its supervisor knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum ChildState {
     /// It has no process: it was terminated, it ended without a restart, or its `init` returned
     /// [`Ignore`](crate::Ignore) (OTP's `undefined`).
@@ -40,6 +42,7 @@ impl fmt::Display for ChildState {
 
 /// An entry of `which_children`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ChildInfo {
     /// Its id; under `simple_one_for_one` that of the template.
@@ -70,6 +73,7 @@ impl From<ChildInfo> for ManagedChild {
 
 /// The answer to `count_children`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct ChildCounts {
     /// The number of child specifications, with or without a process; 1 under
@@ -85,6 +89,7 @@ pub struct ChildCounts {
 
 /// The answer to `get_childspec`: all settings, with the defaults filled in.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ChildSpecInfo {
     /// The id; under `simple_one_for_one` that of the template.

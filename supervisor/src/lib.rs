@@ -80,6 +80,8 @@
 //! is not taken for its end.
 
 #![forbid(unsafe_code)]
+// docs.rs marks what needs a feature.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod action;
 mod back_off;

@@ -61,6 +61,13 @@ impl PartialEq<&str> for ChildId {
     }
 }
 
+#[cfg(feature = "serde")]
+impl serde::Serialize for ChildId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
 impl fmt::Display for ChildId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -81,6 +88,8 @@ impl fmt::Debug for ChildId {
 /// | `Transient` | no | restart | kept |
 /// | `Temporary` | no | no | dropped |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum RestartType {
     /// Always restarted.
     #[default]
@@ -103,6 +112,8 @@ impl fmt::Display for RestartType {
 
 /// How a supervisor ends a child (rule S7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Shutdown {
     /// It is killed without being told to stop first.
     BrutalKill,
@@ -143,6 +154,8 @@ impl fmt::Display for Shutdown {
 
 /// The kind of a child, which decides its default [`Shutdown`] and how it is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum ChildKind {
     /// It does the work.
     #[default]
@@ -162,6 +175,8 @@ impl fmt::Display for ChildKind {
 
 /// Which children are restarted with one of them (rule S1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Strategy {
     /// That child alone.
     #[default]
@@ -195,6 +210,8 @@ impl fmt::Display for Strategy {
 /// Whether a supervisor ends, with `Shutdown`, when its significant children have ended by
 /// themselves (rule S1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum AutoShutdown {
     /// It does not.
     #[default]

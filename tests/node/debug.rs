@@ -116,14 +116,14 @@ fn x5_a_suspension_waits_for_the_handler_and_is_taken_back_if_that_takes_too_lon
     sim.run_until_idle();
     adder.suspend().wait().unwrap();
     assert_eq!(sim.now().as_nanos(), 2_000_000_000);
-    sim.advance(Duration::from_mins(1));
+    sim.advance(Duration::from_secs(60));
     assert_eq!(adder.state::<Adder>().wait().unwrap().sum, 1);
     adder.resume();
     adder.send(Add::Slowly(Duration::from_secs(7), 100)).ok().unwrap();
     sim.run_until_idle();
     let late = adder.suspend().wait();
     assert_eq!(late, Err(DebugError::Timeout { pid: adder.pid(), limit: Duration::from_secs(5) }));
-    sim.advance(Duration::from_mins(1));
+    sim.advance(Duration::from_secs(60));
     assert_eq!(adder.call(Add::Sum).wait(), Ok(111));
 }
 

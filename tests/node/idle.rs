@@ -301,7 +301,7 @@ impl Actor for Kept {
 /// notes that it is asked, agrees.
 fn kept(sim: &Simulation, asked: &Log) -> Address<Deed> {
     let kept =
-        sim.spawn(|| InPlace::new(|| Kept).intensity(1, Duration::from_hours(1))).wait().unwrap();
+        sim.spawn(|| InPlace::new(|| Kept).intensity(1, Duration::from_secs(3600))).wait().unwrap();
     let asked = asked.clone();
     does(sim, &kept, move |ctx| {
         ctx.passivate_if(10 * SECOND, move || {

@@ -90,7 +90,7 @@ fn x12_a_pool_that_is_growing_or_stopping_refuses_what_it_cannot_do() {
             Ok(())
         }
         async fn handle_message(&mut self, ctx: &mut Context<()>, (): ()) -> Result {
-            ctx.sleep(Duration::from_mins(1)).await;
+            ctx.sleep(Duration::from_secs(60)).await;
             Ok(())
         }
     }

@@ -352,7 +352,7 @@ fn n3_an_init_that_took_too_long_has_freed_the_name_when_the_error_is_returned()
         let limit = Duration::from_secs(1);
         let slow = || {
             krarup::behavior::behavior_fn(|ctx: Context<()>| async move {
-                ctx.sleep(Duration::from_mins(1)).await;
+                ctx.sleep(Duration::from_secs(60)).await;
                 Ok(())
             })
         };

@@ -448,7 +448,7 @@ fn n3_a_failed_or_killed_spawn_leaves_no_name() {
                 0 => Err(boom()),
                 1 => panic!("in init"),
                 2 => {
-                    ctx.sleep(Duration::from_mins(1)).await;
+                    ctx.sleep(Duration::from_secs(60)).await;
                     Ok(())
                 }
                 _ => Ok(()),

@@ -266,7 +266,7 @@ fn x2_after_a_stop_no_process_name_timer_or_thread_is_left() {
             // Three that wait for each other without an await: each on its own thread.
             meet.wait();
             ON_THREAD.set(Some(Guard::new(&noted, "thread ended")));
-            ctx.send_after(Duration::from_hours(1), ());
+            ctx.send_after(Duration::from_secs(3600), ());
             ready.send(()).unwrap();
             ctx.receive().await;
             Ok(())

@@ -137,7 +137,7 @@ fn x2_a_stop_without_a_limit_waits_as_long_as_it_takes() {
             Ok(())
         }
         async fn terminate(&mut self, ctx: &mut Context<()>, _: &Reason) {
-            ctx.sleep(Duration::from_hours(1000)).await;
+            ctx.sleep(Duration::from_secs(3_600_000)).await;
         }
     }
     let sim = Simulation::new(1);
@@ -332,7 +332,7 @@ fn x2_all_that_cannot_be_ended_are_killed_and_the_services_still_stop_in_order()
     let [one, other] = ["one", "other"].map(|name| puppet(&sim, name, &log));
     let service = Puppet::new("service", &log);
     sim.spawn_system(move || service).wait().unwrap();
-    let hold = Fault::Delay(Duration::from_hours(1));
+    let hold = Fault::Delay(Duration::from_secs(3600));
     sim.faults(Faults::new().at_step(0, hold, one.pid()).at_step(0, hold, other.pid()));
     puppet(&sim, "tick", &log).dies(Reason::Normal);
     sim.run_until_idle();

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc;
 use std::time::Duration;
 
-const MINUTE: TurnRecordingLimits = TurnRecordingLimits::lasting(Duration::from_mins(1));
+const MINUTE: TurnRecordingLimits = TurnRecordingLimits::lasting(Duration::from_secs(60));
 
 fn waits() -> impl Behavior<Message = u32, Command = u32> {
     behavior_fn(|mut ctx: Context<u32>| async move {

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
 
 const SECOND: Duration = Duration::from_secs(1);
-const HOUR: Duration = Duration::from_hours(1);
+const HOUR: Duration = Duration::from_secs(3600);
 /// 2000-01-01 00:00 UTC.
 const YEAR_2000: u64 = 946_684_800;
 

@@ -183,7 +183,7 @@ fn c2_a_request_in_progress_or_queued_fails_with_the_reason() {
     // Queued in the mailbox, or taken from there as a batch and not handled yet.
     for (sim, batch) in simulations(50).zip([false, false, true, true].into_iter().cycle()) {
         let server = server(&sim);
-        let later = |reply| Ask::Later(Duration::from_mins(1), reply);
+        let later = |reply| Ask::Later(Duration::from_secs(60), reply);
         let mut in_progress = server.call(later).no_timeout().into_future();
         assert!(poll_once(&mut in_progress).is_pending());
         if !batch {
@@ -562,7 +562,7 @@ fn c1_a_call_whose_token_outlives_the_node_ends_with_the_node() {
         Ok(())
     });
     let gives = sim.spawn(move || gives).start().unwrap();
-    let mut call = gives.call(|reply| reply).timeout(Duration::from_mins(1)).into_future();
+    let mut call = gives.call(|reply| reply).timeout(Duration::from_secs(60)).into_future();
     assert!(poll_once(&mut call).is_pending());
     sim.run_until_idle();
     let _token = token.recv().unwrap();

@@ -74,7 +74,7 @@ fn a_bare_process_has_started_when_it_calls_initialised_or_ends_normally() {
     let sim = Simulation::new(1);
     let sleeper = behavior_fn(|mut ctx: Context<()>| async move {
         ctx.initialised();
-        ctx.sleep(Duration::from_hours(1)).await;
+        ctx.sleep(Duration::from_secs(3600)).await;
         Ok(())
     });
     let sleeper = sim.spawn(move || sleeper).wait().unwrap();

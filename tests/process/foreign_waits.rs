@@ -176,7 +176,7 @@ fn c5_a_process_that_something_else_can_wake_is_in_no_cycle() {
                 let (event, [plain, beside]) = ring(&sim, registered, closer_is_plain);
                 let at_first = [told(&plain), told(&beside)];
                 assert_eq!(at_first, [None, None], "{registered:?}, {closer_is_plain}");
-                sim.advance(Duration::from_mins(1));
+                sim.advance(Duration::from_secs(60));
                 assert_eq!([told(&plain), told(&beside)], [None, None], "nor later");
                 event.happen();
                 sim.run_until_idle();

@@ -346,7 +346,7 @@ fn d4_messages_that_panic_when_dropped_do_no_harm() {
         // Takes a batch off Main, and waits with one in hand.
         let first = ctx.receive().await;
         std::mem::forget(first);
-        ctx.sleep(Duration::from_mins(1)).await;
+        ctx.sleep(Duration::from_secs(60)).await;
         Ok(())
     });
     let process = sim.spawn(move || process).name("bombs").start().unwrap();

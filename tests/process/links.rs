@@ -497,7 +497,7 @@ fn l7_trapping_is_looked_at_when_the_signal_arrives() {
 fn l8_a_waiter_that_gives_up_leaves_nothing_at_the_process() {
     let sim = Simulation::new(1);
     let slow = behavior_fn(|ctx: Context<()>| async move {
-        ctx.sleep(Duration::from_mins(1)).await;
+        ctx.sleep(Duration::from_secs(60)).await;
         Ok(())
     });
     let slow = sim.spawn(move || slow).start().unwrap();

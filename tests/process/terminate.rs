@@ -40,7 +40,7 @@ fn ends(sim: Simulation, traps: bool, linked: bool, how: fn(&Family)) -> (Vec<St
     let family = family(sim, traps, linked);
     let mut end = family.sim.watch(family.child.pid());
     how(&family);
-    family.sim.advance(Duration::from_mins(1));
+    family.sim.advance(Duration::from_secs(60));
     let std::task::Poll::Ready(down) = poll_once(&mut end) else {
         panic!("the child has not ended")
     };

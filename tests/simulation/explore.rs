@@ -239,6 +239,7 @@ fn panic_of<T>(body: impl FnOnce() -> T) -> String {
 #[test]
 fn t3_exploring_ends_at_the_first_seed_that_fails() {
     let run = AtomicU64::new(0);
+    // Shrinking runs the failing seed once more.
     let body = |at: u64| {
         let run = &run;
         move |sim: &Simulation| {
@@ -250,7 +251,7 @@ fn t3_exploring_ends_at_the_first_seed_that_fails() {
         }
     };
     let failing = Simulation::try_explore(10..20, body(3)).unwrap_err();
-    assert_eq!((failing.seed(), failing.throughput(), run.load(Ordering::Relaxed)), (13, 1, 4));
+    assert_eq!((failing.seed(), failing.throughput(), run.load(Ordering::Relaxed)), (13, 1, 5));
     assert_eq!(failing.reason(), &Reason::error("that is enough"));
     run.store(0, Ordering::Relaxed);
     assert_eq!(Simulation::try_explore(10..20, body(10)).unwrap(), 10);

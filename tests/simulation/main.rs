@@ -18,6 +18,7 @@ mod properties_mailbox;
 mod properties_names;
 mod seed_files;
 mod serializing;
+mod shrinking;
 mod traces;
 mod traces_ends;
 mod traces_held;

@@ -268,7 +268,7 @@ fn k3_an_ending_keeper_ends_its_grains_and_reports_it() {
 fn k3_grains_that_do_not_end_with_their_keeper_are_killed() {
     let sim = Simulation::new(1);
     let (disk, log) = (Disk::default(), Log::new());
-    let registers = registers(&sim, &disk, &log, Duration::from_hours(1));
+    let registers = registers(&sim, &disk, &log, Duration::from_secs(3600));
     (1..4).for_each(|key| registers.send_to(key, Say::Add(1)).unwrap());
     sim.run_until_idle();
     registers.stop().timeout(10 * SECOND).wait().unwrap();

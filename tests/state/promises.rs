@@ -206,7 +206,7 @@ fn o5_no_wake_up_from_another_thread_is_lost() {
         .unwrap();
     }
     for _ in 0..4 {
-        ended.recv_timeout(Duration::from_mins(1)).unwrap();
+        ended.recv_timeout(Duration::from_secs(60)).unwrap();
     }
     drop(orders);
     node.stop().wait().unwrap();

@@ -163,7 +163,7 @@ fn run(seed: u64) -> Vec<String> {
     while sim.step().is_some() {
         shown.push(sim.last_steps().last(9).to_string());
     }
-    sim.advance(Duration::from_mins(1));
+    sim.advance(Duration::from_secs(60));
     shown.push(sim.last_steps().to_string());
     shown.push(format!("{:?}", sim.stats()));
     shown.extend(heard.take());

@@ -435,7 +435,7 @@ fn w3_no_completion_from_another_thread_is_lost() {
         .unwrap();
     }
     for _ in 0..4 {
-        result.recv_timeout(Duration::from_mins(1)).unwrap();
+        result.recv_timeout(Duration::from_secs(60)).unwrap();
     }
     node.stop().wait().unwrap();
 }
@@ -486,7 +486,7 @@ fn w3_messages_and_completions_of_many_threads_all_come_once() {
         .map(|_| {
             let running = running.clone();
             std::thread::spawn(move || -> Vec<u64> {
-                let ask = || running.call(|reply| reply).timeout(Duration::from_mins(1)).wait();
+                let ask = || running.call(|reply| reply).timeout(Duration::from_secs(60)).wait();
                 (0..EACH).map(|_| ask().unwrap()).collect()
             })
         })
@@ -494,7 +494,7 @@ fn w3_messages_and_completions_of_many_threads_all_come_once() {
     let mut answers: Vec<u64> = senders.into_iter().flat_map(|s| s.join().unwrap()).collect();
     answers.sort_unstable();
     assert!(answers.into_iter().eq(1..=SENDERS * EACH));
-    result.recv_timeout(Duration::from_mins(1)).unwrap();
+    result.recv_timeout(Duration::from_secs(60)).unwrap();
     node.stop().wait().unwrap();
 }
 

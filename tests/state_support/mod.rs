@@ -13,7 +13,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
-pub(crate) const HOUR: Duration = Duration::from_hours(1);
+pub(crate) const HOUR: Duration = Duration::from_secs(3600);
 
 pub(crate) type Doing<'a> = Pin<Box<dyn Future<Output = Result> + Send + 'a>>;
 pub(crate) type Act = Box<dyn for<'a> FnOnce(&'a mut Scope<Doer>) -> Doing<'a> + Send>;

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Longer than any operation takes: one that takes this long hangs.
-pub(crate) const HANGS: Duration = Duration::from_mins(2);
+pub(crate) const HANGS: Duration = Duration::from_secs(120);
 
 /// xorshift.
 pub(crate) struct Dice(u64);

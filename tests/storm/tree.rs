@@ -26,7 +26,7 @@ impl Job {
     }
 }
 
-const NEVER: Duration = Duration::from_hours(1);
+const NEVER: Duration = Duration::from_secs(3600);
 
 fn handle(ctx: &mut Context<Job>, job: Job) -> Result {
     match job {

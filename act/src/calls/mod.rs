@@ -6,6 +6,7 @@ pub(crate) mod call;
 pub(crate) mod carried;
 pub(crate) mod deadline;
 pub(crate) mod dropped_calls;
+pub(crate) mod node_clock;
 pub(crate) mod pending;
 pub(crate) mod pending_reply;
 pub(crate) mod permit_call;

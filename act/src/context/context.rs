@@ -19,6 +19,7 @@ use krarup_gen::{
 };
 use std::any::type_name;
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -26,7 +27,58 @@ use std::time::SystemTime;
 ///
 /// The runtime makes one for every process and passes it to [`crate::Behavior::run`]. An actor
 /// gets it in every callback. Sends need no context: the runtime knows the sending process.
+///
+/// # Functions that take a context
+/// An async function that waits takes `&mut Context`, even if it calls only methods that take
+/// `&self`:
+///
+/// ```
+/// # use krarup_act::{Actor, Context};
+/// # use krarup_gen::Result;
+/// # use std::time::Duration;
+/// # struct Shop;
+/// async fn pause(ctx: &mut Context<u32>) {
+///     ctx.sleep(Duration::from_secs(1)).await;
+/// }
+///
+/// impl Actor for Shop {
+///     type Message = u32;
+///
+///     async fn handle_message(&mut self, ctx: &mut Context<u32>, _: u32) -> Result {
+///         pause(ctx).await;
+///         Ok(())
+///     }
+/// }
+/// ```
+///
+/// With `&Context` the future of the handler is not `Send`, and the compiler names
+/// `TakeTheContextByMutableReference`. A context has messages of the process, and these need not
+/// be `Sync`, so a reference on it must not move to another thread, as a process does when it
+/// waits. A function that does not wait may take `&Context`. What only needs the time takes a
+/// [`NodeClock`](crate::NodeClock), what only needs the address an
+/// [`Address`](crate::Address).
+///
+/// ```compile_fail
+/// # use krarup_act::{Actor, Context};
+/// # use krarup_gen::Result;
+/// # use std::time::Duration;
+/// # struct Shop;
+/// async fn pause(ctx: &Context<u32>) {
+///     ctx.sleep(Duration::from_secs(1)).await;
+/// }
+///
+/// impl Actor for Shop {
+///     type Message = u32;
+///
+///     async fn handle_message(&mut self, ctx: &mut Context<u32>, _: u32) -> Result {
+///         pause(ctx).await; // `pause` holds a `&Context` while it waits
+///         Ok(())
+///     }
+/// }
+/// ```
 pub struct Context<M, C = M> {
+    /// What the compiler names when a context is shared.
+    shared: PhantomData<Box<dyn TakeTheContextByMutableReference + Send>>,
     pub(crate) cell: Arc<Cell<M, C>>,
     /// Entries that were taken off Main and are not handled yet.
     pub(crate) main: EntryQueue<M>,
@@ -45,6 +97,11 @@ pub struct Context<M, C = M> {
     stop: bool,
 }
 
+/// A trait that exists for its name, which says the cure in the error of a future that holds a
+/// `&Context` while it waits. A context is not `Sync`: it has messages, which need not be.
+#[allow(dead_code, reason = "named by the compiler, in an error")]
+trait TakeTheContextByMutableReference {}
+
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub(crate) fn new(cell: Arc<Cell<M, C>>) -> Self {
         Context {
@@ -55,6 +112,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             started: false,
             slow_path: false,
             stop: false,
+            shared: PhantomData,
         }
     }
 

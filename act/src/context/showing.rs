@@ -16,7 +16,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
         // The text is made outside the lock: `Debug` is user code.
         let Ok(mut text) = contain(|| format!("{state:?}")) else { return };
-        text.truncate(text.floor_char_boundary(Name::MAX_BYTES));
+        text.truncate(krarup_gen::char_boundary_to(&text, Name::MAX_BYTES));
         let replaced = match (self.host().state_labels().number(&text), Name::new(&text)) {
             (Some(number), _) => self.cell.locked_relations().show_state(number),
             (None, Ok(label)) => self.cell.locked_relations().show_state_alone(label),

@@ -4,6 +4,7 @@ use super::context::Context;
 use super::timer_table::{ProcessTimer, TimerAction};
 use crate::addressing::recipient::Recipient;
 use crate::calls::deadline::Sleep;
+use crate::calls::node_clock::NodeClock;
 use crate::host::host::{Alarm, Host, TimerProcess};
 use crate::mailbox::entry::Notice;
 use crate::process::cell::Cell;
@@ -19,6 +20,13 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Suspends this process for this long (rule T1). It holds no worker meanwhile.
     pub fn sleep(&self, duration: Duration) -> Sleep {
         Sleep::new(Arc::clone(self.host()), duration)
+    }
+
+    /// Returns the clock of the node, for futures that outlive this callback: those of
+    /// [`Context::pipe`] and [`Context::task`], which sleep with it and tell the time (rule T15).
+    #[must_use]
+    pub fn clock(&self) -> NodeClock {
+        NodeClock::of(Arc::clone(self.host()))
     }
 
     /// Sends a message to this process after a delay, on its Main lane and regardless of its

@@ -210,7 +210,7 @@ where
         self.policy.check()?;
         ctx.stop_in_order();
         let mut state = (self.factory)();
-        if let Err(reason) = Contained::new(state.init(&mut ctx)).await.flatten() {
+        if let Err(reason) = Contained::new(state.init(&mut ctx)).await.unwrap_or_else(Err) {
             return Err(first_failure(reason, contain(|| drop(state))));
         }
         ctx.initialised();
@@ -322,11 +322,11 @@ where
         failure: &Reason,
     ) -> Result<A, (Option<A>, Reason)> {
         let mut state = contain(|| (self.factory)()).map_err(|panic| (None, panic))?;
-        if let Err(reason) = Contained::new(state.init(ctx)).await.flatten() {
+        if let Err(reason) = Contained::new(state.init(ctx)).await.unwrap_or_else(Err) {
             let _ = contain(|| drop(state));
             return Err((None, reason));
         }
-        match Contained::new(state.after_restart(ctx, failure)).await.flatten() {
+        match Contained::new(state.after_restart(ctx, failure)).await.unwrap_or_else(Err) {
             Ok(()) => Ok(state),
             Err(reason) => Err((Some(state), reason)),
         }

@@ -13,6 +13,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// output into a message to this process, on Main and regardless of the bound (Akka's
     /// `pipeToSelf`).
     ///
+    /// The future has no context; [`Context::clock`] lets it sleep and tell the time.
+    ///
     /// The future is a process of its own, a child of this one. Calls in it come from that
     /// process, and [`Context::exit`] with the returned pid cancels it. It ends with this
     /// process. A panic in it counts as a panic of this process, which runs `terminate` and

@@ -276,11 +276,11 @@ where
         ctx.stop_in_order();
         let mut pool_workers = PoolWorkers::new(&ctx, factory, routing, settings.rounded());
         let mut pool = PoolContext::new(&mut ctx, &mut pool_workers);
-        if let Err(reason) = Contained::new(behavior.init(&mut pool)).await.flatten() {
+        if let Err(reason) = Contained::new(behavior.init(&mut pool)).await.unwrap_or_else(Err) {
             return Err(first_failure(reason, contain(|| drop(behavior))));
         }
         let opened = opening::open(&mut pool_workers, &mut behavior, &mut ctx);
-        let held = match Contained::new(opened).await.flatten() {
+        let held = match Contained::new(opened).await.unwrap_or_else(Err) {
             Ok(held) => held,
             Err(reason) => {
                 pool_workers.end_workers(&mut ctx).await;

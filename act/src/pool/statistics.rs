@@ -18,6 +18,7 @@ use krarup_gen::{Inspection, Latency, Value};
 /// | all workers are full: diverted | unhandled, diverted |
 /// | all workers are full: dropped | unhandled |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct PoolStatistics {
     /// How many workers are configured.

@@ -181,9 +181,11 @@ impl<M> PoolLine<M> {
         let dismissed = {
             let mut line = self.0.lock();
             let LineEntries { senders, numbers, .. } = &mut *line;
-            let dismissed: Vec<_> =
-                senders.extract_if(.., |_, (waiter, _)| !waiter.is_line()).collect();
-            for (_, (waiter, _)) in &dismissed {
+            let all = std::mem::take(senders).into_iter();
+            let (lines, dismissed): (_, BTreeMap<_, _>) =
+                all.partition(|(_, (waiter, _))| waiter.is_line());
+            *senders = lines;
+            for (waiter, _) in dismissed.values() {
                 numbers.remove(&place_in_memory(waiter));
             }
             dismissed

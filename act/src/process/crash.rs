@@ -57,7 +57,7 @@ pub fn note_panic_locations() {
         let previous = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             let location = info.location().map(ToString::to_string);
-            let message = info.payload_as_str().map(ToOwned::to_owned);
+            let message = text(info.payload()).map(ToOwned::to_owned);
             // A panic while the thread-locals of this thread are being destroyed cannot be
             // recorded.
             let _ = RAISED.try_with(|raised| {

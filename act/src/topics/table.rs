@@ -22,6 +22,7 @@ pub(crate) trait AnyTopic: Any + Send + Sync {
 
 /// A description of a topic (rule E11).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct TopicInfo {
     /// Its identity, with its name.

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 /// The longest time between two lines of a node.
-const LINE_TIMEOUT: Duration = Duration::from_mins(2);
+const LINE_TIMEOUT: Duration = Duration::from_secs(120);
 /// The tick time of all nodes, in seconds.
 pub(crate) const TICK_SECONDS: u64 = 8;
 

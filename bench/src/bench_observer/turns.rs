@@ -15,7 +15,7 @@ use std::time::Duration;
 
 const WALKS: usize = 9;
 /// A recording ends with a walk, or after this time.
-const LONGEST: Duration = Duration::from_mins(1);
+const LONGEST: Duration = Duration::from_secs(60);
 /// More than the shortest time between two walks.
 const SPACING: Duration = Duration::from_millis(400);
 

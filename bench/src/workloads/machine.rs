@@ -236,7 +236,7 @@ impl StateMachine for Sets {
         }
         self.left -= 1;
         Ok(if self.left.is_multiple_of(2) {
-            Next::keep().state_timeout(Duration::from_hours(1), ())
+            Next::keep().state_timeout(Duration::from_secs(3600), ())
         } else {
             Next::keep().cancel_state_timeout()
         })

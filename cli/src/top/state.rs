@@ -10,7 +10,7 @@ use std::time::Duration;
 /// The most processes that a page of the API has.
 const PAGE: u64 = 500;
 /// No walk over processes makes a longer one.
-const LONGEST_PERIOD: Duration = Duration::from_hours(1);
+const LONGEST_PERIOD: Duration = Duration::from_secs(3600);
 /// Rates need two pictures that are not further apart.
 const WINDOW_MS: f64 = 10_000.0;
 

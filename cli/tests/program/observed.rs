@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_krarup");
 /// How long a test waits before it fails. Nothing takes as long.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) const TOKEN: &str = "read-read-read-read-read-read-read-read";
 /// A name that would clear the screen, set the title and turn the line around.
 pub(crate) const HOSTILE: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\r\n\u{9b}31m\u{202e}<b>\"é";

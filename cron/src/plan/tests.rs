@@ -7,8 +7,8 @@ use chrono::TimeZone;
 use chrono_tz::Tz;
 use std::time::UNIX_EPOCH;
 
-const MINUTE: Duration = Duration::from_mins(1);
-const HOUR: Duration = Duration::from_hours(1);
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3600);
 
 const RULES: JobRules =
     JobRules { overlap: RunsAtOnce::Any, missed: Missed::Skip, grace: Duration::MAX };
@@ -22,7 +22,7 @@ struct Clocks {
 
 /// Midnight of 2000-01-03, a Monday.
 fn midnight() -> Date {
-    date(UNIX_EPOCH + Duration::from_hours(263_016))
+    date(UNIX_EPOCH + Duration::from_secs(946_857_600))
 }
 
 impl Clocks {

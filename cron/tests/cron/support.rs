@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
-pub(crate) const MINUTE: Duration = Duration::from_mins(1);
-pub(crate) const HOUR: Duration = Duration::from_hours(1);
-pub(crate) const DAY: Duration = Duration::from_hours(24);
+pub(crate) const MINUTE: Duration = Duration::from_secs(60);
+pub(crate) const HOUR: Duration = Duration::from_secs(3600);
+pub(crate) const DAY: Duration = Duration::from_secs(86_400);
 
 pub(crate) fn simulations() -> impl Iterator<Item = Simulation> {
     (0..20).flat_map(|seed| [Simulation::new(seed), Simulation::with_throughput(seed, 1)])

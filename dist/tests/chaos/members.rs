@@ -70,7 +70,7 @@ impl ChaosMember {
 
 impl ChaosMembers {
     pub(crate) fn start(label: &str, count: usize, numbers: &mut SeededNumbers) -> Self {
-        ChaosMembers::ticking_every(label, count, numbers, Duration::from_mins(1))
+        ChaosMembers::ticking_every(label, count, numbers, Duration::from_secs(60))
     }
 
     /// Whose nodes take a silent peer for lost within some seconds.
@@ -176,7 +176,7 @@ impl ChaosMembers {
         let name = self.otp.clone().unwrap();
         let (to, agent) = (self.named(0, &name, 0), &self.members[0].agents[0]);
         let calls = agent.log.lock().unwrap().calls;
-        agent.does(AgentOrder::Keep(to, Duration::from_mins(5)));
+        agent.does(AgentOrder::Keep(to, Duration::from_secs(300)));
         until("a call is under way", || agent.log.lock().unwrap().calls > calls);
     }
 
@@ -191,7 +191,7 @@ impl ChaosMembers {
         let to = self.named(from, node, service);
         let limit = Duration::from_millis(1 + numbers.below(30) as u64);
         let order = match (what, pid) {
-            (5..=7, _) => AgentOrder::Add(to, Duration::from_mins(1)),
+            (5..=7, _) => AgentOrder::Add(to, Duration::from_secs(60)),
             (8, _) => AgentOrder::Keep(to, limit),
             (9..=11, Some(pid)) => AgentOrder::Link(pid),
             (12, Some(pid)) => AgentOrder::Unlink(pid),
@@ -277,7 +277,7 @@ impl ChaosMembers {
         let name = self.otp.clone().unwrap();
         for (number, agent) in self.members[0].agents.iter().enumerate() {
             let answered = (0..100).any(|_| {
-                agent.does(AgentOrder::Add(self.named(0, &name, 0), Duration::from_mins(1)));
+                agent.does(AgentOrder::Add(self.named(0, &name, 0), Duration::from_secs(60)));
                 self.sync((0, number));
                 agent.log.lock().unwrap().outcomes.last().is_some_and(Result::is_ok)
             });
@@ -287,7 +287,7 @@ impl ChaosMembers {
 
     fn sync(&self, (from, agent): (usize, usize)) {
         let synced = self.members[from].agents[agent].address.call(AgentOrder::Sync);
-        synced.timeout(Duration::from_mins(1)).wait().unwrap();
+        synced.timeout(Duration::from_secs(60)).wait().unwrap();
     }
 
     /// Everything that was sent has arrived, or its loss was told.

@@ -59,7 +59,7 @@ impl Member {
     }
 
     pub(crate) fn start(sim: &Simulation, net: &SimNetwork, name: &str) -> Result<Member> {
-        Member::ticking(sim, net, name, Duration::from_mins(1))
+        Member::ticking(sim, net, name, Duration::from_secs(60))
     }
 
     /// Spawns a worker with this exported name.

@@ -111,7 +111,7 @@ impl<'a> StressWorld<'a> {
             7 | 8 => {
                 // It is answered, or fails, and never by its time.
                 let to = self.named(from, to, service)?;
-                self.does(from, agent, AgentOrder::Add(to, Duration::from_hours(1)));
+                self.does(from, agent, AgentOrder::Add(to, Duration::from_secs(3600)));
             }
             9 => self.does(from, agent, AgentOrder::Keep(self.named(from, to, service)?, limit)),
             10 | 11 => self.with_pid(from, to, service, agent, AgentOrder::Link),
@@ -320,7 +320,7 @@ impl<'a> StressWorld<'a> {
     pub(crate) fn rest(&self) {
         self.sim.faults(Faults::new());
         self.net.heal();
-        self.sim.advance(Duration::from_mins(3));
+        self.sim.advance(Duration::from_secs(180));
         self.sim.run_until_idle();
     }
 

@@ -10,7 +10,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 /// Beyond this time, a test has failed.
-pub(crate) const LONG: Duration = Duration::from_mins(1);
+pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// Waits until this is so.
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {

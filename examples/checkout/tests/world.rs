@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Longer than anything here takes.
-pub(super) const LONG: Duration = Duration::from_mins(1);
+pub(super) const LONG: Duration = Duration::from_secs(60);
 
 /// Looks that a thread takes before it says that something never comes true.
 const MANY: usize = 200_000;

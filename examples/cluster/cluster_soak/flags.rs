@@ -28,14 +28,14 @@ pub(crate) struct SoakOptions {
 impl SoakOptions {
     /// How long the node of OTP lives this time.
     pub(crate) fn life(&self, dice: &mut SoakDice) -> Duration {
-        let most = if self.time < Duration::from_mins(1) { 1_500 } else { 10_000 };
+        let most = if self.time < Duration::from_secs(60) { 1_500 } else { 10_000 };
         Duration::from_millis(500 + dice.below(most) as u64)
     }
 }
 
 /// Reads the command line; `None` if help is asked for.
 pub(crate) fn parse(mut parser: Parser) -> Result<Option<SoakOptions>, lexopt::Error> {
-    let (time, every) = (Duration::from_hours(1), Duration::from_secs(10));
+    let (time, every) = (Duration::from_secs(3600), Duration::from_secs(10));
     let mut options = SoakOptions { time, seed: 1, every };
     while let Some(arg) = parser.next()? {
         match arg {

@@ -41,7 +41,7 @@ pub(crate) const SERVER: &str = "kv.server";
 /// The most open connections. Others wait in the system until one is closed.
 const CONNECTIONS: usize = 10_000;
 /// A client may be silent for this long.
-const SILENCE: Duration = Duration::from_mins(10);
+const SILENCE: Duration = Duration::from_secs(600);
 /// A client has this long for one line, and for taking an answer.
 const SLOWNESS: Duration = Duration::from_secs(30);
 

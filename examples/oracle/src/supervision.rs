@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Nothing in a scenario takes longer than this; a `hang` worker takes its shutdown time.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_secs(60);
 const TICK: Duration = Duration::from_millis(50);
 
 /// Returns the lines of the scenario, input and expectations, as they come out here.

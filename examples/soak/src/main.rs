@@ -62,7 +62,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Longer than any operation takes: one that takes this long is stuck.
-const STUCK: Duration = Duration::from_mins(1);
+const STUCK: Duration = Duration::from_secs(60);
 
 /// The number of threads that make load. The workers send messages too.
 const LOAD_THREADS: u64 = 3;

@@ -25,7 +25,7 @@ pub(crate) struct Memory {
 }
 
 /// After this time, a run needs no more memory than it has needed before.
-const WARM_UP: Duration = Duration::from_mins(5);
+const WARM_UP: Duration = Duration::from_secs(300);
 
 /// How much a shorter run may grow, in bytes, beyond the twentieth.
 const SLACK: usize = 1024 * 1024;

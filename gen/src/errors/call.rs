@@ -206,6 +206,7 @@ impl Error for CallError {
 ///
 /// The first is the caller, the second its callee, the third the callee of that one, and so on.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CallCycle(Box<[Pid]>);
 
 impl CallCycle {

@@ -110,7 +110,7 @@ fn tree(node: &Node, children: Vec<ChildSpec>) -> SupervisorAddress {
 
 fn connect(address: SocketAddr) -> BufReader<TcpStream> {
     let client = TcpStream::connect(address).unwrap();
-    client.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+    client.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     BufReader::new(client)
 }
 

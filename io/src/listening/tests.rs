@@ -74,7 +74,7 @@ where
         Ok(())
     });
     sim.spawn(move || process).start().unwrap();
-    sim.advance(Duration::from_mins(1));
+    sim.advance(Duration::from_secs(60));
     tells.try_recv().expect("the process has failed")
 }
 

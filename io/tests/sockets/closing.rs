@@ -191,7 +191,7 @@ fn i4_by_default_a_protocol_closes_with_its_peer_and_on_a_stop() {
     let (sender, closed) = channel();
     let plain = move || Plain(sender.clone());
     // An hour for connections that do not close.
-    let server = move || Acceptor::new(any_port(), plain).drain(Duration::from_hours(1));
+    let server = move || Acceptor::new(any_port(), plain).drain(Duration::from_secs(3600));
     let server = node.spawn(server).wait().unwrap();
     let address = server.call(AcceptorRequest::Address).wait().unwrap();
     let next = || closed.recv_timeout(Duration::from_secs(30)).expect("it is open");

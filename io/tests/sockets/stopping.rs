@@ -62,7 +62,7 @@ fn i7_a_connection_that_hangs_in_a_callback_and_traps_exits_is_killed_too() {
 #[test]
 fn i7_a_node_stops_in_time_even_if_its_connections_do_not() {
     // Their acceptor would give them an hour.
-    let served = Served::stubborn(Duration::from_hours(1));
+    let served = Served::stubborn(Duration::from_secs(3600));
     let mut peers: Vec<_> = (0..10).map(|_| served.connect().0).collect();
     for peer in &mut peers[..5] {
         peer.say("hang");
@@ -258,7 +258,7 @@ fn i7_a_finished_acceptor_stops_in_order_and_a_stopped_one_reports_the_reason() 
 
 #[test]
 fn i7_a_stop_waits_for_the_last_connection_to_close() {
-    let served = Served::stubborn(Duration::from_hours(1));
+    let served = Served::stubborn(Duration::from_secs(3600));
     let (mut first, closes) = served.connect();
     let (mut second, stays) = served.connect();
     let stop = served.acceptor.stop();

@@ -89,7 +89,7 @@ pub(crate) struct ApplicationPhase {
 
 impl Application {
     /// The default time of a start: 60 s.
-    pub const START_TIMEOUT: Duration = Duration::from_mins(1);
+    pub const START_TIMEOUT: Duration = Duration::from_secs(60);
 
     /// The default time of a stop: 10 s.
     pub const STOP_TIMEOUT: Duration = Duration::from_secs(10);

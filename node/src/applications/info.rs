@@ -6,6 +6,8 @@ use std::fmt;
 
 /// The state of an application (rule A12).
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum ApplicationState {
     /// It has not been started yet.
@@ -18,7 +20,7 @@ pub enum ApplicationState {
     Stopping,
     /// Nobody of it lives any more. The reason is that of its top process, or the error of its
     /// start.
-    Ended(Reason),
+    Ended(#[cfg_attr(feature = "serde", serde(serialize_with = "recorded"))] Reason),
 }
 
 impl ApplicationState {
@@ -30,6 +32,12 @@ impl ApplicationState {
             ApplicationState::Starting | ApplicationState::Running | ApplicationState::Stopping
         )
     }
+}
+
+/// Writes a reason as the record of it.
+#[cfg(feature = "serde")]
+fn recorded<S: serde::Serializer>(reason: &Reason, serializer: S) -> Result<S::Ok, S::Error> {
+    serde::Serialize::serialize(&krarup_gen::ReasonRecord::of(reason), serializer)
 }
 
 impl fmt::Display for ApplicationState {
@@ -46,6 +54,7 @@ impl fmt::Display for ApplicationState {
 
 /// A snapshot of an application (rule A12). It prints name, mode and state.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ApplicationInfo {
     /// Its name.

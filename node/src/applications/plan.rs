@@ -28,6 +28,8 @@ use std::fmt;
 ///
 /// A supervisor that gives up ends with `Shutdown`, which is not normal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Mode {
     /// The end is reported.

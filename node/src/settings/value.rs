@@ -5,7 +5,7 @@ use krarup_gen::Name;
 use std::time::Duration;
 
 /// The longest time that can be set.
-const LONGEST: Duration = Duration::from_hours(24);
+const LONGEST: Duration = Duration::from_secs(86_400);
 
 /// The units of times, in nanoseconds.
 const TIMES: &[(&str, u64)] = &[

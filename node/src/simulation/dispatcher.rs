@@ -19,9 +19,10 @@ use crate::simulation::faults::Faults;
 use crate::simulation::injected_faults::InjectedFaults;
 use crate::simulation::network_events::NetworkEvents;
 use crate::simulation::nodes::SimulatedNodes;
-use crate::simulation::ready_lists::ReadyLists;
+use crate::simulation::ready_lists::{Candidates, ReadyLists};
 use crate::simulation::recorder::Recorder;
-use crate::simulation::seeded::Seeded;
+use crate::simulation::schedule::{ChoiceKind, Schedule, StepName};
+use crate::simulation::seeded::{NamedItems, Seeded};
 use crate::simulation::trace::Run;
 use crate::timers::clock::Clock;
 use crate::timers::timer::{NodeTimers, give_up, ring};
@@ -70,6 +71,8 @@ struct SimulatedState {
     events: NetworkEvents,
     /// The process whose turn runs.
     running: Option<Pid>,
+    /// How many ready processes were passed over for the last turn, and for those before it.
+    passed: usize,
 }
 
 /// Work that may block: see [`krarup_act::Host::block`].
@@ -87,16 +90,67 @@ enum NextStep {
     Network(NetworkEvent),
 }
 
+/// What could be next, as a schedule names it: a process by its number, all else by its place.
+struct NextSteps<'a> {
+    ready: &'a ReadyLists,
+    candidates: &'a Candidates,
+    /// The ends of the processes, the timers, the work and the events of the network.
+    bounds: [usize; 4],
+    /// How many processes were passed over for the last turn, and for those before it.
+    passed: usize,
+}
+
+impl NextSteps<'_> {
+    /// The number of a process, which is the same on each run.
+    fn number(&self, step: usize) -> usize {
+        usize::try_from(self.ready.candidate(self.candidates, step).id()).unwrap_or(usize::MAX)
+    }
+}
+
+impl NamedItems for NextSteps<'_> {
+    fn default_item(&self) -> usize {
+        if self.passed < self.bounds[0] { self.passed } else { 0 }
+    }
+
+    fn name(&self, step: usize) -> usize {
+        let kind = self.bounds.iter().filter(|end| **end <= step).count();
+        match kind.checked_sub(1) {
+            None => StepName::of(0, self.number(step)),
+            Some(before) => StepName::of(kind, step - self.bounds[before]),
+        }
+    }
+
+    fn find(&self, name: usize) -> Option<usize> {
+        let (kind, number) = StepName::parts(name);
+        let Some(before) = kind.checked_sub(1) else {
+            return (0..self.bounds[0]).find(|step| self.number(*step) == number);
+        };
+        let (begin, end) = (self.bounds[before], *self.bounds.get(kind)?);
+        (number < end - begin).then(|| begin + number)
+    }
+}
+
 impl Simulated {
     pub(crate) fn new(run: Run, clock: Arc<Clock>) -> Self {
+        Self::with(run, Seeded::new(run.seed), Arc::default(), clock)
+    }
+
+    /// Makes the choices of a schedule instead of those of a seed, and records them.
+    pub(crate) fn following(schedule: Schedule, clock: Arc<Clock>) -> Self {
+        let (run, deviates) = (schedule.run, Arc::default());
+        Self::with(run, Seeded::following(schedule, Arc::clone(&deviates)), deviates, clock)
+    }
+
+    fn with(run: Run, seeded: Seeded, deviates: Arc<AtomicBool>, clock: Arc<Clock>) -> Self {
         let state = SimulatedState {
             ready: ReadyLists::default(),
             due: DueTimers::default(),
             arrivals: Arrivals::default(),
-            seeded: Seeded::new(run.seed),
+            seeded,
             works: Vec::new(),
             events: NetworkEvents::default(),
             running: None,
+            passed: 0,
         };
         Simulated {
             limits: TurnLimits {
@@ -114,7 +168,7 @@ impl Simulated {
             faults: Mutex::default(),
             pokes: LateTimers::default(),
             turn_logs: Mutex::default(),
-            recorder: Recorder::new(run, clock),
+            recorder: Recorder::new(run, clock, deviates),
         }
     }
 
@@ -163,13 +217,18 @@ impl Simulated {
         self.faults.lock().forget(pid);
     }
 
+    /// The choices so far, if a schedule is followed.
+    pub(crate) fn choices(&self) -> Option<Schedule> {
+        self.state.lock().seeded.so_far()
+    }
+
     pub(crate) fn random(&self) -> u64 {
         self.state.lock().seeded.number()
     }
 
     /// Chooses one of `count` things for a test.
     pub(crate) fn choose_of(&self, count: usize) -> usize {
-        self.state.lock().seeded.choose(count)
+        self.state.lock().seeded.choose(ChoiceKind::Test, count)
     }
 
     /// Runs one turn of a ready process that the seed chooses, and all timers and work chosen
@@ -220,7 +279,7 @@ impl Simulated {
     fn choose(&self) -> Option<NextStep> {
         let mut faults = self.faults.lock();
         let mut state = self.state.lock();
-        let SimulatedState { ready, due, seeded, works, events, .. } = &mut *state;
+        let SimulatedState { ready, due, seeded, works, events, passed, .. } = &mut *state;
         let now = self.clock.now();
         let holds_any = faults.holds_any(now);
         let holds = |pid| faults.holds(pid);
@@ -231,7 +290,13 @@ impl Simulated {
         if count == 0 {
             return None;
         }
-        let chosen = seeded.choose(count);
+        let steps = NextSteps {
+            ready,
+            candidates: &candidates,
+            bounds: [candidates.count, candidates.count + timers, before_events, count],
+            passed: *passed,
+        };
+        let chosen = seeded.choose_named(ChoiceKind::Step, count, &steps);
         if chosen >= before_events {
             return events.take(now, chosen - before_events).map(NextStep::Network);
         }
@@ -241,6 +306,7 @@ impl Simulated {
         if chosen >= candidates.count {
             return due.take(chosen - candidates.count).map(NextStep::Timer);
         }
+        *passed = chosen;
         let (ready, number) = ready.take(&candidates, chosen);
         Some(NextStep::Turn(ready, number))
     }
@@ -487,7 +553,7 @@ impl SimulatedLink for Simulated {
         let type_name = sending.type_name;
         let Some(codec) = self.codecs.lock().find(type_name, message) else { return };
         // The codec is user code and may panic.
-        let outcome = contain(|| codec(message)).map_err(|panic| panic.to_string()).flatten();
+        let outcome = contain(|| codec(message)).unwrap_or_else(|panic| Err(panic.to_string()));
         if let Err(error) = &outcome {
             self.recorder.codec_failed(sending.to, type_name, error.clone());
         }
@@ -499,7 +565,7 @@ impl SimulatedLink for Simulated {
         let SimulatedState { arrivals, seeded, .. } = &mut *state;
         let passed = match arrivals.passable(to, outside) {
             0 => 0,
-            most => overtake(seeded.choose(most + 1)),
+            most => overtake(seeded.choose(ChoiceKind::Message, most + 1)),
         };
         arrivals.arrived(to, outside, passed);
     }

@@ -3,20 +3,23 @@
 //! One seed is one order of turns. [`Simulation::explore`] runs the same body with many seeds
 //! and stops at the first that fails. It reports the seed, the failure, and the last steps
 //! before it. The seed fails again whenever it is run, so it can be examined, and kept as a
-//! test.
+//! test. The run is shrunk to one with as few choices that matter as can be found.
 
 use crate::options::THROUGHPUT;
+use crate::simulation::one_run::run;
 use crate::simulation::recorder::STEPS;
+use crate::simulation::schedule::{Schedule, ScheduleError};
 use crate::simulation::seed_file::{self, FILE_STEPS, SeedFile};
+use crate::simulation::shrinking::MOST_RUNS;
+use crate::simulation::shrunk::ShrunkFailure;
 use crate::simulation::simulation::Simulation;
 use crate::simulation::trace::{Run, Trace};
 use crate::simulation::trace_json::json_of;
-use krarup_act::contain;
 use krarup_gen::{Reason, Result};
 use std::error::Error;
-use std::fmt;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::{env, fmt};
 
 impl Simulation {
     /// Runs `body` with a new simulation for each seed, and stops at the first seed at which
@@ -53,6 +56,14 @@ impl Simulation {
 
     /// As [`Simulation::explore`], but returns the failure. Returns how many seeds were run.
     ///
+    /// A failure is **shrunk**: the body is run again, up to 400 times, to find a run with fewer choices
+    /// that differ from the order of arrival, and that still fails in the same way
+    /// ([`FailingSeed::shrunk`]). `KRARUP_SHRINK=0` in the environment leaves that out, another
+    /// number is the most runs. Panics and logs of these runs are not printed.
+    ///
+    /// `KRARUP_SCHEDULE` with the text of a [`Schedule`] runs that schedule instead of the seeds, if
+    /// its seed is among them.
+    ///
     /// If the environment has the variable `KRARUP_SEED_FILES` with the path of a folder, both write
     /// the failing seed into a file of it, named by the thread (which has the name of the test) and
     /// the seed. The file has the steps from the start, the last 65 536 if there are more.
@@ -62,39 +73,87 @@ impl Simulation {
     /// The first seed that fails.
     pub fn try_explore(
         seeds: Range<u64>,
-        mut body: impl FnMut(&Simulation) -> Result,
+        body: impl FnMut(&Simulation) -> Result,
     ) -> Result<u64, Box<FailingSeed>> {
-        let mut explored = 0;
-        let folder = seed_file::wanted();
-        for seed in seeds {
-            let throughput = if seed % 2 == 0 { THROUGHPUT } else { 1 };
-            let sim = Simulation::with_throughput(seed, throughput);
-            if folder.is_some() {
-                sim.keep_steps(FILE_STEPS);
-            }
-            let outcome = contain(|| body(&sim)).flatten().and_then(|()| all_came_through(&sim));
-            if let Err(reason) = outcome {
-                let run = Run { seed, throughput };
-                let steps = sim.last_steps();
-                let mut failing = FailingSeed { run, reason, steps, file: None };
-                failing.file =
-                    folder.map(|folder| SeedFile::write(&folder, seed, &failing.to_json()));
-                return Err(Box::new(failing));
-            }
-            explored += 1;
-        }
-        Ok(explored)
+        explore_with(seeds, &ExploreSettings::of_environment(), body)
     }
 }
 
-/// Returns an error if a message failed in its codec.
-fn all_came_through(sim: &Simulation) -> Result {
-    sim.carried().failures.into_iter().next().map_or(Ok(()), |failure| Err(failure.into()))
+/// What the environment says about explorations.
+#[derive(Default)]
+struct ExploreSettings {
+    /// The folder for files of failing seeds.
+    folder: Option<PathBuf>,
+    /// The most runs of a search.
+    most_runs: u32,
+    /// A schedule to run instead.
+    schedule: Option<Result<Schedule, ScheduleError>>,
+}
+
+impl ExploreSettings {
+    fn of_environment() -> Self {
+        let number = env::var("KRARUP_SHRINK").ok().and_then(|text| text.parse().ok());
+        let schedule = env::var("KRARUP_SCHEDULE").ok().filter(|text| !text.is_empty());
+        ExploreSettings {
+            folder: seed_file::wanted(),
+            most_runs: number.unwrap_or(MOST_RUNS),
+            schedule: schedule.map(|text| text.parse()),
+        }
+    }
+}
+
+fn explore_with(
+    seeds: Range<u64>,
+    settings: &ExploreSettings,
+    mut body: impl FnMut(&Simulation) -> Result,
+) -> Result<u64, Box<FailingSeed>> {
+    match &settings.schedule {
+        Some(Ok(schedule)) if seeds.contains(&schedule.run.seed) => {
+            let sim = Simulation::with_schedule(schedule.clone());
+            sim.keep_steps(FILE_STEPS);
+            let outcome = run(&sim, &mut body);
+            return outcome.map(|()| 1).map_err(|reason| {
+                Box::new(failing(settings, schedule.run, reason, sim.last_steps()))
+            });
+        }
+        // It may be a schedule of these seeds.
+        Some(Err(error)) => {
+            let run = Run { seed: seeds.start, throughput: THROUGHPUT };
+            let steps = Trace { run, omitted: 0, steps: Vec::new() };
+            return Err(Box::new(failing(settings, run, error.clone().into(), steps)));
+        }
+        Some(Ok(_)) | None => {}
+    }
+    let mut explored = 0;
+    for seed in seeds {
+        let throughput = if seed % 2 == 0 { THROUGHPUT } else { 1 };
+        let sim = Simulation::with_throughput(seed, throughput);
+        if settings.folder.is_some() {
+            sim.keep_steps(FILE_STEPS);
+        }
+        if let Err(reason) = run(&sim, &mut body) {
+            let mut failing = failing(settings, Run { seed, throughput }, reason, sim.last_steps());
+            drop(sim);
+            failing.shrunk =
+                ShrunkFailure::of(failing.run, &failing.reason, settings.most_runs, &mut body);
+            return Err(Box::new(failing));
+        }
+        explored += 1;
+    }
+    Ok(explored)
+}
+
+fn failing(settings: &ExploreSettings, run: Run, reason: Reason, steps: Trace) -> FailingSeed {
+    let mut failing = FailingSeed { run, reason, steps, file: None, shrunk: None };
+    let folder = settings.folder.as_ref();
+    failing.file = folder.map(|folder| SeedFile::write(folder, run.seed, &failing.to_json()));
+    failing
 }
 
 /// A seed at which the body of [`Simulation::explore`] failed.
 ///
-/// It prints the seed, the failure, how to run it again, and the last steps.
+/// It prints the seed, the failure, how to run it again, and the [`ShrunkFailure`], or the last steps
+/// if there is none.
 #[derive(Clone, Debug)]
 pub struct FailingSeed {
     run: Run,
@@ -102,6 +161,7 @@ pub struct FailingSeed {
     steps: Trace,
     /// If one was wanted.
     file: Option<SeedFile>,
+    shrunk: Option<ShrunkFailure>,
 }
 
 impl FailingSeed {
@@ -128,6 +188,14 @@ impl FailingSeed {
     #[must_use]
     pub fn reason(&self) -> &Reason {
         &self.reason
+    }
+
+    /// Returns a simpler run that fails in the same way: the one that was found with the fewest
+    /// deviations from the order of arrival. `None` if the body did not fail again, or if shrinking
+    /// is off.
+    #[must_use]
+    pub fn shrunk(&self) -> Option<&ShrunkFailure> {
+        self.shrunk.as_ref()
     }
 
     /// Returns the last steps before the failure.
@@ -163,6 +231,9 @@ impl fmt::Display for FailingSeed {
         if let Some(file) = &self.file {
             writeln!(f, "{file}")?;
         }
+        if let Some(shrunk) = &self.shrunk {
+            return fmt::Display::fmt(shrunk, f);
+        }
         if self.steps.len() > STEPS {
             return fmt::Display::fmt(&self.steps.clone().last(STEPS), f);
         }
@@ -171,3 +242,49 @@ impl fmt::Display for FailingSeed {
 }
 
 impl Error for FailingSeed {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    fn settings(schedule: Option<&str>, most_runs: u32) -> ExploreSettings {
+        ExploreSettings { folder: None, most_runs, schedule: schedule.map(str::parse) }
+    }
+
+    /// Fails if three chosen numbers add up.
+    fn sums(sim: &Simulation) -> Result {
+        let sum: usize = (0..3).map(|_| sim.choose(10)).sum();
+        if sum < 20 { Ok(()) } else { Err(Reason::error(format!("{sum} is too much"))) }
+    }
+
+    #[test]
+    fn y4_a_schedule_of_the_environment_is_run_if_its_seed_is_asked_for() {
+        let chosen = settings(Some("7.1.3:t0=9,t1=8,t2=7"), 0);
+        let failing = explore_with(0..10, &chosen, sums).unwrap_err();
+        assert_eq!((failing.seed(), failing.reason()), (7, &Reason::error("24 is too much")));
+        assert!(failing.shrunk().is_none());
+        assert_eq!(explore_with(0..10, &settings(Some("7.1.3"), 0), sums).unwrap(), 1);
+        // Another exploration of the same program has other seeds.
+        let runs = Cell::new(0);
+        let counted = |_: &Simulation| {
+            runs.set(runs.get() + 1);
+            Ok(())
+        };
+        assert_eq!(explore_with(10..15, &chosen, counted).unwrap(), 5);
+        assert_eq!(runs.get(), 5);
+        let failing = explore_with(3..10, &settings(Some("7"), 0), sums).unwrap_err();
+        assert!(failing.to_string().contains("\"7\" is not a schedule"), "{failing}");
+    }
+
+    #[test]
+    fn y4_a_failure_is_shrunk_within_the_runs_that_are_allowed() {
+        let failing = explore_with(0..100, &settings(None, 400), sums).unwrap_err();
+        let shrunk = failing.shrunk().unwrap();
+        assert_eq!(shrunk.schedule().choices(), 3);
+        assert!(shrunk.schedule().deviations() <= failing.shrunk().unwrap().before().deviations());
+        assert!(explore_with(0..100, &settings(None, 0), sums).unwrap_err().shrunk().is_none());
+        let one = explore_with(0..100, &settings(None, 1), sums).unwrap_err();
+        assert_eq!(one.shrunk().unwrap().runs(), 2);
+    }
+}

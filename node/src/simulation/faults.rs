@@ -4,6 +4,7 @@
 //! its real counterpart: a delayed process has no turns, and the room of a full mailbox is
 //! reserved by others.
 
+use crate::simulation::schedule::ChoiceKind;
 use crate::simulation::seeded::Seeded;
 use krarup_gen::{Name, Pid};
 use std::time::Duration;
@@ -208,7 +209,7 @@ impl Faults {
             .map(|(_, fault, victim)| Strike { fault, victim, is_random: false })
             .collect();
         for (fault, one_in) in &self.random {
-            if *fault != Fault::FailInit && self.left > 0 && seeded.choose(*one_in) == 0 {
+            if *fault != Fault::FailInit && self.left > 0 && seeded.one_in(*one_in) {
                 let (fault, victim) = (drawn(*fault, seeded), self.only.clone());
                 strikes.push(Strike { fault, victim, is_random: true });
             }
@@ -234,7 +235,7 @@ impl Faults {
         }
         let random = self.random.iter().find(|(fault, _)| *fault == Fault::FailInit);
         let Some((_, one_in)) = random.copied() else { return false };
-        self.left > 0 && self.may_hit(pid, name) && seeded.choose(one_in) == 0 && self.count()
+        self.left > 0 && self.may_hit(pid, name) && seeded.one_in(one_in) && self.count()
     }
 
     pub(crate) fn may_hit(&self, pid: Pid, name: Option<&Name>) -> bool {
@@ -259,7 +260,7 @@ impl Faults {
 fn drawn(fault: Fault, seeded: &mut Seeded) -> Fault {
     let mut draw = |at_most: Duration| {
         let millis = usize::try_from(at_most.as_millis()).unwrap_or(usize::MAX).max(1);
-        Duration::from_millis(seeded.choose(millis) as u64 + 1)
+        Duration::from_millis(seeded.choose(ChoiceKind::Duration, millis) as u64 + 1)
     };
     match fault {
         Fault::Delay(at_most) => Fault::Delay(draw(at_most)),

@@ -3,7 +3,8 @@
 use crate::simulation::faults::{Fault, Faults, Strike, Victim};
 use crate::simulation::process_key::ProcessKey;
 use crate::simulation::recorder::Candidate;
-use crate::simulation::seeded::Seeded;
+use crate::simulation::schedule::ChoiceKind;
+use crate::simulation::seeded::{NamedItems, Seeded};
 use krarup_act::Via;
 use krarup_gen::{Exit, Pid, Reason, Timestamp};
 use std::collections::BTreeMap;
@@ -28,6 +29,23 @@ pub(crate) type OccupiedRoom = Box<dyn Send>;
 pub(crate) struct Struck {
     fault: Fault,
     victim: Result<Candidate, Victim>,
+}
+
+/// Those that a fault may hit, by their numbers.
+struct Victims<'a>(&'a [Candidate]);
+
+impl NamedItems for Victims<'_> {
+    fn default_item(&self) -> usize {
+        0
+    }
+
+    fn name(&self, item: usize) -> usize {
+        usize::try_from(self.0[item].pid.id()).unwrap_or(usize::MAX)
+    }
+
+    fn find(&self, name: usize) -> Option<usize> {
+        (0..self.0.len()).find(|item| self.name(*item) == name)
+    }
 }
 
 /// What a fault holds up from now on.
@@ -144,7 +162,10 @@ impl InjectedFaults {
         if is_random && !faults.count() {
             return None;
         }
-        let place = if is_random || hit.len() > 1 { seeded.choose(hit.len()) } else { 0 };
+        let is_choice = is_random || hit.len() > 1;
+        let victims = Victims(&hit);
+        let mut choose = || seeded.choose_named(ChoiceKind::Victim, hit.len(), &victims);
+        let place = if is_choice { choose() } else { 0 };
         Some(Struck { fault, victim: Ok(hit.swap_remove(place)) })
     }
 

@@ -11,13 +11,17 @@ pub(crate) mod injected_faults;
 pub(crate) mod network_events;
 pub(crate) mod network_faults;
 pub(crate) mod nodes;
+pub(crate) mod one_run;
 pub(crate) mod process_key;
 pub(crate) mod ready_lists;
 pub(crate) mod recorder;
+pub(crate) mod schedule;
 pub(crate) mod seed_file;
 pub(crate) mod seeded;
 #[cfg(feature = "serde")]
 pub(crate) mod serializing;
+pub(crate) mod shrinking;
+pub(crate) mod shrunk;
 #[allow(clippy::module_inception, reason = "the type `Simulation` is what the module is about")]
 pub(crate) mod simulation;
 pub(crate) mod trace;

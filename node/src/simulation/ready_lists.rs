@@ -64,6 +64,13 @@ impl ReadyLists {
         if high.count == 0 || tired { normal } else { high }
     }
 
+    /// The process of one of the candidates; the lists must not have changed since.
+    pub(crate) fn candidate(&self, candidates: &Candidates, chosen: usize) -> Pid {
+        let place = candidates.places.as_ref().map_or(chosen, |places| places[chosen]);
+        let list = if candidates.class == Class::High { &self.high } else { &self.normal };
+        list[place].pid()
+    }
+
     /// Takes out one of the candidates; the lists must not have changed since.
     pub(crate) fn take(&mut self, candidates: &Candidates, chosen: usize) -> (Ready, u64) {
         let place = candidates.places.as_ref().map_or(chosen, |places| places[chosen]);

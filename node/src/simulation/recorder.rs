@@ -11,6 +11,7 @@ use krarup_gen::{Name, Pid, Reason};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How many steps are kept unless more are asked for: as many as a reader looks through, some 20 kB.
 pub(crate) const STEPS: usize = 256;
@@ -21,7 +22,11 @@ pub(crate) struct Recorder {
     record: Mutex<RecordedSteps>,
 }
 
+/// Whether the next step comes of a choice that was not the default.
+type Deviates = Arc<AtomicBool>;
+
 struct RecordedSteps {
+    deviates: Deviates,
     steps: VecDeque<TraceStep>,
     /// The most steps that are kept, at least 1.
     most: usize,
@@ -66,8 +71,9 @@ pub(crate) struct RunningTurn {
 }
 
 impl Recorder {
-    pub(crate) fn new(run: Run, clock: Arc<Clock>) -> Self {
+    pub(crate) fn new(run: Run, clock: Arc<Clock>, deviates: Deviates) -> Self {
         let record = RecordedSteps {
+            deviates,
             steps: VecDeque::new(),
             most: STEPS,
             forgotten: 0,
@@ -160,11 +166,10 @@ impl Recorder {
     /// record.
     pub(crate) fn forget_the_living(&self, creation: u32) {
         let mut record = self.record.lock();
-        let living: Vec<Living> = record
-            .living
-            .extract_if(.., |_, living| living.who.pid.creation() == creation)
-            .map(|(_, living)| living)
-            .collect();
+        let all = std::mem::take(&mut record.living).into_iter();
+        let (living, others): (BTreeMap<_, _>, _) =
+            all.partition(|(_, living)| living.who.pid.creation() == creation);
+        record.living = others;
         drop(record);
         drop(living);
     }
@@ -211,7 +216,11 @@ impl RecordedSteps {
             let made = self.nodes.iter().find(|(creation, _)| *creation == pid.creation());
             made.map(|(_, name)| name.clone())
         });
-        self.steps.push_back(TraceStep { at: clock.now(), node, event });
+        let deviates = self.deviates.load(Ordering::Relaxed);
+        if deviates {
+            self.deviates.store(false, Ordering::Relaxed);
+        }
+        self.steps.push_back(TraceStep { at: clock.now(), node, event, deviates });
         self.forgotten + self.steps.len() as u64 - 1
     }
 }

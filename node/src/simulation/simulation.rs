@@ -16,6 +16,7 @@ use crate::side_threads::blocking::Blocking;
 use crate::simulation::codecs::Carried;
 use crate::simulation::dispatcher::Simulated;
 use crate::simulation::faults::Faults;
+use crate::simulation::schedule::Schedule;
 use crate::simulation::trace::{Run, Trace};
 use crate::stop::shutdown::stop_machine;
 use crate::stop::stop::{NodeStop, Stopper};
@@ -85,10 +86,25 @@ impl Simulation {
 
     /// Makes a simulation whose turns have at most this many messages (at least 1). With 1, the
     /// seed chooses anew after every message.
-    #[allow(clippy::missing_panics_doc, reason = "the name in it is a valid one")]
     #[must_use]
     pub fn with_throughput(seed: u64, throughput: u32) -> Self {
         let run = Run { seed, throughput: throughput.max(1) };
+        Self::with_choices(|clock| Simulated::new(run, clock))
+    }
+
+    /// Makes a simulation that follows a schedule: the run of a failure that was shrunk.
+    ///
+    /// ```
+    /// # use krarup_node::Simulation;
+    /// let sim = Simulation::with_schedule("7.1.60:s3=p14,m17=2".parse().unwrap());
+    /// assert_eq!(sim.choose(10), 0);
+    /// ```
+    #[must_use]
+    pub fn with_schedule(schedule: Schedule) -> Self {
+        Self::with_choices(|clock| Simulated::following(schedule, clock))
+    }
+
+    fn with_choices(simulated: impl FnOnce(Arc<Clock>) -> Simulated) -> Self {
         // The name is not empty and has 13 bytes.
         let name = Name::new("sim@localhost").expect("a valid name");
         krarup_act::note_panic_locations();
@@ -96,7 +112,7 @@ impl Simulation {
         // of other nodes follow it.
         let creation = (rand::random::<u32>() >> 1).max(LEAST_CREATION);
         let clock = Arc::new(Clock::simulated());
-        let dispatcher = Dispatcher::Simulated(Arc::new(Simulated::new(run, Arc::clone(&clock))));
+        let dispatcher = Dispatcher::Simulated(Arc::new(simulated(Arc::clone(&clock))));
         let host = node_on(name, creation, clock, dispatcher);
         Simulation { node: handle(&host), host, beside: Mutex::default() }
     }
@@ -368,6 +384,11 @@ impl Simulation {
     #[must_use]
     pub fn last_steps(&self) -> Trace {
         simulated(&self.host).recorder.trace()
+    }
+
+    /// The choices so far, if a schedule is followed.
+    pub(crate) fn choices(&self) -> Option<Schedule> {
+        simulated(&self.host).choices()
     }
 
     /// Keeps this many steps from now on, at least one; a step has some 150 bytes. For a trace of

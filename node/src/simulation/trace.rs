@@ -33,6 +33,9 @@ pub(crate) struct TraceStep {
     /// The node, if the simulation has several.
     pub(crate) node: Option<Name>,
     pub(crate) event: TraceEvent,
+    /// Whether it comes of a choice that was not the default. Known only if a schedule is
+    /// followed.
+    pub(crate) deviates: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

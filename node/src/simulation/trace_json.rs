@@ -280,7 +280,7 @@ struct StepText<'a>(&'a str);
 
 impl fmt::Display for StepText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let end = self.0.floor_char_boundary(MOST_TEXT);
+        let end = krarup_gen::char_boundary_to(self.0, MOST_TEXT);
         f.write_char('"')?;
         write_inside(f, &self.0[..end])?;
         f.write_str(if end < self.0.len() { "…\"" } else { "\"" })

@@ -33,7 +33,7 @@ struct WallSetting {
 }
 
 /// The seconds from 1970-01-01 to 2000-01-01, 00:00 UTC, at which simulations begin.
-const YEAR_2000: Duration = Duration::from_hours(262_968);
+const YEAR_2000: Duration = Duration::from_secs(946_684_800);
 
 impl Clock {
     pub(crate) fn real() -> Self {

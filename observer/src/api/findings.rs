@@ -25,9 +25,9 @@ const BLOCKED: Duration = Duration::from_secs(1);
 const WAITS: Duration = Duration::from_secs(10);
 const SHORT: Duration = Duration::from_secs(5);
 const INIT: Duration = Duration::from_secs(5);
-const SUSPENDED: Duration = Duration::from_mins(1);
-const DEADLOCK: Duration = Duration::from_mins(1);
-const GAVE_UP: Duration = Duration::from_mins(10);
+const SUSPENDED: Duration = Duration::from_secs(60);
+const DEADLOCK: Duration = Duration::from_secs(60);
+const GAVE_UP: Duration = Duration::from_secs(600);
 /// The decisions that are looked at.
 const DECISIONS: usize = 1024;
 /// Dead letters in a second.

@@ -143,7 +143,7 @@ fn v12_a_chain_of_calls_is_one_chain_and_is_gone_after_the_answer() {
         async fn handle_message(&mut self, _: &mut Context<Ask>, Ask(reply): Ask) -> Result {
             match &self.0 {
                 Some(next) => {
-                    next.call(Ask).timeout(Duration::from_mins(1)).await?;
+                    next.call(Ask).timeout(Duration::from_secs(60)).await?;
                     reply.send(());
                 }
                 None => drop(self.1.as_ref().map(|held| held.send(reply))),
@@ -161,7 +161,8 @@ fn v12_a_chain_of_calls_is_one_chain_and_is_gone_after_the_answer() {
         pids.insert(0, next.pid().to_string());
     }
     let first = next;
-    let asking = std::thread::spawn(move || first.call(Ask).timeout(Duration::from_mins(1)).wait());
+    let asking =
+        std::thread::spawn(move || first.call(Ask).timeout(Duration::from_secs(60)).wait());
     let held = told.recv().unwrap();
     let whole = |reply: &super::client::HttpReply| {
         reply.json()["edges"].as_array().map(Vec::len) == Some(9)

@@ -78,7 +78,7 @@ const MAILBOX: usize = 1024;
 /// let carts = sim
 ///     .spawn(|| {
 ///         Grains::new(|_customer: &String| Cart(Vec::new()))
-///             .idle(Duration::from_mins(10))
+///             .idle(Duration::from_secs(600))
 ///             .named(|customer| format!("cart/{customer}"))
 ///     })
 ///     .wait()
@@ -86,7 +86,7 @@ const MAILBOX: usize = 1024;
 /// carts.send_to("ada".to_owned(), Say::Add("tea".to_owned())).unwrap();
 /// assert_eq!(carts.call_to("ada".to_owned(), Say::Count).wait(), Ok(1));
 /// assert!(sim.whereis("cart/ada").is_some());
-/// sim.advance(Duration::from_hours(1));
+/// sim.advance(Duration::from_secs(3600));
 /// assert!(sim.whereis("cart/ada").is_none());
 /// assert_eq!(carts.call_to("ada".to_owned(), Say::Count).wait(), Ok(0));
 /// ```

@@ -208,7 +208,7 @@ async fn restart<A: StateActor>(
             actor.restart(ctx, &failure).await?;
             actor.after_restart(ctx, &failure).await
         };
-        match Contained::new(restarted).await.flatten() {
+        match Contained::new(restarted).await.unwrap_or_else(Err) {
             Ok(()) => {
                 engine.put_back();
                 return Ok(());

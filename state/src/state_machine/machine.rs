@@ -357,7 +357,7 @@ impl<S: StateMachine> Behavior for Machine<S> {
     fn run(mut self, mut ctx: Context<S::Message>) -> impl Future<Output = Result> + Send {
         async move {
             ctx.stop_in_order();
-            if let Err(reason) = Contained::new(self.init(&mut ctx)).await.flatten() {
+            if let Err(reason) = Contained::new(self.init(&mut ctx)).await.unwrap_or_else(Err) {
                 return Err(first_failure(reason, contain(|| drop(self))));
             }
             ctx.initialised();

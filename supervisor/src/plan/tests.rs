@@ -202,7 +202,7 @@ fn s5_restarts_are_forgotten_once_they_are_older_than_the_period() {
     }
     assert!(model.ended.is_none());
     assert_eq!(model.plan.restarts(), 20);
-    model.pass(Duration::from_mins(1));
+    model.pass(Duration::from_secs(60));
     model.crashes("a");
     model.serve();
     model.pass(Duration::from_secs(5));

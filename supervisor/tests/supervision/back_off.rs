@@ -10,7 +10,7 @@ use std::future::IntoFuture;
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
-const HOUR: Duration = Duration::from_hours(1);
+const HOUR: Duration = Duration::from_secs(3600);
 
 fn back_off() -> BackOff {
     BackOff::new(2 * SECOND, 8 * SECOND)

@@ -11,7 +11,7 @@ use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
-const HOUR: Duration = Duration::from_hours(1);
+const HOUR: Duration = Duration::from_secs(3600);
 
 /// Children that get their id as the argument of their start.
 fn template(stage: &Stage, habits: Habits) -> ChildTemplate<String> {

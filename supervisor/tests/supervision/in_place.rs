@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-const HOUR: Duration = Duration::from_hours(1);
+const HOUR: Duration = Duration::from_secs(3600);
 
 /// Child a is restarted in place, child b is not.
 fn ab(stage: &Stage, intensity: u32) -> SupervisorAddress {
@@ -390,13 +390,13 @@ fn s10_a_child_waits_without_a_limit_for_the_supervisors_decision() {
     let stage = Stage::new();
     let supervisor = ab(&stage, 5);
     let pid = stage.pid("a");
-    let held = Fault::Delay(Duration::from_mins(1));
+    let held = Fault::Delay(Duration::from_secs(60));
     stage.sim.faults(Faults::new().at_step(0, held, supervisor.pid()));
     // A fault strikes after a turn.
     stage.crash("b");
     stage.log();
     stage.crash("a");
     assert_eq!(stage.log(), "");
-    stage.pass(Duration::from_mins(1));
+    stage.pass(Duration::from_secs(60));
     assert_eq!((stage.log().contains("[boom] a, start a"), stage.pid("a")), (true, pid));
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tracing::field::{Field, Visit};
 use tracing::span;
 
-const HOUR: Duration = Duration::from_hours(1);
+const HOUR: Duration = Duration::from_secs(3600);
 
 /// Records the events of the supervisor as lines of text.
 #[derive(Clone)]
@@ -83,7 +83,7 @@ fn s12_starts_ends_restarts_and_giving_up_are_events() {
     let stage = Stage::new();
     stage.plan("b", &[Start::Ignore]);
     let (a, b) = (stage.child("a"), stage.child("b"));
-    let hour = Duration::from_hours(1);
+    let hour = Duration::from_secs(3600);
     let supervisor =
         stage.supervisor(move || Supervisor::one_for_one().intensity(2, hour).child(a).child(b));
     let first = stage.pid("a");
@@ -134,7 +134,7 @@ fn s12_waits_and_restarts_in_place_are_events() {
     let second = Duration::from_secs(1);
     let a = stage.child("a").back_off(BackOff::new(second, second));
     let b = stage.child_in_place("b");
-    let hour = Duration::from_hours(1);
+    let hour = Duration::from_secs(3600);
     stage.supervisor(move || Supervisor::one_for_one().intensity(2, hour).child(a).child(b));
     let (a, b) = (stage.pid("a"), stage.pid("b"));
     journal.0.lock().unwrap().clear();
@@ -288,7 +288,7 @@ fn s12_a_child_that_ends_badly_when_it_is_stopped_and_dynamic_ones_are_reported_
     let _here = tracing::subscriber::set_default(journal.clone());
     let stage = Stage::new();
     let shared = stage.shared();
-    let hour = Habits { trap: true, slow: Some(Duration::from_hours(1)) };
+    let hour = Habits { trap: true, slow: Some(Duration::from_secs(3600)) };
     let template = ChildTemplate::worker("dynamic", move |(id, is_slow): (&'static str, bool)| {
         let habits = if is_slow { hour } else { Habits::default() };
         Worker::new(id, Arc::clone(&shared), habits)
@@ -394,7 +394,7 @@ fn x3_inspect_shows_the_settings_and_the_children_of_a_template() {
 
 /// These processes get no turn any more.
 fn hold(stage: &Stage, pids: &[Pid]) {
-    let held = Fault::Delay(Duration::from_hours(1));
+    let held = Fault::Delay(Duration::from_secs(3600));
     let faults = pids.iter().fold(Faults::new(), |all, pid| all.at_step(0, held, *pid));
     stage.sim.faults(faults);
 }

@@ -197,7 +197,7 @@ fn s8_a_request_can_be_abandoned() {
 #[test]
 fn s8_an_awaited_request_waits_for_its_timeout_or_without_a_limit() {
     let stage = Stage::new();
-    let minute = Duration::from_mins(1);
+    let minute = Duration::from_secs(60);
     let slow = Habits { trap: true, slow: Some(minute) };
     let [a, b, c] = ["a", "b", "c"].map(|id| stage.child_with(id, slow).shutdown(2 * minute));
     let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(a).child(b).child(c));

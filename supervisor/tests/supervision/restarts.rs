@@ -7,7 +7,7 @@ use krarup_supervisor::{
 };
 use std::time::Duration;
 
-const HOUR: Duration = Duration::from_hours(1);
+const HOUR: Duration = Duration::from_secs(3600);
 
 fn abc(stage: &Stage, empty: Supervisor) -> SupervisorAddress {
     let (a, b, c) = (stage.child("a"), stage.child("b"), stage.child("c"));

@@ -132,7 +132,7 @@ fn s3_children_stop_in_reverse_order_one_after_the_other() {
 #[test]
 fn s7_a_child_that_takes_too_long_is_killed_and_the_others_have_their_full_time() {
     let stage = Stage::new();
-    let hour = Habits { trap: true, slow: Some(Duration::from_hours(1)) };
+    let hour = Habits { trap: true, slow: Some(Duration::from_secs(3600)) };
     let second = Habits { trap: true, slow: Some(Duration::from_secs(1)) };
     let a = stage.child_with("a", second).shutdown(Duration::from_secs(2));
     let b = stage.child_with("b", hour).shutdown(Duration::from_secs(2));
@@ -146,7 +146,7 @@ fn s7_a_child_that_takes_too_long_is_killed_and_the_others_have_their_full_time(
 #[test]
 fn s7_brutal_kill_kills_at_once_and_infinity_waits() {
     let stage = Stage::new();
-    let day = Habits { trap: true, slow: Some(Duration::from_hours(24)) };
+    let day = Habits { trap: true, slow: Some(Duration::from_secs(86_400)) };
     let a = stage.child_with("a", day).shutdown(Shutdown::Infinity);
     let b = stage.child_with("b", day).shutdown(Shutdown::BrutalKill);
     let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(a).child(b));
@@ -169,7 +169,7 @@ fn s7_a_timeout_of_zero_stops_and_kills_at_once() {
 #[test]
 fn s11_a_tree_ends_within_the_sum_of_its_shutdown_times() {
     let stage = Stage::new();
-    let hour = Habits { trap: true, slow: Some(Duration::from_hours(1)) };
+    let hour = Habits { trap: true, slow: Some(Duration::from_secs(3600)) };
     let time = Duration::from_secs(2);
     let (a, b) = (stage.child_with("a", hour), stage.child_with("b", hour));
     let (a, b) = (a.shutdown(time), b.shutdown(time));
@@ -236,7 +236,7 @@ fn s11_a_child_that_hangs_in_its_init_does_not_hold_up_a_stop() {
     let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(b).child(a));
     stage.plan("a", &[Start::Never]);
     stage.crash("a");
-    stage.pass(Duration::from_hours(1));
+    stage.pass(Duration::from_secs(3600));
     assert_eq!(stage.log(), "(boom) a, hang a", "without a stop it has all the time");
     let before = stage.sim.now();
     supervisor.stop().wait().unwrap();

@@ -16,7 +16,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
-const DAY: Duration = Duration::from_hours(24);
+const DAY: Duration = Duration::from_secs(86_400);
 
 /// Gives these processes no turn for a day, or until [`thaw`].
 fn freeze(stage: &Stage, pids: &[Pid]) {

@@ -9,7 +9,7 @@ use krarup_supervisor::{
 };
 use std::time::Duration;
 
-const HOUR: Duration = Duration::from_hours(1);
+const HOUR: Duration = Duration::from_secs(3600);
 
 /// A supervisor registered as "inner", over workers a and b.
 fn inner(stage: &Stage, intensity: u32) -> ChildSpec {
@@ -223,7 +223,7 @@ fn n3_a_tree_with_names_survives_the_death_of_any_of_its_supervisors() {
         let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(inner));
         for killed in ["inner", "lowest"] {
             stage.sim.kill(stage.pid(killed));
-            stage.pass(Duration::from_mins(1));
+            stage.pass(Duration::from_secs(60));
             for id in ["a", "b", "c", "lowest", "inner"] {
                 assert!(stage.sim.whereis(id).is_some(), "{id} after {killed}, seed {seed}");
             }

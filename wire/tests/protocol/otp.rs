@@ -91,7 +91,7 @@ impl Connection {
 
         let mut socket = TcpStream::connect(("127.0.0.1", found.port)).unwrap();
         socket.set_nodelay(true).unwrap();
-        socket.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let mut identity = Identity::new(Atom::fixed(me), 4_711, Cookie::new("secret").unwrap());
         identity.flags = flags;
         let (mut room, mut input) = (Vec::new(), Vec::new());
@@ -134,7 +134,7 @@ impl Connection {
     /// Waits for a connection, and accepts it.
     fn accept(listener: &TcpListener, me: &'static str, flags: DistributionFlags) -> Connection {
         let (mut socket, _) = listener.accept().unwrap();
-        socket.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let mut identity = Identity::new(Atom::fixed(me), 4_711, Cookie::new("secret").unwrap());
         identity.flags = flags;
         let (mut room, mut input) = (Vec::new(), Vec::new());

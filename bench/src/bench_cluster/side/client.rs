@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// The bytes of a cast's binary.
 const ITEM: usize = 40;
 const FULL_PAUSE: Duration = Duration::from_millis(1);
-const CALL_TIMEOUT: Duration = Duration::from_mins(1);
+const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What a client does, and how often.
 #[derive(Clone, Copy, Debug)]

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// What takes this long has failed. Virtual time in a simulation; on a node it is never waited for
 /// unless the test fails.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A node with the application.
 pub(crate) trait World {

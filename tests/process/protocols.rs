@@ -1,0 +1,105 @@
+//! Methods that are derived for the messages of a process: rule Y6.
+
+use krarup::pool::Pool;
+use krarup::prelude::*;
+use krarup::{Call, Protocol};
+use std::time::Duration;
+
+/// Each shape that a message may have, and attributes that pass through.
+#[derive(Debug, Protocol)]
+#[protocol(calls = StockCalls)]
+enum Stock {
+    /// Adds so many.
+    Add(u32),
+    Put(String, u32),
+    Clear,
+    #[cfg(any())]
+    Never(Undefined),
+    Count(Reply<u32>),
+    Find {
+        name: String,
+        reply: krarup::Reply<Option<u32>>,
+    },
+    #[protocol(name = halt)]
+    Stop,
+    /// Without a method: an address has a `pid`.
+    #[protocol(skip)]
+    Pid(u32),
+    r#Type(Reply<&'static str>),
+}
+
+#[derive(Default)]
+struct Shelf {
+    named: Vec<(String, u32)>,
+    others: u32,
+}
+
+impl Actor for Shelf {
+    type Message = Stock;
+
+    async fn handle_message(&mut self, ctx: &mut Context<Stock>, message: Stock) -> Result {
+        match message {
+            Stock::Add(many) | Stock::Pid(many) => self.others += many,
+            Stock::Put(name, many) => self.named.push((name, many)),
+            Stock::Clear => *self = Shelf::default(),
+            Stock::Count(reply) => {
+                reply.send(self.others + self.named.iter().map(|(_, many)| many).sum::<u32>());
+            }
+            Stock::Find { name, reply } => {
+                let found = self.named.iter().find(|(known, _)| *known == name);
+                reply.send(found.map(|(_, many)| *many));
+            }
+            Stock::Stop => ctx.stop(),
+            Stock::Type(reply) => reply.send("shelf"),
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn y6_a_derived_method_sends_or_calls() {
+    let sim = Simulation::new(1);
+    let shelf = sim.spawn(Shelf::default).wait().unwrap();
+    shelf.add(3).unwrap();
+    shelf.put("tea".to_owned(), 4).unwrap();
+    assert_eq!(shelf.count().wait().unwrap(), 7);
+    assert_eq!(
+        shelf.find("tea".to_owned()).timeout(Duration::from_secs(1)).wait().unwrap(),
+        Some(4)
+    );
+    assert_eq!(shelf.r#type().wait().unwrap(), "shelf");
+    shelf.send(Stock::Pid(1)).unwrap();
+    assert_eq!(shelf.count().wait().unwrap(), 8);
+    shelf.clear().unwrap();
+    assert_eq!(shelf.find("tea".to_owned()).wait().unwrap(), None);
+    shelf.halt().unwrap();
+    sim.run_until_idle();
+    // The message comes back, as from `send`.
+    let refused = shelf.add(9).unwrap_err();
+    assert!(matches!(refused, SendError::NoProcess { message: Stock::Add(9), .. }), "{refused:?}");
+}
+
+/// Asks in a handler, so its calls are futures that may move between threads.
+struct Buyer(Address<Stock>);
+
+impl Actor for Buyer {
+    type Message = Reply<u32>;
+
+    async fn handle_message(&mut self, _: &mut Context<Reply<u32>>, to: Reply<u32>) -> Result {
+        let call: Call<'_, _, _, _, _> = self.0.count();
+        to.send(call.await?);
+        Ok(())
+    }
+}
+
+#[test]
+fn y6_derived_methods_work_in_handlers_and_on_the_addresses_of_pools() {
+    let sim = Simulation::new(1);
+    let pool = sim.spawn(|| Pool::new(1, Shelf::default)).wait().unwrap();
+    pool.add(2).unwrap();
+    assert_eq!(pool.count().wait().unwrap(), 2);
+    let shelf = sim.spawn(Shelf::default).wait().unwrap();
+    shelf.add(5).unwrap();
+    let buyer = sim.spawn(move || Buyer(shelf)).wait().unwrap();
+    assert_eq!(buyer.call(|reply| reply).wait().unwrap(), 5);
+}
