@@ -9,11 +9,13 @@ macro_rules! page {
         concat!(
             "[../CHANGELOG.md]: crate::pages::changelog\n",
             "[../CONTRIBUTING.md]: crate::pages::contributing\n",
+            "[../porting.md]: crate::porting\n",
             "[../README.md#what-is-not-there-yet]: crate#what-is-not-there-yet\n",
             "[CHANGELOG.md]: crate::pages::changelog\n",
             "[CONTRIBUTING.md]: crate::pages::contributing\n",
             "[architecture.md]: crate::pages::architecture\n",
             "[cluster_operation.md]: crate::pages::cluster_operation\n",
+            "[comparison.md]: crate::pages::comparison\n",
             "[decisions.md]: crate::pages::decisions\n",
             "[decisions.md#where-it-stands-against-others]: crate::pages::decisions#where-it-stands-against-others\n",
             "[docs/architecture.md]: crate::pages::architecture\n",
@@ -35,6 +37,8 @@ macro_rules! page {
             "[observer.md]: crate::pages::observer_page\n",
             "[performance.md]: crate::pages::performance\n",
             "[performance.md#the-observer]: crate::pages::performance#the-observer\n",
+            "[porting/ergo_demos.md]: crate::pages::ported_ergo_demos\n",
+            "[porting/erlang_cache.md]: crate::pages::ported_erlang_cache\n",
             "[semantics.md]: crate::pages::contract\n",
             "[settings.md]: crate::settings\n",
             "\n",
@@ -53,6 +57,9 @@ pub mod changelog {}
 #[doc = page!("docs/cluster_operation.md")]
 pub mod cluster_operation {}
 
+#[doc = page!("docs/comparison.md")]
+pub mod comparison {}
+
 #[doc = page!("docs/semantics.md")]
 pub mod contract {}
 
@@ -67,6 +74,12 @@ pub mod observer_page {}
 
 #[doc = page!("docs/performance.md")]
 pub mod performance {}
+
+#[doc = page!("docs/porting/ergo_demos.md")]
+pub mod ported_ergo_demos {}
+
+#[doc = page!("docs/porting/erlang_cache.md")]
+pub mod ported_erlang_cache {}
 
 #[doc = page!("docs/stability.md")]
 pub mod stability {}
