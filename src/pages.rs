@@ -39,10 +39,12 @@ macro_rules! page {
             "[observer.md]: crate::pages::observer_page\n",
             "[performance.md]: crate::pages::performance\n",
             "[performance.md#the-observer]: crate::pages::performance#the-observer\n",
+            "[porting.md]: crate::porting\n",
             "[porting/ergo_demos.md]: crate::pages::ported_ergo_demos\n",
             "[porting/erlang_cache.md]: crate::pages::ported_erlang_cache\n",
             "[semantics.md]: crate::pages::contract\n",
             "[settings.md]: crate::settings\n",
+            "[verification.md]: crate::pages::verification\n",
             "\n",
             include_str!(concat!("../", $path))
         )
