@@ -23,7 +23,7 @@ build() {
     cargo build --release --package bench-krarup --bin bench-krarup
     cp -f "$target/release/bench-krarup" "$programs/"
     while read -r package program features; do
-        cargo build --release --manifest-path bench/frameworks/Cargo.toml --target-dir "$target/comparison" \
+        cargo build --locked --release --manifest-path bench/frameworks/Cargo.toml --target-dir "$target/comparison" \
             --package "bench-$package" --bin "bench-$program" --features "$features"
         cp -f "$target/comparison/release/bench-$program" "$programs/"
     done <<'END'
