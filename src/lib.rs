@@ -3,6 +3,7 @@
 //! [CONTRIBUTING.md]: crate::pages::contributing
 //! [docs/architecture.md]: crate::pages::architecture
 //! [docs/cluster_operation.md]: crate::pages::cluster_operation
+//! [docs/comparison.md]: crate::pages::comparison
 //! [docs/decisions.md]: crate::pages::decisions
 //! [docs/guide.md]: crate::guide
 //! [docs/guide.md#clusters]: crate::guide#clusters
@@ -11,6 +12,7 @@
 //! [docs/observer.md]: crate::pages::observer_page
 //! [docs/performance.md]: crate::pages::performance
 //! [docs/porting.md]: crate::porting
+//! [docs/porting/erlang_cache.md]: crate::pages::ported_erlang_cache
 //! [docs/semantics.md]: crate::pages::contract
 //! [docs/settings.md]: crate::settings
 //! [docs/stability.md]: crate::pages::stability

@@ -9,15 +9,18 @@ macro_rules! page {
         concat!(
             "[../CHANGELOG.md]: crate::pages::changelog\n",
             "[../CONTRIBUTING.md]: crate::pages::contributing\n",
+            "[../porting.md]: crate::porting\n",
             "[../README.md#what-is-not-there-yet]: crate#what-is-not-there-yet\n",
             "[CHANGELOG.md]: crate::pages::changelog\n",
             "[CONTRIBUTING.md]: crate::pages::contributing\n",
             "[architecture.md]: crate::pages::architecture\n",
             "[cluster_operation.md]: crate::pages::cluster_operation\n",
+            "[comparison.md]: crate::pages::comparison\n",
             "[decisions.md]: crate::pages::decisions\n",
             "[decisions.md#where-it-stands-against-others]: crate::pages::decisions#where-it-stands-against-others\n",
             "[docs/architecture.md]: crate::pages::architecture\n",
             "[docs/cluster_operation.md]: crate::pages::cluster_operation\n",
+            "[docs/comparison.md]: crate::pages::comparison\n",
             "[docs/decisions.md]: crate::pages::decisions\n",
             "[docs/guide.md]: crate::guide\n",
             "[docs/guide.md#clusters]: crate::guide#clusters\n",
@@ -26,6 +29,7 @@ macro_rules! page {
             "[docs/observer.md]: crate::pages::observer_page\n",
             "[docs/performance.md]: crate::pages::performance\n",
             "[docs/porting.md]: crate::porting\n",
+            "[docs/porting/erlang_cache.md]: crate::pages::ported_erlang_cache\n",
             "[docs/semantics.md]: crate::pages::contract\n",
             "[docs/settings.md]: crate::settings\n",
             "[docs/stability.md]: crate::pages::stability\n",
@@ -35,8 +39,12 @@ macro_rules! page {
             "[observer.md]: crate::pages::observer_page\n",
             "[performance.md]: crate::pages::performance\n",
             "[performance.md#the-observer]: crate::pages::performance#the-observer\n",
+            "[porting.md]: crate::porting\n",
+            "[porting/ergo_demos.md]: crate::pages::ported_ergo_demos\n",
+            "[porting/erlang_cache.md]: crate::pages::ported_erlang_cache\n",
             "[semantics.md]: crate::pages::contract\n",
             "[settings.md]: crate::settings\n",
+            "[verification.md]: crate::pages::verification\n",
             "\n",
             include_str!(concat!("../", $path))
         )
@@ -53,6 +61,9 @@ pub mod changelog {}
 #[doc = page!("docs/cluster_operation.md")]
 pub mod cluster_operation {}
 
+#[doc = page!("docs/comparison.md")]
+pub mod comparison {}
+
 #[doc = page!("docs/semantics.md")]
 pub mod contract {}
 
@@ -67,6 +78,12 @@ pub mod observer_page {}
 
 #[doc = page!("docs/performance.md")]
 pub mod performance {}
+
+#[doc = page!("docs/porting/ergo_demos.md")]
+pub mod ported_ergo_demos {}
+
+#[doc = page!("docs/porting/erlang_cache.md")]
+pub mod ported_erlang_cache {}
 
 #[doc = page!("docs/stability.md")]
 pub mod stability {}

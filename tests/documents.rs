@@ -26,3 +26,13 @@ pub mod observer {}
 #[doc = include_str!("../docs/cluster_operation.md")]
 #[cfg(doctest)]
 pub mod cluster_operation {}
+
+/// `docs/porting/erlang_cache.md`.
+#[doc = include_str!("../docs/porting/erlang_cache.md")]
+#[cfg(doctest)]
+pub mod ported_erlang_cache {}
+
+/// `docs/porting/ergo_demos.md`.
+#[doc = include_str!("../docs/porting/ergo_demos.md")]
+#[cfg(doctest)]
+pub mod ported_ergo_demos {}

@@ -1,0 +1,4 @@
+//! The cache beside its original.
+
+mod beside_erlang;
+mod races;
