@@ -83,7 +83,7 @@ async fn vote(
     votes: ByName<Votes>,
     axum::extract::Path(name): axum::extract::Path<String>,
 ) -> Result<String, CallRejection> {
-    Ok(votes.call(|reply| Vote::For(name.clone(), reply)).await?.to_string())
+    Ok(votes.call(move |reply| Vote::For(name.clone(), reply)).await?.to_string())
 }
 
 async fn crash(votes: ByName<Votes>) -> Result<String, CallRejection> {
@@ -91,11 +91,11 @@ async fn crash(votes: ByName<Votes>) -> Result<String, CallRejection> {
 }
 
 async fn words(words: ByName<Words>, text: String) -> Result<String, CallRejection> {
-    Ok(words.call(|reply| Count { text: text.clone(), reply }).await?.to_string())
+    Ok(words.call(move |reply| Count { text: text.clone(), reply }).await?.to_string())
 }
 
 async fn health(words: ByName<Words>) -> Result<String, CallRejection> {
-    let pool = words.lookup()?.inspect().await?;
+    let pool = words.address()?.inspect().await?;
     Ok(format!("{pool}\n"))
 }
 
