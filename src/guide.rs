@@ -83,4 +83,3 @@ pub mod topics {}
 
 #[doc = page!("docs/guide/watching.md")]
 pub mod watching {}
-

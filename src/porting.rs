@@ -26,4 +26,3 @@ pub mod tokio {}
 
 #[doc = page!("docs/porting/wippy.md")]
 pub mod wippy {}
-

@@ -11,4 +11,3 @@ pub mod stopping_a_service {}
 
 #[doc = page!("docs/recipes/what_survives.md")]
 pub mod what_survives {}
-

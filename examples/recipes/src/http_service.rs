@@ -10,6 +10,7 @@
 //! ```
 
 use axum::Router;
+use axum::extract::Path;
 use axum::routing::{get, post};
 use krarup::prelude::*;
 use krarup_axum::{ByName, CallRejection, HttpServer, NamedProcess, Processes};
@@ -79,10 +80,7 @@ impl NamedProcess for Words {
 
 // The routes: an error of a call is a response, 503 with `Retry-After` if the pool is full.
 
-async fn vote(
-    votes: ByName<Votes>,
-    axum::extract::Path(name): axum::extract::Path<String>,
-) -> Result<String, CallRejection> {
+async fn vote(votes: ByName<Votes>, Path(name): Path<String>) -> Result<String, CallRejection> {
     Ok(votes.call(move |reply| Vote::For(name.clone(), reply)).await?.to_string())
 }
 
@@ -125,7 +123,10 @@ async fn serve(node: &Node, address: SocketAddr) -> Result {
         Supervisor::one_for_one()
             .intensity(5, Duration::from_secs(10))
             .child(ChildSpec::worker("votes", Votes::default).name(Votes::NAME))
-            .child(ChildSpec::supervisor("words", || Pool::new(2, || Words).mailbox(4)).name(Words::NAME))
+            .child(
+                ChildSpec::supervisor("words", || Pool::new(2, || Words).mailbox(4))
+                    .name(Words::NAME),
+            )
             .child(http)
     };
     let tree = node.spawn(tree).name("tree").await?;

@@ -1,4 +1,4 @@
-//! Persistence behind an actor: accounts in SQLite, with the connection on a thread of its own, and with the
+//! Persistence behind an actor: accounts in `SQLite`, with the connection on a thread of its own, and with the
 //! connection lent to a side thread for each request. Then each is made to fail in the middle of a transaction.
 //!
 //! ```sh
@@ -9,7 +9,7 @@ use krarup::behavior::made_by;
 use krarup::dispatcher::DispatcherOptions;
 use krarup::prelude::*;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -54,11 +54,15 @@ fn balances(db: &Connection) -> rusqlite::Result<String> {
 
 enum Bank {
     /// Whether it was done now, and not before.
-    Transfer { request: i64, between: Between, reply: Reply<bool> },
+    Transfer {
+        request: i64,
+        between: Between,
+        reply: Reply<bool>,
+    },
     Balances(Reply<String>),
 }
 
-/// 1. The process has a thread of its own, so it may block: it calls SQLite as any program does.
+/// 1. The process has a thread of its own, so it may block: it calls `SQLite` as any program does.
 struct Pinned {
     db: Connection,
 }
@@ -117,7 +121,7 @@ impl Actor for Lending {
 }
 
 /// Both below one supervisor. The factory opens the file, so a restart opens it again.
-fn tree(folder: PathBuf) -> Supervisor {
+fn tree(folder: &Path) -> Supervisor {
     let (first, second) = (folder.join("pinned.db"), folder.join("lending.db"));
     let pinned = move || {
         let path = first.clone();
@@ -160,7 +164,7 @@ fn main() -> Result {
     let builder = Node::builder("bank@localhost").dispatcher("disk", DispatcherOptions::pinned());
     let outcome = builder.run(|node| {
         let files = folder.clone();
-        node.spawn(move || tree(files)).wait()?;
+        node.spawn(move || tree(&files)).wait()?;
         for name in ["pinned", "lending"] {
             crash(node, name)?;
         }
@@ -205,8 +209,7 @@ fn kill(node: &Node) -> Result {
 /// Asks the next process, as soon as there is one.
 fn again(node: &Node) -> Result<String> {
     let bank = node.named_address::<Bank, Bank>("lending")?.lookup_or_wait().wait()?;
-    let outcome = bank
-        .call(|reply| Bank::Transfer { request: 2, between: Box::new(|| {}), reply })
-        .wait()?;
+    let outcome =
+        bank.call(|reply| Bank::Transfer { request: 2, between: Box::new(|| {}), reply }).wait()?;
     Ok(if outcome { "done" } else { "it was done before" }.to_owned())
 }

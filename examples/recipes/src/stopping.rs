@@ -5,10 +5,10 @@
 //! cargo run --package recipes --bin stopping
 //! ```
 
-use krarup::Timestamp;
 use krarup::behavior::{Behavior, Received, behavior_fn};
 use krarup::prelude::*;
 use krarup::supervisor::Shutdown;
+use krarup::{Recipient, Timestamp};
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -59,7 +59,9 @@ fn front() -> impl Behavior<Message = Reply<()>> {
         ctx.initialised();
         loop {
             match ctx.receive().await {
-                Received::Message(request) => pool.send(request).map_err(SendError::without_message)?,
+                Received::Message(request) => {
+                    pool.send(request).map_err(SendError::without_message)?;
+                }
                 Received::Stop(reason) => {
                     say(&ctx, "the front accepts no more");
                     pool.drain().await?;
@@ -85,12 +87,12 @@ impl Actor for Stubborn {
 }
 
 /// Asks for this many jobs, each from a process of its own, and says how many had which outcome.
-fn clients(sim: &Simulation, name: &'static str, count: usize) -> Result {
+fn clients(sim: &Simulation, to: Recipient<Reply<()>>, count: usize) -> Result {
     let clients = behavior_fn(move |ctx: Context<()>| async move {
-        let mut calls = Vec::new();
-        for _ in 0..count {
-            calls.push(Box::pin(call(&ctx, name)?));
-        }
+        let calls: Vec<_> = (0..count)
+            .map(|_| to.clone())
+            .map(|to| async move { to.call(|reply| reply).await })
+            .collect();
         let (mut answered, mut refused) = (0, 0);
         for outcome in ctx.tasks(calls).await {
             match outcome {
@@ -108,22 +110,6 @@ fn clients(sim: &Simulation, name: &'static str, count: usize) -> Result {
     Ok(())
 }
 
-/// A call to the front or to the pool.
-fn call(
-    ctx: &Context<()>,
-    name: &'static str,
-) -> Result<impl Future<Output = Result<(), CallError>> + Send + use<>> {
-    let front = ctx.lookup::<Reply<()>, Reply<()>>(name);
-    let pool = ctx.lookup::<Reply<()>, PoolCommand>(name);
-    Ok(async move {
-        match (front, pool) {
-            (Ok(front), _) => front.call(|reply| reply).await,
-            (_, Ok(pool)) => pool.call(|reply| reply).await,
-            (Err(_), Err(_)) => Ok(()),
-        }
-    })
-}
-
 fn back_end() -> Supervisor {
     Supervisor::one_for_one()
         .child(ChildSpec::worker("store", || Store))
@@ -134,24 +120,26 @@ fn main() -> Result {
     println!("a front that drains, before the pool, before the store:");
     let sim = Simulation::new(1);
     sim.spawn(|| {
-        let drains = Shutdown::Timeout(SECOND * 8);          // longer than what it may have accepted
+        let drains = Shutdown::Timeout(SECOND * 8); // longer than what it may have accepted
         back_end().child(ChildSpec::worker("front", front).name("front").shutdown(drains))
     })
     .wait()?;
-    clients(&sim, "front", 6)?;
+    let front: Address<Reply<()>> = sim.lookup("front")?;
+    clients(&sim, front.recipient(), 6)?;
     sim.stop().timeout(SECOND * 30).wait()?;
 
     println!("a pool that is stopped, and not drained:");
     let sim = Simulation::new(1);
     sim.spawn(back_end).wait()?;
-    clients(&sim, "pool", 6)?;
+    let pool: Address<Reply<()>, PoolCommand> = sim.lookup("pool")?;
+    clients(&sim, pool.recipient(), 6)?;
     sim.stop().wait()?;
 
     println!("a pool that is drained first:");
     let sim = Simulation::new(1);
     sim.spawn(back_end).wait()?;
-    clients(&sim, "pool", 6)?;
     let pool: Address<Reply<()>, PoolCommand> = sim.lookup("pool")?;
+    clients(&sim, pool.recipient(), 6)?;
     pool.drain().wait()?;
     sim.stop().wait()?;
 
@@ -169,6 +157,10 @@ fn main() -> Result {
     sim.run_until_idle();
     let end = stubborn.watch();
     let stopped = sim.stop().wait();
-    println!("  the child: {}; the stop: {}", end.wait()?.reason, if stopped.is_ok() { "in order" } else { "failed" });
+    println!(
+        "  the child: {}; the stop: {}",
+        end.wait()?.reason,
+        if stopped.is_ok() { "in order" } else { "failed" }
+    );
     Ok(())
 }

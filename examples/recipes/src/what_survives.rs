@@ -12,11 +12,11 @@ use krarup::behavior::{Behavior, Received, behavior_fn};
 use krarup::groups::Registry;
 use krarup::prelude::*;
 use krarup::topics::Topic;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-const HOUR: Duration = Duration::from_secs(3600);
+const HOUR: Duration = Duration::from_hours(1);
 const SECOND: Duration = Duration::from_secs(1);
 
 /// How the process ends, or its state.
@@ -69,9 +69,15 @@ struct Event;
 
 enum Ask {
     /// Takes everything that a process can have.
-    Prepare { other: Pid, partner: Pid },
+    Prepare {
+        other: Pid,
+        partner: Pid,
+    },
     /// Takes a second.
-    Work { fails: bool, reply: Reply<()> },
+    Work {
+        fails: bool,
+        reply: Reply<()>,
+    },
     Note,
     Aside,
     Tick,
@@ -260,8 +266,14 @@ fn outcome<C: Send + 'static>(way: Way) -> Result<Vec<(&'static str, String)>> {
         ("the state", state.to_owned()),
         ("the request in hand", read(&in_hand)),
         ("a request that waits", read(&waiting)),
-        ("a message that waits", if counted(&seen.notes) { "is handled" } else { "is lost" }.to_owned()),
-        ("a message set aside", if counted(&seen.stashed) { "comes again" } else { "is lost" }.to_owned()),
+        (
+            "a message that waits",
+            if counted(&seen.notes) { "is handled" } else { "is lost" }.to_owned(),
+        ),
+        (
+            "a message set aside",
+            if counted(&seen.stashed) { "comes again" } else { "is lost" }.to_owned(),
+        ),
         ("a timer", stays(counted(&seen.ticks))),
         ("a monitor on it", or_stays(&watched).unwrap_or_else(|| stays(true))),
         ("a link", or_stays(&linked).unwrap_or_else(|| stays(true))),

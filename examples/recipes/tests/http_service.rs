@@ -31,13 +31,27 @@ impl Service {
         stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
         let head = format!("{request} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n");
         let length = body.len();
-        stream.write_all(format!("{head}content-length: {length}\r\n\r\n{body}").as_bytes()).unwrap();
+        stream
+            .write_all(format!("{head}content-length: {length}\r\n\r\n{body}").as_bytes())
+            .unwrap();
         stream
     }
 
     /// The status and the body.
     fn ask(&self, request: &str, body: &str) -> (u16, String) {
         answer(self.begin(request, body))
+    }
+
+    /// The status and the head.
+    fn ask_for_head(&self, request: &str, body: &str) -> (u16, String) {
+        let (status, head, _) = parts(self.begin(request, body));
+        (status, head)
+    }
+
+    /// Asks until the health page says this.
+    fn wait_for(&self, state: &str) {
+        let told = (0..100_000).map(|_| self.ask("GET /health", "").1);
+        assert!(told.into_iter().any(|page| page.contains(state)), "{state} never comes");
     }
 
     fn signal(&self, name: &str) {
@@ -54,11 +68,18 @@ impl Drop for Service {
     }
 }
 
-fn answer(mut stream: TcpStream) -> (u16, String) {
+/// The status, the head and the body of an answer.
+fn parts(mut stream: TcpStream) -> (u16, String, String) {
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
-    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, format!("{head}\r\n"), body.to_owned())
+}
+
+fn answer(stream: TcpStream) -> (u16, String) {
+    let (status, _, body) = parts(stream);
+    (status, body)
 }
 
 #[test]
@@ -73,7 +94,7 @@ fn the_service_answers_survives_a_crash_and_stops_when_it_has_answered() {
 
     // Its workers have it when the pool has counted it.
     let under_way = service.begin("POST /words", &"a ".repeat(40));
-    while !service.ask("GET /health", "").1.contains("messages_forwarded=2 ") {}
+    service.wait_for("messages_forwarded=2 ");
     service.signal("-TERM");
     assert_eq!(answer(under_way), (200, "40".to_owned()));
     assert_eq!(service.program.wait().unwrap().code(), Some(0));
@@ -85,10 +106,14 @@ fn the_service_answers_survives_a_crash_and_stops_when_it_has_answered() {
 #[test]
 fn a_full_pool_is_a_503_that_says_when_to_come_back() {
     let service = Service::start();
-    // Two in hand, eight that wait.
-    let full: Vec<_> = (0..10).map(|_| service.begin("POST /words", &"a ".repeat(200))).collect();
-    while !service.ask("GET /health", "").1.contains("messages_forwarded=10 ") {}
-    let refused = service.ask("POST /words", "one more");
-    assert_eq!(refused.0, 503);
-    drop(full);
+    // Two in hand, eight that wait; each begins when the one before is where it stays.
+    let mut full = Vec::new();
+    for (begun, waiting) in (1..=10).map(|begun| (begun, usize::saturating_sub(begun, 2))) {
+        full.push(service.begin("POST /words", &"a ".repeat(1_000)));
+        let state = format!("messages_forwarded={begun} messages_unhandled=0 waiting={waiting}");
+        service.wait_for(&state);
+    }
+    let (status, head) = service.ask_for_head("POST /words", "one more");
+    assert_eq!(status, 503);
+    assert!(head.contains("retry-after: 1\r\n"), "{head}");
 }
