@@ -48,6 +48,7 @@ macro_rules! page {
             "[docs/guide/topics.md]: crate::guide::topics\n",
             "[docs/guide/watching.md]: crate::guide::watching\n",
             "[docs/observer.md]: crate::pages::observer_page\n",
+            "[docs/observer.md#metrics]: crate::pages::observer_page#metrics\n",
             "[docs/performance.md]: crate::pages::performance\n",
             "[docs/performance.md#a-cluster]: crate::pages::performance#a-cluster\n",
             "[docs/performance.md#the-observer]: crate::pages::performance#the-observer\n",
@@ -80,8 +81,34 @@ macro_rules! page {
             "[docs/settings.md]: crate::settings\n",
             "[docs/stability.md]: crate::pages::stability\n",
             "[docs/tour.md]: crate::tour\n",
+            "[docs/tour_further.md]: crate::pages::tour_further\n",
             "[docs/verification.md]: crate::pages::verification\n",
             "[examples/]: crate::pages\n",
+            "[examples/01_counter.rs]: crate::pages\n",
+            "[examples/02_let_it_crash.rs]: crate::pages\n",
+            "[examples/03_links_and_monitors.rs]: crate::pages\n",
+            "[examples/04_pool_backpressure.rs]: crate::pages\n",
+            "[examples/05_ring.rs]: crate::pages\n",
+            "[examples/06_overload.rs]: crate::pages\n",
+            "[examples/07_looking_inside.rs]: crate::pages\n",
+            "[examples/08_testing.rs]: crate::pages\n",
+            "[examples/09_pools_that_adapt.rs]: crate::pages\n",
+            "[examples/11_echo.rs]: crate::pages\n",
+            "[examples/12_line_server.rs]: crate::pages\n",
+            "[examples/13_state_actor.rs]: crate::pages\n",
+            "[examples/14_step_process.rs]: crate::pages\n",
+            "[examples/15_settings.rs]: crate::pages\n",
+            "[examples/17_state_machine.rs]: crate::pages\n",
+            "[examples/18_tasks.rs]: crate::pages\n",
+            "[examples/19_topics.rs]: crate::pages\n",
+            "[examples/20_groups.rs]: crate::pages\n",
+            "[examples/21_application.rs]: crate::pages\n",
+            "[examples/22_cron.rs]: crate::pages\n",
+            "[examples/23_batches.rs]: crate::pages\n",
+            "[examples/cluster/16_cluster.rs]: crate::pages\n",
+            "[examples/cluster/24_groups_over_nodes.rs]: crate::pages\n",
+            "[examples/cluster/25_mixed_cluster.rs]: crate::pages\n",
+            "[examples/recipes/src/http_service.rs]: crate::pages\n",
             "\n",
             include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/", $path))
         )
@@ -118,6 +145,9 @@ pub mod performance {}
 
 #[doc = page!("docs/stability.md")]
 pub mod stability {}
+
+#[doc = page!("docs/tour_further.md")]
+pub mod tour_further {}
 
 #[doc = page!("docs/verification.md")]
 pub mod verification {}
