@@ -109,6 +109,9 @@ macro_rules! page {
             "[examples/cluster/24_groups_over_nodes.rs]: crate::pages\n",
             "[examples/cluster/25_mixed_cluster.rs]: crate::pages\n",
             "[examples/recipes/src/http_service.rs]: crate::pages\n",
+            "[examples/recipes/src/persistence.rs]: crate::pages\n",
+            "[examples/recipes/src/stopping.rs]: crate::pages\n",
+            "[examples/recipes/src/what_survives.rs]: crate::pages\n",
             "\n",
             include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/", $path))
         )
