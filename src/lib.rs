@@ -19,6 +19,8 @@
 //! [docs/tour.md]: crate::tour
 //! [docs/verification.md]: crate::pages::verification
 //! [examples/]: crate::pages
+//! [integrations/axum/README.md]: https://docs.rs/krarup-axum
+//! [integrations/tower/README.md]: https://docs.rs/krarup-tower
 //!
 #![doc = include_str!("../README.md")]
 //!

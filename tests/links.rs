@@ -236,6 +236,13 @@ fn every_link_between_pages_leads_to_a_module_in_the_documentation_of_the_crate(
             }
         }
     }
+    for target in links(&read("README.md")).inline {
+        if resolve("README.md", &target).is_some() {
+            wrong.push(format!(
+                "README.md: ({target}) is a dead link in the documentation: define a label"
+            ));
+        }
+    }
     let front = read("src/lib.rs");
     for label in links(&read("README.md")).defined.into_keys() {
         if !front.contains(&format!("//! [{label}]: ")) {
