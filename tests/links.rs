@@ -130,7 +130,7 @@ fn resolve(page: &str, target: &str) -> Option<(String, Option<String>)> {
     for part in Path::new(page).parent().unwrap().join(path).components() {
         match part {
             Component::ParentDir => {
-                assert!(found.pop(), "{page}: {target} leads out of the repository")
+                assert!(found.pop(), "{page}: {target} leads out of the repository");
             }
             part => found.push(part),
         }
