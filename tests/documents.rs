@@ -47,5 +47,6 @@ pages! {
     porting_akka: "docs/porting/akka.md",
     porting_erlang: "docs/porting/erlang.md",
     porting_rust: "docs/porting/rust.md",
+    recipes_what_survives: "docs/recipes/what_survives.md",
     settings: "docs/settings.md",
 }
