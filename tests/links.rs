@@ -289,6 +289,23 @@ fn every_page_is_in_the_book_and_in_the_documentation_and_its_snippets_are_compi
     assert_eq!(wrong, Vec::<String>::new());
 }
 
+#[test]
+fn every_numbered_example_is_a_step_of_the_tour() {
+    let mut examples = Vec::new();
+    files("examples", ".rs", &mut examples);
+    let numbered = |path: &String| {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        name.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let tour = read("docs/tour.md") + &read("docs/tour_further.md");
+    let missing: Vec<_> = examples
+        .into_iter()
+        .filter(numbered)
+        .filter(|path| !tour.contains(&format!("\n[{path}]: ")))
+        .collect();
+    assert_eq!(missing, Vec::<String>::new(), "docs/tour_further.md has the further steps");
+}
+
 /// The values of an attribute in a page of HTML.
 fn values<'a>(html: &'a str, attribute: &str) -> Vec<&'a str> {
     let opening = format!(" {attribute}=\"");
