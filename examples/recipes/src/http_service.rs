@@ -145,25 +145,34 @@ async fn serve(node: &Node, address: SocketAddr) -> Result {
     }
 }
 
-/// Ctrl-C, and on Unix `SIGTERM`.
+/// Ctrl-C, and on Unix `SIGTERM`. On Unix a signal that comes between two calls of `next` is kept.
 struct Signals {
+    #[cfg(unix)]
+    interrupt: tokio::signal::unix::Signal,
     #[cfg(unix)]
     terminate: tokio::signal::unix::Signal,
 }
 
 impl Signals {
+    #[cfg(unix)]
     fn new() -> Result<Self> {
-        Ok(Signals {
-            #[cfg(unix)]
-            terminate: tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?,
-        })
+        use tokio::signal::unix::{SignalKind, signal};
+        let (interrupt, terminate) =
+            (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        Ok(Signals { interrupt, terminate })
+    }
+
+    #[cfg(not(unix))]
+    #[allow(clippy::unnecessary_wraps, reason = "on Unix it can fail")]
+    fn new() -> Result<Self> {
+        Ok(Signals {})
     }
 
     async fn next(&mut self) -> &'static str {
         #[cfg(unix)]
         tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",
-            _ = tokio::signal::ctrl_c() => "SIGINT",
+            _ = self.interrupt.recv() => "SIGINT",
         }
         #[cfg(not(unix))]
         {

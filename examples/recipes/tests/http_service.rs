@@ -117,3 +117,27 @@ fn a_full_pool_is_a_503_that_says_when_to_come_back() {
     assert_eq!(status, 503);
     assert!(head.contains("retry-after: 1\r\n"), "{head}");
 }
+
+#[test]
+fn when_the_supervisor_gives_up_the_program_ends_with_an_error() {
+    let mut service = Service::start();
+    // Five within ten seconds are restarted, and one more is not.
+    for _ in 0..6 {
+        assert_eq!(service.ask("POST /crash", "").0, 500);
+    }
+    assert_eq!(service.program.wait().unwrap().code(), Some(1));
+}
+
+#[test]
+fn asked_a_second_time_the_program_ends_at_once() {
+    let mut service = Service::start();
+    let under_way = service.begin("POST /words", &"a ".repeat(10_000));
+    service.wait_for("messages_forwarded=1 ");
+    service.signal("-TERM");
+    let mut line = String::new();
+    service.lines.read_line(&mut line).unwrap();
+    assert_eq!(line, "SIGTERM: answering what was accepted\n");
+    service.signal("-INT");
+    assert_eq!(service.program.wait().unwrap().code(), Some(1));
+    drop(under_way);
+}
