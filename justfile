@@ -28,6 +28,10 @@ faults *which:
 examples:
     .ci/run examples
 
+# The documents as a book in target/book, with each link looked at
+book:
+    .ci/run book
+
 # Every benchmark once, small: that it works
 bench:
     .ci/run bench

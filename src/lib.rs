@@ -2,28 +2,33 @@
 //! [CHANGELOG.md]: crate::pages::changelog
 //! [CONTRIBUTING.md]: crate::pages::contributing
 //! [docs/architecture.md]: crate::pages::architecture
+//! [docs/at_night.md]: crate::pages::at_night
 //! [docs/cluster_operation.md]: crate::pages::cluster_operation
 //! [docs/comparison.md]: crate::pages::comparison
 //! [docs/decisions.md]: crate::pages::decisions
 //! [docs/guide.md]: crate::guide
-//! [docs/guide.md#clusters]: crate::guide#clusters
-//! [docs/guide.md#sockets]: crate::guide#sockets
-//! [docs/guide.md#testing]: crate::guide#testing
+//! [docs/guide/clusters.md]: crate::guide::clusters
+//! [docs/guide/sockets.md]: crate::guide::sockets
+//! [docs/guide/testing.md]: crate::guide::testing
 //! [docs/observer.md]: crate::pages::observer_page
 //! [docs/performance.md]: crate::pages::performance
 //! [docs/porting.md]: crate::porting
-//! [docs/porting/erlang_cache.md]: crate::pages::ported_erlang_cache
+//! [docs/porting/erlang_cache.md]: crate::porting::erlang_cache
+//! [docs/recipes.md]: crate::recipes
 //! [docs/semantics.md]: crate::pages::contract
 //! [docs/settings.md]: crate::settings
 //! [docs/stability.md]: crate::pages::stability
+//! [docs/tour.md]: crate::tour
 //! [docs/verification.md]: crate::pages::verification
 //! [examples/]: crate::pages
+//! [integrations/axum/README.md]: https://docs.rs/krarup-axum
+//! [integrations/tower/README.md]: https://docs.rs/krarup-tower
 //!
 #![doc = include_str!("../README.md")]
 //!
 //! ---
 //!
-//! The documents of the repository are in [`guide`], [`porting`], [`settings`] and [`pages`].
+//! The documents of the repository are in [`tour`], [`guide`], [`recipes`], [`porting`], [`settings`] and [`pages`].
 //!
 //! # Where to find what
 //!
@@ -301,8 +306,16 @@ pub mod observer {
 
 #[cfg(all(doc, not(doctest)))]
 #[doc = page!("docs/guide.md")]
-pub mod guide {}
+pub mod guide;
 
 #[cfg(all(doc, not(doctest)))]
 #[doc = page!("docs/porting.md")]
-pub mod porting {}
+pub mod porting;
+
+#[cfg(all(doc, not(doctest)))]
+#[doc = page!("docs/recipes.md")]
+pub mod recipes;
+
+#[cfg(all(doc, not(doctest)))]
+#[doc = page!("docs/tour.md")]
+pub mod tour {}

@@ -1,38 +1,54 @@
-//! The pages of `docs` with snippets: each is compiled, and run as a test.
+//! The pages of `docs` with snippets: each is compiled, and run as a test. `tests/links.rs` checks that none is
+//! missing here.
 
 #![forbid(unsafe_code)]
 
-/// `docs/guide.md`.
-#[doc = include_str!("../docs/guide.md")]
-#[cfg(doctest)]
-pub mod guide {}
+macro_rules! pages {
+    ($($name:ident: $path:literal,)*) => {
+        $(
+            #[doc = include_str!(concat!("../", $path))]
+            #[cfg(doctest)]
+            pub mod $name {}
+        )*
+    };
+}
 
-/// `docs/porting.md`.
-#[doc = include_str!("../docs/porting.md")]
-#[cfg(doctest)]
-pub mod porting {}
-
-/// `docs/settings.md`.
-#[doc = include_str!("../docs/settings.md")]
-#[cfg(doctest)]
-pub mod settings {}
-
-/// `docs/observer.md`.
-#[doc = include_str!("../docs/observer.md")]
-#[cfg(doctest)]
-pub mod observer {}
-
-/// `docs/cluster_operation.md`.
-#[doc = include_str!("../docs/cluster_operation.md")]
-#[cfg(doctest)]
-pub mod cluster_operation {}
-
-/// `docs/porting/erlang_cache.md`.
-#[doc = include_str!("../docs/porting/erlang_cache.md")]
-#[cfg(doctest)]
-pub mod ported_erlang_cache {}
-
-/// `docs/porting/ergo_demos.md`.
-#[doc = include_str!("../docs/porting/ergo_demos.md")]
-#[cfg(doctest)]
-pub mod ported_ergo_demos {}
+pages! {
+    cluster_operation: "docs/cluster_operation.md",
+    guide_applications: "docs/guide/applications.md",
+    guide_batches: "docs/guide/batches.md",
+    guide_calendars: "docs/guide/calendars.md",
+    guide_calls: "docs/guide/calls.md",
+    guide_cluster_simulation: "docs/guide/cluster_simulation.md",
+    guide_clusters: "docs/guide/clusters.md",
+    guide_dispatchers: "docs/guide/dispatchers.md",
+    guide_failure: "docs/guide/failure.md",
+    guide_functions: "docs/guide/functions.md",
+    guide_grains: "docs/guide/grains.md",
+    guide_groups: "docs/guide/groups.md",
+    guide_looking_inside: "docs/guide/looking_inside.md",
+    guide_mailbox_order: "docs/guide/mailbox_order.md",
+    guide_messages: "docs/guide/messages.md",
+    guide_named_services: "docs/guide/named_services.md",
+    guide_pools: "docs/guide/pools.md",
+    guide_restarts: "docs/guide/restarts.md",
+    guide_sending: "docs/guide/sending.md",
+    guide_sockets: "docs/guide/sockets.md",
+    guide_state_actors: "docs/guide/state_actors.md",
+    guide_state_machines: "docs/guide/state_machines.md",
+    guide_step_processes: "docs/guide/step_processes.md",
+    guide_stopping: "docs/guide/stopping.md",
+    guide_tasks: "docs/guide/tasks.md",
+    guide_testing: "docs/guide/testing.md",
+    guide_time: "docs/guide/time.md",
+    guide_topics: "docs/guide/topics.md",
+    guide_watching: "docs/guide/watching.md",
+    observer: "docs/observer.md",
+    porting_akka: "docs/porting/akka.md",
+    porting_ergo_demos: "docs/porting/ergo_demos.md",
+    porting_erlang: "docs/porting/erlang.md",
+    porting_erlang_cache: "docs/porting/erlang_cache.md",
+    porting_rust: "docs/porting/rust.md",
+    recipes_what_survives: "docs/recipes/what_survives.md",
+    settings: "docs/settings.md",
+}

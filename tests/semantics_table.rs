@@ -83,12 +83,24 @@ fn every_statement_of_the_five_seeds_is_accounted_for() {
     assert_eq!(unknown, Vec::<&String>::new(), "no seed has these");
 }
 
+/// The first cell of a row of the contract and what follows: `M5` of `| <a id="m5"></a>M5 | .. |`, and whether the
+/// anchor, by which other pages link to the rule, is its own.
+fn row(line: &str) -> Option<(&str, &str, bool)> {
+    let (cell, rest) = line.strip_prefix("| ")?.split_once(" |")?;
+    let (anchor, id) = cell.rsplit_once('>').unwrap_or(("", cell));
+    let own = anchor == format!("<a id=\"{}\"></a", id.to_lowercase());
+    Some((id, rest, own))
+}
+
 /// What is wrong with the rows of the contract: rules with several, and rows that a line of something
 /// else cuts off from their table.
 fn broken_rows(page: &str) -> Vec<String> {
     let (mut seen, mut wrong, mut before) = (BTreeSet::new(), Vec::new(), "");
     for line in page.lines() {
-        if let Some((id, _)) = line.strip_prefix("| ").and_then(|row| row.split_once(" |")) {
+        if let Some((id, _, own)) = row(line) {
+            if id != "rule" && !own {
+                wrong.push(format!("the row of {id} has no anchor of its own"));
+            }
             if id.starts_with(char::is_uppercase) && !seen.insert(id) {
                 wrong.push(format!("{id} has two rows"));
             }
@@ -109,8 +121,13 @@ fn every_rule_has_one_row_in_its_table() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(root.join("docs/semantics.md")).unwrap();
     assert_eq!(broken_rows(&page), Vec::<String>::new());
-    let doubled = "| rule | what |\n|---|---|\n| M1 | a | `t`<br>\n\n| M1 | b |";
-    let wrong = ["the row of M1 does not end", "M1 has two rows", "M1 stands outside its table"];
+    let doubled = "| rule | what |\n|---|---|\n| <a id=\"m1\"></a>M1 | a | `t`<br>\n\n| M1 | b |";
+    let wrong = [
+        "the row of M1 does not end",
+        "the row of M1 has no anchor of its own",
+        "M1 has two rows",
+        "M1 stands outside its table",
+    ];
     assert_eq!(broken_rows(doubled), wrong);
 }
 
@@ -158,7 +175,7 @@ fn every_test_with_the_id_of_a_rule_is_named_in_its_row() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let table = fs::read_to_string(root.join("docs/semantics.md")).unwrap();
     let lines: Vec<(&str, &str)> =
-        table.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" |")).collect();
+        table.lines().filter_map(|line| row(line).map(|(id, rest, _)| (id, rest))).collect();
     let rows: BTreeMap<&str, &str> = lines.iter().copied().collect();
     let twice: Vec<_> =
         lines.iter().filter(|(id, row)| *id != "rule" && rows.get(id) != Some(row)).collect();

@@ -33,7 +33,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// What is measured, and where it goes.
-struct Plan {
+struct CurvesPlan {
     rounds: usize,
     /// The work of a run is divided by this.
     less: u64,
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn parse(words: impl Iterator<Item = String>) -> Result<Plan, CurvesFailure> {
+fn parse(words: impl Iterator<Item = String>) -> Result<CurvesPlan, CurvesFailure> {
     let mut words = words.peekable();
     let rounds = match words.next_if(|word| word == "--rounds") {
         None => 5,
@@ -70,10 +70,10 @@ fn parse(words: impl Iterator<Item = String>) -> Result<Plan, CurvesFailure> {
     if rounds == 0 {
         return Err(CurvesFailure::Usage);
     }
-    Ok(Plan { rounds, less, folder: folder.into(), charts })
+    Ok(CurvesPlan { rounds, less, folder: folder.into(), charts })
 }
 
-fn measure(plan: &Plan) -> Result<(), CurvesFailure> {
+fn measure(plan: &CurvesPlan) -> Result<(), CurvesFailure> {
     std::fs::create_dir_all(&plan.folder)?;
     for chart in &plan.charts {
         let lines = points::measure(chart, plan.rounds, plan.less)?;
@@ -87,7 +87,7 @@ fn measure(plan: &Plan) -> Result<(), CurvesFailure> {
 mod tests {
     use super::*;
 
-    fn plan(line: &str) -> Result<Plan, CurvesFailure> {
+    fn plan(line: &str) -> Result<CurvesPlan, CurvesFailure> {
         parse(line.split_whitespace().map(str::to_owned))
     }
 
