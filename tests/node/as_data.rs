@@ -17,7 +17,7 @@ fn x15_a_snapshot_of_a_process_has_the_fields_and_words_of_its_type() {
     assert_eq!((&shown["class"], &shown["root"]), (&json!("normal"), &json!("user")));
     assert_eq!(shown["uptime"], json!({ "secs": 1, "nanos": 500_000_000 }));
     assert_eq!((&shown["mailbox"], &shown["waits"]), (&json!(null), &json!(null)));
-    assert_eq!(shown["pid"], to_value(&sim.tree()).unwrap()[0][0]["process"]["pid"]);
+    assert_eq!(shown["pid"], to_value(sim.tree()).unwrap()[0][0]["process"]["pid"]);
 }
 
 #[test]

@@ -60,19 +60,21 @@ impl Actor for Walker {
         if how == How::ByRecipient {
             let to = next.recipient::<(Vec<Node1>, How, Reply<Walked>)>();
             let walked = to.call(move |reply| (route, how, reply)).await;
-            reply.send(walked.flatten().map(with_me));
+            reply.send(walked.unwrap_or_else(Err).map(with_me));
             return Ok(());
         }
         let request = move |reply| Step { route, how, reply };
         match how {
-            How::Plainly => reply.send(next.call(request).await.flatten().map(with_me)),
+            How::Plainly => reply.send(next.call(request).await.unwrap_or_else(Err).map(with_me)),
             How::OrASecond => {
                 let mut call = next.call(request).into_future();
                 let mut second = ctx.sleep(Duration::from_secs(1));
                 let walked = std::future::poll_fn(|cx| {
                     use std::pin::Pin;
                     match Pin::new(&mut call).poll(cx) {
-                        std::task::Poll::Ready(walked) => std::task::Poll::Ready(walked.flatten()),
+                        std::task::Poll::Ready(walked) => {
+                            std::task::Poll::Ready(walked.unwrap_or_else(Err))
+                        }
                         std::task::Poll::Pending => {
                             Pin::new(&mut second).poll(cx).map(|()| Ok(vec![]))
                         }
@@ -101,7 +103,7 @@ fn pids(walkers: &[Node1]) -> Vec<Pid> {
 
 fn walk(start: &Node1, route: &[&Node1], how: How) -> Walked {
     let route = route.iter().map(|walker| (*walker).clone()).collect();
-    start.call(|reply| Step { route, how, reply }).wait().flatten()
+    start.call(|reply| Step { route, how, reply }).wait().unwrap_or_else(Err)
 }
 
 /// The cycle in an error, as it must be named: from who closed it, once round.
@@ -340,7 +342,9 @@ fn c5_of_two_that_call_each_other_at_the_same_moment_exactly_one_fails_and_at_on
         let meet = |one: &Address<Twin>, other: &Address<Twin>| {
             let (one, other, together) = (one.clone(), other.clone(), Arc::clone(&together));
             std::thread::spawn(move || {
-                one.call(|reply| Twin::Meet(other, lane, together, reply)).wait().flatten()
+                one.call(|reply| Twin::Meet(other, lane, together, reply))
+                    .wait()
+                    .unwrap_or_else(Err)
             })
         };
         let (first, second) = (meet(&a, &b), meet(&b, &a));

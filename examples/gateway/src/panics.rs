@@ -66,7 +66,10 @@ fn one_line(info: &PanicHookInfo<'_>, second: &Mutex<Second>) {
     if !has_line {
         return;
     }
-    let message = info.payload_as_str().unwrap_or("a value that is not text");
+    let payload = info.payload();
+    let text = payload.downcast_ref::<&'static str>().copied();
+    let message = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    let message = message.unwrap_or("a value that is not text");
     match info.location() {
         Some(location) => eprintln!("gateway: a process panicked: {message} ({location})"),
         None => eprintln!("gateway: a process panicked: {message}"),
