@@ -35,7 +35,7 @@ pub(crate) fn cache() -> Application {
     Application::new("lease_cache", || {
         let top = || {
             Supervisor::rest_for_one()
-                .intensity(4, Duration::from_hours(1))
+                .intensity(4, Duration::from_secs(60 * 60))
                 .child(ChildSpec::worker("events", Events::default).name(EVENTS))
                 .child(ChildSpec::worker("store", Store::default).name(STORE))
                 .child(ChildSpec::supervisor("elements", elements).name(ELEMENTS))

@@ -10,7 +10,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 /// The lease of a key that is inserted without one.
-pub(crate) const LEASE: Duration = Duration::from_hours(24);
+pub(crate) const LEASE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The cache, for a process or any other code. It stays right when parts of the cache are restarted.
 #[derive(Clone)]

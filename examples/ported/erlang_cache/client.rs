@@ -9,7 +9,7 @@ use krarup::supervisor::{ChildTemplate, SupervisorAddress};
 use std::time::Duration;
 
 /// What takes longer has failed. It is virtual time.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// In the place of the acceptor: each child is the connection of a wire.
 pub(crate) fn simulated_server() -> ChildSpec {

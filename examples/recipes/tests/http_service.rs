@@ -28,7 +28,7 @@ impl Service {
 
     fn begin(&self, request: &str, body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let head = format!("{request} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n");
         let length = body.len();
         stream
