@@ -286,5 +286,8 @@ mod tests {
         assert!(explore_with(0..100, &settings(None, 0), sums).unwrap_err().shrunk().is_none());
         let one = explore_with(0..100, &settings(None, 1), sums).unwrap_err();
         assert_eq!(one.shrunk().unwrap().runs(), 2);
+        // Nothing can be left out.
+        let fails = |_: &Simulation| Err(Reason::error("no"));
+        assert!(explore_with(0..1, &settings(None, 400), fails).unwrap_err().shrunk().is_none());
     }
 }

@@ -46,6 +46,9 @@ impl ShrunkFailure {
             Some((made, reason, steps))
         };
         let before = fails(&Schedule::of_seed(first), None)?.0;
+        if before.deviations() == 0 {
+            return None;
+        }
         let mut shrinking = Shrinking::new(before.clone(), most_runs, |schedule: &Schedule| {
             Some(fails(schedule, None)?.0)
         });
