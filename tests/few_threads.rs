@@ -129,6 +129,7 @@ fn r3_blocking_work_for_which_no_thread_starts_waits_for_an_existing_thread() {
         let released = Arc::new(Mutex::new(released));
         let (asks, asked) = mpsc::channel();
         let (done, is_done) = mpsc::channel();
+        let mut ends = Vec::new();
         for _ in 0..WORKS {
             let (released, asks, done) = (Arc::clone(&released), asks.clone(), done.clone());
             let process = behavior_fn(move |ctx: Context<()>| async move {
@@ -138,7 +139,7 @@ fn r3_blocking_work_for_which_no_thread_starts_waits_for_an_existing_thread() {
                 done.send(work.await).unwrap();
                 Ok(())
             });
-            node.spawn(move || process).start().unwrap();
+            ends.push(node.spawn(move || process).start().unwrap().watch());
         }
         assert!(asked.iter().take(WORKS).all(|waits| waits), "one is refused");
         let stats = node.stats();
@@ -146,6 +147,8 @@ fn r3_blocking_work_for_which_no_thread_starts_waits_for_an_existing_thread() {
         assert_eq!(stats.blocking_work, WORKS);
         drop(release);
         assert!(is_done.iter().take(WORKS).all(|done| done.is_ok()));
+        // A stop for which no thread starts kills at once, also a process that is about to end.
+        assert!(ends.into_iter().all(|end| end.wait().is_ok_and(|down| down.reason.is_normal())));
         node.stop().wait().unwrap();
     });
 }
