@@ -39,7 +39,8 @@ xtra xtra
 END
     if command -v erlc >/dev/null; then
         erlc -o "$programs" bench/frameworks/erlang/bench.erl
-        printf '#!/bin/sh\nexec erl -noinput +S 2:2 +P 4000000 -pa "%s" -s bench main -extra "$@"\n' "$programs" \
+        # shellcheck disable=SC2016  # what the program expands itself
+        printf '#!/bin/sh\nexec erl -noinput +S 2:2 +P 4000000 -pa "$(dirname "$0")" -s bench main -extra "$@"\n' \
             >"$programs/bench-erlang"
         chmod +x "$programs/bench-erlang"
     else

@@ -36,7 +36,7 @@ impl SharedDispatcher {
             }
             let Some(ready) = self.priority_queue.pop() else { break };
             if std::mem::take(searching) {
-                self.sleep.found();
+                self.hand_on();
             }
             counters.begin_high_turn(ready.pid().id());
             let run = |ready| turn::run(ready, &self.setup.limits);

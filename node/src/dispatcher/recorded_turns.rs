@@ -40,7 +40,7 @@ impl SharedDispatcher {
             }
             if *searching && !local.queue.is_empty() {
                 *searching = false;
-                self.sleep.found();
+                self.hand_on();
             }
             if !self.run_apart(local, true) {
                 return true;

@@ -112,6 +112,11 @@ impl SharedDispatcher {
         Sibling { worker, turns, has_work: !self.stealers[worker].is_empty() }
     }
 
+    /// A searching worker has found a process to run, or stops searching for another reason.
+    pub(super) fn hand_on(&self) {
+        self.sleep.found(|| self.is_work_queued());
+    }
+
     pub(super) fn is_work_queued(&self) -> bool {
         self.priority_queue.len() > 0 || !self.injector.is_empty() || self.is_work_at_siblings()
     }

@@ -250,7 +250,7 @@ impl SharedDispatcher {
                     let Some(ready) = ready else { continue };
                     if searcher.searching {
                         searcher.searching = false;
-                        self.sleep.found();
+                        self.hand_on();
                     }
                     counters.count_turn();
                     let again = ready.run_at(&shared.setup.limits, counters.slot());

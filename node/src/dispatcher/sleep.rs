@@ -24,8 +24,9 @@
 //! looks again. It lies at the bottom of the stack. A push that only stealing could reach wakes
 //! no dozing worker, because that worker wakes by itself.
 //!
-//! **Handing on.** The last searcher that finds work wakes another worker before it runs the
-//! work: while it searched, pushes woke no worker.
+//! **Handing on.** While a worker searches, pushes wake no worker. So the last searcher looks at
+//! all queues once more when it has found work, and wakes another worker if there is more. It
+//! leaves the searchers before that look, as a parking worker does, with the same fence.
 
 use crate::sync::{AtomicUsize, Mutex, Ordering, Parker, Unparker, fence};
 use std::sync::atomic::AtomicU64;
@@ -107,10 +108,13 @@ impl IdleWorkers {
     }
 
     /// A searching worker has found something, or stops searching for a reason other than
-    /// parking.
-    pub(crate) fn found(&self) {
+    /// parking. If it was the last to search and there is more work, it wakes another worker.
+    pub(crate) fn found(&self, any_work: impl FnOnce() -> bool) {
         if self.searching.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.wake_one();
+            fence(Ordering::SeqCst);
+            if any_work() {
+                self.wake_one();
+            }
         }
     }
 
@@ -182,6 +186,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_searcher_that_has_found_the_only_work_wakes_nobody() {
+        let parkers = [Parker::new()];
+        let sleep = IdleWorkers::new(&parkers);
+        sleep.start_searching();
+        let mut wakes = Vec::new();
+        let looks = || {
+            // The only worker is on the stack. Others have found something.
+            for more in [false, true] {
+                sleep.start_searching();
+                sleep.found(|| more);
+                wakes.push(sleep.wakes());
+            }
+            false
+        };
+        assert!(sleep.park(0, &parkers[0], None, looks));
+        assert_eq!(wakes, [0, 1]);
+    }
+
+    #[test]
     fn a_worker_that_has_dozed_does_not_hide_a_parked_one() {
         let parkers = [Parker::new(), Parker::new()];
         let sleep = IdleWorkers::new(&parkers);
@@ -195,7 +218,7 @@ mod tests {
             };
             assert_eq!(sleep.park(index, &parkers[index], limit, looks), limit.is_some());
             assert_eq!((sleep.parked(), sleep.searching()), (0, 1));
-            sleep.found();
+            sleep.found(|| false);
         }
         // The worker that wakes by itself need not be woken; the other must be.
         assert_eq!(seen, [(1, 0, false), (1, 0, true)]);

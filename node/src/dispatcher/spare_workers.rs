@@ -85,7 +85,7 @@ impl SharedDispatcher {
             });
             let Some(ready) = ready else { continue };
             if std::mem::take(&mut searcher.searching) {
-                self.sleep.found();
+                self.hand_on();
             }
             counters.begin_turn(ready.pid().id());
             let run = |ready| turn::run(ready, &self.setup.limits);
@@ -97,7 +97,7 @@ impl SharedDispatcher {
         }
         counters.idle();
         if searcher.searching {
-            self.sleep.found();
+            self.hand_on();
         }
     }
 }

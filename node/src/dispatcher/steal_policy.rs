@@ -19,7 +19,9 @@
 //! Long turns are worth a theft, however few, and so are short turns that continue here. A
 //! worker that has held back long enough looks at the progress of its siblings. If turns have
 //! been short all the while, nothing has changed, and it continues to hold back. If work lies
-//! behind long turns, or no theft has been tried for long, it steals. While it holds back it
+//! behind long turns, or no theft has been tried for long, it steals. A trial lasts until the
+//! thief has run dry, which can take milliseconds in which both workers are slower than one, so
+//! trials that fail become rarer. While it holds back it
 //! takes what is injected, and dozes: it wakes by itself to look again, so no thread need wake
 //! it for work that its siblings have at hand.
 //!
@@ -40,9 +42,11 @@ const WORTH: u64 = 2_500;
 /// The first and the longest time of holding back. It delays work that appears behind a long
 /// turn meanwhile, so it is short compared with a turn that counts as long.
 const WAITS: (Duration, Duration) = (Duration::from_micros(8), Duration::from_micros(500));
-/// This long after a theft that did not pay, the next one is tried regardless of the turns. A
-/// measured pace is valid for as long.
-const TRIAL: Duration = Duration::from_millis(10);
+/// This long after a theft that did not pay, the next one is tried regardless of the turns. Each
+/// trial in succession that does not pay doubles the time to the next one, up to the second value.
+const TRIALS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(160));
+/// How long a measured pace is valid.
+const PACE_VALID: Duration = TRIALS.0;
 /// How long a worker watches a sibling whose pace it does not know.
 const WATCH: Duration = Duration::from_micros(16);
 
@@ -79,6 +83,8 @@ pub(crate) struct StealPolicy {
     watches: bool,
     /// When the last theft was judged.
     judged: Timestamp,
+    /// How long after that the next one is tried. Zero: as soon as [`TRIALS`] allows.
+    trial: Duration,
     /// When it last began to hold back, and how many turns its siblings had begun by then.
     since: Timestamp,
     turns: Vec<u64>,
@@ -131,7 +137,10 @@ impl StealPolicy {
         let Some(theft) = self.last.take() else { return };
         let now = now();
         match self.verdict(&theft, turns, now, siblings.clone()) {
-            Verdict::Worth => self.wait = Duration::ZERO,
+            Verdict::Worth => {
+                self.wait = Duration::ZERO;
+                self.trial = Duration::ZERO;
+            }
             Verdict::NotWorth => {
                 self.judged = now;
                 self.hold_back(now, siblings);
@@ -172,7 +181,7 @@ impl StealPolicy {
         let Some(together) = pace(took, both).filter(|pace| *pace < WORTH) else {
             return Verdict::Worth;
         };
-        let known = |alone: &Alone| alone.worker == from.worker && now - alone.seen < TRIAL;
+        let known = |alone: &Alone| alone.worker == from.worker && now - alone.seen < PACE_VALID;
         match self.alone.filter(known) {
             Some(alone) if together * 5 > alone.pace * 4 => Verdict::NotWorth,
             Some(_) => Verdict::Worth,
@@ -204,10 +213,12 @@ impl StealPolicy {
         if !left.is_zero() {
             return Some(left);
         }
-        if self.watches
-            || now - self.judged >= TRIAL
-            || !self.are_turns_short(now, siblings.clone())
-        {
+        if self.watches || !self.are_turns_short(now, siblings.clone()) {
+            return None;
+        }
+        let trial = self.trial.max(TRIALS.0);
+        if now - self.judged >= trial {
+            self.trial = (trial * 2).min(TRIALS.1);
             return None;
         }
         self.hold_back(now, siblings);

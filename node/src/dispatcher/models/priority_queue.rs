@@ -24,7 +24,7 @@ fn a_push_against_a_park(count: usize, looks_again: bool) {
                         && let Some(number) = priority_queue.pop()
                     {
                         if std::mem::take(&mut searching) {
-                            sleep.found();
+                            sleep.found(|| !priority_queue.is_quiet());
                         }
                         taken.push(number);
                         continue;

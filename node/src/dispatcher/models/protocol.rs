@@ -13,9 +13,9 @@ pub(super) trait SleepProtocol: Send + Sync + 'static {
     fn wake_one(&self);
     fn wake_all(&self);
     fn start_searching(&self);
-    fn found(&self);
+    fn found(&self, any_work: impl FnOnce() -> bool);
     /// A searching worker ends, as in `SharedDispatcher::stand_in_for_busy`.
-    fn leave(&self);
+    fn leave(&self, any_work: impl FnOnce() -> bool);
     fn park(&self, worker: usize, parker: &Parker, any_work: impl FnOnce() -> bool) -> bool;
 }
 
@@ -32,12 +32,12 @@ impl SleepProtocol for IdleWorkers {
         self.start_searching();
     }
 
-    fn found(&self) {
-        self.found();
+    fn found(&self, any_work: impl FnOnce() -> bool) {
+        self.found(any_work);
     }
 
-    fn leave(&self) {
-        self.found();
+    fn leave(&self, any_work: impl FnOnce() -> bool) {
+        self.found(any_work);
     }
 
     fn park(&self, worker: usize, parker: &Parker, any_work: impl FnOnce() -> bool) -> bool {
@@ -71,12 +71,12 @@ impl SleepProtocol for DozesFirst {
         self.sleep.start_searching();
     }
 
-    fn found(&self) {
-        self.sleep.found();
+    fn found(&self, any_work: impl FnOnce() -> bool) {
+        self.sleep.found(any_work);
     }
 
-    fn leave(&self) {
-        self.sleep.found();
+    fn leave(&self, any_work: impl FnOnce() -> bool) {
+        self.sleep.found(any_work);
     }
 
     fn park(&self, worker: usize, parker: &Parker, any_work: impl FnOnce() -> bool) -> bool {
@@ -152,7 +152,7 @@ impl<P: SleepProtocol> ModelDispatcher<P> {
                 continue;
             };
             searching = false;
-            self.sleep.found();
+            self.sleep.found(|| !self.queue.is_empty());
             run(item);
         }
     }

@@ -85,6 +85,18 @@ mod broken {
 
     #[test]
     #[should_panic(expected = "deadlock")]
+    fn a_searcher_that_looks_before_it_leaves_hands_nothing_on() {
+        bounded(2, || two_pushes(Varied::with(VariedFault::LeavesAfterItsLook)));
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_searcher_that_looks_without_a_fence_hands_nothing_on() {
+        bounded(2, || two_pushes(Varied::with(VariedFault::HandsOnWithoutFence)));
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
     fn a_stop_that_wakes_before_it_sets_its_flag_leaves_workers_asleep() {
         let stop = |dispatcher: &ModelDispatcher<IdleWorkers>| {
             dispatcher.sleep.wake_all();

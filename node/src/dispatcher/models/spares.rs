@@ -19,7 +19,7 @@ fn a_spare_leaves<P: SleepProtocol>(protocol: impl FnOnce(&[Parker]) -> P) {
             // Stands for a push by another thread, which sees a searcher and wakes no worker.
             let found = dispatcher.queue.pop().is_some();
             dispatcher.inject(7);
-            dispatcher.sleep.leave();
+            dispatcher.sleep.leave(|| !dispatcher.queue.is_empty());
             assert!(!found, "nothing was there");
         },
     );
@@ -47,7 +47,7 @@ fn a_spare_is_sent_away(send: fn(&SpareWorkers, &IdleWorkers)) {
                 sleep.park(slot.index, &slot.parker, None, || spares.surplus());
                 thread::yield_now();
             }
-            sleep.found();
+            sleep.found(|| false);
         }
     });
     send(&shared.1, &shared.0);

@@ -18,6 +18,10 @@ pub(super) enum VariedFault {
     DoesNotLook,
     /// The last searcher that finds work wakes no other worker.
     HandsNothingOn,
+    /// It looks for more work while it still counts as searching.
+    LeavesAfterItsLook,
+    /// It looks without a fence after its counter.
+    HandsOnWithoutFence,
     /// A searcher ends without waking a worker in its place.
     LeavesInSilence,
 }
@@ -84,19 +88,27 @@ impl SleepProtocol for Varied {
         self.searching.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn found(&self) {
+    fn found(&self, any_work: impl FnOnce() -> bool) {
+        let mut any_work = Some(any_work);
+        let mut look = || any_work.take().is_some_and(|any_work| any_work());
+        let seen = self.fault == VariedFault::LeavesAfterItsLook && look();
         if self.searching.fetch_sub(1, Ordering::SeqCst) == 1
             && self.fault != VariedFault::HandsNothingOn
         {
-            self.wake_one();
+            if self.fault != VariedFault::HandsOnWithoutFence {
+                fence(Ordering::SeqCst);
+            }
+            if seen || look() {
+                self.wake_one();
+            }
         }
     }
 
-    fn leave(&self) {
+    fn leave(&self, any_work: impl FnOnce() -> bool) {
         if self.fault == VariedFault::LeavesInSilence {
             self.searching.fetch_sub(1, Ordering::SeqCst);
         } else {
-            self.found();
+            self.found(any_work);
         }
     }
 

@@ -43,7 +43,7 @@ fn a_watched_push(watchdog: impl ModelWatchdog, activates: fn(bool) -> bool) {
                 }
                 thread::yield_now();
             }
-            sleep.found();
+            sleep.found(|| !queue.is_empty());
             set
         }
     });
@@ -87,7 +87,7 @@ fn hidden_work(looks: bool) {
                 sleep.park(0, &parker, None, || !queue.is_empty());
                 thread::yield_now();
             }
-            sleep.found();
+            sleep.found(|| !queue.is_empty());
         }
     });
     let busy = thread::spawn({

@@ -92,6 +92,45 @@ fn work_behind_short_turns_is_left_where_it_is_until_the_next_trial() {
     assert_eq!(policy.patience(|| at(now), busy(turns)), None);
 }
 
+/// When the policy steals next from a sibling whose turns stay short, looking from `now` on.
+fn next_trial(policy: &mut StealPolicy, mut now: u64) -> u64 {
+    while policy.patience(|| at(now), busy(now * 10)).is_some() {
+        now += 100;
+    }
+    now
+}
+
+/// A theft at `now` that does not pay: its processes go idle at once.
+fn fail(policy: &mut StealPolicy, now: u64) {
+    policy.has_stolen(theft(10, at(now), now * 10), busy(now * 10));
+    policy.has_run_dry(0, || at(now + 1), busy(now * 10));
+}
+
+#[test]
+fn trials_in_succession_that_do_not_pay_become_rarer_up_to_a_limit() {
+    let mut policy = StealPolicy::default();
+    let mut now = 0;
+    fail(&mut policy, now);
+    let mut trials = |policy: &mut StealPolicy, millis: &[u64]| {
+        for expected in millis {
+            let trial = next_trial(policy, now + 1);
+            // A worker that dozes looks every half millisecond.
+            assert_eq!((trial - now) / 1_000, *expected);
+            now = trial;
+            fail(policy, now);
+        }
+        now
+    };
+    let now = trials(&mut policy, &[10, 20, 40, 80, 160, 160]);
+    // One that pays ends the succession.
+    let trial = next_trial(&mut policy, now + 1);
+    policy.has_stolen(theft(10, at(trial), 0), idle());
+    policy.has_run_dry(0, || at(trial + 100), idle());
+    fail(&mut policy, trial + 200);
+    let next = next_trial(&mut policy, trial + 201);
+    assert_eq!((next - trial) / 1_000, 10);
+}
+
 #[test]
 fn work_behind_long_turns_is_stolen_as_soon_as_it_looks_again() {
     let mut policy = held_back();
@@ -225,7 +264,7 @@ fn r2_a_trial_theft_always_happens_in_time() {
             let Some(left) = policy.patience(|| now, siblings(seen)) else { break };
             assert!(left <= WAITS.1);
             pass(&mut now, u64::try_from(left.as_nanos()).unwrap());
-            assert!(now - began <= TRIAL + WAITS.1 * 2, "{policy:?}");
+            assert!(now - began <= TRIALS.1 + WAITS.1 * 2, "{policy:?}");
         }
         let seen = pass(&mut now, 1);
         let from = siblings(seen).nth(victim).unwrap();

@@ -4,6 +4,7 @@
 use super::{LOCAL, Searcher, SteppedWorker, as_worker, options};
 use crate::sync::Parker;
 use krarup_gen::Class;
+use std::time::Duration;
 
 /// Runs what the worker finds, in order. Each process handles one message.
 struct Search {
@@ -37,6 +38,42 @@ fn give_to_sibling(stepped: &SteppedWorker) {
     while let Some(ready) = super::SharedDispatcher::take_one(|| stepped.shared.injector.steal()) {
         stepped.others[0].push(ready);
     }
+}
+
+/// How often a worker that has found one of `processes` from outside wakes the other, which is
+/// asleep.
+fn wakes_for(processes: usize) -> u64 {
+    let (tell, told) = std::sync::mpsc::channel();
+    as_worker(options(2), move |stepped| {
+        let shared = &stepped.shared;
+        shared.sleep.start_searching();
+        let body = || {
+            // The other worker is on the stack.
+            shared.sleep.start_searching();
+            stepped.outside(|from| from.flood(0..processes, 1));
+            LOCAL.with(|local| {
+                let local = local.get().unwrap();
+                let found = shared.take_injected(local).unwrap();
+                shared.hand_on();
+                local.queue.push(found);
+            });
+            true
+        };
+        shared.sleep.park(1, &Parker::new(), Some(Duration::ZERO), body);
+        tell.send(shared.sleep.wakes()).unwrap();
+        stepped.run_until_idle();
+    });
+    told.recv().unwrap()
+}
+
+#[test]
+fn a_process_from_outside_wakes_one_worker() {
+    assert_eq!(wakes_for(1), 0);
+}
+
+#[test]
+fn two_processes_from_outside_wake_two_workers() {
+    assert_eq!(wakes_for(2), 1);
 }
 
 #[test]
