@@ -22,10 +22,8 @@ use rand::rngs::SmallRng;
 use std::sync::Arc;
 use std::thread;
 
-/// The rounds of a search that end with a busy wait, and all rounds; the others end with a
-/// yield.
+/// The rounds of a search that end with a busy wait; the others end with a yield.
 const SPINS: u32 = 4;
-const YIELDS: u32 = 16;
 
 impl SharedDispatcher {
     /// Takes from the injector or from a sibling, and parks if both are empty. On `None` the
@@ -51,13 +49,15 @@ impl SharedDispatcher {
             searcher.policy.has_run_dry(counters.snapshot().turns, now, self.siblings(index));
         }
         let patience = searcher.policy.patience(now, self.siblings(index));
-        for round in 0..YIELDS {
+        for round in 0..searcher.rounds {
             if let Some(ready) = take() {
+                searcher.has_taken();
                 return Some(ready);
             }
             if patience.is_none()
                 && let Some(ready) = self.take_from_others(index, searcher, &steal)
             {
+                searcher.has_stolen();
                 return Some(ready);
             }
             // The dispatcher has stopped, or a process of high class is ready.
@@ -77,8 +77,12 @@ impl SharedDispatcher {
                 || !self.injector.is_empty()
                 || (patience.is_none() && self.is_work_at_siblings())
         };
+        let begin = now();
         if self.sleep.park(index, parker, patience, any_work) {
             counters.count_park();
+            if patience.is_none() {
+                searcher.has_slept(now() - begin);
+            }
         }
         // Also if it did not park in the end: it was on the stack, and the watchdog may have
         // counted it as asleep.
