@@ -13,6 +13,13 @@
 //! the next one; the `tick` tells them apart. No two open sockets have the same token
 //! ([`Sources`]), so a report for a closed socket reaches no other socket.
 //!
+//! **Many events at once.** While a look at the system wakes more than one process, the thread
+//! does not sleep: it lets the woken processes run (a yield) and looks again without waiting. So
+//! it takes what has arrived meanwhile in one call, and is not put to sleep and woken for every few
+//! events, which costs more than the requests themselves (docs/decisions.md). A look that wakes at
+//! most one process is the last one of such a row, so a program at rest does not spin, and a
+//! single connection pays for no second look.
+//!
 //! If the thread fails, no socket keeps waiting for it: each one returns an error from
 //! then on ([`is_lost`](crate::readiness::is_lost)), and the next socket that is opened
 //! starts a new thread.
@@ -28,6 +35,7 @@ use std::io::{self, ErrorKind};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::thread;
+use std::time::Duration;
 
 /// The most events that are taken from the system at once.
 const EVENTS: usize = 1024;
@@ -139,8 +147,9 @@ impl Drop for Serving {
 fn run(mut selector: Selector, _wakeup: &Wakeup, serving: &Serving) {
     let mut events = Events::with_capacity(EVENTS);
     let mut wakers = Vec::new();
+    let mut limit = None;
     loop {
-        if let Err(error) = selector.poll(&mut events, None)
+        if let Err(error) = selector.poll(&mut events, limit)
             && error.kind() != ErrorKind::Interrupted
         {
             log(|| tracing::error!(target: "krarup", %error, "cannot wait for sockets"));
@@ -164,9 +173,20 @@ fn run(mut selector: Selector, _wakeup: &Wakeup, serving: &Serving) {
                 }
             }
         }
+        let woken = wakers.len();
         // A woken process may run at once on a calling-thread dispatcher, so no lock is held.
         wake_all(wakers.drain(..));
+        limit = next_wait(woken);
+        if limit.is_some() {
+            thread::yield_now();
+        }
     }
+}
+
+/// How long the next look waits for an event, after one that has woken so many processes. `None`
+/// is until there is one.
+fn next_wait(woken: usize) -> Option<Duration> {
+    (woken > 1).then_some(Duration::ZERO)
 }
 
 /// Wakes all wakers. A panic in one does not affect the others.

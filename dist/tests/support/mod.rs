@@ -91,6 +91,8 @@ pub(crate) enum Order {
     End(Option<String>),
     /// Is never answered.
     Keep(Reply<()>),
+    /// The number of those that it keeps.
+    Kept(Reply<usize>),
     /// The token is dropped.
     Drop(Reply<()>),
     /// Has another process answer.
@@ -116,6 +118,7 @@ impl Actor for Worker {
             Order::End(Some(text)) => return Err(Reason::error(text)),
             Order::End(None) => ctx.stop(),
             Order::Keep(reply) => self.kept.push(reply),
+            Order::Kept(reply) => reply.send(self.kept.len()),
             Order::Drop(reply) => drop(reply),
             Order::Pass(to, reply) => {
                 let to = ctx.remote_pid::<Order>(to)?;

@@ -64,6 +64,12 @@ fn i2_a_panicking_waker_does_not_stop_the_wake_ups_of_a_failed_socket_thread() {
     assert_eq!(woken.try_iter().count(), SOCKETS / 2);
 }
 
+#[test]
+fn i2_the_thread_looks_again_without_sleep_only_after_it_has_woken_several() {
+    let waits = [0, 1, 2, EVENTS].map(next_wait);
+    assert_eq!(waits, [None, None, Some(Duration::ZERO), Some(Duration::ZERO)]);
+}
+
 /// A source that cannot be registered.
 struct Odd;
 
