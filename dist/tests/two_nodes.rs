@@ -144,8 +144,10 @@ fn zlink7_a_lost_connection_is_one_notice_for_each_bond_and_fails_each_call() {
         })
     };
     tells.recv_timeout(LONG).unwrap();
-    // It may not have been sent yet.
-    while stock.call(Order::Kept).wait() != Ok(1) {}
+    // It may not have been sent yet, nor the link and the monitors of the watcher.
+    let bonds_there =
+        || a.cluster.connections().unwrap().iter().any(|one| one.foreign_monitors > 1);
+    while stock.call(Order::Kept).wait() != Ok(1) || !bonds_there() {}
     assert!(b.cluster.disconnect(&a.name).unwrap());
     for _ in 0..4 {
         match seen.recv_timeout(LONG).unwrap() {
