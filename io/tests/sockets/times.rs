@@ -403,11 +403,14 @@ fn i5_bytes_the_peer_reads_during_a_callback_restart_the_stall_timeout() {
     timed.open_for(LIMIT);
     timed.open_for(NEARLY);
     // What the peer has read may make room in the system only now, which is progress, too.
+    let mut waiting = Vec::new();
     let closed = (0..100).find_map(|_| {
+        waiting.push(timed.number("waiting_to_be_sent"));
         timed.sim.advance(LIMIT + TICK);
         timed.closed()
     });
-    assert!(matches!(closed, Some(Closed::Stalled { limit: LIMIT, .. })), "{closed:?}");
+    let is_stalled = matches!(closed, Some(Closed::Stalled { limit: LIMIT, .. }));
+    assert!(is_stalled, "{closed:?} while so many bytes waited: {waiting:?}");
 }
 
 #[test]
