@@ -89,6 +89,9 @@ struct DispatcherHosts {
 pub(crate) type DispatcherStart = Box<dyn Fn() -> io::Result<Dispatcher> + Send>;
 
 /// The node with one of its dispatchers: the host of every process that runs there.
+// Each spawn and each end of a process writes the count of handles, and each scheduling reads the
+// fields: they are not in one cache line, nor in two that are fetched together.
+#[repr(align(128))]
 pub(crate) struct DispatcherHost {
     pub(crate) core: Arc<Core>,
     /// The name under which the dispatcher was requested.

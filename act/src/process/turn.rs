@@ -34,11 +34,12 @@ use std::task::{Context, Poll, Waker};
 
 pin_project_lite::pin_project! {
     /// A process's future and its cell.
+    #[repr(C)]
     pub(crate) struct Life<M, C, S, F> {
         cell: Arc<Cell<M, C>>,
-        waker: Arc<ProcessWaker<M, C>>,
         #[pin]
         stage: Stage<S, F>,
+        waker: Arc<ProcessWaker<M, C>>,
     }
 }
 
