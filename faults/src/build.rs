@@ -135,7 +135,11 @@ fn programs(messages: &[Value], tree: &Tree, suites: &[&Suite]) -> Programs {
 
 /// The folder of a crate of the workspace.
 pub(crate) fn folder_of(package: &str) -> &str {
-    package.strip_prefix("krarup").unwrap_or(package).trim_start_matches('-')
+    match package {
+        "krarup-axum" => "integrations/axum",
+        "krarup-tower" => "integrations/tower",
+        _ => package.strip_prefix("krarup").unwrap_or(package).trim_start_matches('-'),
+    }
 }
 
 /// The faults in whose bodies the compiler found an error.

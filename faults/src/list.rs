@@ -106,6 +106,7 @@ pub(crate) fn area(file: &str) -> &'static str {
         ("cron/", "cron"),
         ("dist/", "dist"),
         ("gen/", "gen"),
+        ("integrations/", "integrations"),
         ("io/", "io"),
         ("node/src/settings", "settings"),
         ("node/src/dispatcher", "dispatcher"),

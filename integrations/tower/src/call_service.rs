@@ -79,7 +79,7 @@ where
             message: Arc::new(message),
             timeout: Some(DEFAULT_CALL_TIMEOUT),
             sheds: false,
-            room: RequestRoom::Empty,
+            room: RequestRoom::empty(),
             response: PhantomData,
         }
     }
@@ -103,7 +103,7 @@ where
     #[must_use]
     pub fn shedding(mut self) -> Self {
         self.sheds = true;
-        self.room = RequestRoom::Empty;
+        self.room = RequestRoom::empty();
         self
     }
 
@@ -163,7 +163,7 @@ impl<M, C, Q, T: Send + 'static> Clone for CallService<M, C, Q, T> {
             message: Arc::clone(&self.message),
             timeout: self.timeout,
             sheds: self.sheds,
-            room: RequestRoom::Empty,
+            room: RequestRoom::empty(),
             response: PhantomData,
         }
     }

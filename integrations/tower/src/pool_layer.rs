@@ -3,6 +3,7 @@
 use crate::request_room::{RequestRoom, refused};
 use krarup::pool::PoolCommand;
 use krarup::{Actor, Address, CallError, Context as ProcessContext, DEFAULT_CALL_TIMEOUT, Reply};
+use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -49,6 +50,9 @@ impl Actor for RequestWorker {
 /// [`PoolLayer::shedding`] a request without room fails at once.
 ///
 /// A request whose caller has given up while it waited is dropped by its worker, and not begun.
+///
+/// It is a layer of an axum router too, below one that makes a response of its errors (rule Q7): the
+/// README shows it.
 ///
 /// ```
 /// use krarup::pool::Rate;
@@ -110,7 +114,7 @@ impl<S> Layer<S> for PoolLayer {
     type Service = PooledService<S>;
 
     fn layer(&self, inner: S) -> PooledService<S> {
-        PooledService { inner, layer: self.clone(), room: RequestRoom::Empty }
+        PooledService { inner, layer: self.clone(), room: RequestRoom::empty() }
     }
 }
 
@@ -131,6 +135,16 @@ pub enum PoolLayerError<E> {
     /// The service has failed.
     #[error(transparent)]
     Service(E),
+}
+
+/// What is left of the error where the service itself does not fail, as the routes of axum.
+impl From<PoolLayerError<Infallible>> for CallError {
+    fn from(error: PoolLayerError<Infallible>) -> Self {
+        match error {
+            PoolLayerError::Pool(error) => error,
+            PoolLayerError::Service(never) => match never {},
+        }
+    }
 }
 
 impl<S, Q> Service<Q> for PooledService<S>
@@ -187,7 +201,7 @@ where
 impl<S: Clone> Clone for PooledService<S> {
     fn clone(&self) -> Self {
         let (inner, layer) = (self.inner.clone(), self.layer.clone());
-        PooledService { inner, layer, room: RequestRoom::Empty }
+        PooledService { inner, layer, room: RequestRoom::empty() }
     }
 }
 

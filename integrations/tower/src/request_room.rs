@@ -10,17 +10,34 @@
 use krarup::mailbox::Permit;
 use krarup::{Address, CallError, SendError};
 use std::future::Future;
+use std::mem::replace;
 use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 /// Waits in line for room.
 type RequestRoomWait<M> = Pin<Box<dyn Future<Output = Result<Permit<M>, SendError<()>>> + Send>>;
 
 /// The room of one request.
-pub(crate) enum RequestRoom<M> {
+///
+/// Only `&mut self` reaches it, so the lock is never taken. It makes a service `Sync`, which a router of
+/// axum asks of its layers and routes, while neither room nor the wait for it is.
+pub(crate) struct RequestRoom<M>(Mutex<RoomState<M>>);
+
+enum RoomState<M> {
     Empty,
     Waiting(RequestRoomWait<M>),
     Room(Permit<M>),
+}
+
+impl<M> RequestRoom<M> {
+    pub(crate) fn empty() -> Self {
+        RequestRoom(Mutex::new(RoomState::Empty))
+    }
+
+    fn state(&mut self) -> &mut RoomState<M> {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl<M: Send + 'static> RequestRoom<M> {
@@ -30,19 +47,20 @@ impl<M: Send + 'static> RequestRoom<M> {
         at: &Address<M, C>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), CallError>> {
+        let state = self.state();
         loop {
-            match self {
-                RequestRoom::Room(_) => return Poll::Ready(Ok(())),
-                RequestRoom::Empty => {
+            match state {
+                RoomState::Room(_) => return Poll::Ready(Ok(())),
+                RoomState::Empty => {
                     let at = at.clone();
-                    *self =
-                        RequestRoom::Waiting(Box::pin(async move { at.reserve_or_wait().await }));
+                    *state =
+                        RoomState::Waiting(Box::pin(async move { at.reserve_or_wait().await }));
                 }
-                RequestRoom::Waiting(wait) => match wait.as_mut().poll(cx) {
+                RoomState::Waiting(wait) => match wait.as_mut().poll(cx) {
                     Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Ok(room)) => *self = RequestRoom::Room(room),
+                    Poll::Ready(Ok(room)) => *state = RoomState::Room(room),
                     Poll::Ready(Err(error)) => {
-                        *self = RequestRoom::Empty;
+                        *state = RoomState::Empty;
                         return Poll::Ready(Err(refused(at, &error)));
                     }
                 },
@@ -52,8 +70,8 @@ impl<M: Send + 'static> RequestRoom<M> {
 
     /// Takes the room out, if there is some.
     pub(crate) fn take(&mut self) -> Option<Permit<M>> {
-        match std::mem::replace(self, RequestRoom::Empty) {
-            RequestRoom::Room(room) => Some(room),
+        match replace(self.state(), RoomState::Empty) {
+            RoomState::Room(room) => Some(room),
             _ => None,
         }
     }
