@@ -1,12 +1,13 @@
 //! `.wait()` on threads of a tokio runtime: rule C8.
 
-use krarup::behavior::behavior_fn;
+use krarup::behavior::{Received, behavior_fn};
 use krarup::dispatcher::DispatcherOptions;
 use krarup::observe::DebugError;
 use krarup::prelude::*;
 use krarup::testing::Simulation;
 use krarup::{CannotWait, StopError};
 use std::sync::mpsc;
+use std::time::Duration;
 use tokio::runtime::{Builder, Handle};
 
 struct Echo;
@@ -120,4 +121,57 @@ fn r5_workers_and_side_threads_run_within_the_runtime_that_the_node_was_given() 
         }
         node.stop().wait().unwrap();
     }
+}
+
+#[test]
+fn r5_a_tokio_runtime_runs_processes_on_its_threads_where_they_may_await_what_it_drives() {
+    let runtime = Builder::new_multi_thread().worker_threads(2).thread_name("of-tokio").build();
+    let runtime = runtime.unwrap();
+    let there = DispatcherOptions::executor(runtime.handle().clone());
+    let node = Node::builder("ontokio").dispatcher("http", there).start().unwrap();
+    let (seen, sees) = mpsc::channel();
+    let process = behavior_fn(move |mut ctx: Context<Reply<u32>>| async move {
+        loop {
+            if let Received::Message(reply) = ctx.receive().await {
+                // A task of the runtime, which only its threads run.
+                let answer = tokio::spawn(async { 7 }).await.map_err(Reason::error)?;
+                let thread = std::thread::current();
+                seen.send(thread.name().unwrap_or_default().to_owned()).unwrap();
+                reply.send(answer);
+            }
+        }
+    });
+    let process = node.spawn(move || process).dispatcher("http").wait().unwrap();
+    for _ in 0..100 {
+        // From a task of the same runtime, and from outside.
+        let asked = process.clone();
+        let asking = runtime.spawn(async move { asked.call(|reply| reply).await });
+        assert_eq!(runtime.block_on(asking).unwrap(), Ok(7));
+        assert_eq!(process.call(|reply| reply).wait(), Ok(7));
+    }
+    assert_eq!(sees.try_iter().filter(|thread| thread == "of-tokio").count(), 200);
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn r7_a_tokio_runtime_that_was_shut_down_refuses_and_holds_up_no_stop() {
+    let runtime = Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    let there = DispatcherOptions::executor(runtime.handle().clone());
+    let node = Node::builder("wentdown").dispatcher("http", there).start().unwrap();
+    let echo = node.spawn(|| Echo).dispatcher("http").wait().unwrap();
+    assert_eq!(echo.call(|token| token).wait(), Ok(7));
+    drop(runtime);
+    let end = echo.watch();
+    // Accepted, and kept: the process may be offered to the runtime for ever.
+    let asked = echo.clone();
+    let asking = std::thread::spawn(move || asked.call(|token| token).wait());
+    let is_refused = || node.stats().dispatchers.iter().any(|one| one.refused > 0);
+    while !is_refused() {
+        std::thread::yield_now();
+    }
+    assert!(node.spawn(|| Echo).dispatcher("http").wait().is_err());
+    // It cannot be asked to end, so it is killed when the time for that is over.
+    node.stop().timeout(Duration::from_millis(50)).wait().unwrap();
+    assert!(asking.join().unwrap().is_err());
+    assert_eq!(end.wait().unwrap().reason, Reason::Killed);
 }

@@ -11,6 +11,8 @@
 //! | [`calling_thread`] | none: the thread that makes a process ready runs it | tests |
 //! | [`crate::simulation::dispatcher`] | none: every choice comes from a seed | tests |
 //!
+//! [`executor`] is implemented by a tokio runtime, in `tokio_executor`.
+//!
 //! [`setup`] holds what dispatchers are made with, [`turn`] what they run, [`turn_log`] how turns
 //! are recorded.
 //!
@@ -48,6 +50,8 @@ pub(crate) mod spare_protocol;
 mod spare_workers;
 pub(crate) mod steal_policy;
 mod take;
+#[cfg(feature = "tokio")]
+mod tokio_executor;
 pub(crate) mod turn;
 pub(crate) mod turn_log;
 pub(crate) mod watchdog;
