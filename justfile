@@ -48,6 +48,10 @@ cluster-seeds seeds="1000":
 release:
     .ci/run release
 
+# The tools that a release looks at dependencies and interfaces with; the step names what is not here
+release-tools:
+    cargo install --locked cargo-deny cargo-semver-checks
+
 # Undefined behaviour and leaks, where miri is installed
 miri:
     .ci/run miri

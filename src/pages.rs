@@ -83,6 +83,7 @@ macro_rules! page {
             "[docs/semantics.md#zpg4]: crate::pages::contract#zpg4\n",
             "[docs/settings.md]: crate::settings\n",
             "[docs/stability.md]: crate::pages::stability\n",
+            "[docs/dependencies.md]: crate::pages::dependencies\n",
             "[docs/tour.md]: crate::tour\n",
             "[docs/tour_further.md]: crate::pages::tour_further\n",
             "[docs/verification.md]: crate::pages::verification\n",
@@ -155,6 +156,9 @@ pub mod performance {}
 
 #[doc = page!("docs/stability.md")]
 pub mod stability {}
+
+#[doc = page!("docs/dependencies.md")]
+pub mod dependencies {}
 
 #[doc = page!("docs/tour_further.md")]
 pub mod tour_further {}
