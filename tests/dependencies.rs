@@ -47,7 +47,7 @@ fn of_manifest(text: &str) -> Dependencies {
     found
 }
 
-/// What the table of the page says: a crate in brackets has the dependency only with a feature.
+/// What the table of the page says.
 fn of_page(page: &str) -> Dependencies {
     let mut found = Dependencies::new();
     for row in page.lines().filter(|line| line.starts_with("| `")) {
@@ -55,8 +55,8 @@ fn of_page(page: &str) -> Dependencies {
         assert_eq!(cells.len(), 7, "{row}");
         assert!(cells[3..6].iter().all(|cell| !cell.is_empty()), "{row}");
         for user in cells[2].split(", ") {
-            let optional = user.starts_with('[');
-            let user = user.trim_matches(['[', ']', '`']).to_owned();
+            let optional = user.ends_with(" (feature)");
+            let user = user.trim_end_matches(" (feature)").trim_matches('`').to_owned();
             found.insert((cells[1].trim_matches('`').to_owned(), user), optional);
         }
     }
