@@ -67,22 +67,23 @@ pub mod pages;
 
 #[doc(inline)]
 pub use krarup_act::{
-    Actor, Address, AddressOf, Agent, AgentAddress, AgentMessage, AllResults, Block, Call,
-    CallFuture, Context, DEFAULT_CALL_TIMEOUT, Dynamic, Ended, Inside, KILL_GRACE, LookupOrWait,
-    NamedAddress, NamedCall, NodeClock, Outside, Pending, Recipient, RecipientCall, Reply, Retry,
-    Sleep, Spawn, SpawnTask, SpawnTasks, Stop, Task, TaskFuture, TaskResults, Watch,
+    Actor, Address, Agent, Call, Context, NamedAddress, NodeClock, Recipient, Reply, Retry, Spawn,
+    Task,
 };
 #[doc(inline)]
 pub use krarup_gen::{
-    Alias, AwaitNameError, BlockError, CallCycle, CallError, CannotWait, Destination, Down, Exit,
-    InvalidNodeName, LookupError, MessageTypes, Name, NameError, NamedCallError, NodeName, Panic,
-    ParsePidError, ParseRefError, Pid, Priority, Reason, ReasonError, Ref, RegisterError, Result,
-    RetryError, SendError, SpawnError, StopError, Target, TaskError, ThreadError, Timestamp,
-    WorkOutcome,
+    Alias, BlockError, CallError, CannotWait, Down, Exit, LookupError, Name, NameError,
+    NamedCallError, NodeName, Pid, Priority, Reason, ReasonError, Ref, RegisterError, Result,
+    SendError, SpawnError, StopError, Target, TaskError, Timestamp,
 };
 #[doc(inline)]
-pub use krarup_node::{Node, NodeBuilder, NodeError, NodeStop, ProgramError};
-#[doc(inline)]
+pub use krarup_node::{Node, NodeBuilder, NodeError, ProgramError};
+
+// Names that have moved into the modules of their topics, so that the page of the root shows what most
+// programs use. Programs that import them from here still compile.
+#[doc(hidden)]
+pub use crate::{addressing::*, calls::*, lifecycle::*, tasks::*};
+#[doc(hidden)]
 pub use krarup_state::{Entered, Event, First, Machine, Next, StateMachine};
 
 #[cfg(feature = "derive")]
@@ -114,6 +115,45 @@ pub mod supervisor {
     pub use krarup_gen::RestartWindow;
     #[doc(inline)]
     pub use krarup_supervisor::*;
+}
+
+/// Addresses beside [`Address`], [`Recipient`] and [`NamedAddress`]: their types by behaviour, messages of
+/// any type, waiting for a name, and the errors of texts that are no names, pids or references.
+pub mod addressing {
+    #[doc(inline)]
+    pub use krarup_act::{AddressOf, Dynamic, LookupOrWait};
+    #[doc(inline)]
+    pub use krarup_gen::{
+        AwaitNameError, Destination, InvalidNodeName, MessageTypes, ParsePidError, ParseRefError,
+    };
+}
+
+/// What calls return beside [`Call`]: the futures that wait for an answer, calls by name and of
+/// recipients, answers given later, and a cycle of calls.
+pub mod calls {
+    #[doc(inline)]
+    pub use krarup_act::{CallFuture, DEFAULT_CALL_TIMEOUT, NamedCall, Pending, RecipientCall};
+    #[doc(inline)]
+    pub use krarup_gen::{CallCycle, RetryError};
+}
+
+/// The life of processes: what a spawn, a stop and a watch return, and what a cleaner is given.
+pub mod lifecycle {
+    #[doc(inline)]
+    pub use krarup_act::{Ended, Inside, KILL_GRACE, Outside, Sleep, Stop, Watch};
+    #[doc(inline)]
+    pub use krarup_node::NodeStop;
+}
+
+/// Tasks, agents and blocking work: what starts them, and what they give back.
+pub mod tasks {
+    #[doc(inline)]
+    pub use krarup_act::{
+        AgentAddress, AgentMessage, AllResults, Block, SpawnTask, SpawnTasks, TaskFuture,
+        TaskResults,
+    };
+    #[doc(inline)]
+    pub use krarup_gen::{Panic, ThreadError, WorkOutcome};
 }
 
 /// Pools of workers behind one address: their settings, commands and statistics, and a
