@@ -29,6 +29,7 @@ mod measurement;
 mod message;
 mod peers;
 mod workloads;
+mod xorshift;
 
 use crate::arguments::Arguments;
 use crate::failure::WorkloadFailure;

@@ -5,6 +5,7 @@ use crate::latch::Latch;
 use crate::measurement::Measurement;
 use crate::message::BenchMessage;
 use crate::peers::{ActorTable, start};
+use crate::xorshift::Xorshift;
 use krarup::{Actor, Context, Node, Result};
 
 const PING: u64 = 0;
@@ -54,23 +55,6 @@ impl Actor for Talker {
                 Ok(())
             }
         }
-    }
-}
-
-/// Marsaglia's xorshift: random enough to choose an actor, and the same in every run.
-struct Xorshift(u64);
-
-impl Xorshift {
-    fn seeded(number: u32) -> Self {
-        Xorshift((u64::from(number) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        // The remainder of a division by a `usize` is a `usize`.
-        usize::try_from(self.0 % limit as u64).unwrap_or(0)
     }
 }
 

@@ -17,6 +17,7 @@ mod stream;
 mod task;
 mod timers;
 mod topic;
+mod walk;
 
 use crate::arguments::Arguments;
 use crate::failure::WorkloadFailure;
@@ -44,6 +45,7 @@ pub(crate) fn run(node: &Node, arguments: &Arguments) -> Result<Vec<Measurement>
         "fanout" => fan::fan_out(node, size(10_000_000), count(60)),
         "ring" => ring::run(node, size(5_000_000), count(503)),
         "big" => big::run(node, size(20_000), count(128)),
+        "walk" => walk::run(node, size(4_000), count(1_000)),
         "call" => call::run(node, "call", size(1_000_000), 1),
         "call64" => call::run(node, "call64", size(1_000_000), count(64)),
         "stolen" => stolen::run(node, size(1_000_000), count(1_000)),

@@ -49,6 +49,8 @@ pub(crate) mod sleep;
 pub(crate) mod spare_protocol;
 mod spare_workers;
 pub(crate) mod steal_policy;
+#[cfg(all(test, not(loom)))]
+mod stealing_model;
 mod take;
 #[cfg(feature = "tokio")]
 mod tokio_executor;
