@@ -11,7 +11,7 @@
 mod costs;
 mod model_node;
 
-use model_node::{ModelNode, ModelProcess};
+use model_node::{ModelNode, SimulatedProcess};
 
 const WORKERS: [usize; 6] = [2, 4, 8, 16, 32, 64];
 
@@ -21,7 +21,7 @@ fn all_busy_after(workers: usize) -> Option<u64> {
     let mut node = ModelNode::at_rest(workers);
     let began = node.now;
     for _ in 0..400 * workers {
-        node.arrives(0, ModelProcess::new(10_000, 1));
+        node.arrives(0, SimulatedProcess::new(10_000, 1));
     }
     node.run(u64::MAX);
     node.all_began().map(|last| (last - began) / 1_000)
@@ -33,7 +33,7 @@ fn steady(workers: usize) -> (u64, u64) {
     let mut node = ModelNode::at_rest(workers);
     let began = node.now;
     for worker in 0..workers {
-        node.give(worker, (0..100).map(|_| ModelProcess::new(1_000, u64::MAX)));
+        node.give(worker, (0..100).map(|_| SimulatedProcess::new(1_000, u64::MAX)));
     }
     node.run(began + 10_000_000);
     (1_000 - node.busy() * 1_000 / (workers as u64 * 10_000_000), node.totals.thefts)
@@ -44,7 +44,7 @@ fn steady(workers: usize) -> (u64, u64) {
 fn speed_up(workers: usize, turn: u64, turns: u64) -> f64 {
     let mut node = ModelNode::at_rest(workers);
     let began = node.now;
-    node.give(0, (0..64 * workers).map(|_| ModelProcess::new(turn, turns)));
+    node.give(0, (0..64 * workers).map(|_| SimulatedProcess::new(turn, turns)));
     node.run(u64::MAX);
     let alone = node.turns() * (turn + costs::QUEUE);
     #[allow(clippy::cast_precision_loss, reason = "times of less than a day")]
@@ -72,7 +72,7 @@ fn wakes_of_single_messages(workers: usize) -> u64 {
     const MESSAGES: u64 = 100;
     let mut node = ModelNode::at_rest(workers);
     for message in 0..MESSAGES {
-        node.arrives(message * 500_000, ModelProcess::new(1_000, 1));
+        node.arrives(message * 500_000, SimulatedProcess::new(1_000, 1));
     }
     node.run(u64::MAX);
     node.totals.wakes * 100 / MESSAGES

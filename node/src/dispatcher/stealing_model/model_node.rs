@@ -32,7 +32,7 @@ const SPINS: u32 = 4;
 
 /// A ready process: how long each of its turns is, in nanoseconds, and how many it has.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ModelProcess {
+pub(super) struct SimulatedProcess {
     pub(super) turn: u64,
     pub(super) turns: u64,
     /// Where it ran last.
@@ -41,13 +41,13 @@ pub(super) struct ModelProcess {
     pub(super) member: Option<usize>,
 }
 
-impl ModelProcess {
+impl SimulatedProcess {
     pub(super) fn new(turn: u64, turns: u64) -> Self {
-        ModelProcess { turn, turns, home: None, member: None }
+        SimulatedProcess { turn, turns, home: None, member: None }
     }
 
     fn member(place: usize, turn: u64) -> Self {
-        ModelProcess { turn, turns: u64::MAX, home: None, member: Some(place) }
+        SimulatedProcess { turn, turns: u64::MAX, home: None, member: Some(place) }
     }
 }
 
@@ -78,8 +78,8 @@ enum Step {
 }
 
 struct ModelWorker {
-    queue: VecDeque<ModelProcess>,
-    running: Option<ModelProcess>,
+    queue: VecDeque<SimulatedProcess>,
+    running: Option<SimulatedProcess>,
     searcher: Searcher,
     patience: Option<Duration>,
     /// Since when it sleeps, and whether for a limited time.
@@ -101,14 +101,14 @@ pub(super) struct Totals {
 
 pub(super) struct ModelNode {
     workers: Vec<ModelWorker>,
-    injector: VecDeque<ModelProcess>,
+    injector: VecDeque<SimulatedProcess>,
     /// Workers that are parked; those that doze lie at the bottom.
     stack: Vec<usize>,
     dozing: usize,
     searching: usize,
     pub(super) now: u64,
     plans: BinaryHeap<Reverse<(u64, u64, usize, Step)>>,
-    arrivals: VecDeque<ModelProcess>,
+    arrivals: VecDeque<SimulatedProcess>,
     crowd: Option<Crowd>,
     pub(super) totals: Totals,
     pub(super) left: usize,
@@ -147,7 +147,7 @@ impl ModelNode {
     pub(super) fn give(
         &mut self,
         worker: usize,
-        processes: impl IntoIterator<Item = ModelProcess>,
+        processes: impl IntoIterator<Item = SimulatedProcess>,
     ) {
         let before = self.workers[worker].queue.len();
         self.workers[worker].queue.extend(processes);
@@ -162,11 +162,11 @@ impl ModelNode {
         let member = |_| CrowdMember { home: 0, messages: 1, handled: 0, active: true };
         let members = (0..processes).map(member).collect();
         self.crowd = Some(Crowd { members, rng: SmallRng::seed_from_u64(1) });
-        self.give(0, (0..processes).map(|place| ModelProcess::member(place, turn)));
+        self.give(0, (0..processes).map(|place| SimulatedProcess::member(place, turn)));
     }
 
     /// A process comes from outside, so much later.
-    pub(super) fn arrives(&mut self, after: u64, process: ModelProcess) {
+    pub(super) fn arrives(&mut self, after: u64, process: SimulatedProcess) {
         self.left += 1;
         self.arrivals.push_back(process);
         self.plans.push(Reverse((self.now + after, u64::MAX, usize::MAX, Step::Arrival)));
@@ -297,7 +297,7 @@ impl ModelNode {
         self.begin(worker, first, cost);
     }
 
-    fn begin(&mut self, worker: usize, mut process: ModelProcess, cost: u64) {
+    fn begin(&mut self, worker: usize, mut process: SimulatedProcess, cost: u64) {
         if std::mem::take(&mut self.workers[worker].searcher.searching) {
             self.searching -= 1;
             let any_work =
@@ -337,7 +337,7 @@ impl ModelNode {
         self.look(worker);
     }
 
-    fn push(&mut self, worker: usize, process: ModelProcess) {
+    fn push(&mut self, worker: usize, process: SimulatedProcess) {
         let is_first = self.workers[worker].queue.is_empty();
         self.workers[worker].queue.push_back(process);
         // A second process in the queue is worth a sibling, if one could be woken.
@@ -363,11 +363,11 @@ impl ModelNode {
             }
         }
         for place in ready {
-            self.push(worker, ModelProcess::member(place, turn));
+            self.push(worker, SimulatedProcess::member(place, turn));
         }
     }
 
-    fn member(&mut self, process: ModelProcess) -> Option<&mut CrowdMember> {
+    fn member(&mut self, process: SimulatedProcess) -> Option<&mut CrowdMember> {
         self.crowd.as_mut()?.members.get_mut(process.member?)
     }
 
