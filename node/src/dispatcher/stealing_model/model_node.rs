@@ -67,7 +67,7 @@ struct CrowdMember {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
+enum WorkerStep {
     Look,
     Round(u32),
     TurnOver,
@@ -107,7 +107,7 @@ pub(super) struct ModelNode {
     dozing: usize,
     searching: usize,
     pub(super) now: u64,
-    plans: BinaryHeap<Reverse<(u64, u64, usize, Step)>>,
+    plans: BinaryHeap<Reverse<(u64, u64, usize, WorkerStep)>>,
     arrivals: VecDeque<SimulatedProcess>,
     crowd: Option<Crowd>,
     pub(super) totals: Totals,
@@ -153,7 +153,7 @@ impl ModelNode {
         self.workers[worker].queue.extend(processes);
         self.left += self.workers[worker].queue.len() - before;
         if self.leave_stack(worker) {
-            self.plan(worker, 0, Step::Awake);
+            self.plan(worker, 0, WorkerStep::Awake);
         }
     }
 
@@ -169,7 +169,7 @@ impl ModelNode {
     pub(super) fn arrives(&mut self, after: u64, process: SimulatedProcess) {
         self.left += 1;
         self.arrivals.push_back(process);
-        self.plans.push(Reverse((self.now + after, u64::MAX, usize::MAX, Step::Arrival)));
+        self.plans.push(Reverse((self.now + after, u64::MAX, usize::MAX, WorkerStep::Arrival)));
     }
 
     /// Goes on until all processes have ended, or this moment.
@@ -181,7 +181,7 @@ impl ModelNode {
                 self.plans.push(Reverse((when, plan, worker, step)));
                 return;
             }
-            if step == Step::Arrival {
+            if step == WorkerStep::Arrival {
                 self.now = when;
                 let process = self.arrivals.pop_front().expect("as many as were planned");
                 self.injector.push_back(process);
@@ -210,18 +210,18 @@ impl ModelNode {
         self.workers.iter().map(|worker| worker.turns).sum()
     }
 
-    fn plan(&mut self, worker: usize, after: u64, step: Step) {
+    fn plan(&mut self, worker: usize, after: u64, step: WorkerStep) {
         self.workers[worker].plan += 1;
         let plan = self.workers[worker].plan;
         self.plans.push(Reverse((self.now + after, plan, worker, step)));
     }
 
-    fn step(&mut self, worker: usize, step: Step) {
+    fn step(&mut self, worker: usize, step: WorkerStep) {
         match step {
-            Step::Look => self.look(worker),
-            Step::Round(round) => self.round(worker, round),
-            Step::TurnOver => self.turn_over(worker),
-            Step::Awake => {
+            WorkerStep::Look => self.look(worker),
+            WorkerStep::Round(round) => self.round(worker, round),
+            WorkerStep::TurnOver => self.turn_over(worker),
+            WorkerStep::Awake => {
                 if let Some((since, limited)) = self.workers[worker].asleep.take() {
                     // A worker that wakes by itself is still on the stack.
                     self.leave_stack(worker);
@@ -234,7 +234,7 @@ impl ModelNode {
                 }
                 self.look(worker);
             }
-            Step::Arrival => {}
+            WorkerStep::Arrival => {}
         }
     }
 
@@ -251,7 +251,7 @@ impl ModelNode {
             one.searcher.policy.has_run_dry(one.turns, || now, siblings.iter().copied());
         }
         one.patience = one.searcher.policy.patience(|| now, siblings.iter().copied());
-        self.plan(worker, 0, Step::Round(0));
+        self.plan(worker, 0, WorkerStep::Round(0));
     }
 
     fn round(&mut self, worker: usize, round: u32) {
@@ -277,7 +277,7 @@ impl ModelNode {
             }
         }
         let pause = if round < SPINS { ROUND_SPIN << round } else { ROUND_YIELD };
-        self.plan(worker, cost + pause, Step::Round(round + 1));
+        self.plan(worker, cost + pause, WorkerStep::Round(round + 1));
     }
 
     /// Half of the victim's queue, at most 32.
@@ -321,7 +321,7 @@ impl ModelNode {
         one.busy += process.turn * messages;
         one.first_turn.get_or_insert(self.now);
         one.running = Some(process);
-        self.plan(worker, cost + turn, Step::TurnOver);
+        self.plan(worker, cost + turn, WorkerStep::TurnOver);
     }
 
     fn turn_over(&mut self, worker: usize) {
@@ -378,7 +378,7 @@ impl ModelNode {
         {
             self.searching += 1;
             self.totals.wakes += 1;
-            self.plan(worker, WAKE, Step::Awake);
+            self.plan(worker, WAKE, WorkerStep::Awake);
         }
     }
 
@@ -390,7 +390,7 @@ impl ModelNode {
         if !self.injector.is_empty() || (patience.is_none() && at_siblings) {
             self.searching += 1;
             self.workers[worker].searcher.searching = true;
-            return self.plan(worker, LOOK, Step::Look);
+            return self.plan(worker, LOOK, WorkerStep::Look);
         }
         self.workers[worker].asleep = Some((self.now, patience.is_some()));
         match patience {
@@ -398,7 +398,7 @@ impl ModelNode {
                 self.stack.insert(0, worker);
                 self.dozing += 1;
                 let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
-                self.plan(worker, limit, Step::Awake);
+                self.plan(worker, limit, WorkerStep::Awake);
             }
             None => self.stack.push(worker),
         }
