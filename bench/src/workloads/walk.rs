@@ -9,14 +9,14 @@ use crate::xorshift::Xorshift;
 use krarup::{Actor, Context, Node, Result};
 
 /// Passes each token on to any other.
-struct Stop {
+struct Walker {
     number: u32,
     peers: ActorTable,
     random: Xorshift,
     done: Latch,
 }
 
-impl Actor for Stop {
+impl Actor for Walker {
     type Message = BenchMessage;
 
     async fn handle_message(
@@ -36,12 +36,12 @@ impl Actor for Stop {
     }
 }
 
-/// Each of `stops` tokens makes `hops` hops among as many actors.
-pub(super) fn run(node: &Node, hops: u64, stops: usize) -> WorkloadResult {
+/// Each of `walkers` tokens makes `hops` hops among as many actors.
+pub(super) fn run(node: &Node, hops: u64, walkers: usize) -> WorkloadResult {
     share(hops, 1)?;
-    share(stops as u64, 2)?;
-    let done = Latch::new(stops as u64);
-    let peers = ActorTable::spawn(node, stops, |number, peers| Stop {
+    share(walkers as u64, 2)?;
+    let done = Latch::new(walkers as u64);
+    let peers = ActorTable::spawn(node, walkers, |number, peers| Walker {
         number,
         peers,
         random: Xorshift::seeded(number),
@@ -54,5 +54,5 @@ pub(super) fn run(node: &Node, hops: u64, stops: usize) -> WorkloadResult {
         }
         Ok(())
     })?;
-    Ok(Measurement::of("walk", hops * stops as u64, took))
+    Ok(Measurement::of("walk", hops * walkers as u64, took))
 }
