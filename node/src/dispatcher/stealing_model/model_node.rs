@@ -93,7 +93,7 @@ struct ModelWorker {
 
 /// What was counted.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Totals {
+pub(super) struct StealingTotals {
     pub(super) wakes: u64,
     pub(super) thefts: u64,
     pub(super) stolen: u64,
@@ -110,7 +110,7 @@ pub(super) struct ModelNode {
     plans: BinaryHeap<Reverse<(u64, u64, usize, WorkerStep)>>,
     arrivals: VecDeque<SimulatedProcess>,
     crowd: Option<Crowd>,
-    pub(super) totals: Totals,
+    pub(super) totals: StealingTotals,
     pub(super) left: usize,
 }
 
@@ -138,7 +138,7 @@ impl ModelNode {
             plans: BinaryHeap::new(),
             arrivals: VecDeque::new(),
             crowd: None,
-            totals: Totals::default(),
+            totals: StealingTotals::default(),
             left: 0,
         }
     }
