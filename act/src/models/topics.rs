@@ -145,6 +145,9 @@ fn e7_an_event_in_flight_is_counted_once_though_the_options_change() {
         assert_eq!(prices.publish(8).map_or(0, |published| published.heard), 1);
         assert_eq!(prices.topic().subscribers()[0].untaken, 2);
         assert_eq!(taken(&cell), [Some(7), Some(8)]);
+        // The subscription and the topic hold each other.
+        prices.close();
+        assert_eq!(taken(&cell), [None]);
         drop(ctx);
         host.clear();
     });

@@ -14,6 +14,9 @@
 //!                  ended, or exit pending ──► end: drop the future, then see `ending.rs`
 //! ```
 
+mod locked_life;
+
+use self::locked_life::LockedLife;
 use super::awaited::AwaitedProcess;
 use super::cell::Cell;
 use super::current::OrphanCause;
@@ -220,30 +223,29 @@ where
     /// lock keeps other workers out. Nothing of the process is touched after that.
     #[inline]
     fn park(self: Pin<Box<Self>>) -> Parked<Self> {
-        let cell = Arc::clone(&self.cell);
-        if current::wants_a_message_only() {
-            let mut inbox = cell.inbox.lock();
-            if inbox.is_still() {
-                cell.progress.waits_for.store(0, Ordering::Relaxed);
-                cell.progress.rest();
-                inbox.park(MailboxPhase::Idle, Ready::new(self));
-                return Parked::Done;
-            }
+        if !current::wants_a_message_only() {
+            return self.park_with_care();
         }
-        self.park_with_care(&cell)
+        let mut locked = LockedLife::new(self);
+        if locked.inbox().is_still() {
+            locked.life().cell.progress.waits_for.store(0, Ordering::Relaxed);
+            locked.park(MailboxPhase::Idle);
+            return Parked::Done;
+        }
+        locked.unlock().park_with_care()
     }
 
     /// Parks when there is more to check than the absence of messages.
     #[inline(never)]
-    fn park_with_care(self: Pin<Box<Self>>, cell: &Arc<Cell<M, C>>) -> Parked<Self> {
+    fn park_with_care(self: Pin<Box<Self>>) -> Parked<Self> {
         if current::is_traced()
             && let Some(context) = current::keep()
         {
-            cell.begin_in_context(context);
+            self.cell.begin_in_context(context);
         }
         let wants = current::wants();
         let wait = if wants == Wants::Other { current::wait() } else { AwaitedProcess::NONE };
-        cell.progress.waits_for.store(wait.word(), Ordering::Relaxed);
+        self.cell.progress.waits_for.store(wait.word(), Ordering::Relaxed);
         if current::is_special() {
             if !self.parks_after(current::after_special_poll(), wait) {
                 return self.again();
@@ -255,60 +257,60 @@ where
                 current::begin_clock_poll();
                 return Parked::Again(self);
             }
-            if !cell.list_for_poke() {
+            if !self.cell.list_for_poke() {
                 return self.again();
             }
         }
-        let keeps_memory = wants == Wants::Message && keeps_memory(cell);
-        let mut inbox = cell.inbox.lock();
-        if inbox.has_cold() && inbox.has_waiters() {
+        let keeps_memory = wants == Wants::Message && keeps_memory(&self.cell);
+        let mut locked = LockedLife::new(self);
+        if locked.inbox().has_cold() && locked.inbox().has_waiters() {
             // The process takes no more messages for now, so there may be room.
-            drop(inbox);
-            cell.grant_room();
-            inbox = cell.inbox.lock();
+            let life = locked.unlock();
+            life.cell.grant_room();
+            locked = LockedLife::new(life);
         }
+        let inbox = locked.inbox();
         if inbox.has_cold() && (inbox.has_pending_exit() || inbox.set_pending_exit_by_early_stop())
         {
-            cell.progress.attention.store(true, Ordering::Relaxed);
-            return Parked::Again(self);
+            locked.life().cell.progress.attention.store(true, Ordering::Relaxed);
+            return Parked::Again(locked.unlock());
         }
+        let notified = std::mem::take(&mut inbox.notified);
         if wants == Wants::Turn {
-            inbox.notified = false;
-            cell.progress.rest();
-            cell.release_due(inbox);
-            return Parked::NextTurn(self);
+            locked.life().cell.progress.rest();
+            return Parked::NextTurn(locked.unlock_by(Cell::release_due));
         }
-        if inbox.notified {
-            inbox.notified = false;
-            drop(inbox);
-            return self.again();
+        if notified {
+            return locked.unlock().again();
         }
         let phase = if wants == Wants::Message {
             if inbox.has_mail() {
-                return Parked::Again(self);
+                return Parked::Again(locked.unlock());
             }
             MailboxPhase::Idle
         } else if wants == Wants::Control {
             if inbox.has_mail_ahead() {
-                return Parked::Again(self);
+                return Parked::Again(locked.unlock());
             }
             MailboxPhase::Listening
         } else {
             MailboxPhase::Waiting
         };
-        cell.progress.rest();
-        let mail_waits = !wait.is_none() && cell.has_unhandled(&inbox);
         let muted = inbox.take_muted(u64::MAX);
         if phase == MailboxPhase::Idle {
             inbox.release_memory(keeps_memory);
         }
-        inbox.park(phase, Ready::new(self));
-        drop(inbox);
+        let mail_waits = !wait.is_none() && locked.has_unhandled();
+        let in_cycle = mail_waits.then(|| Arc::clone(&locked.life().cell));
+        {
+            let mut locked = locked;
+            locked.park(phase);
+        }
         if !muted.is_empty() {
             release(muted);
         }
-        if mail_waits {
-            wait_graph::wake_cycle(&*cell.host, &**cell, cell.is_task());
+        if let Some(cell) = in_cycle {
+            wait_graph::wake_cycle(&*cell.host, &*cell, cell.is_task());
         }
         Parked::Done
     }

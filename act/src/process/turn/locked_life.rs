@@ -1,0 +1,98 @@
+//! A process with the lock of its own mailbox, so that it can be parked there.
+//!
+//! ```text
+//!   LockedLife { inbox: guard ──► Cell.inbox ◄── Cell ◄── Life.cell, life }
+//!        │
+//!        ├─ unlock: the lock is released, the life is returned
+//!        └─ park:   the life goes into the inbox; the end of this value releases the lock
+//! ```
+//!
+//! The lock lies in the cell, on which the life itself has the handle, and which another worker may free as soon
+//! as the lock is released. Safe code would hold a second handle for that moment: two atomic operations in each turn, a
+//! fifth of the time of a message (docs/decisions.md). This file has the only `unsafe` of the program.
+
+#![allow(
+    unsafe_code,
+    reason = "two atomic operations less for each turn; argued below, docs/decisions.md"
+)]
+
+use super::{Cell, Life};
+use crate::host::ready::{Ready, RunTurn};
+use crate::lock::LockGuard;
+use crate::mailbox::inbox::{Inbox, MailboxPhase};
+use std::pin::Pin;
+use std::sync::Arc;
+
+type PinnedLife<M, C, S, F> = Pin<Box<Life<M, C, S, F>>>;
+
+pub(super) struct LockedLife<M: 'static, C: 'static, S, F> {
+    /// Dropped first: the lock is released while the life is still here, or has just been parked.
+    inbox: LockGuard<'static, Inbox<M, C>>,
+    /// `None`: it has been parked.
+    life: Option<PinnedLife<M, C, S, F>>,
+}
+
+impl<M, C, S, F> LockedLife<M, C, S, F>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    Life<M, C, S, F>: RunTurn + 'static,
+{
+    #[inline]
+    pub(super) fn new(life: PinnedLife<M, C, S, F>) -> Self {
+        let cell: *const Cell<M, C> = Arc::as_ptr(&life.cell);
+        // SAFETY: the guard must not be used after the cell is freed. The cell lives as long as any of its handles;
+        // one is `life.cell`, which nobody can take from a `Life`.
+        // - Until `park`, the life is a field of the same value as the guard, and is dropped after it.
+        // - `park` puts the life into the mailbox that is locked. Who takes it out has the lock, so that happens
+        //   after the guard has released it. Releasing is a store into the cell, and the last access.
+        // - No reference to the cell is an argument of a function that runs while the lock is released, but for the
+        //   lock's own `&AtomicBool`, about which the compiler assumes nothing: `Arc` frees its count likewise.
+        let inbox = unsafe { &*cell }.inbox.lock();
+        LockedLife { inbox, life: Some(life) }
+    }
+
+    #[inline]
+    pub(super) fn inbox(&mut self) -> &mut Inbox<M, C> {
+        &mut self.inbox
+    }
+
+    /// The life itself, which still runs.
+    #[inline]
+    pub(super) fn life(&self) -> &Life<M, C, S, F> {
+        self.life.as_ref().expect("nothing is asked after the process has been parked")
+    }
+
+    /// Whether the mailbox holds anything that the process has not begun to handle.
+    pub(super) fn has_unhandled(&self) -> bool {
+        self.life().cell.has_unhandled(&self.inbox)
+    }
+
+    /// Parks the process, and is the last thing to do: the lock is released when this value is dropped. It is not
+    /// taken by value, so that no function has the guard as its argument while the cell is freed.
+    #[inline]
+    pub(super) fn park(&mut self, phase: MailboxPhase) {
+        if let Some(life) = self.life.take() {
+            life.cell.progress.rest();
+            self.inbox.park(phase, Ready::new(life));
+        }
+    }
+
+    /// Releases the lock.
+    #[inline]
+    pub(super) fn unlock(self) -> PinnedLife<M, C, S, F> {
+        self.unlock_by(|_, inbox| drop(inbox))
+    }
+
+    /// Has the lock released by a function of the cell.
+    #[inline]
+    pub(super) fn unlock_by(
+        self,
+        release: impl FnOnce(&Cell<M, C>, LockGuard<'_, Inbox<M, C>>),
+    ) -> PinnedLife<M, C, S, F> {
+        let LockedLife { inbox, life } = self;
+        let life = life.expect("a process is parked last");
+        release(&life.cell, inbox);
+        life
+    }
+}
