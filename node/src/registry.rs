@@ -1,7 +1,7 @@
 //! The registry of a node: its living processes by pid and by name.
 
 use crate::sync::in_one_order::{AtomicBool, AtomicUsize};
-use crate::sync::{AtomicU64, Ordering, RwLock};
+use crate::sync::{Ordering, RwLock};
 use krarup_act::{NameWaits, Process, ProcessEnd, TableCursor};
 use krarup_gen::{Alias, MessageTotals, Name, Pid, ReasonKind, Root, SpawnError};
 use std::collections::HashMap;
@@ -23,6 +23,8 @@ type Shard = RwLock<ShardTable>;
 #[derive(Default)]
 struct ShardTable {
     pages: HashMap<u64, Box<PidPage>, BuildHasherDefault<NumberHasher>>,
+    /// How many were admitted here.
+    spawned: u64,
     /// What has ended here. It changes under the lock under which the process is removed.
     ended: EndedTotals,
 }
@@ -50,7 +52,6 @@ pub(crate) struct ProcessTable {
     pub(crate) name_waits: NameWaits,
     aliases: RwLock<HashMap<Alias, Arc<dyn Process>>>,
     living: AtomicUsize,
-    spawned: AtomicU64,
     /// No top-level process is admitted any more (rule X2).
     closing: AtomicBool,
     /// No process is admitted below the user root any more, or, for `closed`, below any root.
@@ -119,7 +120,6 @@ impl ProcessTable {
                 self.name_waits.wake(name);
             }
         }
-        self.spawned.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
@@ -129,6 +129,7 @@ impl ProcessTable {
         let page = table.pages.entry(page).or_default();
         page.living += 1;
         page.places[place] = Some(process);
+        table.spawned += 1;
     }
 
     /// Removes a process that has ended.
@@ -277,7 +278,7 @@ impl ProcessTable {
     }
 
     pub(crate) fn spawned(&self) -> u64 {
-        self.spawned.load(Ordering::Relaxed)
+        self.shards.iter().map(|shard| shard.read().spawned).sum()
     }
 
     pub(crate) fn names(&self) -> usize {

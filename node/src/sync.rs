@@ -13,7 +13,7 @@ pub(crate) use self::modelled::*;
 mod ordinary {
     pub(crate) use crossbeam_utils::sync::{Parker, Unparker};
     pub(crate) use parking_lot::{Condvar, Mutex, RwLock};
-    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 
     /// For code that relies on the single order of all `SeqCst` accesses, without fences.
     pub(crate) mod in_one_order {
@@ -23,7 +23,7 @@ mod ordinary {
 
 #[cfg(all(test, loom))]
 mod modelled {
-    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
     use loom::sync::{RwLockReadGuard, RwLockWriteGuard};
     use std::ops::{Deref, DerefMut};
     use std::sync::Arc;

@@ -33,11 +33,11 @@ use krarup_gen::{
 use std::any::type_name;
 use std::sync::Arc;
 
-type EndStage<M, C> = fn(&mut Ending<M, C>);
+type EndStage<'a, M, C> = fn(&mut Ending<'a, M, C>);
 
 /// A process that is ending, and the values that one stage passes to the next.
-struct Ending<M, C> {
-    cell: Arc<Cell<M, C>>,
+struct Ending<'a, M, C> {
+    cell: &'a Arc<Cell<M, C>>,
     reason: Reason,
     muted: Vec<Arc<dyn MutedSender>>,
     remains: Option<DrainedMailbox<M, C>>,
@@ -55,12 +55,12 @@ struct Ending<M, C> {
 
 /// Ends a process whose future has been dropped. `terminate` has already run, if it runs at
 /// all.
-pub(super) fn end<M, C>(cell: Arc<Cell<M, C>>, reason: Reason)
+pub(super) fn end<M, C>(cell: &Arc<Cell<M, C>>, reason: Reason)
 where
     M: Send + 'static,
     C: Send + 'static,
 {
-    let stages: &[EndStage<M, C>] = &[
+    let stages: &[EndStage<'_, M, C>] = &[
         Ending::run_cleaners,
         Ending::log,
         Ending::close_mailbox,
@@ -96,7 +96,7 @@ where
     ending.let_go();
 }
 
-impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
+impl<M: Send + 'static, C: Send + 'static> Ending<'_, M, C> {
     /// Runs the cleaners. The state has been dropped and the name is not free yet, so resources
     /// that a successor needs are released before it can start.
     fn run_cleaners(&mut self) {
@@ -113,7 +113,7 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
     }
 
     fn log(&mut self) {
-        let (cell, pid, reason) = (&self.cell, self.cell.pid, &self.reason);
+        let (cell, pid, reason) = (self.cell, self.cell.pid, &self.reason);
         // A dropped simulation kills the processes that still live. That needs no warning.
         let is_dropped = || {
             *reason == Reason::Killed
@@ -136,7 +136,7 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
         self.messages = self.cell.messages(&inbox);
         if self.reason.is_abnormal() {
             let last = last_item::left::<M, C>(self.cell.pid);
-            self.death = Some(DeathNote::of(&self.cell, &mut inbox, last));
+            self.death = Some(DeathNote::of(self.cell, &mut inbox, last));
             // Those in a batch were dropped with the context.
             self.letters_lost = self.cell.waiting(inbox.accepted()) as u64;
         }
@@ -238,7 +238,7 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
     }
 
     fn close_relations(&mut self) {
-        self.bonds = bonds::close(&*self.cell);
+        self.bonds = bonds::close(&**self.cell);
     }
 
     /// Removes the link of a spawner that waits for the start. It is notified of a failed start
@@ -268,7 +268,7 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
                 messages: self.messages,
             };
             // Labels, the text of the reason and the log subscriber are user code.
-            let _ = contain(|| report(&self.cell, records, &dead));
+            let _ = contain(|| report(self.cell, records, &dead));
         }
         self.cell.host.note_ended(self.cell.pid, self.name.take(), &self.reason);
     }
@@ -298,7 +298,7 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
     /// Drops the remaining values one by one, because two panics must not coincide. Most of
     /// them remain only if a stage did not complete.
     fn let_go(self) {
-        let Ending { cell, reason, muted, remains, last_to_hear, name, bonds, .. } = self;
+        let Ending { reason, muted, remains, last_to_hear, name, bonds, .. } = self;
         muted.into_iter().for_each(drop_contained);
         remains.into_iter().for_each(drop_contained);
         last_to_hear.starter.into_iter().for_each(drop_contained);
@@ -307,8 +307,5 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
         bonds.into_iter().for_each(drop_contained);
         // A call whose token lies in a reason is failed by nothing else.
         drop_contained(reason);
-        // The last handle on the cell drops its route, which is user code.
-        drop_contained(cell);
-        current::settle_orphans(OrphanCause::Dropped);
     }
 }

@@ -363,9 +363,10 @@ where
             let in_order = matches!(reason.kind(), ReasonKind::Normal | ReasonKind::Shutdown);
             current::end_handling((!in_order).then(|| reason.kind().as_str()));
         }
-        let cell = Arc::clone(&self.cell);
-        drop(self);
-        ending::end(cell, reason);
+        ending::end(&self.cell, reason);
+        // The last handle on the cell drops its route, which is user code.
+        crash::drop_contained(self);
+        current::settle_orphans(OrphanCause::Dropped);
     }
 }
 
