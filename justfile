@@ -42,7 +42,7 @@ fuzz-wire seconds="60":
 
 # Three simulated nodes of a cluster over many seeds: just cluster-seeds 10000
 cluster-seeds seeds="1000":
-    SIM_SEEDS={{seeds}} cargo test --release --package krarup-dist --test simulated_cluster
+    SIM_SEEDS={{seeds}} cargo test --release --package krarup-dist --test simulated cluster::
 
 # What a release needs: packages, documentation, the oldest Rust, other systems, dependencies
 release:

@@ -1,0 +1,13 @@
+//! Peers that break the rules, over sockets.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod floods;
+mod frames;
+mod functions;
+mod groups;
+mod half_open;
+mod handshakes;
+mod rights;
+mod security;

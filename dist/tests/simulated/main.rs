@@ -1,0 +1,15 @@
+//! Nodes of one simulation that are a cluster: seeds, virtual time, no socket.
+
+#[path = "../sim_support/mod.rs"]
+mod sim_support;
+
+mod cluster;
+mod functions;
+mod groups_limits;
+mod groups_over_nodes;
+mod groups_seeds;
+mod keeping;
+mod looking_in;
+mod races;
+mod rights;
+mod two_members;
