@@ -75,31 +75,43 @@ fn finish(host: &Arc<ModelHost>, process: &Address<Ask>) -> Reason {
     block_on(end).reason
 }
 
-/// Two processes call each other at the same moment. Exactly one call fails, and the other is
-/// answered.
-#[test]
-fn of_two_that_call_each_other_exactly_one_fails() {
-    bounded(2, || {
-        let host = ModelHost::until(2);
-        let (one, of_one) = process(&host, None);
-        let (other, of_other) = process(&host, None);
-        assert!(one.send(Ask::Call(other.clone())).is_ok());
-        assert!(other.send(Ask::Call(one.clone())).is_ok());
+/// Processes in a ring, of which each calls the next at the same moment. Exactly one call fails, and the
+/// others are answered.
+fn a_ring(processes: usize, preemptions: usize) {
+    bounded(preemptions, move || {
+        let host = ModelHost::until(processes as u64);
+        let ring: Vec<_> = (0..processes).map(|_| process(&host, None)).collect();
+        for ((one, _), (next, _)) in ring.iter().zip(ring.iter().cycle().skip(1)) {
+            assert!(one.send(Ask::Call(next.clone())).is_ok());
+        }
         let workers = [host.worker(), host.worker()];
-        of_one.came.wait();
-        of_other.came.wait();
-        finish(&host, &one);
-        finish(&host, &other);
+        for (_, outcome) in &ring {
+            outcome.came.wait();
+        }
+        for (process, _) in &ring {
+            finish(&host, process);
+        }
         workers.into_iter().for_each(joined);
-        let outcomes = [of_one, of_other].map(|outcome| outcome.take().expect("a call"));
+        let outcomes: Vec<_> =
+            ring.iter().map(|(_, outcome)| outcome.take().expect("a call")).collect();
         let answered = outcomes.iter().filter(|outcome| **outcome == Ok(7)).count();
         let failed = outcomes
             .iter()
             .filter(|outcome| matches!(outcome, Err(CallError::Deadlock(_))))
             .count();
-        assert_eq!((answered, failed), (1, 1), "{outcomes:?}");
+        assert_eq!((answered, failed), (processes - 1, 1), "{outcomes:?}");
         host.clear();
     });
+}
+
+#[test]
+fn of_two_that_call_each_other_exactly_one_fails() {
+    a_ring(2, 2);
+}
+
+#[test]
+fn of_three_that_call_each_other_in_a_ring_exactly_one_fails() {
+    a_ring(3, 2);
 }
 
 /// A reply, a timeout and, if `kills` is set, a kill of the caller, in any order.
