@@ -7,6 +7,10 @@ pub(crate) enum Workload {
     Echo,
     Line,
     Words,
+    Counter,
+    CounterWorkers,
+    CounterTask,
+    Limited,
     Timers,
     TimersFire,
     Block,
@@ -14,10 +18,14 @@ pub(crate) enum Workload {
 }
 
 impl Workload {
-    const ALL: [Workload; 7] = [
+    const ALL: [Workload; 11] = [
         Workload::Echo,
         Workload::Line,
         Workload::Words,
+        Workload::Counter,
+        Workload::CounterWorkers,
+        Workload::CounterTask,
+        Workload::Limited,
         Workload::Timers,
         Workload::TimersFire,
         Workload::Block,
@@ -33,6 +41,10 @@ impl Workload {
             Workload::Echo => "echo",
             Workload::Line => "line",
             Workload::Words => "words",
+            Workload::Counter => "counter",
+            Workload::CounterWorkers => "counter-workers",
+            Workload::CounterTask => "counter-task",
+            Workload::Limited => "limited",
             Workload::Timers => "timers",
             Workload::TimersFire => "timers-fire",
             Workload::Block => "block",
@@ -42,7 +54,24 @@ impl Workload {
 
     /// Whether this process sends requests to a server.
     pub(crate) fn is_served(self) -> bool {
-        matches!(self, Workload::Echo | Workload::Line | Workload::Words)
+        self.is_http() || matches!(self, Workload::Echo | Workload::Line)
+    }
+
+    /// Whether the requests are those of HTTP.
+    pub(crate) fn is_http(self) -> bool {
+        matches!(
+            self,
+            Workload::Words
+                | Workload::Counter
+                | Workload::CounterWorkers
+                | Workload::CounterTask
+                | Workload::Limited
+        )
+    }
+
+    /// Whether the server refuses requests if there are too many.
+    pub(crate) fn refuses(self) -> bool {
+        matches!(self, Workload::Words | Workload::Limited)
     }
 
     /// The sizes that are measured if none is given.
@@ -50,7 +79,8 @@ impl Workload {
         match self {
             Workload::Echo | Workload::Line => &[100, 1_000, 9_000],
             // Fewer than can wait, and more.
-            Workload::Words => &[16, 512],
+            Workload::Words | Workload::Limited => &[16, 512],
+            Workload::Counter | Workload::CounterWorkers | Workload::CounterTask => &[64],
             Workload::Timers => &[1_000, 10_000, 100_000, 1_000_000],
             Workload::TimersFire => &[1_000, 100_000, 1_000_000],
             Workload::Block => &[50_000],
