@@ -22,7 +22,7 @@ while [[ $# -gt 0 ]]; do
     esac
     shift
 done
-[[ ${#workloads[@]} -gt 0 ]] || workloads=(counter counter-workers counter-task limited words)
+[[ ${#workloads[@]} -gt 0 ]] || workloads=(counter counter-workers counter-task limited limited-buffer words)
 
 command -v wrk >/dev/null || apt-get install -qq -y wrk >/dev/null 2>&1 || true
 command -v wrk >/dev/null || { echo 'wrk.sh: wrk is not here, and cannot be installed' >&2; exit 3; }
@@ -44,10 +44,7 @@ load() {
     coproc SERVER { exec "$program" serve "$workload" "$side"; }
     server="$SERVER_PID" input="${SERVER[1]}"
     read -r address <&"${SERVER[0]}"
-    case "$workload" in
-    counter*) path=counter ;;
-    *) path="$workload" ;;
-    esac
+    path="${workload%%-*}"
     [[ "$workload" != words ]] || script=(--script "$folder/words.lua")
     wrk --threads "$threads" --connections "$connections" --duration "${seconds}s" --latency "${script[@]}" \
         "http://$address/$path" >"$folder/report"

@@ -177,7 +177,7 @@ fn request(workload: Workload) -> Vec<u8> {
             (head + &text).into_bytes()
         }
         Workload::Counter | Workload::CounterWorkers | Workload::CounterTask => get("/counter"),
-        Workload::Limited => get("/limited"),
+        Workload::Limited | Workload::LimitedBuffer => get("/limited"),
         _ => vec![b'x'; 64],
     }
 }

@@ -13,6 +13,7 @@
 //! | `counter-workers` | connections | the same, on the node's own workers | the same |
 //! | `counter-task` | connections | as `counter` | axum, a number that a task has |
 //! | `limited` | connections | axum, krarup-tower's `PoolLayer` with 4 workers, 64 requests waiting at each | axum, tower's `LoadShed` and `ConcurrencyLimit` of 260 |
+//! | `limited-buffer` | connections | the same | axum, tower's `LoadShed`, `Buffer` of 256 and `ConcurrencyLimit` of 4 |
 //! | `timers` | timers that wait | `send_after` and `cancel` | `sleep`, polled once and dropped |
 //! | `timers-fire` | timers | `send_after` | a task that sleeps, for each |
 //! | `block` | jobs | `Context::block` | `spawn_blocking` |

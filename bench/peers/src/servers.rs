@@ -31,8 +31,9 @@ pub(crate) fn serve(workload: Workload, side: PeerSide) -> Result<(), PeerFailur
         (Workload::CounterWorkers, PeerSide::Krarup) => counter::krarup("default"),
         (Workload::Counter | Workload::CounterWorkers, PeerSide::Peer) => counter::mutex(),
         (Workload::CounterTask, PeerSide::Peer) => counter::task(),
-        (Workload::Limited, PeerSide::Krarup) => limited::krarup(),
-        (Workload::Limited, PeerSide::Peer) => limited::tower(),
+        (Workload::Limited | Workload::LimitedBuffer, PeerSide::Krarup) => limited::krarup(),
+        (Workload::Limited, PeerSide::Peer) => limited::limit(),
+        (Workload::LimitedBuffer, PeerSide::Peer) => limited::buffer(),
         (_, PeerSide::Krarup) => echo::krarup(),
         (_, PeerSide::Peer) => echo::tokio(),
     }

@@ -11,6 +11,7 @@ pub(crate) enum Workload {
     CounterWorkers,
     CounterTask,
     Limited,
+    LimitedBuffer,
     Timers,
     TimersFire,
     Block,
@@ -18,7 +19,7 @@ pub(crate) enum Workload {
 }
 
 impl Workload {
-    const ALL: [Workload; 11] = [
+    const ALL: [Workload; 12] = [
         Workload::Echo,
         Workload::Line,
         Workload::Words,
@@ -26,6 +27,7 @@ impl Workload {
         Workload::CounterWorkers,
         Workload::CounterTask,
         Workload::Limited,
+        Workload::LimitedBuffer,
         Workload::Timers,
         Workload::TimersFire,
         Workload::Block,
@@ -45,6 +47,7 @@ impl Workload {
             Workload::CounterWorkers => "counter-workers",
             Workload::CounterTask => "counter-task",
             Workload::Limited => "limited",
+            Workload::LimitedBuffer => "limited-buffer",
             Workload::Timers => "timers",
             Workload::TimersFire => "timers-fire",
             Workload::Block => "block",
@@ -66,12 +69,13 @@ impl Workload {
                 | Workload::CounterWorkers
                 | Workload::CounterTask
                 | Workload::Limited
+                | Workload::LimitedBuffer
         )
     }
 
     /// Whether the server refuses requests if there are too many.
     pub(crate) fn refuses(self) -> bool {
-        matches!(self, Workload::Words | Workload::Limited)
+        matches!(self, Workload::Words | Workload::Limited | Workload::LimitedBuffer)
     }
 
     /// The sizes that are measured if none is given.
@@ -79,7 +83,7 @@ impl Workload {
         match self {
             Workload::Echo | Workload::Line => &[100, 1_000, 9_000],
             // Fewer than can wait, and more.
-            Workload::Words | Workload::Limited => &[16, 512],
+            Workload::Words | Workload::Limited | Workload::LimitedBuffer => &[16, 512],
             Workload::Counter | Workload::CounterWorkers | Workload::CounterTask => &[64],
             Workload::Timers => &[1_000, 10_000, 100_000, 1_000_000],
             Workload::TimersFire => &[1_000, 100_000, 1_000_000],

@@ -43,11 +43,31 @@ pub(super) fn krarup() -> Result<(), PeerFailure> {
     with_axum(&runtime, Router::new().route("/limited", work().layer(limits)))
 }
 
-pub(super) fn tower() -> Result<(), PeerFailure> {
-    let rejection = async |_: BoxError| StatusCode::SERVICE_UNAVAILABLE;
+async fn overload(_: BoxError) -> StatusCode {
+    StatusCode::SERVICE_UNAVAILABLE
+}
+
+/// As many are let in; all of them may be under way at once.
+pub(super) fn limit() -> Result<(), PeerFailure> {
     let limits = ServiceBuilder::new()
-        .layer(HandleErrorLayer::new(rejection))
+        .layer(HandleErrorLayer::new(overload))
         .load_shed()
         .concurrency_limit(AT_ONCE * (WAITING + 1));
     with_axum(&runtime()?, Router::new().route("/limited", work().layer(limits)))
+}
+
+/// As many are under way at once, and as many wait: the bounds of the pool.
+pub(super) fn buffer() -> Result<(), PeerFailure> {
+    let runtime = runtime()?;
+    let limits = ServiceBuilder::new()
+        .layer(HandleErrorLayer::new(overload))
+        .load_shed()
+        .buffer(AT_ONCE * WAITING)
+        .concurrency_limit(AT_ONCE);
+    // The buffer is a task.
+    let routes = {
+        let _entered = runtime.enter();
+        Router::new().route("/limited", work().layer(limits))
+    };
+    with_axum(&runtime, routes)
 }
