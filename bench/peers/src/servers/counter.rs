@@ -54,7 +54,9 @@ pub(super) fn krarup(dispatcher: &str) -> Result<(), PeerFailure> {
             .child(http)
     };
     node.spawn(tree).dispatcher(dispatcher).wait().map_err(Reason::from)?;
-    tell(server.bound().ok_or(PeerFailure::Ended)?)
+    tell(server.bound().ok_or(PeerFailure::Ended)?)?;
+    // Before the runtime, whose timers the server uses.
+    Ok(node.stop().wait()?)
 }
 
 pub(super) fn mutex() -> Result<(), PeerFailure> {
