@@ -29,8 +29,10 @@ measure() {
         --compress-strings=no \
         --callgrind-out-file="$folder/out" "$binary" "${options[@]}" "$workload" "$@" 2> "$folder/log" |
         awk '{ print $3 }' | head -n 1 > "$folder/messages"
-    awk -v messages="$(cat "$folder/messages")" '
+    awk -v messages="$(cat "$folder/messages")" -v program="/${binary##*/}" '
         NR == FNR { locked["0x" $1]; next }
+        # Libraries have addresses of their own, from 0 on too.
+        /^ob=/ { is_program = substr($0, length($0) - length(program) + 1) == program }
         /^cfn=/ { callee = substr($0, 5) }
         /^calls=/ {
             if (callee ~ /^(malloc|calloc|realloc|posix_memalign)$/) allocated += substr($1, 7)
@@ -40,7 +42,7 @@ measure() {
         /^0x/ {
             if (skip) { skip = 0; next }
             all += $2
-            if ($1 in locked) atomic += $2
+            if (is_program && $1 in locked) atomic += $2
         }
         END { printf "%d %d %d %d\n", messages, all, atomic, allocated }
     ' "$folder/locked" "$folder/out"

@@ -4,7 +4,8 @@ use crate::side::PeerSide;
 use crate::workload::Workload;
 use lexopt::{Arg, Parser, ValueExt};
 
-const USAGE: &str = "usage: bench-peers [--rounds N] [--seconds N] [WORKLOAD[=SIZE]]...";
+const USAGE: &str = "usage: bench-peers [--rounds N] [--seconds N] [WORKLOAD[=SIZE]]..., or \
+                     bench-peers serve WORKLOAD krarup|peer";
 
 pub(crate) struct PeerArguments {
     pub(crate) run: PeerRun,
@@ -44,7 +45,7 @@ impl PeerArguments {
         }
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let run = match words[..] {
-            ["serve", workload, side] => PeerRun::Serve(named(workload)?, side_named(side)?),
+            ["serve", workload, side] => PeerRun::Serve(served(workload)?, side_named(side)?),
             ["measure", workload, side, size] => {
                 PeerRun::Measure(named(workload)?, side_named(side)?, number(size)?)
             }
@@ -66,6 +67,16 @@ impl PeerArguments {
 
 fn named(name: &str) -> Result<Workload, lexopt::Error> {
     Workload::named(name).ok_or_else(|| format!("no workload {name:?}; {USAGE}").into())
+}
+
+/// Others have no server.
+fn served(name: &str) -> Result<Workload, lexopt::Error> {
+    let workload = named(name)?;
+    if workload.is_served() {
+        Ok(workload)
+    } else {
+        Err(format!("{name:?} has no server; {USAGE}").into())
+    }
 }
 
 fn side_named(name: &str) -> Result<PeerSide, lexopt::Error> {
@@ -100,7 +111,14 @@ mod tests {
 
     #[test]
     fn what_is_no_workload_is_named() {
-        for line in ["ech", "echo=0", "echo=x", "serve echo erlang", "measure timers krarup -1"] {
+        for line in [
+            "ech",
+            "echo=0",
+            "echo=x",
+            "serve echo erlang",
+            "serve block krarup",
+            "measure timers krarup -1",
+        ] {
             let error = parse(line).expect_err(line).to_string();
             assert!(error.contains('"') || error.contains("invalid option"), "{error}");
         }

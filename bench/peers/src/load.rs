@@ -176,8 +176,14 @@ fn request(workload: Workload) -> Vec<u8> {
             );
             (head + &text).into_bytes()
         }
+        Workload::Counter | Workload::CounterWorkers | Workload::CounterTask => get("/counter"),
+        Workload::Limited | Workload::LimitedBuffer => get("/limited"),
         _ => vec![b'x'; 64],
     }
+}
+
+fn get(path: &str) -> Vec<u8> {
+    format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n").into_bytes()
 }
 
 /// The answer, if it is whole.
@@ -192,7 +198,7 @@ fn answer(workload: Workload, request: &[u8], bytes: &[u8]) -> Result<Option<Ans
             }
         }
         Workload::Line => Ok(None),
-        Workload::Words => {
+        _ if workload.is_http() => {
             let text = String::from_utf8_lossy(bytes);
             let Some((head, body)) = text.split_once("\r\n\r\n") else { return Ok(None) };
             let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));

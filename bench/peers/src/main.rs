@@ -9,6 +9,11 @@
 //! | `echo` | connections | a protocol of bytes | a tokio task for each connection |
 //! | `line` | connections | a protocol of lines, a store that is an actor | tasks, a store that is a task |
 //! | `words` | connections | axum before a pool of 4 workers, 64 requests waiting at each | axum, semaphores |
+//! | `counter` | connections | krarup-axum: `HttpServer`, an actor `ByName`, on the threads that serve HTTP | axum, a number behind a mutex |
+//! | `counter-workers` | connections | the same, on the node's own workers | the same |
+//! | `counter-task` | connections | as `counter` | axum, a number that a task has |
+//! | `limited` | connections | axum, krarup-tower's `PoolLayer` with 4 workers, 64 requests waiting at each | axum, tower's `LoadShed` and `ConcurrencyLimit` of 260 |
+//! | `limited-buffer` | connections | the same | axum, tower's `LoadShed`, `Buffer` of 256 and `ConcurrencyLimit` of 4 |
 //! | `timers` | timers that wait | `send_after` and `cancel` | `sleep`, polled once and dropped |
 //! | `timers-fire` | timers | `send_after` | a task that sleeps, for each |
 //! | `block` | jobs | `Context::block` | `spawn_blocking` |
@@ -16,10 +21,13 @@
 //!
 //! Each side of a workload is a process of its own with two threads for its work. The sides take turns
 //! in every round, and a ratio is that of the medians of all rounds, better than 1 if Krarup is better.
-//! For `echo`, `line` and `words` this process is the client: every connection has one request under
+//! For those whose size is connections this process is the client: every connection has one request under
 //! way. Their figures are requests a second, the processor time of the server for each, which depends
 //! least on what else the machine does, the 50th and 99th percentiles of the latencies in microseconds,
 //! and the server's memory for each connection in bytes; those of the others are nanoseconds.
+//!
+//! `bench-peers serve WORKLOAD SIDE`, with the side `krarup` or `peer`, is a server alone: it prints its
+//! address, and ends with its input. `wrk.sh` loads such servers with another client.
 //!
 //! The exit code is 1 for wrong arguments, and 2 for a measurement that fails.
 

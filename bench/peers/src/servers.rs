@@ -1,12 +1,17 @@
 //! The servers, each written for Krarup and for tokio.
 
+mod counter;
 mod echo;
+mod limited;
 mod line;
 mod words;
 
 use crate::failure::PeerFailure;
 use crate::side::PeerSide;
 use crate::workload::Workload;
+use axum::Router;
+use krarup::dispatcher::DispatcherOptions;
+use krarup::{Node, Reason};
 use std::future::Future;
 use std::io::{Read, Write, stdin, stdout};
 use std::net::SocketAddr;
@@ -22,6 +27,13 @@ pub(crate) fn serve(workload: Workload, side: PeerSide) -> Result<(), PeerFailur
         (Workload::Line, PeerSide::Peer) => line::tokio(),
         (Workload::Words, PeerSide::Krarup) => words::krarup(),
         (Workload::Words, PeerSide::Peer) => words::axum_alone(),
+        (Workload::Counter | Workload::CounterTask, PeerSide::Krarup) => counter::krarup(HTTP),
+        (Workload::CounterWorkers, PeerSide::Krarup) => counter::krarup("default"),
+        (Workload::Counter | Workload::CounterWorkers, PeerSide::Peer) => counter::mutex(),
+        (Workload::CounterTask, PeerSide::Peer) => counter::task(),
+        (Workload::Limited | Workload::LimitedBuffer, PeerSide::Krarup) => limited::krarup(),
+        (Workload::Limited, PeerSide::Peer) => limited::limit(),
+        (Workload::LimitedBuffer, PeerSide::Peer) => limited::buffer(),
         (_, PeerSide::Krarup) => echo::krarup(),
         (_, PeerSide::Peer) => echo::tokio(),
     }
@@ -39,20 +51,43 @@ pub(crate) fn runtime() -> Result<Runtime, PeerFailure> {
     Ok(Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build()?)
 }
 
+/// The dispatcher whose processes have their turns on the threads that serve HTTP, so a request changes its
+/// thread only when another one is idle.
+const HTTP: &str = "http";
+
+/// A node whose dispatcher [`HTTP`] is this runtime.
+fn node_on(runtime: &Runtime, name: &str) -> Result<Node, PeerFailure> {
+    let handle = runtime.handle();
+    let node = Node::builder(name)
+        .workers(WORKERS)
+        .tokio(handle.clone())
+        .dispatcher(HTTP, DispatcherOptions::executor(handle.clone()));
+    Ok(node.start().map_err(Reason::from)?)
+}
+
+/// Serves with axum alone.
+fn with_axum(runtime: &Runtime, routes: Router) -> Result<(), PeerFailure> {
+    let listener = listener(runtime)?;
+    let address = listener.local_addr()?;
+    runtime.spawn(async { axum::serve(listener, routes).await });
+    tell(address)
+}
+
 /// Serves with tokio: `serve` is given the listener.
 fn with_tokio<S>(serve: impl FnOnce(tokio::net::TcpListener) -> S) -> Result<(), PeerFailure>
 where
     S: Future<Output = ()> + Send + 'static,
 {
     let runtime = runtime()?;
-    let listener = runtime.block_on(listener())?;
+    let listener = listener(&runtime)?;
     let address = listener.local_addr()?;
     runtime.spawn(serve(listener));
     tell(address)
 }
 
 /// As a Krarup acceptor listens: with the longest backlog.
-async fn listener() -> Result<tokio::net::TcpListener, PeerFailure> {
+fn listener(runtime: &Runtime) -> Result<tokio::net::TcpListener, PeerFailure> {
+    let _entered = runtime.enter();
     let socket = tokio::net::TcpSocket::new_v4()?;
     socket.bind(([127, 0, 0, 1], 0).into())?;
     Ok(socket.listen(4096)?)

@@ -103,7 +103,7 @@ pub(crate) fn of_server(
         figure("p99 us", seen.p99, false),
         figure("bytes/connection", load::as_f64(memory), false),
     ];
-    if workload == Workload::Words {
+    if workload.refuses() {
         figures.push(figure("refused/s", seen.refused, true));
     }
     Ok(figures)

@@ -7,6 +7,11 @@ pub(crate) enum Workload {
     Echo,
     Line,
     Words,
+    Counter,
+    CounterWorkers,
+    CounterTask,
+    Limited,
+    LimitedBuffer,
     Timers,
     TimersFire,
     Block,
@@ -14,10 +19,15 @@ pub(crate) enum Workload {
 }
 
 impl Workload {
-    const ALL: [Workload; 7] = [
+    const ALL: [Workload; 12] = [
         Workload::Echo,
         Workload::Line,
         Workload::Words,
+        Workload::Counter,
+        Workload::CounterWorkers,
+        Workload::CounterTask,
+        Workload::Limited,
+        Workload::LimitedBuffer,
         Workload::Timers,
         Workload::TimersFire,
         Workload::Block,
@@ -33,6 +43,11 @@ impl Workload {
             Workload::Echo => "echo",
             Workload::Line => "line",
             Workload::Words => "words",
+            Workload::Counter => "counter",
+            Workload::CounterWorkers => "counter-workers",
+            Workload::CounterTask => "counter-task",
+            Workload::Limited => "limited",
+            Workload::LimitedBuffer => "limited-buffer",
             Workload::Timers => "timers",
             Workload::TimersFire => "timers-fire",
             Workload::Block => "block",
@@ -42,7 +57,25 @@ impl Workload {
 
     /// Whether this process sends requests to a server.
     pub(crate) fn is_served(self) -> bool {
-        matches!(self, Workload::Echo | Workload::Line | Workload::Words)
+        self.is_http() || matches!(self, Workload::Echo | Workload::Line)
+    }
+
+    /// Whether the requests are those of HTTP.
+    pub(crate) fn is_http(self) -> bool {
+        matches!(
+            self,
+            Workload::Words
+                | Workload::Counter
+                | Workload::CounterWorkers
+                | Workload::CounterTask
+                | Workload::Limited
+                | Workload::LimitedBuffer
+        )
+    }
+
+    /// Whether the server refuses requests if there are too many.
+    pub(crate) fn refuses(self) -> bool {
+        matches!(self, Workload::Words | Workload::Limited | Workload::LimitedBuffer)
     }
 
     /// The sizes that are measured if none is given.
@@ -50,7 +83,8 @@ impl Workload {
         match self {
             Workload::Echo | Workload::Line => &[100, 1_000, 9_000],
             // Fewer than can wait, and more.
-            Workload::Words => &[16, 512],
+            Workload::Words | Workload::Limited | Workload::LimitedBuffer => &[16, 512],
+            Workload::Counter | Workload::CounterWorkers | Workload::CounterTask => &[64],
             Workload::Timers => &[1_000, 10_000, 100_000, 1_000_000],
             Workload::TimersFire => &[1_000, 100_000, 1_000_000],
             Workload::Block => &[50_000],

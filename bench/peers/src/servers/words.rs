@@ -1,18 +1,16 @@
 //! HTTP: the words of a text are counted by one of four at a time; 256 requests may wait, and more are
 //! refused with 503.
 
-use super::{WORKERS, listener, runtime, tell};
+use super::{HTTP, node_on, runtime, with_axum};
 use crate::failure::PeerFailure;
 use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::post;
-use krarup::dispatcher::{DispatcherOptions, Executor, ExecutorTask};
 use krarup::pool::Pool;
-use krarup::{Actor, CallError, Context, Node, Reason, Recipient, Reply, Result};
+use krarup::{Actor, CallError, Context, Reason, Recipient, Reply, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
-use tokio::runtime::{Handle, Runtime};
 use tokio::sync::Semaphore;
 
 const AT_ONCE: usize = 4;
@@ -51,26 +49,10 @@ impl Actor for WordCounter {
     }
 }
 
-/// Turns of processes run on the threads that serve HTTP, so a request changes its thread only when
-/// another one is idle.
-struct OnRuntime(Handle);
-
-impl Executor for OnRuntime {
-    fn execute(&self, task: ExecutorTask) -> Result<(), ExecutorTask> {
-        self.0.spawn(async { task.run() });
-        Ok(())
-    }
-}
-
 pub(super) fn krarup() -> Result<(), PeerFailure> {
     let runtime = runtime()?;
-    let node = Node::builder("words@localhost")
-        .workers(WORKERS)
-        .dispatcher("http", DispatcherOptions::executor(OnRuntime(runtime.handle().clone())))
-        .start()
-        .map_err(Reason::from)?;
-    let pool =
-        node.spawn(|| Pool::new(AT_ONCE, || WordCounter).mailbox(WAITING)).dispatcher("http");
+    let node = node_on(&runtime, "words@localhost")?;
+    let pool = node.spawn(|| Pool::new(AT_ONCE, || WordCounter).mailbox(WAITING)).dispatcher(HTTP);
     let pool = pool.wait().map_err(Reason::from)?.recipient();
     let words = async |State(pool): State<Recipient<Count>>, text: String| -> Answer {
         match pool.call(|reply| Count(text, reply)).await {
@@ -79,7 +61,7 @@ pub(super) fn krarup() -> Result<(), PeerFailure> {
             Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
         }
     };
-    serve(&runtime, Router::new().route("/words", post(words)).with_state(pool))
+    with_axum(&runtime, Router::new().route("/words", post(words)).with_state(pool))
 }
 
 struct WordLimits {
@@ -97,12 +79,5 @@ pub(super) fn axum_alone() -> Result<(), PeerFailure> {
         let Ok(_turn) = limits.at_once.acquire().await else { return refused() };
         (StatusCode::OK, counted(&text))
     };
-    serve(&runtime()?, Router::new().route("/words", post(words)).with_state(Arc::new(limits)))
-}
-
-fn serve(runtime: &Runtime, routes: Router) -> Result<(), PeerFailure> {
-    let listener = runtime.block_on(listener())?;
-    let address = listener.local_addr()?;
-    runtime.spawn(async { axum::serve(listener, routes).await });
-    tell(address)
+    with_axum(&runtime()?, Router::new().route("/words", post(words)).with_state(Arc::new(limits)))
 }
