@@ -3,14 +3,15 @@
 use axum::Router;
 use axum::http::HeaderValue;
 use axum::http::header::CONNECTION;
-use axum::middleware::map_response;
-use axum::response::Response;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use krarup::observe::Inspection;
-use std::future::ready;
+use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,17 +33,16 @@ pub(crate) struct OpenConnections {
 
 impl OpenConnections {
     pub(crate) fn new(routes: Router, most: usize, head: Duration) -> Self {
-        let stopping = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&stopping);
-        let routes = routes.layer(map_response(move |mut answer: Response| {
-            if flag.load(Ordering::Relaxed) {
-                answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-            }
-            ready(answer)
-        }));
-        let places = Arc::new(Semaphore::new(most));
-        let open = GracefulShutdown::new();
-        OpenConnections { routes, places, most, head, open, accepted: 0, stopping }
+        OpenConnections {
+            // Their state is given: axum prepares the routes once, and not for each request.
+            routes: routes.with_state(()),
+            places: Arc::new(Semaphore::new(most)),
+            most,
+            head,
+            open: GracefulShutdown::new(),
+            accepted: 0,
+            stopping: Arc::default(),
+        }
     }
 
     /// Accepts the next connection, once a place is free for it.
@@ -59,7 +59,19 @@ impl OpenConnections {
         self.accepted += 1;
         // Answers are small and written whole, so Nagle's algorithm would only delay them.
         let _ = stream.set_nodelay(true);
-        let service = TowerToHyperService::new(self.routes.clone());
+        let routes = TowerToHyperService::new(self.routes.clone());
+        let stopping = Arc::clone(&self.stopping);
+        // Around all routes, not a layer of the router: that would be two boxes for each request.
+        let service = service_fn(move |request: Request<Incoming>| {
+            let (answer, stopping) = (routes.call(request), Arc::clone(&stopping));
+            async move {
+                let mut answer = answer.await?;
+                if stopping.load(Ordering::Relaxed) {
+                    answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                }
+                Ok::<_, Infallible>(answer)
+            }
+        });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.head)
