@@ -57,13 +57,16 @@ impl<M, C> Inbox<M, C> {
         }
     }
 
-    /// Parks the process. `phase` is Idle, Waiting or Listening.
+    /// Whether a process can be parked in this phase.
+    #[inline]
+    pub(crate) fn has_place(&self, phase: MailboxPhase) -> bool {
+        self.parked.is_none() && !matches!(phase, MailboxPhase::Active | MailboxPhase::Terminated)
+    }
+
+    /// Parks the process. `phase` is Idle, Waiting, Listening or Muted.
     #[inline]
     pub(crate) fn park(&mut self, phase: MailboxPhase, process: Ready) {
-        debug_assert!(
-            self.parked.is_none()
-                && !matches!(phase, MailboxPhase::Active | MailboxPhase::Terminated)
-        );
+        debug_assert!(self.has_place(phase));
         self.phase = phase;
         self.parked = Some(process);
     }

@@ -44,10 +44,11 @@ where
         // SAFETY: the guard must not be used after the cell is freed. The cell lives as long as any of its handles;
         // one is `life.cell`, which nobody can take from a `Life`.
         // - Until `park`, the life is a field of the same value as the guard, and is dropped after it.
-        // - `park` puts the life into the mailbox that is locked. Who takes it out has the lock, so that happens
-        //   after the guard has released it. Releasing is a store into the cell, and the last access.
-        // - No reference to the cell is an argument of a function that runs while the lock is released, but for the
-        //   lock's own `&AtomicBool`, about which the compiler assumes nothing: `Arc` frees its count likewise.
+        // - `park` puts the life into the mailbox that is locked, and nothing unwinds in between. Who takes it out has
+        //   the lock, so that happens after the guard has released it. The release is one store into the cell, and the
+        //   last access to it.
+        // - Only that store has a reference into the cell as an argument while the cell can be freed: the `&AtomicBool`
+        //   of the lock, whose target may go away during the call as that of the count of an `Arc` may.
         let inbox = unsafe { &*cell }.inbox.lock();
         LockedLife { inbox, life: Some(life) }
     }
@@ -72,8 +73,10 @@ where
     /// taken by value, so that no function has the guard as its argument while the cell is freed.
     #[inline]
     pub(super) fn park(&mut self, phase: MailboxPhase) {
+        // Asked while the life is still here: nothing unwinds once it is on its way.
+        debug_assert!(self.inbox.has_place(phase));
+        self.life().cell.progress.rest();
         if let Some(life) = self.life.take() {
-            life.cell.progress.rest();
             self.inbox.park(phase, Ready::new(life));
         }
     }
