@@ -96,7 +96,6 @@ struct ModelWorker {
 pub(super) struct StealingTotals {
     pub(super) wakes: u64,
     pub(super) thefts: u64,
-    pub(super) stolen: u64,
 }
 
 pub(super) struct ModelNode {
@@ -285,7 +284,6 @@ impl ModelNode {
         let processes = self.workers[victim].queue.len().div_ceil(2).min(THEFT);
         let mut taken: VecDeque<_> = self.workers[victim].queue.drain(..processes).collect();
         self.totals.thefts += 1;
-        self.totals.stolen += processes as u64;
         let now = self.timestamp();
         let (from, siblings) = (self.sibling(victim), self.siblings(worker));
         let one = &mut self.workers[worker];
