@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Counts instructions, atomic read-modify-writes and allocations per message of a workload. The
-# result is the difference of two runs of different sizes under callgrind, so start and stop do
-# not count. Needs valgrind and objdump.
+# result is the difference of two sizes under callgrind, so start and stop do not count. Each size is
+# run BENCH_RUNS times (1), and its least counts: now and then a start costs half a million more, and
+# a difference of two single runs has that error in both directions. Needs valgrind and objdump.
 #
 #     bench/count.sh WORKLOAD SMALL LARGE [COUNT]
 #
@@ -23,8 +24,12 @@ trap 'rm -rf "$folder"' EXIT
 objdump -d --no-show-raw-insn "$binary" |
     awk '$2 == "lock" || ($2 == "xchg" && /\(/) { sub(":", "", $1); print $1 }' > "$folder/locked"
 
-# Prints the messages, instructions, locked instructions and allocations of one run.
+# Prints the messages, instructions, locked instructions and allocations of the least of the runs.
 measure() {
+    for _ in $(seq "${BENCH_RUNS:-1}"); do run_once "$@"; done | sort -n -k 2 | head -n 1
+}
+
+run_once() {
     valgrind --tool=callgrind --dump-instr=yes --dump-line=no --compress-pos=no \
         --compress-strings=no \
         --callgrind-out-file="$folder/out" "$binary" "${options[@]}" "$workload" "$@" 2> "$folder/log" |
