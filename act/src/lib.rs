@@ -35,6 +35,7 @@ mod pool;
 mod process;
 mod received;
 mod registry;
+mod settle_lock;
 mod sync;
 mod tasks;
 mod topics;

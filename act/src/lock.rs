@@ -6,14 +6,42 @@
 //! thread that holds the lock can be preempted, so after a short spin a waiting thread yields
 //! its processor.
 
+use crate::sync::{spin_loop, yield_now};
+
 #[cfg(not(all(test, loom)))]
 pub(crate) use self::spinning::{Lock, LockGuard};
 
 #[cfg(all(test, loom))]
 pub(crate) use crate::sync::{Mutex as Lock, MutexGuard as LockGuard};
 
+/// The longest spin between two attempts: about as long as three other threads hold the lock.
+const LONGEST_SPIN: u32 = 16;
+
+/// Waits between two attempts to lock: first for growing spins, then with a yield to other threads after each.
+pub(crate) struct Backoff {
+    spins: u32,
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Backoff { spins: 1 }
+    }
+}
+
+impl Backoff {
+    pub(crate) fn wait(&mut self) {
+        if self.spins > LONGEST_SPIN {
+            yield_now();
+        }
+        let spins = self.spins.min(LONGEST_SPIN);
+        (0..spins).for_each(|_| spin_loop());
+        self.spins = spins * 2;
+    }
+}
+
 #[cfg(not(all(test, loom)))]
 mod spinning {
+    use super::Backoff;
     use spin::mutex::{SpinMutex, SpinMutexGuard};
 
     pub(crate) struct Lock<T>(SpinMutex<T>);
@@ -24,10 +52,6 @@ mod spinning {
             Lock::new(T::default())
         }
     }
-
-    /// The longest spin between two attempts: about as long as three other threads hold the
-    /// lock.
-    const LONGEST_SPIN: u32 = 16;
 
     impl<T> Lock<T> {
         pub(crate) fn new(value: T) -> Self {
@@ -46,18 +70,13 @@ mod spinning {
         #[cold]
         #[inline(never)]
         fn lock_slowly(&self) -> LockGuard<'_, T> {
-            let mut spins = 1;
+            let mut backoff = Backoff::default();
             loop {
-                (0..spins).for_each(|_| std::hint::spin_loop());
+                backoff.wait();
                 if !self.0.is_locked()
                     && let Some(guard) = self.0.try_lock()
                 {
                     return guard;
-                }
-                if spins < LONGEST_SPIN {
-                    spins *= 2;
-                } else {
-                    std::thread::yield_now();
                 }
             }
         }

@@ -13,16 +13,19 @@ pub(crate) use self::modelled::*;
 #[cfg(not(all(test, loom)))]
 mod ordinary {
     pub(crate) use parking_lot::{Mutex, MutexGuard, RwLock};
+    pub(crate) use std::cell::UnsafeCell;
+    pub(crate) use std::hint::spin_loop;
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-    pub(crate) use std::thread::LocalKey;
+    pub(crate) use std::thread::{LocalKey, yield_now};
     pub(crate) use std::thread_local;
 }
 
 #[cfg(all(test, loom))]
 mod modelled {
     pub(crate) use loom::sync::MutexGuard;
+    pub(crate) use loom::hint::spin_loop;
     pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-    pub(crate) use loom::thread::LocalKey;
+    pub(crate) use loom::thread::{LocalKey, yield_now};
     /// loom's `thread_local!`, for declarations written for that of the standard library.
     macro_rules! thread_local_of_models {
         ($($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = const $init:block;)*) => {
@@ -30,6 +33,20 @@ mod modelled {
         };
     }
     pub(crate) use thread_local_of_models as thread_local;
+
+    /// loom's cell with the interface of the standard library's. A pointer that is taken counts as one write,
+    /// at that moment.
+    pub(crate) struct UnsafeCell<T>(loom::cell::UnsafeCell<T>);
+
+    impl<T> UnsafeCell<T> {
+        pub(crate) fn new(value: T) -> Self {
+            UnsafeCell(loom::cell::UnsafeCell::new(value))
+        }
+
+        pub(crate) fn get(&self) -> *mut T {
+            self.0.with_mut(|pointer| pointer)
+        }
+    }
 
     /// loom's lock with the interface of `parking_lot`'s.
     #[derive(Default)]

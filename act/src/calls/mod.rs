@@ -15,3 +15,4 @@ pub(crate) mod refusal;
 pub(crate) mod reply;
 pub(crate) mod slot;
 pub(crate) mod slot_cache;
+mod slot_ends;

@@ -2,21 +2,20 @@
 //! a process use them.
 
 use crate::calls::slot_cache;
+use crate::calls::slot_ends::{FillingEnd, Slot, WaitingEnd, slot_of};
 use crate::in_transit::InTransit;
-use crate::lock::{Lock, LockGuard};
 use crate::process::crash::contain;
 use crate::process::current;
-use crate::sync::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use crate::sync::Ordering;
 use krarup_gen::Timestamp;
 use std::mem::{forget, replace};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 /// Runs if a value arrives after the waiter has closed the slot.
 type Late = Box<dyn FnOnce() + Send>;
 
-enum SlotState<T> {
+pub(super) enum SlotState<T> {
     /// No value has arrived; holds the waker of the waiter, if it was polled.
     Empty(Option<Waker>),
     Full(T),
@@ -27,11 +26,7 @@ enum SlotState<T> {
     Dropped,
 }
 
-impl<T> Default for SlotState<T> {
-    fn default() -> Self {
-        SlotState::Empty(None)
-    }
-}
+// The flags of a slot.
 
 /// The token was passed on to another process of this node.
 const PASSED_ON: u8 = 1;
@@ -41,37 +36,19 @@ const LENT: u8 = 2;
 /// The waiter has said until when it waits.
 const TIMED: u8 = 4;
 
-struct Slot<T> {
-    state: Lock<SlotState<T>>,
-    /// Whether the token was passed on: another process than the callee fills the slot. See
-    /// [`PASSED_ON`], [`LENT`] and [`TIMED`].
-    passed_on: AtomicU8,
-    /// Until when the waiter waits, in nanoseconds, if `passed_on` says so.
-    deadline: AtomicU64,
-    /// The value was taken. Only the waiter uses this flag.
-    done: AtomicBool,
-}
-
-impl<T> Default for Slot<T> {
-    fn default() -> Self {
-        Slot {
-            state: Lock::new(SlotState::default()),
-            passed_on: AtomicU8::new(0),
-            deadline: AtomicU64::new(0),
-            done: AtomicBool::new(false),
-        }
-    }
-}
-
 /// The end that fills the slot.
-pub(crate) struct SlotSender<T>(Option<Arc<Slot<T>>>);
+pub(crate) struct SlotSender<T>(Option<FillingEnd<SlotState<T>>>);
 
 /// The end that waits; `None` after it has given up.
-pub(crate) struct SlotReceiver<T>(Option<Arc<Slot<T>>>);
+pub(crate) struct SlotReceiver<T>(Option<WaitingEnd<SlotState<T>>>);
 
 pub(crate) fn slot<T>() -> (SlotSender<T>, SlotReceiver<T>) {
-    let slot = Arc::<Slot<T>>::default();
-    (SlotSender(Some(Arc::clone(&slot))), SlotReceiver(Some(slot)))
+    new_slot(None)
+}
+
+fn new_slot<T>(waiter: Option<Waker>) -> (SlotSender<T>, SlotReceiver<T>) {
+    let (fills, waits) = slot_of(SlotState::Empty(waiter));
+    (SlotSender(Some(fills)), SlotReceiver(Some(waits)))
 }
 
 /// Returns a slot for a call, from the cache if it has one. A waiter that is known from the
@@ -80,13 +57,13 @@ pub(crate) fn slot<T>() -> (SlotSender<T>, SlotReceiver<T>) {
 pub(crate) fn slot_for<T: Send + 'static>(
     waiter: Option<Waker>,
 ) -> (SlotSender<T>, SlotReceiver<T>) {
-    // Made in place and then filled in, so that it is not copied.
-    let slot = slot_cache::take::<Slot<T>>().unwrap_or_default();
-    slot.passed_on.store(0, Ordering::Relaxed);
-    slot.done.store(false, Ordering::Relaxed);
+    let mut waiter = waiter;
     // The old state holds no waker and no value, so there is nothing to drop.
-    forget(replace(&mut *slot.state.lock(), SlotState::Empty(waiter)));
-    (SlotSender(Some(Arc::clone(&slot))), SlotReceiver(Some(slot)))
+    let prepare = |state: &mut _| forget(replace(state, SlotState::Empty(waiter.take())));
+    if let Some((fills, waits)) = slot_cache::take().and_then(|end| end.reopen(prepare)) {
+        return (SlotSender(Some(fills)), SlotReceiver(Some(waits)));
+    }
+    new_slot(waiter)
 }
 
 impl<T> SlotSender<T> {
@@ -104,50 +81,50 @@ impl<T> SlotSender<T> {
     /// Records that another process than the callee will fill the slot, and wakes the waiter
     /// so that it updates its edge in the wait graph.
     pub(crate) fn pass_on(&self) {
-        if let Some(slot) = &self.0 {
-            slot.passed_on.fetch_or(PASSED_ON, Ordering::Relaxed);
-            slot.wake_waiter();
+        if let Some(end) = &self.0 {
+            end.slot().flags.fetch_or(PASSED_ON, Ordering::Relaxed);
+            end.slot().wake_waiter();
         }
     }
 
     /// Records until when the waiter waits.
     pub(crate) fn set_deadline(&self, deadline: Timestamp) {
-        if let Some(slot) = &self.0 {
-            slot.deadline.store(deadline.as_nanos(), Ordering::Relaxed);
-            slot.passed_on.fetch_or(TIMED, Ordering::Release);
+        if let Some(end) = &self.0 {
+            end.slot().deadline.store(deadline.as_nanos(), Ordering::Relaxed);
+            end.slot().flags.fetch_or(TIMED, Ordering::Release);
         }
     }
 
     /// Until when the waiter waits, if it has said so.
     pub(crate) fn deadline(&self) -> Option<Timestamp> {
-        let slot = self.0.as_ref()?;
-        let is_timed = slot.passed_on.load(Ordering::Acquire) & TIMED != 0;
+        let slot = self.0.as_ref()?.slot();
+        let is_timed = slot.flags.load(Ordering::Acquire) & TIMED != 0;
         is_timed.then(|| Timestamp::from_nanos(slot.deadline.load(Ordering::Relaxed)))
     }
 
     /// Returns a second sender for the slot. This one has nothing to do from now on.
     #[cfg(feature = "serde")]
     pub(crate) fn lend(&self) -> Self {
-        if let Some(slot) = &self.0 {
-            slot.passed_on.fetch_or(LENT, Ordering::Relaxed);
+        if let Some(end) = &self.0 {
+            end.slot().flags.fetch_or(LENT, Ordering::Relaxed);
         }
-        SlotSender(self.0.clone())
+        SlotSender(self.0.as_ref().map(FillingEnd::second))
     }
 
     /// Ends a loan, without filling the slot: the first sender has its duty again.
     #[cfg(feature = "serde")]
     pub(crate) fn give_back(mut self) {
-        if let Some(slot) = self.0.take() {
-            slot.passed_on.fetch_or(PASSED_ON, Ordering::Relaxed);
-            slot.passed_on.fetch_and(!LENT, Ordering::Relaxed);
+        if let Some(end) = self.0.take() {
+            end.slot().flags.fetch_or(PASSED_ON, Ordering::Relaxed);
+            end.slot().flags.fetch_and(!LENT, Ordering::Relaxed);
         }
     }
 
     /// Takes the slot out if it was lent; returns whether it was.
     #[cfg(feature = "serde")]
     pub(crate) fn forget_if_lent(&mut self) -> bool {
-        let lent =
-            self.0.as_ref().is_some_and(|slot| slot.passed_on.load(Ordering::Relaxed) & LENT != 0);
+        let is_lent = |end: &FillingEnd<_>| end.slot().flags.load(Ordering::Relaxed) & LENT != 0;
+        let lent = self.0.as_ref().is_some_and(is_lent);
         if lent {
             self.0 = None;
         }
@@ -156,7 +133,8 @@ impl<T> SlotSender<T> {
 
     /// Whether a waiter is left.
     pub(crate) fn is_awaited(&self) -> bool {
-        self.0.as_ref().is_some_and(|slot| matches!(*slot.state.lock(), SlotState::Empty(_)))
+        let state = self.0.as_ref().and_then(|end| end.slot().lock());
+        state.is_some_and(|state| matches!(*state, SlotState::Empty(_)))
     }
 
     /// As [`SlotSender::send`], and runs the function that the waiter left for a late value.
@@ -184,24 +162,21 @@ impl<T> SlotSender<T> {
     #[allow(clippy::inline_always, reason = "see `in_transit`")]
     #[inline(always)]
     fn settle(mut self, value: T) -> Result<(), (T, Option<Late>)> {
-        let slot = self.0.take();
+        let end = self.0.take();
         // The sender is empty now, so there is nothing to drop.
         forget(self);
-        let Some(slot) = slot else { return Err((value, None)) };
+        let Some(end) = end else { return Err((value, None)) };
         // Nothing unwinds before the value is in the slot.
         let value = InTransit::new(value);
-        let mut state = slot.state.lock();
-        let SlotState::Empty(waiter) = &mut *state else {
-            let late = late(state);
-            return Err((value.arrive(), late));
-        };
-        let waiter = waiter.take();
-        // The old state is `Empty(None)`, so there is nothing to drop.
-        forget(replace(&mut *state, SlotState::Full(value.arrive())));
-        drop(state);
-        // Release this handle before the waiter wakes.
-        drop(slot);
-        if let Some(waker) = waiter {
+        let filled = end.settle(|state| {
+            let Some(state) = state else { return Err((value.arrive(), None)) };
+            let SlotState::Empty(waiter) = state else { return Err((value.arrive(), late(state))) };
+            let waiter = waiter.take();
+            // The old state is `Empty(None)`, so there is nothing to drop.
+            forget(replace(state, SlotState::Full(value.arrive())));
+            Ok(waiter)
+        });
+        if let Some(waker) = filled? {
             wake(waker);
         }
         Ok(())
@@ -210,8 +185,8 @@ impl<T> SlotSender<T> {
 
 /// Takes the function that the waiter left for a late value.
 #[cold]
-fn late<T>(mut state: LockGuard<'_, SlotState<T>>) -> Option<Late> {
-    match &mut *state {
+fn late<T>(state: &mut SlotState<T>) -> Option<Late> {
+    match state {
         SlotState::Closed(late) => late.take(),
         _ => None,
     }
@@ -220,24 +195,22 @@ fn late<T>(mut state: LockGuard<'_, SlotState<T>>) -> Option<Late> {
 impl<T> Drop for SlotSender<T> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(slot) = self.0.take() {
-            slot.abandon();
+        if let Some(end) = self.0.take() {
+            abandon(end);
         }
     }
 }
 
-impl<T> Slot<T> {
-    /// The sender is dropped without a value.
-    #[cold]
-    fn abandon(self: Arc<Self>) {
-        let mut state = self.state.lock();
-        let SlotState::Empty(waiter) = &mut *state else { return };
-        let waiter = waiter.take();
-        *state = SlotState::Dropped;
-        drop(state);
-        if let Some(waker) = waiter {
-            wake(waker);
-        }
+/// The sender is dropped without a value.
+#[cold]
+fn abandon<T>(end: FillingEnd<SlotState<T>>) {
+    let Some(mut state) = end.slot().lock() else { return };
+    let SlotState::Empty(waiter) = &mut *state else { return };
+    let waiter = waiter.take();
+    *state = SlotState::Dropped;
+    drop(state);
+    if let Some(waker) = waiter {
+        wake(waker);
     }
 }
 
@@ -247,12 +220,12 @@ fn wake(waker: Waker) {
     let _ = contain(|| waker.wake());
 }
 
-impl<T> Slot<T> {
+impl<T> Slot<SlotState<T>> {
     /// Has the waiter polled again.
     fn wake_waiter(&self) {
         // The waker is taken under the lock, not cloned; the next poll stores one again.
-        let waker = match &mut *self.state.lock() {
-            SlotState::Empty(waker) => waker.take(),
+        let waker = match self.lock().as_deref_mut() {
+            Some(SlotState::Empty(waker)) => waker.take(),
             _ => None,
         };
         if let Some(waker) = waker {
@@ -265,43 +238,43 @@ impl<T> SlotReceiver<T> {
     /// Whether another process than the callee will fill the slot.
     #[inline]
     pub(crate) fn is_passed_on(&self) -> bool {
-        self.0.as_ref().is_some_and(|slot| slot.passed_on.load(Ordering::Relaxed) & !TIMED != 0)
+        let is_passed_on = |flags: u8| flags & !TIMED != 0;
+        let flags = |end: &WaitingEnd<_>| end.slot().flags.load(Ordering::Relaxed);
+        self.0.as_ref().map(flags).is_some_and(is_passed_on)
     }
 
     /// A number that no other slot has while this one is waited for.
     #[cold]
     pub(crate) fn slot(&self) -> usize {
-        self.0.as_ref().map_or(0, |slot| Arc::as_ptr(slot).addr())
+        self.0.as_ref().map_or(0, |end| std::ptr::from_ref(end.slot()).addr())
     }
 
     /// Stops waiting, and returns the value if it arrived in that moment. `late` runs if a
     /// value arrives afterwards.
     pub(crate) fn close(&mut self, late: impl FnOnce() + Send + 'static) -> Option<T> {
-        let slot = self.0.take()?;
-        let before = replace(&mut *slot.state.lock(), SlotState::Closed(Some(Box::new(late))));
-        match before {
+        match leave(self.0.take()?, Some(Box::new(late))) {
             SlotState::Full(value) => Some(value),
             _ => None,
         }
     }
 }
 
+/// The waiter leaves. Returns the old state: it may hold a user's value or waker, and is dropped outside the lock.
+#[cold]
+fn leave<T>(mut end: WaitingEnd<SlotState<T>>, late: Option<Late>) -> SlotState<T> {
+    let closed = SlotState::Closed(late);
+    if let Some(mut state) = end.slot().lock() {
+        return replace(&mut state, closed);
+    }
+    end.settled().map_or(SlotState::Dropped, |state| replace(state, closed))
+}
+
 impl<T> Drop for SlotReceiver<T> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(slot) = self.0.take() {
-            slot.leave();
+        if let Some(end) = self.0.take() {
+            drop(leave(end, None));
         }
-    }
-}
-
-impl<T> Slot<T> {
-    /// The waiter is dropped.
-    #[cold]
-    fn leave(self: Arc<Self>) {
-        let before = replace(&mut *self.state.lock(), SlotState::Closed(None));
-        // The old state may hold a user's value or waker; it is dropped outside the lock.
-        drop(before);
     }
 }
 
@@ -310,12 +283,10 @@ impl<T: Send + 'static> SlotReceiver<T> {
     /// the slot goes to the cache, because its sender does not use it any more.
     #[inline]
     pub(crate) fn finish(&mut self) -> bool {
-        let Some(slot) = &self.0 else { return false };
-        if !slot.done.load(Ordering::Relaxed) {
-            return true;
-        }
-        if let Some(slot) = self.0.take() {
-            slot_cache::keep(slot);
+        let Some(end) = &mut self.0 else { return false };
+        let Some(SlotState::Closed(_)) = end.settled() else { return true };
+        if let Some(used) = self.0.take().and_then(WaitingEnd::into_settled) {
+            slot_cache::keep(used);
         }
         false
     }
@@ -324,21 +295,18 @@ impl<T: Send + 'static> SlotReceiver<T> {
     #[allow(clippy::inline_always, reason = "see `in_transit`")]
     #[inline(always)]
     pub(crate) fn poll_value(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
-        let Some(slot) = &self.0 else { return Poll::Ready(None) };
-        let mut state = slot.state.lock();
-        if !matches!(&*state, SlotState::Full(_)) {
-            match slot.wait(state, cx.waker()) {
-                SlotPoll::Ended(changed) => state = changed,
-                SlotPoll::Pending => return Poll::Pending,
-                SlotPoll::Futile => return Poll::Ready(None),
-            }
-        }
-        let outcome = replace(&mut *state, SlotState::Closed(None));
-        drop(state);
-        slot.done.store(true, Ordering::Relaxed);
-        match outcome {
+        let Some(end) = &mut self.0 else { return Poll::Ready(None) };
+        let state = match end.settled() {
+            Some(state) => state,
+            None => match wait(end, cx.waker()) {
+                Wait::Over(state) => state,
+                Wait::Pending => return Poll::Pending,
+                Wait::Futile => return Poll::Ready(None),
+            },
+        };
+        match replace(state, SlotState::Closed(None)) {
             SlotState::Full(value) => Poll::Ready(Some(value)),
-            // Not reached, and nothing to drop. A drop here would force the value from registers
+            // Taken before, and nothing to drop. A drop here would force the value from registers
             // into memory.
             other => {
                 forget(other);
@@ -349,46 +317,41 @@ impl<T: Send + 'static> SlotReceiver<T> {
 }
 
 /// The result of a poll that found no value at first.
-enum SlotPoll<'a, T> {
+enum Wait<'a, T> {
     /// The value has arrived.
-    Ended(LockGuard<'a, SlotState<T>>),
+    Over(&'a mut SlotState<T>),
     /// The waiter will be woken.
     Pending,
     /// No value will ever arrive.
     Futile,
 }
 
-impl<T> Slot<T> {
-    /// Stores the waker, unless a value has arrived.
-    #[cold]
-    fn wait<'a>(
-        &'a self,
-        mut state: LockGuard<'a, SlotState<T>>,
-        waker: &Waker,
-    ) -> SlotPoll<'a, T> {
-        if let SlotState::Empty(waiter) = &*state {
-            if waiter.as_ref().is_some_and(|waiter| waiter.will_wake(waker)) {
-                return SlotPoll::Pending;
-            }
-            // A waker may be user code: it is cloned and dropped outside the lock.
-            drop(state);
-            let waker = waker.clone();
-            state = self.state.lock();
-            if let SlotState::Empty(place) = &mut *state {
-                let before = place.replace(waker);
-                drop(state);
-                drop(before);
-                return SlotPoll::Pending;
-            }
-            drop(state);
-            drop(waker);
-            state = self.state.lock();
-        }
-        match &*state {
-            SlotState::Full(_) => SlotPoll::Ended(state),
-            _ => SlotPoll::Futile,
-        }
+/// Stores the waker, unless a value has arrived.
+#[cold]
+fn wait<'a, T>(end: &'a mut WaitingEnd<SlotState<T>>, waker: &Waker) -> Wait<'a, T> {
+    match store_waker(end.slot(), waker) {
+        Some(true) => Wait::Pending,
+        Some(false) => Wait::Futile,
+        None => end.settled().map_or(Wait::Futile, Wait::Over),
     }
+}
+
+/// Whether the waker will be woken; `None` if the slot is settled.
+fn store_waker<T>(slot: &Slot<SlotState<T>>, waker: &Waker) -> Option<bool> {
+    let state = slot.lock()?;
+    let SlotState::Empty(waiter) = &*state else { return Some(false) };
+    if waiter.as_ref().is_some_and(|waiter| waiter.will_wake(waker)) {
+        return Some(true);
+    }
+    // A waker may be user code: it is cloned and dropped outside the lock.
+    drop(state);
+    let waker = waker.clone();
+    let mut state = slot.lock()?;
+    let SlotState::Empty(place) = &mut *state else { return Some(false) };
+    let before = place.replace(waker);
+    drop(state);
+    drop(before);
+    Some(true)
 }
 
 impl<T: Send + 'static> Future for SlotReceiver<T> {

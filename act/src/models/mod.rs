@@ -14,6 +14,7 @@
 //! | [`bonds`] | links and monitors |
 //! | [`topics`] | the end of a topic, and of a subscriber |
 //! | [`slot`] | a reply on its way |
+//! | [`settle_lock`] | the lock of a reply on its way |
 //! | [`calls`] | the call that waits for a reply |
 //! | [`registry`] | registering against the end of the process, and against another |
 //! | [`groups`] | joining and leaving against the end of the process, a watch against a joining |
@@ -42,6 +43,7 @@ mod process;
 mod refused;
 mod registry;
 mod room;
+mod settle_lock;
 mod slot;
 mod suspending;
 mod tasks;

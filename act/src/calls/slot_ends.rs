@@ -1,0 +1,243 @@
+//! The memory of a slot, and its two ends: one fills it, one waits for it.
+//!
+//! ```text
+//!   FillingEnd ─────────► Slot ◄───────── WaitingEnd         open: both touch the contents, under the lock
+//!        │ settle          ▲ ▲                │ into_settled
+//!        └────────────     │ └────────── SettledEnd          settled: this end alone owns the contents, and
+//!                          └──────────────────┘              both handles
+//!                                             │ reopen, and two ends again
+//! ```
+//!
+//! The filling end settles the slot when the value is in it, and leaves its handle on the memory behind. So the
+//! waiting end can take the value, prepare the slot for its next call and give a handle away with plain loads and
+//! stores. A lock that is taken for each step, and a handle that is cloned for each call, are four atomic
+//! read-modify-writes more (docs/decisions.md, "A slot that is settled").
+
+#![allow(
+    unsafe_code,
+    reason = "four atomic operations less for each call; argued below, docs/decisions.md"
+)]
+
+use crate::settle_lock::{Held, SettleLock};
+use crate::sync::{AtomicU8, AtomicU64, Ordering, UnsafeCell};
+use std::any::Any;
+use std::mem::{ManuallyDrop, forget};
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+pub(super) struct Slot<S> {
+    lock: SettleLock,
+    /// Whether the token was passed on, was lent, or has a deadline: see [`super::slot`].
+    pub(super) flags: AtomicU8,
+    /// Until when the waiter waits, in nanoseconds, if `flags` says so.
+    pub(super) deadline: AtomicU64,
+    contents: UnsafeCell<S>,
+}
+
+// SAFETY: who may touch the contents is one thread at a time: who has locked the open slot, or the settled end. So
+// they go from thread to thread, and are not shared.
+unsafe impl<S: Send> Sync for Slot<S> {}
+
+impl<S> Slot<S> {
+    /// Locks the contents; `None` if the slot is settled.
+    #[inline]
+    pub(super) fn lock(&self) -> Option<LockedSlot<'_, S>> {
+        let held = self.lock.lock()?;
+        Some(LockedSlot { contents: &self.contents, held })
+    }
+}
+
+/// The contents, locked.
+pub(super) struct LockedSlot<'a, S> {
+    contents: &'a UnsafeCell<S>,
+    held: Held<'a>,
+}
+
+impl<S> Deref for LockedSlot<'_, S> {
+    type Target = S;
+
+    #[inline]
+    fn deref(&self) -> &S {
+        // SAFETY: this value holds the lock, so the slot is not settled, and nobody else touches the contents.
+        unsafe { &*self.contents.get() }
+    }
+}
+
+impl<S> DerefMut for LockedSlot<'_, S> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut S {
+        // SAFETY: as above.
+        unsafe { &mut *self.contents.get() }
+    }
+}
+
+/// The end that fills the slot.
+pub(super) struct FillingEnd<S>(Arc<Slot<S>>);
+
+/// The end that waits. Once the slot is settled it owns the contents, and the handle of the other end too.
+pub(super) struct WaitingEnd<S>(ManuallyDrop<Arc<Slot<S>>>);
+
+/// The waiting end of a settled slot: it owns the contents, and both handles.
+pub(super) struct SettledEnd<S>(ManuallyDrop<Arc<Slot<S>>>);
+
+/// The same, without its type.
+pub(super) struct SpareSlot(Option<Arc<dyn Any + Send + Sync>>);
+
+/// Makes a new slot.
+pub(super) fn slot_of<S>(contents: S) -> (FillingEnd<S>, WaitingEnd<S>) {
+    let slot = Arc::new(Slot {
+        lock: SettleLock::new(),
+        flags: AtomicU8::new(0),
+        deadline: AtomicU64::new(0),
+        contents: UnsafeCell::new(contents),
+    });
+    (FillingEnd(Arc::clone(&slot)), WaitingEnd(ManuallyDrop::new(slot)))
+}
+
+impl<S> FillingEnd<S> {
+    /// A second end for the same slot. The first of the two that settles it does.
+    #[cfg(feature = "serde")]
+    pub(super) fn second(&self) -> Self {
+        FillingEnd(Arc::clone(&self.0))
+    }
+
+    #[inline]
+    pub(super) fn slot(&self) -> &Slot<S> {
+        &self.0
+    }
+
+    /// Has `fill` change the contents; it gets none if the slot is settled. If it succeeds the slot is settled,
+    /// and belongs to the waiting end from then on.
+    #[allow(clippy::inline_always, reason = "see `in_transit`")]
+    #[inline(always)]
+    pub(super) fn settle<R, E>(
+        self,
+        fill: impl FnOnce(Option<&mut S>) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let filled = {
+            let Some(mut locked) = self.0.lock() else { return fill(None) };
+            let filled = fill(Some(&mut locked))?;
+            locked.held.settle();
+            filled
+        };
+        // The waiting end has this handle now, and may have freed the slot.
+        forget(self);
+        Ok(filled)
+    }
+}
+
+impl<S> WaitingEnd<S> {
+    #[inline]
+    pub(super) fn slot(&self) -> &Slot<S> {
+        &self.0
+    }
+
+    /// The contents, if the slot is settled.
+    #[inline]
+    pub(super) fn settled(&mut self) -> Option<&mut S> {
+        if !self.0.lock.is_settled() {
+            return None;
+        }
+        // SAFETY: the filling end does not touch the contents of a settled slot, and this is the only waiting end.
+        Some(unsafe { &mut *self.0.contents.get() })
+    }
+
+    /// The same end, if the slot is settled.
+    #[inline]
+    pub(super) fn into_settled(mut self) -> Option<SettledEnd<S>> {
+        self.settled()?;
+        // SAFETY: the end is not used after this, nor dropped.
+        let slot = unsafe { ManuallyDrop::take(&mut self.0) };
+        forget(self);
+        Some(SettledEnd(ManuallyDrop::new(slot)))
+    }
+}
+
+impl<S> Drop for WaitingEnd<S> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: it is not used after this.
+        let slot = unsafe { ManuallyDrop::take(&mut self.0) };
+        if slot.lock.is_settled() {
+            drop(SettledEnd(ManuallyDrop::new(slot)));
+        }
+    }
+}
+
+impl<S> SettledEnd<S> {
+    #[inline]
+    pub(super) fn contents(&mut self) -> &mut S {
+        // SAFETY: the filling end does not touch the contents of a settled slot, and this is the only waiting end.
+        unsafe { &mut *self.0.contents.get() }
+    }
+
+    /// Opens the slot again, for another value. `prepare` gets the contents as they were left. Returns `None` if
+    /// there is a third handle, as that of a token that was lent.
+    #[inline]
+    pub(super) fn reopen(
+        mut self,
+        prepare: impl FnOnce(&mut S),
+    ) -> Option<(FillingEnd<S>, WaitingEnd<S>)> {
+        if Arc::strong_count(&self.0) != 2 {
+            return None;
+        }
+        prepare(self.contents());
+        // SAFETY: this end is not used after this, nor dropped.
+        let own = unsafe { ManuallyDrop::take(&mut self.0) };
+        forget(self);
+        own.flags.store(0, Ordering::Relaxed);
+        own.lock.reopen();
+        // SAFETY: the handle that the filling end left when it settled the slot. A settled end owns it, and has
+        // become an end of an open slot, which does not.
+        let left = unsafe { Arc::from_raw(Arc::as_ptr(&own)) };
+        Some((FillingEnd(left), WaitingEnd(ManuallyDrop::new(own))))
+    }
+}
+
+impl<S> Drop for SettledEnd<S> {
+    fn drop(&mut self) {
+        // SAFETY: it is not used after this.
+        drop_both(unsafe { ManuallyDrop::take(&mut self.0) });
+    }
+}
+
+/// Drops the handles of a settled end: its own, and the one that the filling end has left.
+#[cold]
+fn drop_both<S: ?Sized>(own: Arc<S>) {
+    // SAFETY: the left handle was not dropped, and the owner of this one owns it.
+    unsafe { Arc::decrement_strong_count(Arc::as_ptr(&own)) };
+}
+
+impl SpareSlot {
+    #[inline]
+    pub(super) fn new<S: Send + 'static>(mut end: SettledEnd<S>) -> Self {
+        // SAFETY: the end is not used after this, nor dropped.
+        let slot = unsafe { ManuallyDrop::take(&mut end.0) };
+        forget(end);
+        SpareSlot(Some(slot))
+    }
+
+    /// The end again, or this if its slot is of another type.
+    #[inline]
+    pub(super) fn downcast<S: Send + 'static>(mut self) -> Result<SettledEnd<S>, Self> {
+        match self.0.take().map(Arc::downcast) {
+            Some(Ok(slot)) => {
+                forget(self);
+                Ok(SettledEnd(ManuallyDrop::new(slot)))
+            }
+            Some(Err(other)) => {
+                self.0 = Some(other);
+                Err(self)
+            }
+            None => Err(self),
+        }
+    }
+}
+
+impl Drop for SpareSlot {
+    fn drop(&mut self) {
+        if let Some(slot) = self.0.take() {
+            drop_both(slot);
+        }
+    }
+}
