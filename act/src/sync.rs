@@ -22,8 +22,8 @@ mod ordinary {
 
 #[cfg(all(test, loom))]
 mod modelled {
-    pub(crate) use loom::sync::MutexGuard;
     pub(crate) use loom::hint::spin_loop;
+    pub(crate) use loom::sync::MutexGuard;
     pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
     pub(crate) use loom::thread::{LocalKey, yield_now};
     /// loom's `thread_local!`, for declarations written for that of the standard library.

@@ -241,3 +241,101 @@ impl Drop for SpareSlot {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::sync::Weak;
+
+    type Contents = Arc<()>;
+
+    /// The ends of an open slot, and what tells whether its contents are there.
+    fn open() -> (FillingEnd<Contents>, WaitingEnd<Contents>, Weak<()>) {
+        let contents = Arc::new(());
+        let seen = Arc::downgrade(&contents);
+        let (fills, waits) = slot_of(contents);
+        (fills, waits, seen)
+    }
+
+    fn settle(fills: FillingEnd<Contents>) -> Result<(), ()> {
+        fills.settle(|contents| contents.map(|_| ()).ok_or(()))
+    }
+
+    fn settled() -> (SettledEnd<Contents>, Weak<()>) {
+        let (fills, waits, seen) = open();
+        assert_eq!(settle(fills), Ok(()));
+        (waits.into_settled().expect("it is settled"), seen)
+    }
+
+    #[test]
+    fn a_slot_is_freed_by_its_last_end() {
+        let (fills, waits, seen) = open();
+        drop(fills);
+        assert_eq!(seen.strong_count(), 1);
+        drop(waits);
+        assert_eq!(seen.strong_count(), 0, "open");
+
+        let (fills, waits, seen) = open();
+        assert_eq!(settle(fills), Ok(()));
+        assert_eq!(seen.strong_count(), 1);
+        drop(waits);
+        assert_eq!(seen.strong_count(), 0, "settled");
+
+        let (end, seen) = settled();
+        drop(end);
+        assert_eq!(seen.strong_count(), 0, "a settled end");
+
+        let (end, seen) = settled();
+        drop(SpareSlot::new(end));
+        assert_eq!(seen.strong_count(), 0, "a spare slot");
+    }
+
+    #[test]
+    fn a_slot_is_settled_by_its_filling_end_alone_and_opened_again() {
+        let (fills, mut waits, seen) = open();
+        assert!(waits.settled().is_none());
+        assert_eq!(fills.settle(|_| Err::<(), _>(7)), Err(7), "it was not filled");
+        assert!(waits.settled().is_none());
+        assert!(waits.into_settled().is_none());
+        assert_eq!(seen.strong_count(), 0);
+
+        let (end, seen) = settled();
+        let (fills, mut waits) = end.reopen(|_| ()).expect("there are two handles");
+        assert!(waits.settled().is_none());
+        assert!(waits.slot().lock().is_some());
+        assert_eq!(settle(fills), Ok(()));
+        assert!(waits.slot().lock().is_none());
+        assert!(waits.settled().is_some());
+        drop(waits);
+        assert_eq!(seen.strong_count(), 0);
+    }
+
+    #[test]
+    fn a_spare_slot_has_its_type_again_and_no_other() {
+        let (end, seen) = settled();
+        let spare = SpareSlot::new(end).downcast::<u8>().err().expect("it is no slot of bytes");
+        let mut end = spare.downcast::<Contents>().ok().expect("its own type");
+        assert_eq!(Arc::strong_count(end.contents()), 1);
+        drop(end);
+        assert_eq!(seen.strong_count(), 0);
+    }
+
+    #[test]
+    #[cfg(feature = "serde")]
+    fn a_slot_with_a_third_handle_is_settled_once_and_not_opened_again() {
+        let (fills, waits, seen) = open();
+        let third = fills.second();
+        assert_eq!(settle(fills), Ok(()));
+        assert_eq!(settle(third), Err(()));
+        drop(waits);
+        assert_eq!(seen.strong_count(), 0);
+
+        let (fills, waits, seen) = open();
+        let third = fills.second();
+        assert_eq!(settle(fills), Ok(()));
+        assert!(waits.into_settled().expect("it is settled").reopen(|_| ()).is_none());
+        assert_eq!(seen.strong_count(), 1);
+        drop(third);
+        assert_eq!(seen.strong_count(), 0);
+    }
+}
