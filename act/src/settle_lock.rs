@@ -19,7 +19,7 @@ pub(crate) use self::spinning::{Held, SettleLock};
 pub(crate) mod spinning {
     use crate::lock::Backoff;
     use crate::sync::{AtomicU8, Ordering};
-    use std::mem::forget;
+    use std::mem::ManuallyDrop;
 
     const OPEN: u8 = 0;
     const LOCKED: u8 = 1;
@@ -58,6 +58,9 @@ pub(crate) mod spinning {
             let mut backoff = Backoff::default();
             loop {
                 backoff.wait();
+                if self.0.load(Ordering::Relaxed) == LOCKED {
+                    continue;
+                }
                 match self.try_lock() {
                     Ok(held) => return Some(held),
                     Err(SETTLED) => return None,
@@ -81,8 +84,10 @@ pub(crate) mod spinning {
     impl Held<'_> {
         #[inline]
         pub(crate) fn settle(self) {
-            self.0.store(SETTLED, Ordering::Release);
-            forget(self);
+            // What the lock guards may be freed as soon as it is settled, the lock with it. So nothing moves the
+            // reference after that, as a call to forget this value would.
+            let held = ManuallyDrop::new(self);
+            held.0.store(SETTLED, Ordering::Release);
         }
     }
 

@@ -196,15 +196,15 @@ impl<T> Drop for SlotSender<T> {
     #[inline]
     fn drop(&mut self) {
         if let Some(end) = self.0.take() {
-            abandon(end);
+            abandon(end.slot());
         }
     }
 }
 
 /// The sender is dropped without a value.
 #[cold]
-fn abandon<T>(end: FillingEnd<SlotState<T>>) {
-    let Some(mut state) = end.slot().lock() else { return };
+fn abandon<T>(slot: &Slot<SlotState<T>>) {
+    let Some(mut state) = slot.lock() else { return };
     let SlotState::Empty(waiter) = &mut *state else { return };
     let waiter = waiter.take();
     *state = SlotState::Dropped;
@@ -299,9 +299,9 @@ impl<T: Send + 'static> SlotReceiver<T> {
         let state = match end.settled() {
             Some(state) => state,
             None => match wait(end, cx.waker()) {
-                Wait::Over(state) => state,
-                Wait::Pending => return Poll::Pending,
-                Wait::Futile => return Poll::Ready(None),
+                SlotPoll::Over(state) => state,
+                SlotPoll::Pending => return Poll::Pending,
+                SlotPoll::Futile => return Poll::Ready(None),
             },
         };
         match replace(state, SlotState::Closed(None)) {
@@ -317,7 +317,7 @@ impl<T: Send + 'static> SlotReceiver<T> {
 }
 
 /// The result of a poll that found no value at first.
-enum Wait<'a, T> {
+enum SlotPoll<'a, T> {
     /// The value has arrived.
     Over(&'a mut SlotState<T>),
     /// The waiter will be woken.
@@ -328,11 +328,11 @@ enum Wait<'a, T> {
 
 /// Stores the waker, unless a value has arrived.
 #[cold]
-fn wait<'a, T>(end: &'a mut WaitingEnd<SlotState<T>>, waker: &Waker) -> Wait<'a, T> {
+fn wait<'a, T>(end: &'a mut WaitingEnd<SlotState<T>>, waker: &Waker) -> SlotPoll<'a, T> {
     match store_waker(end.slot(), waker) {
-        Some(true) => Wait::Pending,
-        Some(false) => Wait::Futile,
-        None => end.settled().map_or(Wait::Futile, Wait::Over),
+        Some(true) => SlotPoll::Pending,
+        Some(false) => SlotPoll::Futile,
+        None => end.settled().map_or(SlotPoll::Futile, SlotPoll::Over),
     }
 }
 

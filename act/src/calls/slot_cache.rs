@@ -4,17 +4,17 @@
 //! Each thread keeps a handful of slots, of the types that were used last. They hold no user
 //! values, and are freed when the thread ends.
 
-use crate::calls::slot_ends::{SettledEnd, SpareSlot};
+use crate::calls::slot_ends::{AnySettled, SettledEnd};
 use crate::sync::thread_local;
 use std::cell::Cell;
 
 /// The number of slots that a thread keeps.
 const PLACES: usize = 4;
 
-/// The largest slot that is kept, in bytes.
+/// The largest contents of a slot that is kept, in bytes.
 const LARGEST: usize = 256;
 
-type SpareSlots = [Cell<Option<SpareSlot>>; PLACES];
+type SpareSlots = [Cell<Option<AnySettled>>; PLACES];
 
 thread_local! {
     /// The slot that was kept last comes first.
@@ -24,7 +24,7 @@ thread_local! {
 /// Takes a slot with contents of this type from this thread's cache.
 #[inline]
 pub(super) fn take<S: Send + 'static>() -> Option<SettledEnd<S>> {
-    let taken = SPARES.try_with(|places| match places[0].take().map(SpareSlot::downcast) {
+    let taken = SPARES.try_with(|places| match places[0].take().map(AnySettled::downcast) {
         Some(Ok(spare)) => Some(spare),
         Some(Err(other)) => {
             places[0].set(Some(other));
@@ -52,7 +52,7 @@ pub(super) fn keep<S: Send + 'static>(spare: SettledEnd<S>) {
     if const { size_of::<S>() > LARGEST } {
         return;
     }
-    let spare = SpareSlot::new(spare);
+    let spare = AnySettled::new(spare);
     // A thread that is ending keeps nothing.
     let _ = SPARES.try_with(|places| {
         if let Some(before) = places[0].replace(Some(spare)) {
@@ -63,7 +63,7 @@ pub(super) fn keep<S: Send + 'static>(spare: SettledEnd<S>) {
 
 /// Moves the slots on by one place; the last one is dropped.
 #[cold]
-fn keep_further(places: &SpareSlots, mut spare: SpareSlot) {
+fn keep_further(places: &SpareSlots, mut spare: AnySettled) {
     for place in &places[1..] {
         match place.replace(Some(spare)) {
             Some(before) => spare = before,

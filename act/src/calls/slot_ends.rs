@@ -19,7 +19,7 @@
 )]
 
 use crate::settle_lock::{Held, SettleLock};
-use crate::sync::{AtomicU8, AtomicU64, Ordering, UnsafeCell};
+use crate::sync::{AtomicU8, AtomicU64, Ordering, UnsafeCell, fence};
 use std::any::Any;
 use std::mem::{ManuallyDrop, forget};
 use std::ops::{Deref, DerefMut};
@@ -74,14 +74,16 @@ impl<S> DerefMut for LockedSlot<'_, S> {
 /// The end that fills the slot.
 pub(super) struct FillingEnd<S>(Arc<Slot<S>>);
 
-/// The end that waits. Once the slot is settled it owns the contents, and the handle of the other end too.
+/// The end that waits. Once the slot is settled it owns the contents, and the handle of the other end too. Before it
+/// is dropped from an open slot, the contents must say that to fill it fails: a handle that is left to nobody is
+/// leaked.
 pub(super) struct WaitingEnd<S>(ManuallyDrop<Arc<Slot<S>>>);
 
 /// The waiting end of a settled slot: it owns the contents, and both handles.
 pub(super) struct SettledEnd<S>(ManuallyDrop<Arc<Slot<S>>>);
 
 /// The same, without its type.
-pub(super) struct SpareSlot(Option<Arc<dyn Any + Send + Sync>>);
+pub(super) struct AnySettled(Option<Arc<dyn Any + Send + Sync>>);
 
 /// Makes a new slot.
 pub(super) fn slot_of<S>(contents: S) -> (FillingEnd<S>, WaitingEnd<S>) {
@@ -181,6 +183,8 @@ impl<S> SettledEnd<S> {
         if Arc::strong_count(&self.0) != 2 {
             return None;
         }
+        // What a third handle did to the flags was before it was dropped.
+        fence(Ordering::Acquire);
         prepare(self.contents());
         // SAFETY: this end is not used after this, nor dropped.
         let own = unsafe { ManuallyDrop::take(&mut self.0) };
@@ -206,15 +210,16 @@ impl<S> Drop for SettledEnd<S> {
 fn drop_both<S: ?Sized>(own: Arc<S>) {
     // SAFETY: the left handle was not dropped, and the owner of this one owns it.
     unsafe { Arc::decrement_strong_count(Arc::as_ptr(&own)) };
+    drop(own);
 }
 
-impl SpareSlot {
+impl AnySettled {
     #[inline]
     pub(super) fn new<S: Send + 'static>(mut end: SettledEnd<S>) -> Self {
         // SAFETY: the end is not used after this, nor dropped.
         let slot = unsafe { ManuallyDrop::take(&mut end.0) };
         forget(end);
-        SpareSlot(Some(slot))
+        AnySettled(Some(slot))
     }
 
     /// The end again, or this if its slot is of another type.
@@ -234,7 +239,7 @@ impl SpareSlot {
     }
 }
 
-impl Drop for SpareSlot {
+impl Drop for AnySettled {
     fn drop(&mut self) {
         if let Some(slot) = self.0.take() {
             drop_both(slot);
@@ -286,8 +291,8 @@ mod tests {
         assert_eq!(seen.strong_count(), 0, "a settled end");
 
         let (end, seen) = settled();
-        drop(SpareSlot::new(end));
-        assert_eq!(seen.strong_count(), 0, "a spare slot");
+        drop(AnySettled::new(end));
+        assert_eq!(seen.strong_count(), 0, "without its type");
     }
 
     #[test]
@@ -311,10 +316,10 @@ mod tests {
     }
 
     #[test]
-    fn a_spare_slot_has_its_type_again_and_no_other() {
+    fn a_settled_end_has_its_type_again_and_no_other() {
         let (end, seen) = settled();
-        let spare = SpareSlot::new(end).downcast::<u8>().err().expect("it is no slot of bytes");
-        let mut end = spare.downcast::<Contents>().ok().expect("its own type");
+        let other = AnySettled::new(end).downcast::<u8>().err().expect("it is no slot of bytes");
+        let mut end = other.downcast::<Contents>().ok().expect("its own type");
         assert_eq!(Arc::strong_count(end.contents()), 1);
         drop(end);
         assert_eq!(seen.strong_count(), 0);

@@ -6,18 +6,18 @@ use crate::settle_lock::spinning::SettleLock;
 use crate::sync::UnsafeCell;
 use std::sync::Arc;
 
-struct Guarded {
+struct Contended {
     lock: SettleLock,
     contents: UnsafeCell<u32>,
 }
 
 // SAFETY: the models touch the contents under the lock, or after it was settled by the only other thread.
 #[allow(unsafe_code, reason = "shows to the checkers who touches the contents when")]
-unsafe impl Sync for Guarded {}
+unsafe impl Sync for Contended {}
 
-impl Guarded {
+impl Contended {
     fn new() -> Arc<Self> {
-        Arc::new(Guarded { lock: SettleLock::new(), contents: UnsafeCell::new(0) })
+        Arc::new(Contended { lock: SettleLock::new(), contents: UnsafeCell::new(0) })
     }
 
     /// Adds to the contents, and returns them.
@@ -34,48 +34,48 @@ impl Guarded {
 #[test]
 fn two_threads_never_hold_it_at_once() {
     model(|| {
-        let guarded = Guarded::new();
+        let contended = Contended::new();
         let adding = thread::spawn({
-            let guarded = Arc::clone(&guarded);
+            let contended = Arc::clone(&contended);
             move || {
-                let held = guarded.lock.lock();
+                let held = contended.lock.lock();
                 assert!(held.is_some());
-                guarded.add(1);
+                contended.add(1);
             }
         });
-        let held = guarded.lock.lock();
-        guarded.add(1);
+        let held = contended.lock.lock();
+        contended.add(1);
         drop(held);
         joined(adding);
-        assert_eq!(guarded.add(0), 2);
+        assert_eq!(contended.add(0), 2);
     });
 }
 
 #[test]
 fn what_was_done_before_it_was_settled_is_seen_without_it() {
     model(|| {
-        let guarded = Guarded::new();
+        let contended = Contended::new();
         let settling = thread::spawn({
-            let guarded = Arc::clone(&guarded);
+            let contended = Arc::clone(&contended);
             move || {
-                let held = guarded.lock.lock().expect("not settled yet");
-                guarded.add(1);
+                let held = contended.lock.lock().expect("not settled yet");
+                contended.add(1);
                 held.settle();
             }
         });
-        let first = match guarded.lock.lock() {
+        let first = match contended.lock.lock() {
             Some(held) => {
-                let first = guarded.add(1);
+                let first = contended.add(1);
                 drop(held);
                 first
             }
-            None => guarded.add(1),
+            None => contended.add(1),
         };
-        if guarded.lock.is_settled() {
-            assert_eq!(guarded.add(0), 2, "both have added");
-            assert!(guarded.lock.lock().is_none());
-            guarded.lock.reopen();
-            assert!(guarded.lock.lock().is_some());
+        if contended.lock.is_settled() {
+            assert_eq!(contended.add(0), 2, "both have added");
+            assert!(contended.lock.lock().is_none());
+            contended.lock.reopen();
+            assert!(contended.lock.lock().is_some());
         }
         assert!(matches!(first, 1 | 2));
         joined(settling);

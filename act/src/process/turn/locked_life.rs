@@ -43,18 +43,20 @@ where
         let cell: *const Cell<M, C> = Arc::as_ptr(&life.cell);
         // SAFETY: the guard must not be used after the cell is freed. The cell lives as long as any of its handles;
         // one is `life.cell`, which nobody can take from a `Life`.
+        // - `inbox` is not asked for after `park`, so this guard does not take the life out again.
         // - Until `park`, the life is a field of the same value as the guard, and is dropped after it.
         // - `park` puts the life into the mailbox that is locked, and nothing unwinds in between. Who takes it out has
         //   the lock, so that happens after the guard has released it. The release is one store into the cell, and the
         //   last access to it.
-        // - Only that store has a reference into the cell as an argument while the cell can be freed: the `&AtomicBool`
-        //   of the lock, whose target may go away during the call as that of the count of an `Arc` may.
+        // - Only that store has a reference into the cell as an argument while the cell can be freed: that of the
+        //   lock, whose target may go away during the call as that of the count of an `Arc` may.
         let inbox = unsafe { &*cell }.inbox.lock();
         LockedLife { inbox, life: Some(life) }
     }
 
     #[inline]
     pub(super) fn inbox(&mut self) -> &mut Inbox<M, C> {
+        debug_assert!(self.life.is_some(), "the process has been parked");
         &mut self.inbox
     }
 
