@@ -8,12 +8,12 @@ use crate::peers::{spawn_many, start};
 use krarup::{Actor, Address, Context, Node, Reason, Reply, Result};
 
 /// Replies to a number with the next one.
-struct Successor;
+pub(super) struct Successor;
 
 /// A request to the server.
-struct Increment {
-    number: u64,
-    reply: Reply<u64>,
+pub(super) struct Increment {
+    pub(super) number: u64,
+    pub(super) reply: Reply<u64>,
 }
 
 impl Actor for Successor {

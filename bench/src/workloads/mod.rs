@@ -1,6 +1,7 @@
 //! The workloads, one file for each kind.
 
 mod big;
+mod blocks;
 mod call;
 mod depth;
 mod fan;
@@ -64,6 +65,7 @@ pub(crate) fn run(node: &Node, arguments: &Arguments) -> Result<Vec<Measurement>
         "timers-fire" => timers::fire(node, size(1_000_000), count(8)),
         "sized" => sized::run(node, size(2_000_000), count(16)),
         "depth" => depth::run(node, size(4_000_000), count(1_000)),
+        "blocks" => return blocks::run(node, size(300_000), count(1_000) as u64),
         "machine" => return machine::run(node, size(2_000_000)),
         "task" => return task::run(node, size(300_000)),
         "topic" => return topic::run(node, size(1_000_000), count(64)),

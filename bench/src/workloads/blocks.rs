@@ -1,0 +1,197 @@
+//! `blocks`: a call to each of the building blocks above actors, beside one to an actor, in one run.
+//!
+//! A caller makes its calls one after the other, as in `call`; what serves them differs. Rounds of all alternate,
+//! and the best of each counts.
+//!
+//! | line | what is called |
+//! |---|---|
+//! | `blocks-actor` | an actor, by its address |
+//! | `blocks-name` | the same, by a name that is looked up again when its process ends |
+//! | `blocks-group` | a member of a group of four, chosen for each call |
+//! | `blocks-state` | a state actor |
+//! | `blocks-step` | a step process |
+//! | `blocks-grain` | a grain, by its key |
+//! | `blocks-grains` | grains in turn, of as many keys as the count says |
+
+use super::call::{Increment, Successor};
+use super::{WorkloadResult, share};
+use crate::failure::WorkloadFailure;
+use crate::latch::Latch;
+use crate::measurement::Measurement;
+use crate::message::BenchMessage;
+use crate::peers::start;
+use krarup::grains::{GrainAddress, GrainCalls, Grains};
+use krarup::groups::Groups;
+use krarup::state::{Scope, StateActor, StateAddress, StateCalls, Stateful};
+use krarup::step::{Commands, StepEvent, StepOutput, StepProcess, Stepped};
+use krarup::{Actor, Address, Context, NamedAddress, Node, Reason, Recipient, Result};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+const ROUNDS: usize = 5;
+const MEMBERS: usize = 4;
+const NAME: &str = "successor";
+const GROUP: &str = "successors";
+
+/// What serves the calls.
+trait Server: Send + 'static {
+    fn call(&mut self, number: u64) -> impl Future<Output = Result<u64>> + Send;
+}
+
+/// Makes its calls, and checks each reply.
+struct BlockCaller<S> {
+    server: S,
+    calls: u64,
+    latch: Latch,
+}
+
+impl<S: Server> Actor for BlockCaller<S> {
+    type Message = BenchMessage;
+
+    async fn handle_message(&mut self, ctx: &mut Context<BenchMessage>, _: BenchMessage) -> Result {
+        for number in 0..self.calls {
+            let next = self.server.call(number).await?;
+            if next != number + 1 {
+                return Err(Reason::error(format!("{number} was answered with {next}")));
+            }
+        }
+        self.latch.count_down();
+        ctx.stop();
+        Ok(())
+    }
+}
+
+impl Server for Address<Increment> {
+    async fn call(&mut self, number: u64) -> Result<u64> {
+        Ok(Address::call(self, |reply| Increment { number, reply }).await?)
+    }
+}
+
+impl Server for NamedAddress<Increment> {
+    async fn call(&mut self, number: u64) -> Result<u64> {
+        Ok(NamedAddress::call(self, move |reply| Increment { number, reply }).await?)
+    }
+}
+
+impl Server for Groups {
+    async fn call(&mut self, number: u64) -> Result<u64> {
+        let member: Option<Recipient<Increment>> = self.any(GROUP);
+        let member = member.ok_or_else(|| Reason::error("the group is empty"))?;
+        Ok(member.call(move |reply| Increment { number, reply }).await?)
+    }
+}
+
+/// Grains by number, of which it calls one after the other.
+struct InTurn {
+    grains: GrainAddress<u64, Increment>,
+    keys: u64,
+}
+
+impl Server for InTurn {
+    async fn call(&mut self, number: u64) -> Result<u64> {
+        let key = number % self.keys;
+        Ok(self.grains.call_to(key, |reply| Increment { number, reply }).await?)
+    }
+}
+
+/// Answers as [`Successor`] does.
+struct StateSuccessor;
+
+impl StateActor for StateSuccessor {
+    type Notice = ();
+    type Ask = Increment;
+    type Reply = ();
+    type Event = ();
+
+    async fn handle_notice(_: &mut Scope<Self>, (): ()) -> Result {
+        Ok(())
+    }
+
+    async fn handle_ask(_: &mut Scope<Self>, request: Increment) -> Result {
+        request.reply.send(request.number + 1);
+        Ok(())
+    }
+}
+
+impl Server for StateAddress<StateSuccessor> {
+    async fn call(&mut self, number: u64) -> Result<u64> {
+        Ok(self.ask(|reply| Increment { number, reply }).await?)
+    }
+}
+
+/// Answers as [`Successor`] does.
+struct StepSuccessor;
+
+impl StepProcess for StepSuccessor {
+    type Value = ();
+    type Message = Increment;
+
+    fn init(&mut self, _: &Context<Increment>, _: &str, _: Vec<()>) -> Result {
+        Ok(())
+    }
+
+    fn step(
+        &mut self,
+        events: &mut VecDeque<StepEvent<(), Increment>>,
+        out: &mut StepOutput<()>,
+    ) -> Result {
+        for event in events.drain(..) {
+            match event {
+                StepEvent::Message { message, .. } => message.reply.send(message.number + 1),
+                StepEvent::Cancel(_) => out.done(()),
+                StepEvent::Completed { .. } => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The time of `calls` calls by one process.
+fn calls(node: &Node, name: &str, calls: u64, server: impl Server) -> WorkloadResult {
+    let done = Latch::new(1);
+    let latch = done.clone();
+    let caller = node.spawn(move || BlockCaller { server, calls, latch }).start()?;
+    let took = done.time(|| start([&caller]))?;
+    Ok(Measurement::of(name, calls, took))
+}
+
+/// Calls each block `size` times; `blocks-grains` has `keys` grains.
+pub(super) fn run(node: &Node, size: u64, keys: u64) -> Result<Vec<Measurement>, WorkloadFailure> {
+    share(size, 1)?;
+    share(keys, 1)?;
+    let actor = node.spawn(|| Successor).name(NAME).start()?;
+    let named: Result<NamedAddress<Increment>, _> = node.named_address(NAME);
+    let named = named.map_err(|_| WorkloadFailure::Ended)?;
+    for _ in 0..MEMBERS {
+        let member = node.spawn(|| Successor).start()?;
+        let joined = node.groups().join(GROUP, &member.recipient());
+        joined.map_err(|_| WorkloadFailure::Ended)?;
+    }
+    let state = node.spawn(|| Stateful::new(StateSuccessor)).start()?;
+    let step = || Stepped::new(StepSuccessor, Arc::new(Commands::new()), "", []);
+    let step = node.spawn(step).start()?;
+    let grains = node.spawn(|| Grains::new(|_: &u64| Successor)).start()?;
+    let in_turn = |keys| InTurn { grains: grains.clone(), keys };
+    let mut best = Vec::<Measurement>::new();
+    for _ in 0..ROUNDS {
+        let round = [
+            calls(node, "blocks-actor", size, actor.clone())?,
+            calls(node, "blocks-name", size, named.clone())?,
+            calls(node, "blocks-group", size, node.groups())?,
+            calls(node, "blocks-state", size, state.clone())?,
+            calls(node, "blocks-step", size, step.clone())?,
+            calls(node, "blocks-grain", size, in_turn(1))?,
+            calls(node, "blocks-grains", size, in_turn(keys))?,
+        ];
+        if best.is_empty() {
+            best.extend(round);
+        } else {
+            for (best, new) in best.iter_mut().zip(round) {
+                if new.is_better_than(best) {
+                    *best = new;
+                }
+            }
+        }
+    }
+    Ok(best)
+}
