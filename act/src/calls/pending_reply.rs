@@ -9,7 +9,7 @@ use crate::process::awaited::AwaitedProcess;
 use crate::process::{current, wait_graph};
 use krarup_gen::{CallError, Pid};
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 /// Calls with at least this timeout set their timer late (see [`Host::poke_later`]). The timer
@@ -202,6 +202,11 @@ impl<T: Send + 'static> PendingReply<T> {
             drop(self.give_up(host));
         }
     }
+}
+
+/// The waker of the future that awaits this, for the slot of a call that it is about to make.
+pub(super) fn own_waker(cx: &mut Context<'_>) -> Poll<Waker> {
+    Poll::Ready(cx.waker().clone())
 }
 
 /// The outcome of a call.

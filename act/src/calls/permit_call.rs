@@ -3,7 +3,7 @@
 use crate::addressing::address::Address;
 use crate::calls::deadline::DEFAULT_CALL_TIMEOUT;
 use crate::calls::pending::Pending;
-use crate::calls::pending_reply::PendingReply;
+use crate::calls::pending_reply::{PendingReply, own_waker};
 use crate::calls::reply::Reply;
 use crate::host::host::Host;
 use crate::mailbox::permit::Permit;
@@ -13,6 +13,7 @@ use std::any::type_name;
 use std::fmt;
 use std::future::poll_fn;
 use std::marker::PhantomData;
+use std::mem::replace;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -96,7 +97,7 @@ where
                 return Err(CallError::CallsItself(holder));
             }
             let deadline: Option<Timestamp> = timeout.map(|limit| host.now() + limit);
-            let (token, reply) = Reply::new(None);
+            let (token, reply) = Reply::new(Some(poll_fn(own_waker).await));
             let message = request(match deadline {
                 Some(deadline) => token.until(deadline),
                 None => token,
@@ -112,9 +113,12 @@ where
             if current::is_traced() {
                 answer.is_awaited_in_context();
             }
-            let mut sent = CallInRoom { host, answer };
+            let mut sent = CallInRoom { host, answer, begun: false };
             poll_fn(move |cx| {
-                let CallInRoom { host, answer } = &mut sent;
+                let CallInRoom { host, answer, begun } = &mut sent;
+                if !replace(begun, true) {
+                    return answer.begin(host, cx);
+                }
                 answer.poll(host, cx, |callee| {
                     host.process(callee).is_some_and(|process| process.waits_for().is_some())
                 })
@@ -137,6 +141,8 @@ impl<M, T, F> fmt::Debug for PermitCall<M, T, F> {
 struct CallInRoom<T: Send + 'static> {
     host: Arc<dyn Host>,
     answer: PendingReply<T>,
+    /// Whether it was polled, which it is at once when the request was sent.
+    begun: bool,
 }
 
 impl<T: Send + 'static> Drop for CallInRoom<T> {

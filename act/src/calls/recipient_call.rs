@@ -3,7 +3,7 @@
 use crate::addressing::recipient::Recipient;
 use crate::calls::deadline::DEFAULT_CALL_TIMEOUT;
 use crate::calls::pending::Pending;
-use crate::calls::pending_reply::PendingReply;
+use crate::calls::pending_reply::{PendingReply, own_waker};
 use crate::calls::refusal::refused;
 use crate::calls::reply::Reply;
 use crate::host::host::Host;
@@ -14,6 +14,7 @@ use std::any::type_name;
 use std::fmt;
 use std::future::poll_fn;
 use std::marker::PhantomData;
+use std::mem::replace;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -100,7 +101,7 @@ where
             if let Some(error) = futile {
                 return Err(error);
             }
-            let (token, reply) = Reply::new(None);
+            let (token, reply) = Reply::new(Some(poll_fn(own_waker).await));
             let message = request(token);
             if current::is_traced() {
                 current::begin_call(&*host, type_name::<T>(), pid);
@@ -120,7 +121,7 @@ where
                 answer.is_awaited_in_context();
             }
             let remote = recipient.begun_call();
-            let asked = SentCall { host: Arc::clone(&host), answer, remote };
+            let asked = SentCall { host: Arc::clone(&host), answer, begun: false, remote };
             if callee != pid {
                 if let Some(error) = wait_graph::calls_itself(callee) {
                     return Err(error);
@@ -147,6 +148,8 @@ impl<T: Send + 'static, R, F> fmt::Debug for RecipientCall<T, R, F> {
 struct SentCall<R: Send + 'static> {
     host: Arc<dyn Host>,
     answer: PendingReply<R>,
+    /// Whether it was polled, which it is at once when the request was sent.
+    begun: bool,
     /// The process on another node, and the number of the call there.
     remote: Option<(Arc<dyn Process>, u64)>,
 }
@@ -155,7 +158,10 @@ impl<R: Send + 'static> Future for SentCall<R> {
     type Output = Result<R, CallError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let SentCall { host, answer, .. } = self.get_mut();
+        let SentCall { host, answer, begun, .. } = self.get_mut();
+        if !replace(begun, true) {
+            return answer.begin(host, cx);
+        }
         answer.poll(host, cx, |callee| {
             host.process(callee).is_some_and(|process| process.waits_for().is_some())
         })
