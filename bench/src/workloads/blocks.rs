@@ -34,7 +34,7 @@ const NAME: &str = "successor";
 const GROUP: &str = "successors";
 
 /// What serves the calls.
-trait Server: Send + 'static {
+trait BlockServer: Send + 'static {
     fn call(&mut self, number: u64) -> impl Future<Output = Result<u64>> + Send;
 }
 
@@ -45,7 +45,7 @@ struct BlockCaller<S> {
     latch: Latch,
 }
 
-impl<S: Server> Actor for BlockCaller<S> {
+impl<S: BlockServer> Actor for BlockCaller<S> {
     type Message = BenchMessage;
 
     async fn handle_message(&mut self, ctx: &mut Context<BenchMessage>, _: BenchMessage) -> Result {
@@ -61,19 +61,19 @@ impl<S: Server> Actor for BlockCaller<S> {
     }
 }
 
-impl Server for Address<Increment> {
+impl BlockServer for Address<Increment> {
     async fn call(&mut self, number: u64) -> Result<u64> {
         Ok(Address::call(self, |reply| Increment { number, reply }).await?)
     }
 }
 
-impl Server for NamedAddress<Increment> {
+impl BlockServer for NamedAddress<Increment> {
     async fn call(&mut self, number: u64) -> Result<u64> {
         Ok(NamedAddress::call(self, move |reply| Increment { number, reply }).await?)
     }
 }
 
-impl Server for Groups {
+impl BlockServer for Groups {
     async fn call(&mut self, number: u64) -> Result<u64> {
         let member: Option<Recipient<Increment>> = self.any(GROUP);
         let member = member.ok_or_else(|| Reason::error("the group is empty"))?;
@@ -87,7 +87,7 @@ struct InTurn {
     keys: u64,
 }
 
-impl Server for InTurn {
+impl BlockServer for InTurn {
     async fn call(&mut self, number: u64) -> Result<u64> {
         let key = number % self.keys;
         Ok(self.grains.call_to(key, |reply| Increment { number, reply }).await?)
@@ -113,7 +113,7 @@ impl StateActor for StateSuccessor {
     }
 }
 
-impl Server for StateAddress<StateSuccessor> {
+impl BlockServer for StateAddress<StateSuccessor> {
     async fn call(&mut self, number: u64) -> Result<u64> {
         Ok(self.ask(|reply| Increment { number, reply }).await?)
     }
@@ -147,7 +147,7 @@ impl StepProcess for StepSuccessor {
 }
 
 /// The time of `calls` calls by one process.
-fn calls(node: &Node, name: &str, calls: u64, server: impl Server) -> WorkloadResult {
+fn calls(node: &Node, name: &str, calls: u64, server: impl BlockServer) -> WorkloadResult {
     let done = Latch::new(1);
     let latch = done.clone();
     let caller = node.spawn(move || BlockCaller { server, calls, latch }).start()?;
