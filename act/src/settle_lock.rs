@@ -10,9 +10,9 @@
 //! `lock.rs`, it is held for a few dozen instructions and never while user code runs.
 
 #[cfg(all(test, loom))]
-pub(crate) use self::modelled::{Held, SettleLock};
+pub(crate) use self::modelled::{SettleGuard, SettleLock};
 #[cfg(not(all(test, loom)))]
-pub(crate) use self::spinning::{Held, SettleLock};
+pub(crate) use self::spinning::{SettleGuard, SettleLock};
 
 /// Also compiled for the models, where one looks at it alone. In all others a waiting thread would try in vain in
 /// every order in which it can.
@@ -28,7 +28,7 @@ pub(crate) mod spinning {
     pub(crate) struct SettleLock(AtomicU8);
 
     /// The lock, held. Its end opens it.
-    pub(crate) struct Held<'a>(&'a AtomicU8);
+    pub(crate) struct SettleGuard<'a>(&'a AtomicU8);
 
     impl SettleLock {
         pub(crate) fn new() -> Self {
@@ -37,7 +37,7 @@ pub(crate) mod spinning {
 
         /// Locks it; `None` if it is settled.
         #[inline]
-        pub(crate) fn lock(&self) -> Option<Held<'_>> {
+        pub(crate) fn lock(&self) -> Option<SettleGuard<'_>> {
             match self.try_lock() {
                 Ok(held) => Some(held),
                 Err(SETTLED) => None,
@@ -46,15 +46,15 @@ pub(crate) mod spinning {
         }
 
         #[inline]
-        fn try_lock(&self) -> Result<Held<'_>, u8> {
+        fn try_lock(&self) -> Result<SettleGuard<'_>, u8> {
             self.0
                 .compare_exchange(OPEN, LOCKED, Ordering::Acquire, Ordering::Acquire)
-                .map(|_| Held(&self.0))
+                .map(|_| SettleGuard(&self.0))
         }
 
         #[cold]
         #[inline(never)]
-        fn lock_slowly(&self) -> Option<Held<'_>> {
+        fn lock_slowly(&self) -> Option<SettleGuard<'_>> {
             let mut backoff = Backoff::default();
             loop {
                 backoff.wait();
@@ -81,7 +81,7 @@ pub(crate) mod spinning {
         }
     }
 
-    impl Held<'_> {
+    impl SettleGuard<'_> {
         #[inline]
         pub(crate) fn settle(self) {
             // What the lock guards may be freed as soon as it is settled, the lock with it. So nothing moves the
@@ -91,7 +91,7 @@ pub(crate) mod spinning {
         }
     }
 
-    impl Drop for Held<'_> {
+    impl Drop for SettleGuard<'_> {
         #[inline]
         fn drop(&mut self) {
             self.0.store(OPEN, Ordering::Release);
@@ -109,7 +109,7 @@ mod modelled {
         settled: AtomicBool,
     }
 
-    pub(crate) struct Held<'a> {
+    pub(crate) struct SettleGuard<'a> {
         settled: &'a AtomicBool,
         _lock: MutexGuard<'a, ()>,
     }
@@ -119,10 +119,10 @@ mod modelled {
             SettleLock { lock: Mutex::new(()), settled: AtomicBool::new(false) }
         }
 
-        pub(crate) fn lock(&self) -> Option<Held<'_>> {
+        pub(crate) fn lock(&self) -> Option<SettleGuard<'_>> {
             let lock = self.lock.lock();
             let open = !self.settled.load(Ordering::Relaxed);
-            open.then_some(Held { settled: &self.settled, _lock: lock })
+            open.then_some(SettleGuard { settled: &self.settled, _lock: lock })
         }
 
         pub(crate) fn is_settled(&self) -> bool {
@@ -134,7 +134,7 @@ mod modelled {
         }
     }
 
-    impl Held<'_> {
+    impl SettleGuard<'_> {
         pub(crate) fn settle(self) {
             self.settled.store(true, Ordering::Release);
         }

@@ -20,6 +20,7 @@ pub(crate) fn write(protocol: &Protocol) -> TokenStream {
     });
     quote! {
         #[doc = #title]
+        // In the code of the user: a message may be large, have many parts, or be sent by nobody.
         #[allow(clippy::result_large_err, clippy::too_many_arguments, dead_code)]
         #visibility trait #calls<__Command: ::core::marker::Send + 'static> {
             #(#declared)*

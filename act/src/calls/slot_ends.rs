@@ -18,11 +18,12 @@
     reason = "four atomic operations less for each call; argued below, docs/decisions.md"
 )]
 
-use crate::settle_lock::{Held, SettleLock};
+use crate::settle_lock::{SettleGuard, SettleLock};
 use crate::sync::{AtomicU8, AtomicU64, Ordering, UnsafeCell, fence};
 use std::any::Any;
 use std::mem::{ManuallyDrop, forget};
 use std::ops::{Deref, DerefMut};
+use std::ptr;
 use std::sync::Arc;
 
 pub(super) struct Slot<S> {
@@ -50,7 +51,7 @@ impl<S> Slot<S> {
 /// The contents, locked.
 pub(super) struct LockedSlot<'a, S> {
     contents: &'a UnsafeCell<S>,
-    held: Held<'a>,
+    held: SettleGuard<'a>,
 }
 
 impl<S> Deref for LockedSlot<'_, S> {
@@ -77,10 +78,10 @@ pub(super) struct FillingEnd<S>(Arc<Slot<S>>);
 /// The end that waits. Once the slot is settled it owns the contents, and the handle of the other end too. Before it
 /// is dropped from an open slot, the contents must say that to fill it fails: a handle that is left to nobody is
 /// leaked.
-pub(super) struct WaitingEnd<S>(ManuallyDrop<Arc<Slot<S>>>);
+pub(super) struct WaitingEnd<S>(Arc<Slot<S>>);
 
 /// The waiting end of a settled slot: it owns the contents, and both handles.
-pub(super) struct SettledEnd<S>(ManuallyDrop<Arc<Slot<S>>>);
+pub(super) struct SettledEnd<S>(WaitingEnd<S>);
 
 /// The same, without its type.
 pub(super) struct AnySettled(Option<Arc<dyn Any + Send + Sync>>);
@@ -93,7 +94,7 @@ pub(super) fn slot_of<S>(contents: S) -> (FillingEnd<S>, WaitingEnd<S>) {
         deadline: AtomicU64::new(0),
         contents: UnsafeCell::new(contents),
     });
-    (FillingEnd(Arc::clone(&slot)), WaitingEnd(ManuallyDrop::new(slot)))
+    (FillingEnd(Arc::clone(&slot)), WaitingEnd(slot))
 }
 
 impl<S> FillingEnd<S> {
@@ -148,29 +149,31 @@ impl<S> WaitingEnd<S> {
     #[inline]
     pub(super) fn into_settled(mut self) -> Option<SettledEnd<S>> {
         self.settled()?;
-        // SAFETY: the end is not used after this, nor dropped.
-        let slot = unsafe { ManuallyDrop::take(&mut self.0) };
-        forget(self);
-        Some(SettledEnd(ManuallyDrop::new(slot)))
+        Some(SettledEnd(self))
     }
 }
 
 impl<S> Drop for WaitingEnd<S> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: it is not used after this.
-        let slot = unsafe { ManuallyDrop::take(&mut self.0) };
-        if slot.lock.is_settled() {
-            drop(SettledEnd(ManuallyDrop::new(slot)));
+        if self.0.lock.is_settled() {
+            drop_left(&self.0);
         }
     }
+}
+
+/// Drops the handle that the filling end of a settled slot has left to the owner of this one.
+#[cold]
+fn drop_left<S: ?Sized>(own: &Arc<S>) {
+    // SAFETY: the filling end did not drop it when it settled the slot, and whoever calls this owns it, and is dropped.
+    unsafe { Arc::decrement_strong_count(Arc::as_ptr(own)) };
 }
 
 impl<S> SettledEnd<S> {
     #[inline]
     pub(super) fn contents(&mut self) -> &mut S {
         // SAFETY: the filling end does not touch the contents of a settled slot, and this is the only waiting end.
-        unsafe { &mut *self.0.contents.get() }
+        unsafe { &mut *self.0.0.contents.get() }
     }
 
     /// Opens the slot again, for another value. `prepare` gets the contents as they were left. Returns `None` if
@@ -180,45 +183,28 @@ impl<S> SettledEnd<S> {
         mut self,
         prepare: impl FnOnce(&mut S),
     ) -> Option<(FillingEnd<S>, WaitingEnd<S>)> {
-        if Arc::strong_count(&self.0) != 2 {
+        if Arc::strong_count(&self.0.0) != 2 {
             return None;
         }
         // What a third handle did to the flags was before it was dropped.
         fence(Ordering::Acquire);
         prepare(self.contents());
-        // SAFETY: this end is not used after this, nor dropped.
-        let own = unsafe { ManuallyDrop::take(&mut self.0) };
-        forget(self);
-        own.flags.store(0, Ordering::Relaxed);
-        own.lock.reopen();
-        // SAFETY: the handle that the filling end left when it settled the slot. A settled end owns it, and has
-        // become an end of an open slot, which does not.
-        let left = unsafe { Arc::from_raw(Arc::as_ptr(&own)) };
-        Some((FillingEnd(left), WaitingEnd(ManuallyDrop::new(own))))
+        let SettledEnd(end) = self;
+        end.0.flags.store(0, Ordering::Relaxed);
+        end.0.lock.reopen();
+        // SAFETY: the handle that the filling end left when it settled the slot. The settled end owned it; the end of
+        // an open slot, which it is now, does not.
+        let left = unsafe { Arc::from_raw(Arc::as_ptr(&end.0)) };
+        Some((FillingEnd(left), end))
     }
-}
-
-impl<S> Drop for SettledEnd<S> {
-    fn drop(&mut self) {
-        // SAFETY: it is not used after this.
-        drop_both(unsafe { ManuallyDrop::take(&mut self.0) });
-    }
-}
-
-/// Drops the handles of a settled end: its own, and the one that the filling end has left.
-#[cold]
-fn drop_both<S: ?Sized>(own: Arc<S>) {
-    // SAFETY: the left handle was not dropped, and the owner of this one owns it.
-    unsafe { Arc::decrement_strong_count(Arc::as_ptr(&own)) };
-    drop(own);
 }
 
 impl AnySettled {
     #[inline]
-    pub(super) fn new<S: Send + 'static>(mut end: SettledEnd<S>) -> Self {
-        // SAFETY: the end is not used after this, nor dropped.
-        let slot = unsafe { ManuallyDrop::take(&mut end.0) };
-        forget(end);
+    pub(super) fn new<S: Send + 'static>(end: SettledEnd<S>) -> Self {
+        let end = ManuallyDrop::new(end);
+        // SAFETY: the handle is moved out of an end that is neither used after this nor dropped.
+        let slot = unsafe { ptr::read(&raw const end.0.0) };
         AnySettled(Some(slot))
     }
 
@@ -228,7 +214,7 @@ impl AnySettled {
         match self.0.take().map(Arc::downcast) {
             Some(Ok(slot)) => {
                 forget(self);
-                Ok(SettledEnd(ManuallyDrop::new(slot)))
+                Ok(SettledEnd(WaitingEnd(slot)))
             }
             Some(Err(other)) => {
                 self.0 = Some(other);
@@ -241,8 +227,8 @@ impl AnySettled {
 
 impl Drop for AnySettled {
     fn drop(&mut self) {
-        if let Some(slot) = self.0.take() {
-            drop_both(slot);
+        if let Some(slot) = &self.0 {
+            drop_left(slot);
         }
     }
 }
