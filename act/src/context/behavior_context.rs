@@ -321,7 +321,7 @@ impl<M: Send + 'static, C: Send + 'static> BehaviorContext<M, C> for Context<M, 
     }
 
     fn passivate_if(&mut self, time: Duration, may_go: impl FnMut() -> bool + Send + 'static) {
-        Context::passivate_if(self, time, may_go)
+        Context::passivate_if(self, time, may_go);
     }
 
     fn unregister_from(&mut self, name: &str, pid: Pid) -> bool {
