@@ -21,7 +21,9 @@ pub type RoomFuture<M> = Pin<Box<dyn Future<Output = Result<Permit<M>, SendError
 /// lead through it are detected (rule C5).
 ///
 /// ```
-/// use krarup_act::{Address, Behavior, Context, Permit, Received, Route, note_receiver};
+/// use krarup_act::{
+///     Address, Behavior, BehaviorContext, Context, Permit, Received, Route, note_receiver,
+/// };
 /// use krarup_gen::{Pid, Result, SendError};
 /// use std::convert::Infallible;
 /// use std::sync::Arc;

@@ -40,8 +40,9 @@ use std::time::Duration;
 /// count towards the bound:
 ///
 /// ```
-/// # use krarup_act::{Behavior, BehaviorContext, Context, Received};
-/// # use krarup_gen::Result;
+/// use krarup_act::{Behavior, BehaviorContext, Context, Received};
+/// use krarup_gen::Result;
+///
 /// struct Valve {
 ///     open: bool,
 /// }
