@@ -247,15 +247,16 @@ pub mod groups {
 }
 
 /// Bare processes, and what an author of a behaviour needs: receiving, routes, containing the
-/// panics of users' code. The supervisors, state actors, step processes, grains and sockets of
-/// Krarup use nothing else.
+/// panics of users' code. What only behaviours call on their context is in the trait
+/// [`BehaviorContext`](behavior::BehaviorContext). The supervisors, state actors, step processes,
+/// grains and sockets of Krarup use nothing else.
 pub mod behavior {
     #[doc(inline)]
     pub use krarup_act::{
-        ActorEnd, Behavior, BehaviorFn, Contained, Delegate, Delivery, DroppedCalls, MadeBy,
-        NextMessage, OwnProcess, Receive, Received, RoomFuture, Route, UnusedPid, behavior_fn,
-        contain, current_pid, first_failure, holding, is_in_process, made_by, next_turn,
-        note_receiver, yield_now,
+        ActorEnd, Behavior, BehaviorContext, BehaviorFn, Contained, Delegate, Delivery,
+        DroppedCalls, MadeBy, NextMessage, OwnProcess, Receive, Received, RoomFuture, Route,
+        UnusedPid, behavior_fn, contain, current_pid, first_failure, holding, is_in_process,
+        made_by, next_turn, note_receiver, yield_now,
     };
 }
 

@@ -13,6 +13,10 @@ use std::marker::PhantomData;
 /// receives, calls [`Context::initialised`] or ends normally; a process that never receives
 /// should call [`Context::initialised`]. The process ends when `run` returns, with
 /// [`krarup_gen::Reason::Normal`] for `Ok`. For a plain function see [`behavior_fn`].
+///
+/// A behaviour that runs callbacks of others, receives only a part of what arrives, or has work
+/// besides its mailbox imports [`crate::BehaviorContext`]: it has the operations of a context that
+/// only behaviours call.
 pub trait Behavior: Send + 'static {
     /// The type of messages on the Main lane.
     type Message: Send + 'static;
@@ -65,7 +69,7 @@ pub trait Behavior: Send + 'static {
         None
     }
 
-    /// Whether the behaviour makes its Main lane a route ([`Context::route_main`]), as a pool
+    /// Whether the behaviour makes its Main lane a route ([`crate::BehaviorContext::route_main`]), as a pool
     /// does. No message then waits in the mailbox of its process. False unless overridden.
     #[must_use]
     fn routes_main() -> bool

@@ -12,7 +12,7 @@ use crate::job::{Begun, CronAsk, CronContext, CronRequest, Job, JobWhen, JobWork
 use crate::pattern::{Date, RunTimes, date};
 use crate::plan::{ClockReading, CronPlan, JobDecision, JobId};
 use chrono_tz::Tz;
-use krarup_act::{Actor, KILL_GRACE, Sleep, Watch, contain};
+use krarup_act::{Actor, BehaviorContext, KILL_GRACE, Sleep, Watch, contain};
 use krarup_gen::{
     CronEvent, CronTrouble, Down, Exit, Inspection, Name, Pid, Reason, Ref, Result, RunDate,
     Timestamp,

@@ -19,7 +19,9 @@ use crate::peer::connection_info::ConnectionInfo;
 use crate::peer::control_trace::{ControlTrace, TracedControl};
 use crate::rpc::call::{RpcCall, RpcRequest};
 use crate::rpc::error::RpcError;
-use krarup_act::{Address, Behavior, Context, Groups, Host, Network, Process, Recipient};
+use krarup_act::{
+    Address, Behavior, BehaviorContext, Context, Groups, Host, Network, Process, Recipient,
+};
 use krarup_gen::{Name, NodeName, Pid};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

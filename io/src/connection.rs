@@ -22,7 +22,7 @@ use crate::timer::MovingTimer;
 use crate::times::Times;
 use crate::wire::SocketStream;
 use bytes::BytesMut;
-use krarup_act::Received;
+use krarup_act::{BehaviorContext, Received};
 use krarup_gen::{Reason, Result, Timestamp};
 use std::future::poll_fn;
 use std::pin::pin;

@@ -5,7 +5,7 @@ use crate::datagram::{DatagramChannel, DatagramProtocol, DatagramWire};
 use crate::error::BindError;
 use crate::options::OptionsError;
 use bytes::Bytes;
-use krarup_act::{Behavior, Context, Received};
+use krarup_act::{Behavior, BehaviorContext, Context, Received};
 use krarup_gen::{ProcessKind, Reason, Result};
 use mio::net::UdpSocket;
 use std::any::type_name;

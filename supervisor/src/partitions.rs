@@ -16,7 +16,7 @@ use crate::error::SpecError;
 use crate::sip_hash::hash_of;
 use crate::spec::{ChildKind, ChildRules, Strategy, SupervisorFlags};
 use crate::supervisor::Supervisor;
-use krarup_act::{Address, Behavior, Context, Permit, Route};
+use krarup_act::{Address, Behavior, BehaviorContext, Context, Permit, Route};
 use krarup_gen::{ProcessKind, Result, SendError};
 use parking_lot::RwLock;
 use std::convert::Infallible;

@@ -9,7 +9,7 @@ use crate::report::Reporter;
 use crate::select::{Selected, SupervisorMail, select, within};
 use crate::spec::{ChildId, Shutdown};
 use crate::waits::ChildWaits;
-use krarup_act::{Received, Sleep};
+use krarup_act::{BehaviorContext, Received, Sleep};
 use krarup_gen::{Exit, Pid, Reason};
 use std::collections::{HashMap, VecDeque};
 use std::pin::pin;

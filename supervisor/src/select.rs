@@ -1,7 +1,7 @@
 //! Waits for one event and receives items meanwhile.
 
 use crate::command::{SupervisorCommand, SupervisorContext};
-use krarup_act::{Received, Sleep};
+use krarup_act::{BehaviorContext, Received, Sleep};
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};

@@ -5,7 +5,7 @@
 //!          ◄── its pid, or the future back ──┘          └── monitored, never restarted
 //! ```
 
-use krarup_act::{Actor, Address, Call, Context, KILL_GRACE, Reply, Sleep, Watch};
+use krarup_act::{Actor, Address, BehaviorContext, Call, Context, KILL_GRACE, Reply, Sleep, Watch};
 use krarup_gen::{CallError, Down, Inspection, Pid, Reason, Result, SpawnError, Target};
 use std::collections::BTreeSet;
 use std::error::Error;

@@ -2,7 +2,7 @@
 //! dispatcher (`node/src/dispatcher/shared/stepped.rs`).
 
 use crate::support::{Act, Does, Log, Puppet, puppet, simulations};
-use krarup::behavior::behavior_fn;
+use krarup::behavior::{BehaviorContext, behavior_fn};
 use krarup::dispatcher::{Class, DispatcherOptions, Executor, ExecutorTask};
 use krarup::prelude::*;
 use krarup::supervisor::{ChildSpec, Supervisor};

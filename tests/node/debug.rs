@@ -1,7 +1,7 @@
 //! Debugging live processes, and hearing of all of them: rules D7, M7, X3, X4 and X5.
 
 use crate::support::{Does, Log, boom, puppet, settles, simulations};
-use krarup::behavior::{Received, behavior_fn};
+use krarup::behavior::{BehaviorContext, Received, behavior_fn};
 use krarup::observe::{
     DeadLetter, DeadLetterCause, DebugError, EventTopic, Lifecycle, ProcessState,
 };

@@ -1,7 +1,7 @@
 //! Idle times: rule D10.
 
 use crate::support::{Log, simulations};
-use krarup::behavior::{Received, behavior_fn};
+use krarup::behavior::{BehaviorContext, Received, behavior_fn};
 use krarup::prelude::*;
 use krarup::supervisor::InPlace;
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use crate::pool_support::{Job, PoolAddress, done, millis, numbers, occupy, seconds, workers};
 use crate::support::{Log, Puppet, boom, simulations};
-use krarup::behavior::{Behavior, Received, behavior_fn};
+use krarup::behavior::{Behavior, BehaviorContext, Received, behavior_fn};
 use krarup::observe::{ManageError, Managed, ManagedChild, Management, ProcessKind};
 use krarup::prelude::*;
 use krarup::supervisor::{ChildSpec, ChildTemplate, Supervisor};

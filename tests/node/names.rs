@@ -4,7 +4,7 @@ use crate::support::{
     Does, Guard, Log, Puppet, asked, boom, on_wake, poll_once, poll_with, puppet, simulations,
     trapper,
 };
-use krarup::behavior::{Received, behavior_fn};
+use krarup::behavior::{BehaviorContext, Received, behavior_fn};
 use krarup::mailbox::{Diverted, Overflow};
 use krarup::observe::DeadLetter;
 use krarup::prelude::*;

@@ -1,7 +1,7 @@
 //! Whether a call that failed with its callee may have been begun: rule C2.
 
 use crate::support::{boom, poll_once, simulations};
-use krarup::behavior::{Received, behavior_fn};
+use krarup::behavior::{BehaviorContext, Received, behavior_fn};
 use krarup::grains::{GrainCalls, Grains};
 use krarup::prelude::*;
 use krarup::state::{Scope, StateActor, Stateful};

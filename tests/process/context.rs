@@ -2,7 +2,7 @@
 //! M9, M10, M12, T1, X3.
 
 use crate::support::{Act, Does, Log, asked, boom, poll_once, puppet, simulations, trapper};
-use krarup::behavior::{Received, Route, behavior_fn};
+use krarup::behavior::{BehaviorContext, Received, Route, behavior_fn};
 use krarup::mailbox::{NoBound, Order, Overflow, Permit};
 use krarup::observe::{DeadLetter, ProcessState};
 use krarup::prelude::*;
@@ -312,7 +312,7 @@ fn m5_held_room_survives_a_cancelled_timer() {
 fn m5_room_cannot_be_held_in_a_mailbox_without_a_bound() {
     let sim = Simulation::new(1);
     let process = puppet(&sim, "p", &Log::new());
-    assert_eq!(asked(&sim, &process, Context::hold_room), Err(NoBound));
+    assert_eq!(asked(&sim, &process, BehaviorContext::hold_room), Err(NoBound));
     assert_eq!(asked(&sim, &process, |ctx| ctx.mailbox_bound()), None);
 }
 

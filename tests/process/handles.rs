@@ -2,7 +2,7 @@
 //! is asked of a process: rules C1, C3, C6, D2, D7, L1, L3, M2, M6, M7, N2, N5, R1, X4, X5.
 
 use crate::support::{Act, Does, Log, asked, boom, poll_once, puppet, simulations, trapper};
-use krarup::behavior::{Received, Route, behavior_fn};
+use krarup::behavior::{BehaviorContext, Received, Route, behavior_fn};
 use krarup::mailbox::{Diverted, Overflow, Permit};
 use krarup::observe::{DeadLetter, DebugError, EventTopic, Lifecycle};
 use krarup::prelude::*;

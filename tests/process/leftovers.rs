@@ -6,7 +6,7 @@ use crate::support::{
     Act, Does, Guard, Log, Puppet, Unheard, asked, boom, on_wake, poll_once, poll_with, puppet,
     trapper,
 };
-use krarup::behavior::{Behavior, Received, Route, behavior_fn};
+use krarup::behavior::{Behavior, BehaviorContext, Received, Route, behavior_fn};
 use krarup::mailbox::{Overflow, Permit};
 use krarup::prelude::*;
 use krarup::{Recipient, SendError};

@@ -2,7 +2,7 @@
 //! a send (rules N2, N5, D6).
 
 use crate::support::{Act, Guard, Log, on_wake, poll_once, poll_with, puppet};
-use krarup::behavior::{Received, Route, behavior_fn};
+use krarup::behavior::{BehaviorContext, Received, Route, behavior_fn};
 use krarup::mailbox::{Diverted, Overflow, Permit};
 use krarup::prelude::*;
 use krarup::{Alias, LookupError, Recipient, RegisterError, SendError};

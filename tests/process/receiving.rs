@@ -1,7 +1,7 @@
 //! `ctx.receive()` within other futures: rule M1.
 
 use crate::support::{Log, poll_once, simulations};
-use krarup::behavior::{Received, behavior_fn};
+use krarup::behavior::{BehaviorContext, Received, behavior_fn};
 use krarup::prelude::*;
 use std::pin::{Pin, pin};
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 //! C8, L6, N1, S10).
 
 use crate::support::{Act, Does, Log, Puppet, asked, boom, puppet};
-use krarup::behavior::{Behavior, Received, Route, behavior_fn, note_receiver};
+use krarup::behavior::{Behavior, BehaviorContext, Received, Route, behavior_fn, note_receiver};
 use krarup::mailbox::Permit;
 use krarup::prelude::*;
 use krarup::supervisor::{InPlace, RestartPolicy, RestartWindow, StateFailure};

@@ -1,7 +1,7 @@
 //! Several tasks at once: rules J6, J7 and J11.
 
 use crate::support::{Guard, Log, simulations};
-use krarup::behavior::behavior_fn;
+use krarup::behavior::{BehaviorContext, behavior_fn};
 use krarup::prelude::*;
 use krarup::{Sleep, TaskError};
 use std::collections::BTreeSet;

@@ -2,7 +2,7 @@
 
 use crate::state_support::{Doer, HOUR, Kept, SECOND, asks, doer, job, restarting};
 use crate::support::{Log, boom, poll_once, simulations};
-use krarup::behavior::{Received, behavior_fn};
+use krarup::behavior::{BehaviorContext, Received, behavior_fn};
 use krarup::prelude::*;
 use krarup::state::{Scope, StateActor, StateCalls, StateContext, StateMessage, Stateful};
 use krarup::testing::Probe;

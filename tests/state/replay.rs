@@ -4,7 +4,7 @@
 
 use crate::state_support::{doer, job};
 use crate::support::{Act, Does, Log, Puppet, asked, puppet};
-use krarup::behavior::{Received, behavior_fn};
+use krarup::behavior::{BehaviorContext, Received, behavior_fn};
 use krarup::grains::{GrainCalls, Grains};
 use krarup::observe::{DeadLetter, Lifecycle};
 use krarup::prelude::*;

@@ -12,7 +12,7 @@ pub type RoomFuture<M> = Pin<Box<dyn Future<Output = Result<Permit<M>, SendError
 
 /// A Main lane that hands its messages on instead of queueing them.
 ///
-/// A behaviour that calls [`crate::Context::route_main`] receives none of its Main messages.
+/// A behaviour that calls [`crate::BehaviorContext::route_main`] receives none of its Main messages.
 /// The *sender's* thread hands each message to the route, and the sender gets the route's
 /// result. The address keeps the route after the process has ended; from then on the route
 /// must answer [`SendError::NoProcess`]. A pool is such a behaviour: its messages take no
@@ -21,7 +21,9 @@ pub type RoomFuture<M> = Pin<Box<dyn Future<Output = Result<Permit<M>, SendError
 /// lead through it are detected (rule C5).
 ///
 /// ```
-/// use krarup_act::{Address, Behavior, Context, Permit, Received, Route, note_receiver};
+/// use krarup_act::{
+///     Address, Behavior, BehaviorContext, Context, Permit, Received, Route, note_receiver,
+/// };
 /// use krarup_gen::{Pid, Result, SendError};
 /// use std::convert::Infallible;
 /// use std::sync::Arc;

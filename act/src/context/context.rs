@@ -27,6 +27,7 @@ use std::time::SystemTime;
 ///
 /// The runtime makes one for every process and passes it to [`crate::Behavior::run`]. An actor
 /// gets it in every callback. Sends need no context: the runtime knows the sending process.
+/// What only authors of behaviours call is in the trait [`crate::BehaviorContext`].
 ///
 /// # Functions that take a context
 /// An async function that waits takes `&mut Context`, even if it calls only methods that take
@@ -191,9 +192,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         &self.cell.host
     }
 
-    /// Returns the node as this process sees it. For behaviours that are parts of a node.
-    #[must_use]
-    pub fn node_host(&self) -> Arc<dyn Host> {
+    /// See [`crate::BehaviorContext::node_host`].
+    pub(crate) fn node_host(&self) -> Arc<dyn Host> {
         Arc::clone(&self.cell.host)
     }
 
@@ -226,10 +226,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.stop = true;
     }
 
-    /// Whether [`Context::stop`] was called, or a handler has received a stop. For behaviours
-    /// that have handlers.
-    #[must_use]
-    pub fn is_stopping(&self) -> bool {
+    /// See [`crate::BehaviorContext::is_stopping`].
+    pub(crate) fn is_stopping(&self) -> bool {
         self.stop
     }
 
@@ -240,10 +238,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.cold().stop_reason.get_or_insert(reason);
     }
 
-    /// Takes the recorded stop, if there is one, and its reason: [`Reason::Normal`] after
-    /// [`Context::stop`], or the reason of the first stop request that was received. For behaviours
-    /// that run handlers of their own. [`Context::is_stopping`] is false from then on.
-    pub fn take_stop(&mut self) -> Option<Reason> {
+    /// See [`crate::BehaviorContext::take_stop`].
+    pub(crate) fn take_stop(&mut self) -> Option<Reason> {
         if !std::mem::take(&mut self.stop) {
             return None;
         }
@@ -268,10 +264,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.update_slow_path();
     }
 
-    /// Makes Main a route from now on (see [`Route`]). The process then receives no messages
-    /// from Main. Messages that were accepted before are sent along the route when the process
-    /// next receives. Returns false if Main is a route already.
-    pub fn route_main(&mut self, route: impl Route<M>) -> bool {
+    /// See [`crate::BehaviorContext::route_main`].
+    pub(crate) fn route_main(&mut self, route: impl Route<M>) -> bool {
         self.slow_path = true;
         self.cell.set_route(Box::new(route))
     }

@@ -14,22 +14,16 @@ use std::sync::atomic::Ordering;
 use std::task::Poll;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Has messages keep their room in the mailbox from now on, if they are received with
-    /// [`Context::poll_holding`] or [`Context::take_holding`]. [`Context::free_room`] gives
-    /// the room back.
-    ///
-    /// # Errors
-    /// The mailbox has no bound, so there is no room to keep.
-    pub fn hold_room(&mut self) -> Result<(), NoBound> {
+    /// See [`crate::BehaviorContext::hold_room`].
+    pub(crate) fn hold_room(&mut self) -> Result<(), NoBound> {
         self.mailbox_bound().ok_or(NoBound)?;
         self.cold().holding = Holding::Sometimes;
         self.update_slow_path();
         Ok(())
     }
 
-    /// Polls as [`Context::receive`] does; also returns whether the message keeps its room. A
-    /// message beyond the bound, such as that of a timer, keeps none.
-    pub fn poll_holding(&mut self) -> Poll<(Received<M, C>, bool)> {
+    /// See [`crate::BehaviorContext::poll_holding`].
+    pub(crate) fn poll_holding(&mut self) -> Poll<(Received<M, C>, bool)> {
         let (received, keeps_room) = self.holding(Self::poll_receive);
         received.map(|item| {
             self.remember(&item);
@@ -37,8 +31,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         })
     }
 
-    /// As [`Context::take_batch`] of one message; also returns whether it keeps its room.
-    pub fn take_holding(&mut self) -> Option<(M, bool)> {
+    /// See [`crate::BehaviorContext::take_holding`].
+    pub(crate) fn take_holding(&mut self) -> Option<(M, bool)> {
         let (mut batch, keeps_room) = self.holding(|ctx| ctx.take_batch(1));
         batch.pop().map(|message| (message, keeps_room))
     }
@@ -56,17 +50,15 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         (received, after == Holding::Done)
     }
 
-    /// Frees the room of messages that kept it and have been begun or lost.
-    pub fn free_room(&mut self, messages: usize) {
+    /// See [`crate::BehaviorContext::free_room`].
+    pub(crate) fn free_room(&mut self, messages: usize) {
         let taken = &self.cell.progress.taken;
         let more = u64::try_from(messages).unwrap_or(u64::MAX);
         taken.store(taken.load(Ordering::Relaxed).saturating_add(more), Ordering::Relaxed);
     }
 
-    /// Whether the mailbox drops its oldest message when it is full. A message that has been
-    /// received cannot be dropped any more, so it should then stay in the mailbox.
-    #[must_use]
-    pub fn drops_oldest(&self) -> bool {
+    /// See [`crate::BehaviorContext::drops_oldest`].
+    pub(crate) fn drops_oldest(&self) -> bool {
         self.cell.inbox.lock().takes_one_by_one()
     }
 

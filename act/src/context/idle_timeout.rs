@@ -36,11 +36,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.change_idle(|idle| idle.passivate = time);
     }
 
-    /// As [`Context::passivate_after`], but `may_go` decides each time, for an owner of this
-    /// process that must know of its end. `may_go` runs in the process's own turn. It also
-    /// decides if the process then chooses another time for itself, and it remains if the
-    /// state is replaced in place.
-    pub fn passivate_if(&mut self, time: Duration, may_go: impl FnMut() -> bool + Send + 'static) {
+    /// See [`crate::BehaviorContext::passivate_if`].
+    pub(crate) fn passivate_if(
+        &mut self,
+        time: Duration,
+        may_go: impl FnMut() -> bool + Send + 'static,
+    ) {
         let policy = PassivationPolicy { time, may_go: Box::new(may_go) };
         self.change_idle(|idle| {
             idle.passivate = Some(time);

@@ -13,12 +13,14 @@
 //! | [`priority_class`], [`on_end`] | setting the class; adding cleaners |
 //! | [`held_room`] | messages that were received ahead of their turn keep their room |
 //! | [`own_events`], [`own_process`] | events of the process's own; its handle on itself |
+//! | [`behavior_context`] | what is for behaviours alone |
 //! | [`showing`] | its state as its label |
 //! | [`traced`] | its tracer, its flight recorder, its trace |
 //! | [`jobs`], [`unhandled`] | watched jobs; messages that will not be handled |
 
 mod accepting;
 mod batching;
+mod behavior_context;
 pub(crate) mod cold_context;
 #[allow(clippy::module_inception, reason = "the module is named after its main type `Context`")]
 pub(crate) mod context;
@@ -44,6 +46,7 @@ mod trace_context;
 mod traced;
 mod unhandled;
 
+pub use behavior_context::BehaviorContext;
 pub use context::Context;
 pub use next::{NextMessage, Receive};
 pub use own_process::OwnProcess;

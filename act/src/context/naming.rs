@@ -73,10 +73,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         Some(holder.pid())
     }
 
-    /// Takes a name away from the process `pid` if that has it, and returns whether it had.
-    /// For a process that is left behind because it cannot be ended: another may have taken
-    /// the name meanwhile.
-    pub fn unregister_from(&mut self, name: &str, pid: Pid) -> bool {
+    /// See [`crate::BehaviorContext::unregister_from`].
+    pub(crate) fn unregister_from(&mut self, name: &str, pid: Pid) -> bool {
         release_name(&**self.host(), name, pid)
     }
 

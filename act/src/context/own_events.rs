@@ -16,10 +16,8 @@ use std::sync::atomic::Ordering;
 use std::task::Poll;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Polls for what goes before an event of this process's own: a stop, or a request for its
-    /// state or an inspection. `None` says that the event may be handled now. Pending while the
-    /// process is suspended, or if its turn is over. To be polled with the process's own waker.
-    pub fn poll_request(&mut self) -> Poll<Option<Received<M, C>>> {
+    /// See [`crate::BehaviorContext::poll_request`].
+    pub(crate) fn poll_request(&mut self) -> Poll<Option<Received<M, C>>> {
         if self.cell.progress.attention.load(Ordering::Relaxed) {
             match self.look_up(Inbox::take_request) {
                 LookedUp::Item(item) => return Poll::Ready(Some(self.shown(item))),
@@ -37,16 +35,14 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
     }
 
-    /// The number of the process that sent the message in progress; 0 if it came from outside any
-    /// process. Cheaper than [`Context::sender`].
-    #[must_use]
+    /// See [`crate::BehaviorContext::sender_number`].
     #[inline]
-    pub fn sender_number(&self) -> u64 {
+    pub(crate) fn sender_number(&self) -> u64 {
         self.sender
     }
 
-    /// Sets the sender of the message in progress, for a message that is handled again.
-    pub fn set_sender(&mut self, sender: Option<Pid>) {
+    /// See [`crate::BehaviorContext::set_sender`].
+    pub(crate) fn set_sender(&mut self, sender: Option<Pid>) {
         self.sender = sender.map_or(0, Pid::id);
     }
 }

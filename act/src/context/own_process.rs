@@ -12,16 +12,15 @@ use std::any::type_name;
 use std::fmt;
 use std::sync::Arc;
 
-/// A handle of a process on itself; made by [`Context::own_process`]. For behaviours: for what
+/// A handle of a process on itself; made by [`crate::BehaviorContext::own_process`]. For behaviours: for what
 /// they must also do while a handler has borrowed the context, and in destructors.
 pub struct OwnProcess<M, C = M> {
     cell: Arc<Cell<M, C>>,
 }
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Returns a handle on this process for its own behaviour.
-    #[must_use]
-    pub fn own_process(&self) -> OwnProcess<M, C> {
+    /// See [`crate::BehaviorContext::own_process`].
+    pub(crate) fn own_process(&self) -> OwnProcess<M, C> {
         OwnProcess { cell: Arc::clone(&self.cell) }
     }
 }

@@ -6,10 +6,8 @@ use crate::sync::Ordering;
 use krarup_gen::Class;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Whether this process has [`Class::Varying`], set at its spawn or inherited.
-    /// [`Context::set_class`] then sets the class in which it is queued.
-    #[must_use]
-    pub fn class_varies(&self) -> bool {
+    /// See [`crate::BehaviorContext::class_varies`].
+    pub(crate) fn class_varies(&self) -> bool {
         self.cell.host.class() == Class::Varying
     }
 
@@ -17,7 +15,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// other as Normal. The class is read when the process is queued: at the end of its turn
     /// if it has more to do, otherwise when an item has arrived for it. A process that is in a
     /// queue already stays there (Otavia). Returns false and changes nothing unless
-    /// [`Context::class_varies`].
+    /// this process has [`Class::Varying`], set at its spawn or inherited.
     pub fn set_class(&mut self, class: Class) -> bool {
         let varies = self.class_varies();
         if varies {
@@ -34,10 +32,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.main.as_ref().is_some_and(|main| !main.is_empty()) || self.cell.inbox.lock().has_main()
     }
 
-    /// Returns the number of entries on the control lanes: commands, stops, inspections. For
-    /// behaviours that choose their class by their waiting entries.
-    #[must_use]
-    pub fn controls_waiting(&self) -> usize {
+    /// See [`crate::BehaviorContext::controls_waiting`].
+    pub(crate) fn controls_waiting(&self) -> usize {
         self.cell.inbox.lock().controls()
     }
 }

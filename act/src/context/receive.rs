@@ -42,10 +42,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.main.get_or_insert_default().push_front(entry);
     }
 
-    /// As [`Context::receive`], but does not report that the process has started. For a
-    /// behaviour that receives during its own start, and calls [`Context::initialised`]
-    /// itself.
-    pub async fn receive_early(&mut self) -> Received<M, C> {
+    /// See [`crate::BehaviorContext::receive_early`].
+    pub(crate) async fn receive_early(&mut self) -> Received<M, C> {
         poll_fn(|cx| {
             let item = self.poll_mailbox();
             if item.is_pending() {
@@ -56,12 +54,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         .await
     }
 
-    /// Receives the next item of the control lanes only: a command, a stop, an inspection, or
-    /// the notice of an urgent link or monitor. Messages on Main stay there and count towards
-    /// the bound. For a behaviour that has no room for more messages but must still receive a
-    /// stop. It must stop in order ([`Context::stop_in_order`]): a process that only traps
-    /// exits gets its stop as a notice on Main, which this does not receive.
-    pub async fn receive_control(&mut self) -> Received<M, C> {
+    /// See [`crate::BehaviorContext::receive_control`].
+    pub(crate) async fn receive_control(&mut self) -> Received<M, C> {
         let poll = |cx: &mut task::Context<'_>| {
             let item = self.poll_control();
             if item.is_pending() {
@@ -261,10 +255,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.update_slow_path();
     }
 
-    /// Whether the process is suspended, as far as it has noticed (rule X5). For behaviours
-    /// with their own sources of work, which must pause then too.
-    #[must_use]
-    pub fn is_suspended(&self) -> bool {
+    /// See [`crate::BehaviorContext::is_suspended`].
+    pub(crate) fn is_suspended(&self) -> bool {
         self.cold.as_ref().is_some_and(|cold| cold.suspended)
     }
 

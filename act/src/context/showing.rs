@@ -6,11 +6,8 @@ use krarup_gen::Name;
 use std::fmt;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Makes this state the label of the process ([`ProcessInfo::label`](krarup_gen::ProcessInfo)),
-    /// unless the process has given itself another ([`Context::set_label`]). A text of more
-    /// than 255 bytes is cut. A state that cannot be printed, because its `Debug` panics or
-    /// prints nothing, leaves the label as it is.
-    pub fn show_state(&self, state: &impl fmt::Debug) {
+    /// See [`crate::BehaviorContext::show_state`].
+    pub(crate) fn show_state(&self, state: &impl fmt::Debug) {
         if !self.cell.locked_relations().may_show_state() {
             return;
         }

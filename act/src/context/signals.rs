@@ -21,9 +21,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.cell.inbox.lock().orderly = true;
     }
 
-    /// From now on a requested stop arrives as an exit signal again, as it does at the start
-    /// of a bare process (rule D5).
-    pub fn stop_by_signal(&mut self) {
+    /// See [`crate::BehaviorContext::stop_by_signal`].
+    pub(crate) fn stop_by_signal(&mut self) {
         self.cell.inbox.lock().orderly = false;
     }
 

@@ -8,15 +8,13 @@ use krarup_gen::{DeadLetterCause, Pid};
 use std::any::type_name;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Drops a message that will not be handled, and counts it as a dead letter of this
-    /// sender. For behaviours that receive messages or commands ahead of their turn. A
-    /// destructor that panics does no harm.
-    pub fn dead_letter<T: Send + 'static>(&self, message: T, sender: Option<Pid>) {
+    /// See [`crate::BehaviorContext::dead_letter`].
+    pub(crate) fn dead_letter<T: Send + 'static>(&self, message: T, sender: Option<Pid>) {
         self.dead_letter_named(type_name::<T>(), message, sender);
     }
 
-    /// As [`Context::dead_letter`], for a message of another type.
-    pub fn dead_letter_other(&self, message: Dynamic, sender: Option<Pid>) {
+    /// See [`crate::BehaviorContext::dead_letter_other`].
+    pub(crate) fn dead_letter_other(&self, message: Dynamic, sender: Option<Pid>) {
         self.dead_letter_named(message.type_name(), message, sender);
     }
 

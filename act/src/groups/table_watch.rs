@@ -58,12 +58,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.watch_table(groups, &groups.table().topics.all, |_| true)
     }
 
-    /// As [`Context::watch_groups`], for the members of this node only. For clusters.
-    ///
-    /// # Errors
-    /// Those of [`Context::watch_groups`].
-    #[doc(hidden)]
-    pub fn watch_own_members(
+    /// See [`crate::BehaviorContext::watch_own_members`].
+    pub(crate) fn watch_own_members(
         &mut self,
         groups: &Groups,
     ) -> Result<(GroupMembers, GroupsWatch), WatchGroupError>

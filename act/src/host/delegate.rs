@@ -10,15 +10,13 @@ use std::fmt;
 use std::sync::Arc;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Returns a handle that a [`crate::Route`] of this process uses on the threads of
-    /// senders.
-    #[must_use]
-    pub fn delegate(&self) -> Delegate {
+    /// See [`crate::BehaviorContext::delegate`].
+    pub(crate) fn delegate(&self) -> Delegate {
         Delegate { host: Arc::clone(self.host()), process: self.pid() }
     }
 }
 
-/// A handle that acts for a process on other threads; made by [`Context::delegate`].
+/// A handle that acts for a process on other threads; made by [`crate::BehaviorContext::delegate`].
 #[derive(Clone)]
 pub struct Delegate {
     host: Arc<dyn Host>,
@@ -40,7 +38,7 @@ impl Delegate {
     }
 
     /// Drops a message to the process that will not be handled, and counts it as a dead
-    /// letter, as [`Context::dead_letter`]. `sender` is the number of the sending process, 0 for
+    /// letter, as [`crate::BehaviorContext::dead_letter`]. `sender` is the number of the sending process, 0 for
     /// none.
     pub fn dead_letter<M>(&self, message: M, sender: u64) {
         let from = (sender != 0).then(|| Pid::local(sender, self.process.creation()));

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Tells the node what a supervisor decides. For behaviours that supervise others; made by
-/// [`Context::supervision_log`].
+/// [`crate::BehaviorContext::supervision_log`].
 #[derive(Clone)]
 pub struct SupervisionLog {
     host: Arc<dyn Host>,
@@ -80,10 +80,8 @@ impl fmt::Debug for SupervisionLog {
 }
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Returns what tells the node the decisions of this process. For behaviours that supervise
-    /// others.
-    #[must_use]
-    pub fn supervision_log(&self) -> SupervisionLog {
+    /// See [`crate::BehaviorContext::supervision_log`].
+    pub(crate) fn supervision_log(&self) -> SupervisionLog {
         SupervisionLog::of(self.host())
     }
 }

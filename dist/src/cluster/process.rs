@@ -13,7 +13,7 @@ use crate::keeping::KeptBy;
 use crate::listening::{listen, listen_simulated};
 use crate::messages::{ClusterMessage, ClusterRequest};
 use crate::peer::queue_limits::QueueLimits;
-use krarup_act::{Actor, Context};
+use krarup_act::{Actor, BehaviorContext, Context};
 use krarup_gen::{Exit, Inspection, NodeName, Result};
 use krarup_io::ConnectError;
 use krarup_wire::codec::TermCodec;

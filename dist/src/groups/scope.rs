@@ -9,7 +9,7 @@ use super::telling::{OwnMembers, ToldScope};
 use crate::core::ClusterCore;
 use crate::events::NodeEvent;
 use crate::peer::PeerNode;
-use krarup_act::{Actor, Context, Network};
+use krarup_act::{Actor, BehaviorContext, Context, Network};
 use krarup_gen::{Down, GroupChange, Inspection, Pid, Result};
 use krarup_wire::etf::{Atom, Term};
 use std::collections::BTreeSet;

@@ -3,7 +3,9 @@
 use super::item::{BatchItem, BatcherCommand};
 use super::plan::{BatchId, BatchLimits, BatchPlan};
 use crate::contained_drop::drop_each;
-use krarup_act::{Context, OwnProcess, Received, Reply, Sleep, Task, TimerKey, contain};
+use krarup_act::{
+    BehaviorContext, Context, OwnProcess, Received, Reply, Sleep, Task, TimerKey, contain,
+};
 use krarup_gen::{
     CallError, Inspection, Pid, Reason, Ref, Result, TaskError, Timestamp, WorkOutcome,
 };

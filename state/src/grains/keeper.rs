@@ -6,7 +6,7 @@ use crate::grains::entry::QueuedMessage;
 use crate::grains::error::GrainsError;
 use crate::grains::grains::Grains;
 use crate::grains::route::ToGrains;
-use krarup_act::{AddressOf, Behavior, Context, DroppedCalls, Received, contain};
+use krarup_act::{AddressOf, Behavior, BehaviorContext, Context, DroppedCalls, Received, contain};
 use krarup_gen::{Down, Inspection, Pid, ProcessKind, Reason, Result};
 use std::collections::BTreeMap;
 use std::future::poll_fn;

@@ -26,7 +26,7 @@ use crate::state_actor::scope::{HandlerScope, StateOwner};
 use crate::state_actor::state_actor::StateActor;
 use crate::state_actor::state_message::StateMessage;
 use crate::table::TableKey;
-use krarup_act::contain;
+use krarup_act::{BehaviorContext, contain};
 use krarup_gen::{Inspection, Reason, Timestamp};
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -14,7 +14,7 @@ use crate::state_actor::scope::StateOwner;
 use crate::state_actor::state_actor::StateActor;
 use crate::state_actor::state_message::StateMessage;
 use crate::table::TableKey;
-use krarup_act::{HeldTrace, Received};
+use krarup_act::{BehaviorContext, HeldTrace, Received};
 use krarup_gen::Pid;
 use std::pin::pin;
 use std::task::{Context, Poll};

@@ -4,7 +4,7 @@ use crate::state_actor::classes::Sorting;
 use crate::state_actor::promise::Exception;
 use crate::state_actor::state_actor::StateActor;
 use crate::table::TableKey;
-use krarup_act::{Context, Dynamic, HeldTrace, contain};
+use krarup_act::{BehaviorContext, Context, Dynamic, HeldTrace, contain};
 use krarup_gen::{DeadLetterCause, Down, Exit, Pid};
 
 /// A message and its sender.

@@ -16,8 +16,8 @@ use crate::state_machine::next::Actions;
 use crate::state_machine::state_machine::StateMachine;
 use crate::state_machine::timeouts::AlarmOrder;
 use krarup_act::{
-    ActorEnd, Behavior, Contained, Context, Delivery, DroppedCalls, InspectRequest, OwnProcess,
-    Received, Restartable, contain, first_failure,
+    ActorEnd, Behavior, BehaviorContext, Contained, Context, Delivery, DroppedCalls,
+    InspectRequest, OwnProcess, Received, Restartable, contain, first_failure,
 };
 use krarup_gen::{Pid, Reason, Result, Value};
 use std::fmt;

@@ -11,7 +11,7 @@ use crate::step_process::step_process::{
     CommandError, StepEvent, StepNext, StepOutput, StepProcess, Tag,
 };
 use crate::table::{Table, TableKey};
-use krarup_act::{Context, Received, contain};
+use krarup_act::{BehaviorContext, Context, Received, contain};
 use krarup_gen::{Inspection, Reason, Result};
 use std::collections::{HashMap, VecDeque};
 use std::pin::pin;

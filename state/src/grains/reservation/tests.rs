@@ -4,7 +4,7 @@ use super::{GrainPermit, place};
 use crate::grains::directory::SharedDirectory;
 use crate::grains::entry::{GrainEntry, GrainStage};
 use crate::wake_count::WakeCount;
-use krarup_act::{Address, Context, Delegate, behavior_fn};
+use krarup_act::{Address, BehaviorContext, Context, Delegate, behavior_fn};
 use krarup_gen::SendError;
 use krarup_node::Simulation;
 use std::pin::{Pin, pin};
