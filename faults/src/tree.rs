@@ -198,4 +198,20 @@ mod tests {
         assert!(edit("a").unwrap_err().contains("2 times"));
         assert!(edit("d").unwrap_err().contains("no longer in x.rs"));
     }
+
+    #[test]
+    fn every_fault_of_the_lists_fits_its_file() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let faults = crate::list::read(&root.join("faults/list")).unwrap();
+        let misfits: Vec<String> = faults
+            .iter()
+            .filter_map(|fault| {
+                let SourceChange::Texts(edits) = &fault.change else { return None };
+                let text = fs::read_to_string(root.join(&fault.file)).unwrap_or_default();
+                let misfit = edited(&text, edits, &fault.file).err()?;
+                Some(format!("{}: {misfit}", fault.name))
+            })
+            .collect();
+        assert!(faults.len() > 2000 && misfits.is_empty(), "{misfits:#?}");
+    }
 }
