@@ -82,6 +82,11 @@ fn run(
             cargo.arg(value);
         }
     }
+    for (package, feature) in WITH_FEATURE {
+        if !under_loom && suites.iter().any(|suite| suite.package() == package) {
+            cargo.args(["--features", feature]);
+        }
+    }
     if under_loom {
         cargo.args(["--profile", "models"]).env("RUSTFLAGS", "--cfg loom");
     }
@@ -104,6 +109,9 @@ fn run(
     }
     broken(&messages, regions).map(BuildOutcome::Broken)
 }
+
+/// The crates of which some tests need a feature that no other crate of a small build turns on.
+const WITH_FEATURE: [(&str, &str); 1] = [("krarup-act", "krarup-act/serde")];
 
 /// The programs that cargo's messages name.
 fn programs(messages: &[Value], tree: &Tree, suites: &[&Suite]) -> Programs {

@@ -65,6 +65,15 @@ impl Suite {
     pub(crate) fn is_under_loom(&self) -> bool {
         matches!(self, Suite::Models { .. })
     }
+
+    /// The crate whose tests they are.
+    pub(crate) fn package(&self) -> &str {
+        match self {
+            Suite::Models { package } | Suite::Lib { package } | Suite::File { package, .. } => {
+                package
+            }
+        }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -263,8 +263,6 @@ impl Runner<'_> {
         let Some(program) = self.programs.get(&catcher.suite) else {
             return Err(io::Error::other("it was not built"));
         };
-        let (Suite::Models { package } | Suite::Lib { package } | Suite::File { package, .. }) =
-            &catcher.suite;
         // A file and not a pipe: a test that prints much would block until the pipe is read.
         let log = self.tree.root.with_file_name(format!(
             "fault-{}-{:?}.log",
@@ -274,7 +272,7 @@ impl Runner<'_> {
         let file = File::create(&log)?;
         let mut child = Command::new(program)
             .arg(&catcher.filter)
-            .current_dir(self.tree.root.join(folder_of(package)))
+            .current_dir(self.tree.root.join(folder_of(catcher.suite.package())))
             .env("KRARUP_FAULT", number.to_string())
             .env("RUST_BACKTRACE", "0")
             .env("LOOM_MAX_PREEMPTIONS", preemptions())
