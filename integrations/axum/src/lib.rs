@@ -12,6 +12,8 @@
 
 mod by_name;
 mod call_rejection;
+#[cfg(feature = "http2")]
+mod http2_connection;
 mod http_server;
 mod open_connections;
 
