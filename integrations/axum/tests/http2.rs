@@ -1,4 +1,5 @@
-//! Connections of HTTP/2 before their first request (rule Q8).
+//! Connections of HTTP/2 before their first request (rule Q8). What follows is tested with a client of gRPC, in
+//! `krarup-tonic`.
 
 use axum::Router;
 use krarup::prelude::*;
