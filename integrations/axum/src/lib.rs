@@ -9,6 +9,7 @@
 //! [axum]: https://docs.rs/axum
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod by_name;
 mod call_rejection;
