@@ -22,6 +22,7 @@
 //! [docs/verification.md]: crate::pages::verification
 //! [examples/]: crate::pages
 //! [integrations/axum/README.md]: https://docs.rs/krarup-axum
+//! [integrations/tonic/README.md]: https://docs.rs/krarup-tonic
 //! [integrations/tower/README.md]: https://docs.rs/krarup-tower
 //!
 #![doc = include_str!("../README.md")]

@@ -145,6 +145,7 @@ fn programs(messages: &[Value], tree: &Tree, suites: &[&Suite]) -> Programs {
 pub(crate) fn folder_of(package: &str) -> &str {
     match package {
         "krarup-axum" => "integrations/axum",
+        "krarup-tonic" => "integrations/tonic",
         "krarup-tower" => "integrations/tower",
         _ => package.strip_prefix("krarup").unwrap_or(package).trim_start_matches('-'),
     }

@@ -25,7 +25,8 @@ pub(crate) enum TreeError {
 pub(crate) type Regions = BTreeMap<String, Vec<Region>>;
 
 /// The crates that contain the switch: `krarup-gen` for all that depend on it, and those that do not.
-const WITH_SWITCH: [&str; 4] = ["gen", "wire", "integrations/axum", "integrations/tower"];
+const WITH_SWITCH: [&str; 5] =
+    ["gen", "wire", "integrations/axum", "integrations/tonic", "integrations/tower"];
 
 /// The source of the function that returns whether a fault is on.
 const SWITCH: &str = r#"//! The fault that is on: its number is in the environment.

@@ -1,6 +1,6 @@
 //! The HTTP server as a process (rule Q6).
 
-use crate::open_connections::OpenConnections;
+use crate::open_connections::{HttpVersion, OpenConnections};
 use axum::Router;
 use krarup::behavior::{Behavior, Received};
 use krarup::supervisor::{ChildSpec, Shutdown};
@@ -13,10 +13,6 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
-
-/// How long a stopping server says in its answers that it closes the connection, before it closes
-/// those without a request. A client that sends one request after the other then has none under way.
-const NOTICE: Duration = Duration::from_millis(100);
 
 /// An axum router behind a TCP port, as a process: a child of a supervisor, restarted by it on the same
 /// port, and stopped in order (rule Q6).
@@ -55,6 +51,7 @@ const NOTICE: Duration = Duration::from_millis(100);
 pub struct HttpServer {
     address: SocketAddr,
     routes: Router,
+    version: HttpVersion,
     connections: usize,
     head: Duration,
     drain: Duration,
@@ -68,11 +65,21 @@ impl HttpServer {
         HttpServer {
             address: address.into(),
             routes,
+            version: HttpVersion::Http1,
             connections: 1024,
             head: Duration::from_secs(15),
             drain: Duration::from_secs(10),
             bound: Arc::default(),
         }
+    }
+
+    /// Makes it speak HTTP/2, and HTTP/1 no longer: without TLS, to clients that know it beforehand (h2c by
+    /// prior knowledge), as those of gRPC and proxies do. A client that begins otherwise is disconnected.
+    #[cfg(feature = "http2")]
+    #[must_use]
+    pub fn http2(mut self) -> Self {
+        self.version = HttpVersion::Http2;
+        self
     }
 
     /// Sets how many connections may be open; more wait in the queue of the system until one is
@@ -84,7 +91,8 @@ impl HttpServer {
     }
 
     /// Sets how long a client may take to send the head of a request, or stay silent between two. The
-    /// default is 15 s.
+    /// default is 15 s. With HTTP/2 it is how long a client may take to begin the connection; one that is
+    /// silent later is asked after this time whether it is still there, and has as long again to answer.
     #[must_use]
     pub fn head_timeout(mut self, limit: Duration) -> Self {
         self.head = limit;
@@ -136,7 +144,7 @@ impl Behavior for HttpServer {
         ctx.stop_in_order();
         let socket = self.bind().await?;
         ctx.initialised();
-        let mut open = OpenConnections::new(self.routes, self.connections, self.head);
+        let mut open = OpenConnections::new(self.routes, self.version, self.connections, self.head);
         let reason = loop {
             tokio::select! {
                 item = ctx.receive() => match item {
@@ -161,7 +169,7 @@ impl Behavior for HttpServer {
             open.serve(stream, place);
         }
         drop(socket);
-        let notice = NOTICE.min(self.drain);
+        let notice = self.version.notice().min(self.drain);
         sleep(notice).await;
         open.drain(self.drain.saturating_sub(notice)).await;
         Err(reason)
@@ -176,6 +184,7 @@ impl fmt::Debug for HttpServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpServer")
             .field("address", &self.address)
+            .field("version", &self.version)
             .field("connections", &self.connections)
             .field("head_timeout", &self.head)
             .field("drain", &self.drain)

@@ -9,9 +9,12 @@
 //! [axum]: https://docs.rs/axum
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod by_name;
 mod call_rejection;
+#[cfg(feature = "http2")]
+mod http2_connection;
 mod http_server;
 mod open_connections;
 

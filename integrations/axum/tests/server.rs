@@ -300,6 +300,45 @@ fn q6_a_stop_waits_for_the_request_in_hand_of_this_server() {
     node.stop().wait().unwrap();
 }
 
+/// Sends when it is dropped.
+struct Dropped(std::sync::mpsc::Sender<()>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}
+
+#[test]
+fn q6_a_request_that_outlasts_the_stop_is_cut_off() {
+    let runtime = runtime();
+    let node = node("q6_cut_off", &runtime);
+    let (begun, begins) = channel();
+    let (dropped, drops) = channel();
+    let waits = move || {
+        let (begun, dropped) = (begun.clone(), Dropped(dropped.clone()));
+        async move {
+            let _dropped = dropped;
+            let _ = begun.send(());
+            std::future::pending::<()>().await;
+        }
+    };
+    let server = HttpServer::new(ANY, Router::new().route("/waits", get(waits)));
+    let one = server.clone().drain(Duration::from_millis(1));
+    let process = node.spawn(move || one).wait().unwrap();
+    let mut client = connect(server.bound().unwrap());
+    send(&client, "/waits");
+    begins.recv().unwrap();
+    let end = process.watch();
+    process.process().request_stop(Reason::shutdown("enough"));
+    assert_eq!(end.wait().unwrap().reason, Reason::shutdown("enough"));
+    drops.recv_timeout(Duration::from_secs(60)).expect("the handler is dropped");
+    let mut rest = Vec::new();
+    client.read_to_end(&mut rest).unwrap();
+    assert_eq!(rest, b"");
+    node.stop().wait().unwrap();
+}
+
 #[test]
 fn q6_a_server_that_cannot_start_says_why() {
     let runtime = runtime();
