@@ -309,6 +309,32 @@ fn m5_held_room_survives_a_cancelled_timer() {
 }
 
 #[test]
+fn m5_no_more_room_is_freed_than_messages_hold() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let noted = log.clone();
+    let frees = behavior_fn(move |mut ctx: Context<usize>| async move {
+        ctx.free_room(1);
+        ctx.hold_room()?;
+        ctx.free_room(usize::MAX);
+        while let (Received::Message(room), true) =
+            std::future::poll_fn(|_| ctx.poll_holding()).await
+        {
+            noted.note(room);
+            ctx.free_room(room);
+        }
+        Ok(())
+    });
+    let frees = sim.spawn(move || frees).mailbox(2).start().unwrap();
+    for (room, waiting) in [(0, 1), (1, 1), (usize::MAX, 0), (0, 1), (0, 2)] {
+        frees.send(room).unwrap();
+        sim.run_until_idle();
+        assert_eq!(frees.waiting(), waiting);
+    }
+    assert!(frees.send(1).unwrap_err().is_full());
+    assert_eq!(log.lines().len(), 5);
+}
+
+#[test]
 fn m5_room_cannot_be_held_in_a_mailbox_without_a_bound() {
     let sim = Simulation::new(1);
     let process = puppet(&sim, "p", &Log::new());

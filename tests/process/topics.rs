@@ -47,6 +47,17 @@ fn e1_a_name_belongs_to_one_topic_and_wrong_names_are_errors() {
 }
 
 #[test]
+fn e1_a_node_that_has_stopped_opens_no_topic() {
+    let sim = Simulation::new(1);
+    sim.stop().wait().unwrap();
+    for topic in [sim.open_topic::<u8>("prices"), sim.open_unnamed_topic()] {
+        let stopped = topic.open().unwrap_err();
+        assert_eq!(stopped, OpenTopicError::NodeStopped(sim.name().to_owned()));
+    }
+    assert!(sim.topics().is_empty());
+}
+
+#[test]
 fn e1_a_topic_of_another_type_is_an_error_that_names_both() {
     let sim = Simulation::new(1);
     let _prices = sim.open_topic::<u32>("prices").open().unwrap();

@@ -73,6 +73,8 @@ use std::time::Duration;
 ///     }
 /// }
 /// ```
+///
+/// Whoever has its address opens it with `address.send_high(Turn::Open)`.
 pub trait BehaviorContext<M: Send + 'static, C: Send + 'static>: Sealed {
     /// As [`Context::receive`], but does not report that the process has started. For a
     /// behaviour that receives during its own start, and calls [`Context::initialised`]
@@ -130,7 +132,8 @@ pub trait BehaviorContext<M: Send + 'static, C: Send + 'static>: Sealed {
     /// As [`Context::take_batch`] of one message; also returns whether it keeps its room.
     fn take_holding(&mut self) -> Option<(M, bool)>;
 
-    /// Frees the room of messages that kept it and have been begun or lost.
+    /// Frees the room of messages that kept it and have been begun or lost; of all that keep it, if
+    /// there are fewer than `messages`.
     fn free_room(&mut self, messages: usize);
 
     /// Whether the mailbox drops its oldest message when it is full. A message that has been

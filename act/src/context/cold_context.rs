@@ -27,6 +27,8 @@ pub(crate) struct ColdContext<M, C> {
     /// The job in progress, if it is watched.
     pub(crate) job: Option<InHand<M>>,
     pub(crate) holding: Holding,
+    /// How many received messages keep their room.
+    pub(super) held: u64,
     /// Entries that were taken off Main, if the process has an order.
     pub(crate) sorted: Option<Box<Sorted<M>>>,
     /// The reason of a stop that a handler has received, to be obeyed when the handler is
@@ -65,6 +67,7 @@ impl<M, C> Default for ColdContext<M, C> {
             suspended: false,
             job: None,
             holding: Holding::Never,
+            held: 0,
             sorted: None,
             stop_reason: None,
             topics: None,

@@ -399,6 +399,7 @@ impl<M, C> Drop for Context<M, C> {
             // Emptied by a cleaner, when the process ends.
             topics: _,
             holding: _,
+            held: _,
             // Dropped above.
             sampler: _,
             sorted: _,

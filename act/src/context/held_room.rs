@@ -52,9 +52,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
     /// See [`crate::BehaviorContext::free_room`].
     pub(crate) fn free_room(&mut self, messages: usize) {
+        let Some(cold) = &mut self.cold else { return };
+        // No more than were held: the count of taken messages must not pass that of the accepted ones.
+        let freed = u64::try_from(messages).unwrap_or(u64::MAX).min(cold.held);
+        cold.held -= freed;
         let taken = &self.cell.progress.taken;
-        let more = u64::try_from(messages).unwrap_or(u64::MAX);
-        taken.store(taken.load(Ordering::Relaxed).saturating_add(more), Ordering::Relaxed);
+        taken.store(taken.load(Ordering::Relaxed) + freed, Ordering::Relaxed);
     }
 
     /// See [`crate::BehaviorContext::drops_oldest`].
@@ -68,6 +71,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         match &mut self.cold {
             Some(cold) if cold.holding == Holding::Now => {
                 cold.holding = Holding::Done;
+                cold.held += 1;
                 self.end_idle_time();
             }
             _ => self.cell.progress.count_taken(),

@@ -66,7 +66,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
     /// Watches a process from now on: the returned future completes with the notice of its
     /// end, at once if there is no such process. Nothing arrives in the mailbox. The target is
-    /// as for [`Context::monitor`].
+    /// as for [`Context::monitor`]. A process that waits for its own end waits until it is killed.
     pub fn watch(&self, target: impl Into<Target>) -> Watch {
         watch(Arc::clone(self.host()), target.into())
     }

@@ -59,7 +59,7 @@ impl<I, P> SpawnTasks<I, P> {
         SpawnTasks { futures, plan, at_once: AT_ONCE, keep: usize::MAX, kind: PhantomData }
     }
 
-    /// Sets how many tasks run at once, at least 1; by default 8. A task holds its place until
+    /// Sets how many tasks run at once, by default 8; zero is taken as 1. A task holds its place until
     /// its process has ended.
     pub fn at_once(mut self, tasks: usize) -> Self {
         self.at_once = tasks.max(1);
@@ -67,7 +67,8 @@ impl<I, P> SpawnTasks<I, P> {
     }
 
     /// Sets how many results are kept at most that are not in turn yet, because an earlier task
-    /// still runs; unbounded by default. No more tasks are begun than can be kept.
+    /// still runs; unbounded by default. No more tasks are begun than can be kept. With zero, one task
+    /// runs at a time.
     pub fn keep(mut self, results: usize) -> Self {
         self.keep = results;
         self

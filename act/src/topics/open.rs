@@ -54,11 +54,14 @@ impl<T: Clone + Send + Sync + 'static, M: Send + 'static> OpenTopic<T, M> {
     /// Opens the topic.
     ///
     /// # Errors
-    /// [`OpenTopicError`]: another topic has the name, the text is no valid name, or the process
-    /// has ended. Nothing has changed then.
+    /// [`OpenTopicError`]: another topic has the name, the text is no valid name, or the process has
+    /// ended or the node stopped. Nothing has changed then.
     pub fn open(self) -> Result<Publisher<T>, OpenTopicError> {
         let OpenTopic { host, name, keep, opener, tell, listen: _ } = self;
         let name = name.transpose()?;
+        if host.has_stopped() {
+            return Err(OpenTopicError::NodeStopped(host.node_name().to_owned()));
+        }
         let id = TopicId { name: name.clone(), reference: host.next_ref() };
         let (pid, own) = opener.unzip();
         let opened_by = own.as_ref().map_or_else(Weak::new, Arc::downgrade);

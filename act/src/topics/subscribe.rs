@@ -71,7 +71,7 @@ where
     C: Send + 'static,
     E: EventForm<T> + 'static,
 {
-    /// Sets how many events may wait, 1 at least, and what happens to one more (rule E7). Without
+    /// Sets how many events may wait, and what happens to one more (rule E7); zero is taken as 1. Without
     /// it their number has no bound. They never count towards the bound of the mailbox.
     pub fn at_most(mut self, n: usize, when_full: WhenFull) -> Self {
         (self.at_most, self.when_full) = (n.max(1), when_full);

@@ -24,6 +24,9 @@ pub enum OpenTopicError {
     /// The process that opens the topic has ended (a context can be moved out of its process).
     #[error("{0} has ended and opens no topic")]
     NoProcess(Pid),
+    /// The node with this name has stopped.
+    #[error("node {0} has stopped and opens no topic")]
+    NodeStopped(String),
 }
 
 struct OpenedBy(Option<Pid>);

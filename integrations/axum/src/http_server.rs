@@ -14,6 +14,9 @@ use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 
+/// The longest time of a client: hyper adds it to the time of the clock, which has an end.
+const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
 /// An axum router behind a TCP port, as a process: a child of a supervisor, restarted by it on the same
 /// port, and stopped in order (rule Q6).
 ///
@@ -83,19 +86,19 @@ impl HttpServer {
     }
 
     /// Sets how many connections may be open; more wait in the queue of the system until one is
-    /// closed. The default is 1024, the least 1.
+    /// closed. The default is 1024. With zero the server does not start.
     #[must_use]
     pub fn connections(mut self, most: usize) -> Self {
-        self.connections = most.clamp(1, tokio::sync::Semaphore::MAX_PERMITS);
+        self.connections = most.min(tokio::sync::Semaphore::MAX_PERMITS);
         self
     }
 
     /// Sets how long a client may take to send the head of a request, or stay silent between two. The
-    /// default is 15 s. With HTTP/2 it is how long a client may take to begin the connection; one that is
+    /// default is 15 s, the most a hundred years. With zero the server does not start. With HTTP/2 it is how long a client may take to begin the connection; one that is
     /// silent later is asked after this time whether it is still there, and has as long again to answer.
     #[must_use]
     pub fn head_timeout(mut self, limit: Duration) -> Self {
-        self.head = limit;
+        self.head = limit.min(LONGEST);
         self
     }
 
@@ -124,6 +127,12 @@ impl HttpServer {
     async fn bind(&self) -> Result<TcpListener, Reason> {
         if Handle::try_current().is_err() {
             let text = "the node has no tokio runtime: start it with Node::builder(..).tokio(..)";
+            return Err(Reason::error(text));
+        }
+        if self.connections == 0 || self.head.is_zero() {
+            let (most, head) = (self.connections, self.head);
+            let text =
+                format!("{most} connections, a head timeout of {head:?}: neither may be zero");
             return Err(Reason::error(text));
         }
         let address = self.bound().unwrap_or(self.address);

@@ -349,6 +349,18 @@ fn q6_a_server_that_cannot_start_says_why() {
     let failed = with_runtime.spawn(move || server).wait();
     let Err(SpawnError::Init(reason)) = failed else { panic!("{failed:?}") };
     assert!(reason.to_string().starts_with(&format!("cannot listen on {address}: ")), "{reason}");
+    let server = || HttpServer::new(ANY, Router::new());
+    for (server, said) in [
+        (server().connections(0), "0 connections, a head timeout of 15s: neither may be zero"),
+        (
+            server().head_timeout(Duration::ZERO),
+            "1024 connections, a head timeout of 0ns: neither may be zero",
+        ),
+    ] {
+        let failed = with_runtime.spawn(move || server).wait();
+        let Err(SpawnError::Init(reason)) = failed else { panic!("{failed:?}") };
+        assert_eq!(reason.to_string(), said);
+    }
     with_runtime.stop().wait().unwrap();
     let without = Node::start("q6_without").unwrap();
     let server = HttpServer::new(ANY, Router::new());
@@ -357,6 +369,21 @@ fn q6_a_server_that_cannot_start_says_why() {
     assert!(reason.to_string().contains("no tokio runtime"), "{reason}");
     assert!(Handle::try_current().is_err());
     without.stop().wait().unwrap();
+}
+
+#[test]
+fn q6_a_client_may_take_as_long_as_the_server_lets_it() {
+    let runtime = runtime();
+    let node = node("q6_longest", &runtime);
+    let server = HttpServer::new(ANY, Router::new().route("/", get(async || "here")));
+    let server = server.head_timeout(Duration::MAX).drain(Duration::MAX);
+    let one = server.clone();
+    let process = node.spawn(move || one).wait().unwrap();
+    let mut client = connect(server.bound().unwrap());
+    send(&client, "/");
+    assert_eq!(answer(&mut client).1, "here");
+    process.stop().wait().unwrap();
+    node.stop().wait().unwrap();
 }
 
 #[test]

@@ -196,8 +196,9 @@ impl Simulation {
 
     /// Adds a node to this simulation: it has its own processes, names and pids, and shares the
     /// thread, the virtual time, the seed and the trace (rule Zsim1). It is a [`Node`] as any
-    /// other: it stops when its last handle is dropped, and another one can have its name then.
-    /// So a node restarts.
+    /// other: it stops when its last handle is dropped, and another one with its name is its next
+    /// start. Names are not compared: two nodes of one name can live beside each other, as on two
+    /// machines.
     ///
     /// Two nodes reach each other only through a cluster, over a simulated network. What is set
     /// with the methods of the simulation, such as [`Simulation::add_dispatcher`], holds for its
