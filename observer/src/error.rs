@@ -44,6 +44,9 @@ pub enum ObserverError {
     /// An origin that is to be allowed is not one.
     #[error("{0:?} is not an origin, like https://example.org")]
     Origin(String),
+    /// The name of a process to check is not one.
+    #[error("{0:?} is not a name of a process to check")]
+    CheckName(String),
     /// The time limit of a check is not from 1 ms to 10 s.
     #[error("the check {check:?} has a time limit of {time:?}, which is not from 1 ms to 10 s")]
     CheckTime {

@@ -184,6 +184,9 @@ impl Observer {
         }
         let mut names = BTreeSet::new();
         for check in &self.checks {
+            if Name::new(&check.process).is_err() {
+                return Err(ObserverError::CheckName(check.process.clone()));
+            }
             let (name, time) = (check.name(), check.timeout);
             if !(CHECK_TIMES[0]..=CHECK_TIMES[1]).contains(&time) {
                 return Err(ObserverError::CheckTime { check: name, time });

@@ -433,7 +433,8 @@ fn x2_a_stop_says_that_processes_block_their_workers() {
         let _ = released.recv();
     });
     begins.recv().unwrap();
-    let left = "1 processes block their workers and cannot be ended";
+    let pid = process.pid();
+    let left = format!("1 processes block their workers and cannot be ended: {pid}");
     let error = node.stop().timeout(Duration::ZERO).wait().unwrap_err();
     assert_eq!(error.to_string(), left);
     // Who awaits it hears the same.

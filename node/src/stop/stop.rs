@@ -7,7 +7,9 @@ use crate::once_value::OnceValue;
 use crate::stop::shutdown::{contained, kill_all, stop_machine, stop_processes};
 use crate::stop::stopped::Stopped;
 use crate::threads::{self, ThreadName};
-use krarup_act::{self as act, Contained, Host, Spawn, Stalled, behavior_fn, is_in_process};
+use krarup_act::{
+    self as act, Contained, Host, Spawn, Stalled, TableCursor, behavior_fn, is_in_process,
+};
 use krarup_gen::{CannotWait, Reason};
 use parking_lot::Mutex;
 use std::fmt;
@@ -15,6 +17,9 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
+
+/// How many of the processes that are left an error names.
+const NAMED: usize = 8;
 
 /// Stops a node once, however often a stop is requested.
 pub(crate) struct Stopper {
@@ -200,10 +205,25 @@ impl NodeStop {
             (0, _) => {
                 Err(Reason::error(format!("blocking work does not return on {threads} thread(s)")))
             }
-            _ => Err(Reason::error(format!(
-                "{left} processes block their workers and cannot be ended"
-            ))),
+            _ => {
+                let named = self.name_some_left();
+                let text =
+                    format!("{left} processes block their workers and cannot be ended: {named}");
+                Err(Reason::error(text))
+            }
         }
+    }
+
+    /// The first pids of those that are left, for a text.
+    fn name_some_left(&self) -> String {
+        let (mut cursor, mut left) = (TableCursor::default(), Vec::new());
+        while left.len() <= NAMED && self.host.next_processes(&mut cursor, &mut left) {}
+        let mut pids: Vec<String> =
+            left.iter().take(NAMED).map(|it| it.pid().to_string()).collect();
+        if left.len() > NAMED {
+            pids.push("..".to_owned());
+        }
+        pids.join(", ")
     }
 }
 

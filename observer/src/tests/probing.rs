@@ -184,6 +184,9 @@ fn v30_each_process_that_is_waited_for_must_start_once() {
     let bad = crate::Observer::new().listen("127.0.0.1:0").ready_when("");
     let error = bad.start(&node).wait().unwrap_err();
     assert!(matches!(&error, ObserverError::ReadyName(name) if name.is_empty()), "{error}");
+    let bad = crate::Observer::new().listen("127.0.0.1:0").check(crate::Check::inspect(""));
+    let error = bad.start(&node).wait().unwrap_err();
+    assert!(matches!(&error, ObserverError::CheckName(name) if name.is_empty()), "{error}");
     node.stop().wait().unwrap();
 }
 
