@@ -141,7 +141,7 @@ async fn serve(node: &Node, address: SocketAddr) -> Result {
             Ok(())
         }
         // The supervisor has given up: end with an error, so that what watches this program starts it again.
-        end = tree.watch() => Err(end.reason),
+        end = tree.watch() => Err(Reason::error(format!("the tree has ended: {}", end.reason))),
     }
 }
 
