@@ -630,7 +630,7 @@ fn x3_a_label_is_shown_in_place_of_the_type_wherever_the_process_is() {
     assert!(sim.whereis("saga").is_none() && other.is_alive());
     for label in [String::new(), "x".repeat(256)] {
         let spawned = sim.spawn(waits).label(label).start();
-        assert!(matches!(spawned, Err(SpawnError::InvalidName(_))));
+        assert!(matches!(spawned, Err(SpawnError::InvalidLabel(_))));
     }
     assert_eq!(sim.processes().len(), 3);
 }

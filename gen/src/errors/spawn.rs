@@ -25,6 +25,8 @@ pub enum SpawnError {
     },
     /// The text is not a valid name.
     InvalidName(NameError),
+    /// The text is not a valid label.
+    InvalidLabel(NameError),
     /// The mailbox bound is 0.
     ZeroMailbox,
     /// An overflow rule was set for a mailbox without a bound.
@@ -94,6 +96,7 @@ impl fmt::Display for SpawnError {
             SpawnError::Init(reason) => write!(f, "init failed: {reason}"),
             SpawnError::NameTaken { name, by } => write!(f, "name {name} is taken by {by}"),
             SpawnError::InvalidName(error) => fmt::Display::fmt(error, f),
+            SpawnError::InvalidLabel(error) => write!(f, "invalid label: {error}"),
             SpawnError::ZeroMailbox => {
                 f.write_str("a mailbox bound of 0 would refuse every message")
             }
@@ -118,6 +121,7 @@ impl Error for SpawnError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             SpawnError::Init(reason) => Some(reason.as_error()),
+            SpawnError::InvalidLabel(error) => Some(error),
             SpawnError::NoThread(error) => Some(error),
             SpawnError::NameTaken { .. }
             | SpawnError::InvalidName(_)
@@ -156,6 +160,11 @@ mod tests {
             ),
             (SpawnError::NameTaken { name, by }, "name stock is taken by <0.7.0>", None),
             (SpawnError::from(NameError::Empty), "a name must not be empty", None),
+            (
+                SpawnError::InvalidLabel(NameError::Empty),
+                "invalid label: a name must not be empty",
+                Some("a name must not be empty"),
+            ),
             (SpawnError::ZeroMailbox, "a mailbox bound of 0 would refuse every message", None),
             (
                 SpawnError::from(NoBound),

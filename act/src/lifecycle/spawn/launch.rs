@@ -102,7 +102,7 @@ where
     ) -> Result<AddressOf<B>, SpawnError> {
         let factory = self.factory;
         let name = self.name.transpose()?;
-        let label = self.label.transpose()?;
+        let label = self.label.transpose().map_err(SpawnError::InvalidLabel)?;
         if self.order.is_some()
             && (self.one_by_one || matches!(self.overflow, Overflow::DropOldest))
         {
