@@ -15,7 +15,9 @@ mod ordinary {
     pub(crate) use parking_lot::{Mutex, MutexGuard, RwLock};
     pub(crate) use std::cell::UnsafeCell;
     pub(crate) use std::hint::spin_loop;
-    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering, fence};
+    pub(crate) use std::sync::atomic::{
+        AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering, fence,
+    };
     pub(crate) use std::thread::{LocalKey, yield_now};
     pub(crate) use std::thread_local;
 }
@@ -24,7 +26,9 @@ mod ordinary {
 mod modelled {
     pub(crate) use loom::hint::spin_loop;
     pub(crate) use loom::sync::MutexGuard;
-    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering, fence};
+    pub(crate) use loom::sync::atomic::{
+        AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering, fence,
+    };
     pub(crate) use loom::thread::{LocalKey, yield_now};
     /// loom's `thread_local!`, for declarations written for that of the standard library.
     macro_rules! thread_local_of_models {

@@ -19,6 +19,7 @@
 //! | [`registry`] | registering against the end of the process, and against another |
 //! | [`groups`] | joining and leaving against the end of the process, a watch against a joining |
 //! | [`name_waits`] | waiting for a name against a process that gets it |
+//! | [`waking_handles`] | the handles that can wake a process |
 //! | [`tasks`] | the end of a task, its await, and the end of its owner |
 //!
 //! These models run the real code, each under three checkers ([`checker`]). Models that must
@@ -52,4 +53,5 @@ mod topics;
 mod waits;
 mod wake_flag;
 mod wakers;
+mod waking_handles;
 mod within;

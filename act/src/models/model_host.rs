@@ -13,6 +13,7 @@ use crate::process::crash::raise;
 use crate::process::facts::BehaviorFacts;
 use crate::process::process::Process;
 use crate::process::turn::Life;
+use crate::process::waker::WakingHandle;
 use krarup_gen::{Pid, ProcessKind, Reason, Timestamp};
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
@@ -120,7 +121,12 @@ impl ModelHost {
 
     /// Does the same for a process with messages of another type.
     pub(crate) fn admit_of<M: Send + 'static>(self: &Arc<Self>, bound: u32) -> Arc<Cell<M, M>> {
-        let cell = Arc::new(Cell::new(NewProcess {
+        Arc::clone(&self.admit_own(bound))
+    }
+
+    /// Does the same, and returns the handle of the process itself.
+    fn admit_own<M: Send + 'static>(self: &Arc<Self>, bound: u32) -> WakingHandle<Cell<M, M>> {
+        let own = WakingHandle::first(Cell::new(NewProcess {
             pid: self.next_pid(),
             parent: None,
             host: self.host(),
@@ -134,9 +140,9 @@ impl ModelHost {
             bound,
             overflow: Overflow::Refuse,
         }));
-        let process = Arc::clone(&cell) as Arc<dyn Process>;
-        self.tables.lock().processes.insert(cell.pid, process);
-        cell
+        let process = Arc::clone(&own) as Arc<dyn Process>;
+        self.tables.lock().processes.insert(own.pid, process);
+        own
     }
 
     /// Makes a process that runs `body`.
@@ -148,10 +154,10 @@ impl ModelHost {
     where
         F: Future<Output = Result<(), Reason>> + Send + 'static,
     {
-        let cell = self.admit_new(bound);
+        let own = self.admit_own(bound);
+        let cell = Arc::clone(&own);
         let ctx = Context::new(Arc::clone(&cell));
-        let ready = Life::ready(Arc::clone(&cell), move || body(ctx));
-        (cell, ready)
+        (cell, Life::ready(own, move || body(ctx)))
     }
 
     /// Does the same as [`ModelHost::spawn`], and schedules the process.

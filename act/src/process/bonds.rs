@@ -12,11 +12,11 @@ use super::process::{Process, Via};
 use super::relations::{Bonds, Link, Relations, Watcher, Watching};
 use crate::calls::slot::SlotSender;
 use crate::host::host::Host;
-use crate::sync::MutexGuard;
+use crate::lock::LockGuard;
 use krarup_gen::{Down, Exit, Pid, Reason, Ref, Target};
 use std::sync::Arc;
 
-pub(super) type LockedRelations<'a> = MutexGuard<'a, Relations>;
+pub(super) type LockedRelations<'a> = LockGuard<'a, Relations>;
 
 /// Locks two different processes in the order of their pids. Returns the guards in argument
 /// order.

@@ -11,12 +11,13 @@ use super::facts::BehaviorFacts;
 use super::process::Guarded;
 use super::progress::Progress;
 use super::relations::Relations;
+use super::waker::{Wakeable, WakingCount};
 use crate::addressing::route::Route;
 use crate::host::host::Host;
-use crate::lock::Lock;
+use crate::lock::{Lock, LockGuard};
 use crate::mailbox::inbox::{Inbox, MailboxPhase, MainPush};
 use crate::mailbox::overflow::Overflow;
-use crate::sync::{MutexGuard, Ordering};
+use crate::sync::Ordering;
 use krarup_gen::{DeadLetter, DeadLetterCause, Label, Name, Pid, ProcessKind, Timestamp};
 use once_cell::race::OnceBox;
 use std::any::type_name;
@@ -145,6 +146,16 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 }
 
+impl<M: Send + 'static, C: Send + 'static> Wakeable for Cell<M, C> {
+    fn waking(&self) -> &WakingCount {
+        &self.progress.waking
+    }
+
+    fn wake(&self) {
+        self.wake();
+    }
+}
+
 impl<M, C> Cell<M, C> {
     /// Counts a message of type `T` that no process handles, and reports it (rules M7, D7).
     #[cold]
@@ -168,7 +179,7 @@ impl<M, C> Cell<M, C> {
         deferred::when_free(move || log_contained(|| host.dead_letter(letter)));
     }
 
-    pub(crate) fn locked_relations(&self) -> MutexGuard<'_, Relations> {
+    pub(crate) fn locked_relations(&self) -> LockGuard<'_, Relations> {
         self.relations.0.lock()
     }
 

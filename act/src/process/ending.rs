@@ -19,13 +19,13 @@ use super::crash_reporting::{Dead, DeathNote, logs_crashes, report};
 use super::current::{self, OrphanCause};
 use super::last_item;
 use super::muting::release;
+use super::progress::Mark;
 use super::relations::{Bonds, Retired};
 use crate::host::host::ProcessEnd;
 use crate::lifecycle::cleaners::Cleaners;
 use crate::mailbox::drain::{DrainedMailbox, Dropped, NotifiedLast};
 use crate::mailbox::entry::{Body, ControlEntry, Notice};
 use crate::mailbox::muted_senders::MutedSender;
-use crate::sync::Ordering;
 use crate::traces::open_span::OpenSpan;
 use krarup_gen::{
     DeadLetterCause, MessageTotals, Name, Reason, Recorded, RecordedItem, SpawnError, TraceEnd,
@@ -44,6 +44,8 @@ struct Ending<'a, M, C> {
     initialised: bool,
     last_to_hear: NotifiedLast<M>,
     name: Option<Name>,
+    /// No process can be bound to it any more.
+    is_closed: bool,
     bonds: Option<Box<Bonds>>,
     messages: MessageTotals,
     /// If the reason is abnormal.
@@ -83,6 +85,7 @@ where
         initialised: true,
         last_to_hear: NotifiedLast::default(),
         name: None,
+        is_closed: false,
         bonds: None,
         messages: MessageTotals::default(),
         death: None,
@@ -100,7 +103,7 @@ impl<M: Send + 'static, C: Send + 'static> Ending<'_, M, C> {
     /// Runs the cleaners. The state has been dropped and the name is not free yet, so resources
     /// that a successor needs are released before it can start.
     fn run_cleaners(&mut self) {
-        if self.cell.progress.has_cleaners.load(Ordering::Relaxed) {
+        if self.cell.progress.has(Mark::HasCleaners) {
             let cleaners = self.cell.locked_relations().take_cleaners();
             self.clean(cleaners);
         }
@@ -208,10 +211,12 @@ impl<M: Send + 'static, C: Send + 'static> Ending<'_, M, C> {
     }
 
     /// Frees the name before any process is notified. The relations are closed after that, so a
-    /// process that comes too late for them cannot learn of the end before the name is free.
+    /// process that comes too late for them cannot learn of the end before the name is free. Those of a
+    /// process that has nothing to free are closed at once.
     fn free_names(&mut self) {
         let (retired, is_member) = {
             let mut relations = self.cell.locked_relations();
+            self.is_closed = relations.close_if_empty();
             (relations.retire(), relations.is_member)
         };
         // Before the name is free, so that a successor finds its keys free (rules G2, G7).
@@ -238,7 +243,9 @@ impl<M: Send + 'static, C: Send + 'static> Ending<'_, M, C> {
     }
 
     fn close_relations(&mut self) {
-        self.bonds = bonds::close(&**self.cell);
+        if !self.is_closed {
+            self.bonds = bonds::close(&**self.cell);
+        }
     }
 
     /// Removes the link of a spawner that waits for the start. It is notified of a failed start

@@ -4,6 +4,7 @@ use super::cell::Cell;
 use super::current;
 use super::exit_source::ExitSource;
 use super::process::{Guarded, Process, Put, Via};
+use super::progress::Mark;
 use crate::addressing::dynamic::Dynamic;
 use crate::calls::reply::Reply;
 use crate::host::ready::Ready;
@@ -307,11 +308,11 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
     }
 
     fn expose(&self) {
-        self.progress.exposed.store(true, Ordering::Relaxed);
+        self.progress.set(Mark::Exposed, true);
     }
 
     fn is_exposed(&self) -> bool {
-        self.progress.exposed.load(Ordering::Relaxed)
+        self.progress.has(Mark::Exposed)
     }
 }
 
@@ -345,7 +346,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
         // A tracer that never ran is dropped outside the lock, because it is user code.
         let before = inbox.cold().tracer.replace(tracer);
-        self.progress.traced.store(traces, Ordering::Relaxed);
+        self.progress.set(Mark::Traced, traces);
         let ready = self.attract(inbox);
         self.schedule_if(ready);
         drop(before);

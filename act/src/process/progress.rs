@@ -1,6 +1,7 @@
 //! The progress of a process: counters and flags that its turns write for others to read.
 
 use super::current;
+use super::waker::WakingCount;
 use crate::sync::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 /// Values that the process writes while it runs and that others may read. Each field has one
@@ -15,28 +16,37 @@ pub(crate) struct Progress {
     /// if it waits for nothing else. Valid while the process is Waiting. A thread that makes it
     /// ready adds, under the mailbox's lock, that nothing else could have woken it.
     pub(crate) waits_for: AtomicU64,
-    /// Whether it will be poked. Set by the turn, cleared under the mailbox's lock.
-    pub(crate) listed: AtomicBool,
     /// The class that the process has set for itself, if any: see [`OwnClass`].
     pub(crate) said: AtomicU8,
     /// Whether a worker runs it.
     pub(crate) running: AtomicBool,
-    /// Whether it has cleaners. A hint, so that a process without cleaners takes no lock for
-    /// them. They are stored with its relations.
-    pub(crate) has_cleaners: AtomicBool,
     /// Whether a control lane holds an entry or an exit is pending. Written by any thread under
     /// the mailbox's lock, read without it before every message. A sender's store can be seen
     /// late, but no later than at the next lock (rule M4).
     pub(crate) attention: AtomicBool,
-    /// Whether its pid was sent to another node. Written by any thread, once.
-    pub(crate) exposed: AtomicBool,
-    /// Whether it has a tracer, for those that look. Written under the mailbox's lock, and by
-    /// the turn.
-    pub(crate) traced: AtomicBool,
+    /// The marks of [`Mark`] that are set.
+    marks: AtomicU8,
+    /// How many handles can wake it.
+    pub(super) waking: WakingCount,
     /// How many messages were taken off the control lanes.
     pub(crate) controls: AtomicU64,
     /// Running time in nanoseconds. Only the watchdog, which looks at the workers, writes it.
     pub(crate) ran: AtomicU64,
+}
+
+/// What is seldom changed of a process, a bit each in `Progress::marks`.
+#[derive(Clone, Copy, Debug)]
+#[repr(u8)]
+pub(crate) enum Mark {
+    /// It will be poked. Set by the turn, cleared under the mailbox's lock.
+    Listed = 1,
+    /// It has cleaners. A hint, so that a process without cleaners takes no lock for them. They are stored with
+    /// its relations.
+    HasCleaners = 2,
+    /// Its pid was sent to another node. Set by any thread, once.
+    Exposed = 4,
+    /// It has a tracer, for those that look. Written under the mailbox's lock, and by the turn.
+    Traced = 8,
 }
 
 /// The class that a process has set for itself, in `Progress::said`; 0 means none.
@@ -55,13 +65,24 @@ impl Progress {
             sent: AtomicU64::new(0),
             waits_for: AtomicU64::new(0),
             ran: AtomicU64::new(0),
-            listed: AtomicBool::new(false),
             said: AtomicU8::new(0),
             running: AtomicBool::new(false),
-            has_cleaners: AtomicBool::new(false),
             attention: AtomicBool::new(false),
-            exposed: AtomicBool::new(false),
-            traced: AtomicBool::new(false),
+            marks: AtomicU8::new(0),
+            waking: WakingCount::new(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn has(&self, mark: Mark) -> bool {
+        self.marks.load(Ordering::Relaxed) & mark as u8 != 0
+    }
+
+    pub(crate) fn set(&self, mark: Mark, is_set: bool) {
+        if is_set {
+            self.marks.fetch_or(mark as u8, Ordering::Relaxed);
+        } else {
+            self.marks.fetch_and(!(mark as u8), Ordering::Relaxed);
         }
     }
 

@@ -213,6 +213,13 @@ impl Relations {
         self.bonds.iter().flat_map(|bonds| bonds.aliases.iter().copied()).collect()
     }
 
+    /// Closes the relations of a process that has none, and nothing to free; returns whether it did.
+    pub(crate) fn close_if_empty(&mut self) -> bool {
+        let is_empty = self.bonds.is_none() && !self.is_member;
+        self.closed |= is_empty;
+        is_empty
+    }
+
     /// Takes the name, the aliases and the cleaners. The process can have none from now on.
     pub(crate) fn retire(&mut self) -> Option<Retired> {
         self.retired = true;

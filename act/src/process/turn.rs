@@ -21,14 +21,14 @@ use super::awaited::AwaitedProcess;
 use super::cell::Cell;
 use super::current::OrphanCause;
 use super::muting::release;
+use super::progress::Mark;
 use super::turn_span::TurnSpan;
 use super::turn_state::{AfterSpecialPoll, Wants};
-use super::waker::ProcessWaker;
+use super::waker::WakingHandle;
 use super::{crash, current, ending, wait_graph};
 use crate::host::ready::{Ready, RunTurn, TurnLimits};
 use crate::host::worker_slot::WorkerSlot;
 use crate::mailbox::inbox::MailboxPhase;
-use futures_task::waker_ref;
 use krarup_gen::{Pid, Reason, ReasonKind, Result};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -38,11 +38,16 @@ use std::task::{Context, Poll, Waker};
 pin_project_lite::pin_project! {
     /// A process's future and its cell.
     #[repr(C)]
-    pub(crate) struct Life<M, C, S, F> {
-        cell: Arc<Cell<M, C>>,
+    pub(crate) struct Life<M, C, S, F>
+    where
+        M: Send,
+        M: 'static,
+        C: Send,
+        C: 'static,
+    {
+        cell: WakingHandle<Cell<M, C>>,
         #[pin]
         stage: Stage<S, F>,
-        waker: Arc<ProcessWaker<M, C>>,
     }
 }
 
@@ -65,9 +70,8 @@ where
     F: Future<Output = Result> + Send + 'static,
 {
     /// Makes a process that has not run. `seed` makes its future in its first turn (rule D1).
-    pub(crate) fn ready(cell: Arc<Cell<M, C>>, seed: S) -> Ready {
-        let waker = ProcessWaker::new(&cell);
-        Ready::new(Box::pin(Life { cell, waker, stage: Stage::NotStarted { seed: Some(seed) } }))
+    pub(crate) fn ready(cell: WakingHandle<Cell<M, C>>, seed: S) -> Ready {
+        Ready::new(Box::pin(Life { cell, stage: Stage::NotStarted { seed: Some(seed) } }))
     }
 }
 
@@ -126,7 +130,7 @@ where
         let cell = Arc::clone(&self.cell);
         // Made outside the lock, and dropped outside it if another reason came first.
         let mut not_started = matches!(self.stage, Stage::NotStarted { .. }).then(reason);
-        let waker = Arc::clone(&self.waker);
+        let waker = self.cell.to_waker();
         let mut inbox = cell.inbox.lock();
         if not_started.is_some() || inbox.has_pending_exit() {
             let pending_exit = &mut inbox.cold().pending_exit;
@@ -141,11 +145,11 @@ where
         // poll does no harm.
         inbox.park(MailboxPhase::Idle, Ready::new(self));
         drop(inbox);
-        Ok(futures_task::waker(waker))
+        Ok(waker)
     }
 
     fn handles_on_waker(&self) -> usize {
-        self.waker.handles()
+        self.cell.others()
     }
 
     fn pid(&self) -> Pid {
@@ -184,7 +188,7 @@ where
 
     fn poll_once(self: Pin<&mut Self>) -> Poll<Reason> {
         let mut life = self.project();
-        let waker = waker_ref(life.waker);
+        let waker = life.cell.lend();
         let waited = AwaitedProcess::of_word(life.cell.progress.waits_for.load(Ordering::Relaxed));
         current::begin_poll(&waker, waited);
         let mut cx = Context::from_waker(&waker);
@@ -253,7 +257,7 @@ where
         } else if current::wants_poke() {
             // A process that waits for several things may be kept busy by one of them for a
             // long time.
-            if wait.is_none() || self.waker.handles() != wait.handles() {
+            if wait.is_none() || self.cell.others() != wait.handles() {
                 current::begin_clock_poll();
                 return Parked::Again(self);
             }
@@ -349,7 +353,7 @@ where
     #[cold]
     fn suspect(&self, wait: AwaitedProcess) {
         let inbox = self.cell.inbox.lock();
-        if !wait.is_none() && !inbox.notified && self.waker.handles() == wait.handles() {
+        if !wait.is_none() && !inbox.notified && self.cell.others() == wait.handles() {
             self.cell.progress.waits_for.store(wait.alone().word(), Ordering::Relaxed);
         }
     }
@@ -377,6 +381,5 @@ where
     M: Send + 'static,
     C: Send + 'static,
 {
-    cell.progress.listed.load(Ordering::Relaxed)
-        || (current::keeps_memory() && cell.list_for_poke())
+    cell.progress.has(Mark::Listed) || (current::keeps_memory() && cell.list_for_poke())
 }

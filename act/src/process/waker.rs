@@ -1,32 +1,250 @@
-//! The waker with which the future of a process is polled.
+//! The waker with which the future of a process is polled: a handle on its cell, counted apart.
 //!
-//! It is separate from the cell, to which addresses hold handles too, so that its own handles
-//! can be counted. One handle belongs to the process; the holder of another can wake it. If the
-//! only other handle of a process that waits for an answer is that of its call, nothing else
-//! can wake it (rule C5). The standard library cannot report the cloning of a waker without
-//! `unsafe`, but it counts the handles.
+//! ```text
+//!   Life ────────┐
+//!   Waker ───────┤  WakingHandle: Cell.waking counts them, 2 here, and all of
+//!                └────────────► Cell ◄──────── Arc: addresses, the context, the registry
+//!                               one strong count of the `Arc` belongs to the waking handles together
+//! ```
+//!
+//! One waking handle belongs to the process; the holder of another can wake it. If the only other
+//! handle of a process that waits for an answer is that of its call, nothing else can wake it
+//! (rule C5). So they must be counted apart from the handles of addresses, which cannot wake. The
+//! standard library counts what is cloned only for an allocation of its own, which costs a process
+//! 32 bytes, and its life a tenth of its time (docs/decisions.md, "A waker is a handle on the cell").
 
-use super::cell::Cell;
-use futures_task::ArcWake;
+#![allow(
+    unsafe_code,
+    reason = "an allocation less for each process; argued below, docs/decisions.md"
+)]
+
+use crate::sync::{AtomicU32, Ordering, fence};
+use futures_task::WakerRef;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
 use std::sync::Arc;
+use std::task::{RawWaker, RawWakerVTable, Waker};
 
-pub(crate) struct ProcessWaker<M, C>(Arc<Cell<M, C>>);
+/// Two thousand million handles: more than are made without forgetting them. The count must not begin anew, so
+/// more abort the program, as more clones of an `Arc` than it counts do. Half of what it can hold, for other threads may
+/// count on meanwhile.
+const MOST: u32 = u32::MAX / 2;
 
-impl<M: Send + 'static, C: Send + 'static> ProcessWaker<M, C> {
-    pub(crate) fn new(cell: &Arc<Cell<M, C>>) -> Arc<Self> {
-        Arc::new(ProcessWaker(Arc::clone(cell)))
-    }
+/// What waking handles can be made of.
+pub(crate) trait Wakeable: Send + Sync + 'static {
+    /// The count of its handles: for those alone.
+    fn waking(&self) -> &WakingCount;
 
-    /// How many handles exist beside the process's own.
-    #[inline]
-    pub(crate) fn handles(self: &Arc<Self>) -> usize {
-        Arc::strong_count(self) - 1
+    /// Schedules the process, in whatever phase it waits.
+    fn wake(&self);
+}
+
+/// How many waking handles there are.
+pub(crate) struct WakingCount(AtomicU32);
+
+impl WakingCount {
+    /// The count of the first handle.
+    pub(crate) fn new() -> Self {
+        WakingCount(AtomicU32::new(1))
     }
 }
 
-/// Schedules the process, in whatever phase it waits.
-impl<M: Send + 'static, C: Send + 'static> ArcWake for ProcessWaker<M, C> {
-    fn wake_by_ref(waker: &Arc<Self>) {
-        waker.0.wake();
+/// A handle that can wake.
+///
+/// Whoever has one may use the allocation: the strong count that the handles have together is given
+/// back by the last of them.
+pub(crate) struct WakingHandle<T: Wakeable>(ManuallyDrop<Arc<T>>);
+
+impl<T: Wakeable> WakingHandle<T> {
+    /// The first handle, that of the process itself.
+    pub(crate) fn first(of: T) -> Self {
+        // Nobody else has it, so no other handle exists than the one that is counted from the start.
+        WakingHandle(ManuallyDrop::new(Arc::new(of)))
+    }
+
+    /// How many other handles exist.
+    #[inline]
+    pub(crate) fn others(&self) -> usize {
+        usize::try_from(self.waking().0.load(Ordering::Relaxed) - 1).unwrap_or(usize::MAX)
+    }
+
+    /// A waker that lives as long as this handle and is not counted; its clones are.
+    #[inline]
+    pub(crate) fn lend(&self) -> WakerRef<'_> {
+        let waker = RawWaker::new(Arc::as_ptr(&self.0).cast(), Self::VTABLE);
+        // SAFETY: the functions keep the contract of a `RawWaker`, as is said at them. This waker is never dropped, and
+        // the handle that it stands for lives as long as what is returned.
+        WakerRef::new_unowned(ManuallyDrop::new(unsafe { Waker::from_raw(waker) }))
+    }
+
+    /// Another handle, as a waker.
+    pub(crate) fn to_waker(&self) -> Waker {
+        self.lend().clone()
+    }
+
+    /// The functions of wakers. Their pointer is that of [`Self::raw`], and stands for one handle.
+    const VTABLE: &'static RawWakerVTable = &RawWakerVTable::new(
+        Self::clone_raw,
+        Self::wake_raw,
+        Self::wake_raw_by_ref,
+        Self::drop_raw,
+    );
+
+    /// The handle for which this pointer stands.
+    ///
+    /// # Safety
+    /// The pointer comes from [`Arc::as_ptr`] of a handle of this type, and stands for a handle that exists. What is
+    /// returned is that handle: unless it is forgotten, it must not be used in another way.
+    #[inline]
+    unsafe fn of_raw(pointer: *const ()) -> Self {
+        // SAFETY: it comes from an `Arc<T>`, whose strong count belongs to the handles, of which this is one. The
+        // `Arc` is not dropped with the handle, but by the last handle.
+        WakingHandle(ManuallyDrop::new(unsafe { Arc::from_raw(pointer.cast()) }))
+    }
+
+    /// # Safety
+    /// As for [`Self::of_raw`]; the handle stays.
+    unsafe fn clone_raw(pointer: *const ()) -> RawWaker {
+        // SAFETY: the handle stays, so it is not dropped here.
+        let handle = ManuallyDrop::new(unsafe { Self::of_raw(pointer) });
+        // A handle is made from one that exists, which keeps the allocation: no order is needed.
+        let before = handle.waking().0.fetch_add(1, Ordering::Relaxed);
+        if before > MOST {
+            std::process::abort();
+        }
+        RawWaker::new(pointer, Self::VTABLE)
+    }
+
+    /// # Safety
+    /// As for [`Self::of_raw`]; the handle is used up.
+    unsafe fn wake_raw(pointer: *const ()) {
+        // SAFETY: the handle is used up, so it is dropped here, also if the wake-up panics.
+        let handle = unsafe { Self::of_raw(pointer) };
+        handle.wake();
+    }
+
+    /// # Safety
+    /// As for [`Self::of_raw`]; the handle stays.
+    unsafe fn wake_raw_by_ref(pointer: *const ()) {
+        // SAFETY: the handle stays, so it is not dropped here.
+        let handle = ManuallyDrop::new(unsafe { Self::of_raw(pointer) });
+        handle.wake();
+    }
+
+    /// # Safety
+    /// As for [`Self::of_raw`]; the handle is used up.
+    unsafe fn drop_raw(pointer: *const ()) {
+        // SAFETY: the handle is used up.
+        drop(unsafe { Self::of_raw(pointer) });
+    }
+}
+
+impl<T: Wakeable> Deref for WakingHandle<T> {
+    type Target = Arc<T>;
+
+    #[inline]
+    fn deref(&self) -> &Arc<T> {
+        &self.0
+    }
+}
+
+impl<T: Wakeable> Drop for WakingHandle<T> {
+    #[inline]
+    fn drop(&mut self) {
+        let count = &self.waking().0;
+        // Handles are made from handles: whoever has the only one keeps the only one, and need not count. Otherwise
+        // who counts down to nothing is the last. Either has seen what was done with the others.
+        if count.load(Ordering::Acquire) != 1 {
+            if count.fetch_sub(1, Ordering::Release) != 1 {
+                return;
+            }
+            fence(Ordering::Acquire);
+        }
+        // SAFETY: this was the last handle, and is not used after this.
+        unsafe { ManuallyDrop::drop(&mut self.0) };
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Weak;
+
+    struct Bell {
+        count: WakingCount,
+        rung: AtomicU32,
+    }
+
+    impl Wakeable for Bell {
+        fn waking(&self) -> &WakingCount {
+            &self.count
+        }
+
+        fn wake(&self) {
+            assert!(self.rung.fetch_add(1, Ordering::Relaxed) < 3, "it is worn out");
+        }
+    }
+
+    fn bell() -> (WakingHandle<Bell>, Weak<Bell>) {
+        let own = WakingHandle::first(Bell { count: WakingCount::new(), rung: AtomicU32::new(0) });
+        let seen = Arc::downgrade(&own);
+        (own, seen)
+    }
+
+    #[test]
+    fn wakers_are_counted_while_they_exist() {
+        let (own, seen) = bell();
+        assert_eq!((own.others(), seen.strong_count()), (0, 1));
+        let first = own.to_waker();
+        let second = first.clone();
+        assert_eq!((own.others(), seen.strong_count()), (2, 1));
+        assert!(first.will_wake(&second) && own.lend().will_wake(&first));
+        assert_eq!(own.others(), 2, "a waker that is lent is not counted");
+        first.wake_by_ref();
+        assert_eq!(own.others(), 2);
+        first.wake();
+        assert_eq!((own.others(), own.rung.load(Ordering::Relaxed)), (1, 2));
+        drop(second);
+        assert_eq!(own.others(), 0);
+    }
+
+    #[test]
+    fn strong_handles_are_not_counted_as_wakers() {
+        let (own, seen) = bell();
+        let strong = Arc::clone(&own);
+        assert_eq!((own.others(), seen.strong_count()), (0, 2));
+        drop(own);
+        assert_eq!(seen.strong_count(), 1);
+        drop(strong);
+        assert_eq!(seen.strong_count(), 0);
+    }
+
+    #[test]
+    fn the_last_handle_is_the_one_that_frees() {
+        let (own, seen) = bell();
+        let waker = own.to_waker();
+        drop(own);
+        assert_eq!(seen.strong_count(), 1);
+        waker.wake();
+        assert_eq!(seen.strong_count(), 0);
+
+        let (own, seen) = bell();
+        drop(own.to_waker());
+        drop(own);
+        assert_eq!(seen.strong_count(), 0);
+    }
+
+    #[test]
+    fn a_wake_up_that_panics_uses_its_handle_up() {
+        let (own, seen) = bell();
+        own.rung.store(3, Ordering::Relaxed);
+        let waker = own.to_waker();
+        assert!(catch_unwind(AssertUnwindSafe(|| waker.wake_by_ref())).is_err());
+        assert_eq!(own.others(), 1);
+        assert!(catch_unwind(AssertUnwindSafe(|| waker.wake())).is_err());
+        assert_eq!(own.others(), 0);
+        drop(own);
+        assert_eq!(seen.strong_count(), 0);
     }
 }

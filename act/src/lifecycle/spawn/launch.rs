@@ -16,6 +16,7 @@ use crate::process::cell::{Cell, NewProcess};
 use crate::process::facts::BehaviorFacts;
 use crate::process::process::Process;
 use crate::process::turn::Life;
+use crate::process::waker::WakingHandle;
 use crate::process::{bonds, current};
 use krarup_gen::{CannotWait, Class, NoBound, OrderError, SpawnError, Target, TooManyRecorded};
 use std::any::Any;
@@ -128,7 +129,7 @@ where
         };
         let host = of_class(host, self.class)?;
         let run = |ctx| factory().run(ctx);
-        let cell = Arc::new(Cell::<B::Message, B::Command>::new(NewProcess {
+        let own = WakingHandle::first(Cell::<B::Message, B::Command>::new(NewProcess {
             pid: self.pid.and_then(|pid| pid.on(&*host)).unwrap_or_else(|| host.next_pid()),
             parent: self.parent.as_ref().map(|parent| parent.pid()).or(self.under),
             behavior: facts::<B, _, _>(&run),
@@ -136,6 +137,7 @@ where
             overflow: self.overflow,
             host,
         }));
+        let cell = Arc::clone(&own);
         let host = &cell.host;
         if let Some(starter) = starter {
             cell.inbox.lock().cold().starter = Some(starter);
@@ -175,7 +177,7 @@ where
         if self.record > 0 {
             ctx.record(self.record)?;
         }
-        host.schedule(Life::ready(Arc::clone(&cell), move || run(ctx)));
+        host.schedule(Life::ready(own, move || run(ctx)));
         Ok(Address::new(cell))
     }
 }

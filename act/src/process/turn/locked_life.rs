@@ -9,7 +9,7 @@
 //!
 //! The lock lies in the cell, on which the life itself has the handle, and which another worker may free as soon
 //! as the lock is released. Safe code would hold a second handle for that moment: two atomic operations in each turn, a
-//! fifth of the time of a message (docs/decisions.md). The only other `unsafe` of the program is in `calls/slot_ends.rs`.
+//! fifth of the time of a message (docs/decisions.md). The others with `unsafe` are `calls/slot_ends.rs` and `process/waker.rs`.
 
 #![allow(
     unsafe_code,
@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 type PinnedLife<M, C, S, F> = Pin<Box<Life<M, C, S, F>>>;
 
-pub(super) struct LockedLife<M: 'static, C: 'static, S, F> {
+pub(super) struct LockedLife<M: Send + 'static, C: Send + 'static, S, F> {
     /// Dropped first: the lock is released while the life is still here, or has just been parked.
     inbox: LockGuard<'static, Inbox<M, C>>,
     /// `None`: it has been parked.
