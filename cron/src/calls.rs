@@ -7,14 +7,14 @@ use krarup_act::{Address, Pending};
 use krarup_gen::{CallError, CannotWait};
 use std::time::SystemTime;
 
-/// The address of a [`crate::Cron`].
+/// The address of a [`Cron`](crate::Cron).
 pub type CronAddress = Address<CronRequest>;
 
 /// How many times [`CronCalls::next_runs`] returns at most.
 pub(crate) const MOST_NEXT_RUNS: usize = 1000;
 
-/// The requests to a [`crate::Cron`], on its address. Await them, or `.wait()` for them on a plain
-/// thread. Each takes no longer than a call (rule C1).
+/// The requests to a [`Cron`](crate::Cron), on its address. Await them, or `.wait()` for them on a
+/// plain thread. Each takes no longer than a call (rule C1).
 ///
 /// ```
 /// use krarup_cron::{AddJobError, Cron, CronAddress, CronCalls, Job, JobError};
@@ -67,8 +67,8 @@ pub trait CronCalls {
     /// [`JobError`].
     fn unpause(&self, name: impl Into<String>) -> Pending<(), JobError>;
 
-    /// Runs a job now, whether or not it is paused. Its [`crate::RunsAtOnce`] holds; its times
-    /// stay as they are.
+    /// Runs a job now, whether or not it is paused. Its [`RunsAtOnce`](crate::RunsAtOnce) holds;
+    /// its times stay as they are.
     ///
     /// # Errors
     /// [`JobError`].

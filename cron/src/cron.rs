@@ -31,7 +31,7 @@ const STEPS: usize = 1000;
 const SHUTDOWN: Duration = Duration::from_secs(5);
 
 /// A process that runs jobs at the times of the wall clock (rules T7 to T14). See [`Job`] for what
-/// they are, and [`crate::CronCalls`] for what can be asked of it.
+/// they are, and [`CronCalls`](crate::CronCalls) for what can be asked of it.
 ///
 /// A run that fails changes no later run. The processes of jobs are children of the cron and end
 /// with it: a stop waits for them first. What a job does not do is logged as a warning of the

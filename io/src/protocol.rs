@@ -93,7 +93,7 @@ pub trait Protocol: Sized + Send + 'static {
     }
 
     /// Runs when all waiting bytes are written, after a send was refused with
-    /// [`crate::WriteError::Full`].
+    /// [`WriteError::Full`](crate::WriteError::Full).
     fn drained(&mut self, channel: &mut Channel<Self>) -> impl Future<Output = Result> + Send {
         let _ = channel;
         ready(Ok(()))

@@ -223,7 +223,8 @@ macro_rules! settings {
         }
 
         /// Bounds its Main lane (rule M5). The child chooses in its `init` what happens when the
-        /// lane is full, with [`krarup_act::Context::set_overflow`] (rule M6).
+        /// lane is full, with [`Context::set_overflow`](krarup_act::Context::set_overflow) (rule
+        /// M6).
         #[must_use]
         pub fn mailbox(mut self, messages: usize) -> Self {
             self.rules.mailbox = Some(messages);

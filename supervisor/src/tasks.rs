@@ -66,7 +66,7 @@ impl Tasks {
     }
 
     /// Sets how long a stop waits for the tasks that run before it ends them; by default 5 s. A
-    /// supervisor must give its child at least as long ([`crate::Shutdown`]).
+    /// supervisor must give its child at least as long ([`Shutdown`](crate::Shutdown)).
     #[must_use]
     pub fn shutdown(mut self, time: Duration) -> Self {
         self.shutdown = time;

@@ -12,13 +12,13 @@ pub type RoomFuture<M> = Pin<Box<dyn Future<Output = Result<Permit<M>, SendError
 
 /// A Main lane that hands its messages on instead of queueing them.
 ///
-/// A behaviour that calls [`crate::BehaviorContext::route_main`] receives none of its Main messages.
-/// The *sender's* thread hands each message to the route, and the sender gets the route's
-/// result. The address keeps the route after the process has ended; from then on the route
-/// must answer [`SendError::NoProcess`]. A pool is such a behaviour: its messages take no
-/// extra hop, and a full pool is an error at the sender (rule P2). If a route reports the
-/// receiver of each message ([`note_receiver`](crate::note_receiver)), cycles of calls that
-/// lead through it are detected (rule C5).
+/// A behaviour that calls [`BehaviorContext::route_main`](crate::BehaviorContext::route_main)
+/// receives none of its Main messages. The *sender's* thread hands each message to the route, and
+/// the sender gets the route's result. The address keeps the route after the process has ended;
+/// from then on the route must answer [`SendError::NoProcess`]. A pool is such a behaviour: its
+/// messages take no extra hop, and a full pool is an error at the sender (rule P2). If a route
+/// reports the receiver of each message ([`note_receiver`](crate::note_receiver)), cycles of calls
+/// that lead through it are detected (rule C5).
 ///
 /// ```
 /// use krarup_act::{

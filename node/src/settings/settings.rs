@@ -96,7 +96,7 @@ impl Settings {
     }
 
     /// Returns the ids of the dispatchers, including aliases, in alphabetical order. Pass them
-    /// to `add_dispatcher` of a [`crate::Simulation`] to run the same program there.
+    /// to `add_dispatcher` of a [`Simulation`](crate::Simulation) to run the same program there.
     pub fn dispatchers(&self) -> impl Iterator<Item = &str> {
         self.layer.dispatchers.keys().map(String::as_str)
     }
