@@ -17,9 +17,10 @@ pub(crate) const MOST_NEXT_RUNS: usize = 1000;
 /// plain thread. Each takes no longer than a call (rule C1).
 ///
 /// ```
-/// use krarup_cron::{AddJobError, Cron, CronAddress, CronCalls, Job, JobError};
-/// use krarup_gen::Result;
-/// use krarup_node::Simulation;
+/// # mod krarup { pub use {krarup_cron as cron, krarup_gen::*, krarup_node as testing}; }
+/// use krarup::Result;
+/// use krarup::cron::{AddJobError, Cron, CronAddress, CronCalls, Job, JobError};
+/// use krarup::testing::Simulation;
 ///
 /// # fn main() -> Result {
 /// let node = Simulation::new(1);

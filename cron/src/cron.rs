@@ -39,10 +39,14 @@ const SHUTDOWN: Duration = Duration::from_secs(5);
 /// same is a [`Report::Cron`](krarup_gen::Report::Cron) in `node.reports()` (rule X8).
 ///
 /// ```
-/// use krarup_act::{Context, Received, behavior_fn};
-/// use krarup_cron::{Cron, CronCalls, Job};
-/// use krarup_gen::Result;
-/// use krarup_node::Simulation;
+/// # mod krarup {
+/// #     pub use {krarup_act as behavior, krarup_cron as cron, krarup_node as testing};
+/// #     pub use {krarup_act::*, krarup_gen::*};
+/// # }
+/// use krarup::behavior::{Received, behavior_fn};
+/// use krarup::cron::{Cron, CronCalls, Job};
+/// use krarup::testing::Simulation;
+/// use krarup::{Context, Result};
 /// use std::time::Duration;
 ///
 /// # fn main() -> Result {

@@ -10,8 +10,9 @@ use std::time::{Duration, SystemTime};
 /// A job of a [`Cron`](crate::Cron): a name, when it runs, what it does then.
 ///
 /// ```
-/// use krarup_act::Address;
-/// use krarup_cron::{Job, Missed, RunsAtOnce};
+/// # mod krarup { pub use {krarup_act::*, krarup_cron as cron}; }
+/// use krarup::Address;
+/// use krarup::cron::{Job, Missed, RunsAtOnce};
 /// use std::time::Duration;
 ///
 /// enum Make { Daily }

@@ -37,8 +37,9 @@ pub type Frame<P> = <<P as Protocol>::Codec as Codec>::Frame;
 /// | [`closed`](Self::closed) | last, with the reason, unless it was killed |
 ///
 /// ```
-/// use krarup_gen::Result;
-/// use krarup_io::{Channel, Lines, Protocol};
+/// # mod krarup { pub use {krarup_gen::*, krarup_io as io}; }
+/// use krarup::Result;
+/// use krarup::io::{Channel, Lines, Protocol};
 /// use std::convert::Infallible;
 ///
 /// /// Sends every line back.

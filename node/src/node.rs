@@ -518,10 +518,11 @@ impl Node {
     /// not stop it.
     ///
     /// ```no_run
+    /// # use krarup_gen as krarup;
     /// # use krarup_node::Node;
-    /// fn main() -> Result<std::process::ExitCode, krarup_gen::ReasonError> {
+    /// fn main() -> Result<std::process::ExitCode, krarup::ReasonError> {
     ///     let run = || Ok(Node::start("shop@localhost")?.stopped().wait()?.exit_code());
-    ///     run().map_err(krarup_gen::Reason::into_error)
+    ///     run().map_err(krarup::Reason::into_error)
     /// }
     /// ```
     ///

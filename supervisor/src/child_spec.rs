@@ -89,7 +89,8 @@ impl ChildSpec {
 /// # use krarup_act::{Actor, Context};
 /// # use krarup_gen::Result;
 /// # use krarup_node::Simulation;
-/// use krarup_supervisor::{ChildTemplate, RestartType, Supervisor, SupervisorCalls};
+/// # mod krarup { pub use krarup_supervisor as supervisor; }
+/// use krarup::supervisor::{ChildTemplate, RestartType, Supervisor, SupervisorCalls};
 ///
 /// struct Connection(String);
 /// # impl Actor for Connection {

@@ -21,10 +21,10 @@ pub type RoomFuture<M> = Pin<Box<dyn Future<Output = Result<Permit<M>, SendError
 /// that lead through it are detected (rule C5).
 ///
 /// ```
-/// use krarup_act::{
-///     Address, Behavior, BehaviorContext, Context, Permit, Received, Route, note_receiver,
-/// };
-/// use krarup_gen::{Pid, Result, SendError};
+/// # mod krarup { pub use {krarup_act as behavior, krarup_act as mailbox, krarup_act::*, krarup_gen::*}; }
+/// use krarup::behavior::{Behavior, BehaviorContext, Received, Route, note_receiver};
+/// use krarup::mailbox::Permit;
+/// use krarup::{Address, Context, Pid, Result, SendError};
 /// use std::convert::Infallible;
 /// use std::sync::Arc;
 /// use std::sync::atomic::{AtomicBool, Ordering};

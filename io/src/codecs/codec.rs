@@ -16,7 +16,8 @@ use std::sync::Arc;
 ///
 /// ```
 /// use bytes::{Buf, BytesMut};
-/// use krarup_io::{Codec, CodecError};
+/// # mod krarup { pub use krarup_io as io; }
+/// use krarup::io::{Codec, CodecError};
 ///
 /// /// Frames of eight bytes.
 /// struct Octets;

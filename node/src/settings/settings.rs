@@ -17,7 +17,9 @@ const MOST_BYTES: u64 = 1 << 20;
 /// The settings of a node and its dispatchers; feature `settings`.
 ///
 /// ```
-/// use krarup_node::{NodeBuilder, Settings};
+/// # mod krarup { pub use {krarup_node as settings, krarup_node::*}; }
+/// use krarup::NodeBuilder;
+/// use krarup::settings::Settings;
 ///
 /// # fn main() -> krarup_gen::Result {
 /// let base = Settings::from_toml(
