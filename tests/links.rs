@@ -1,6 +1,6 @@
 //! The pages of the repository lead to each other: every link leads to a file and to a heading that are there, on
 //! GitHub, in the documentation of the crate and in the book. Every page is in the book, and the snippets of every
-//! page are compiled.
+//! page are compiled. The documentation of the items names them as a program can that depends on `krarup`.
 //!
 //! A link of a page is `[text][docs/guide/pools.md]`: its label is the path from the root of the repository, and the
 //! page defines at its end where that lies from its own folder. `src/pages.rs` maps the same labels to modules.
@@ -339,6 +339,114 @@ fn every_numbered_example_is_a_step_of_the_tour() {
         .filter(|path| !tour.contains(&format!("\n[{path}]: ")))
         .collect();
     assert_eq!(missing, Vec::<String>::new(), "docs/tour_further.md has the further steps");
+}
+
+/// The folders of the crates whose items a program uses, and of their pages.
+const DOCUMENTED: &[&str] = &[
+    "src",
+    "docs",
+    "gen",
+    "act",
+    "node",
+    "derive",
+    "supervisor",
+    "state",
+    "cron",
+    "io",
+    "wire",
+    "dist",
+    "observer",
+    "integrations",
+];
+
+/// Whether a path begins with a crate of the workspace that a program does not depend on by itself. It depends on
+/// `krarup` and on the integrations; `krarup-wire` can be used alone, and its own pages say how, but for the module
+/// that `krarup` exports.
+fn names_inner_crate(file: &str, text: &str) -> bool {
+    text.match_indices("krarup_").any(|(at, _)| {
+        let Some((name, _)) = text[at..].split_once("::") else { return false };
+        let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let is_own = match name {
+            "krarup_axum" | "krarup_tonic" | "krarup_tower" => true,
+            "krarup_wire" => file.starts_with("wire/") && !file.starts_with("wire/src/etf/"),
+            _ => false,
+        };
+        is_name && !is_own
+    })
+}
+
+/// The texts of the links of a line, which are what stands in brackets but for labels: `a` of `[a][b]` and `[a](b)`.
+fn link_texts(line: &str) -> impl Iterator<Item = &str> {
+    line.match_indices('[').filter(|(at, _)| !line[..*at].ends_with(']')).filter_map(|(at, _)| {
+        let (text, _) = line[at + 1..].split_once(']')?;
+        Some(text)
+    })
+}
+
+/// The lines of the documentation in a file that show a path which a program that depends on `krarup` cannot write: in
+/// an example, and as the text of a link.
+fn inner_paths(file: &str, text: &str) -> Vec<String> {
+    let is_page = file.strip_suffix(".md").is_some();
+    let (mut fenced, mut wrong) = (false, Vec::new());
+    for (number, line) in (1..).zip(text.lines().map(str::trim)) {
+        let doc = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
+        let doc = if is_page { Some(line) } else { doc };
+        let Some(doc) = doc.map(str::trim) else {
+            fenced = false;
+            continue;
+        };
+        if doc.starts_with("```") {
+            fenced = !fenced;
+        } else if fenced {
+            let hidden = doc.starts_with("# ");
+            if !hidden && names_inner_crate(file, doc) {
+                wrong.push(format!("{file}:{number}: an example names an inner crate: {doc}"));
+            }
+        } else {
+            let shows_path =
+                |text: &&str| text.contains("crate::") || names_inner_crate(file, text);
+            wrong.extend(link_texts(doc).filter(shows_path).map(|text| {
+                format!("{file}:{number}: the text of a link is a path inside a crate: {text}")
+            }));
+        }
+    }
+    wrong
+}
+
+#[test]
+fn the_documentation_shows_the_paths_that_a_program_can_write() {
+    let mut documents = vec!["README.md".to_owned(), "CHANGELOG.md".to_owned()];
+    for folder in DOCUMENTED {
+        files(folder, ".rs", &mut documents);
+        files(folder, ".md", &mut documents);
+    }
+    let wrong: Vec<_> = documents.iter().flat_map(|file| inner_paths(file, &read(file))).collect();
+    assert!(documents.len() > 600, "only {} files were found", documents.len());
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn a_path_inside_a_crate_is_told_with_its_line() {
+    let source = "/// A [`crate::Pool`], a [`Pool`](crate::Pool), a [`Pool`][crate::Pool], a [`krarup_gen::Pid`].\n\
+                  /// ```\n/// # use krarup_act::Pool;\n/// use krarup::pool::Pool;\n/// use krarup_act::Actor;\n\
+                  /// use krarup_axum::ByName;\n/// use krarup_wire::etf::Term;\n/// ```\nuse krarup_act::Context;\n";
+    let of_links = [
+        "the text of a link is a path inside a crate: `crate::Pool`",
+        "the text of a link is a path inside a crate: `krarup_gen::Pid`",
+    ];
+    let of_example = "an example names an inner crate: use krarup_act::Actor;";
+    let of_wire = "an example names an inner crate: use krarup_wire::etf::Term;";
+    let mut expected = of_links.map(|text| format!("wire/src/a.rs:1: {text}")).to_vec();
+    expected.push(format!("wire/src/a.rs:5: {of_example}"));
+    assert_eq!(inner_paths("wire/src/a.rs", source), expected);
+    assert_eq!(
+        inner_paths("io/src/a.rs", source).last(),
+        Some(&format!("io/src/a.rs:7: {of_wire}"))
+    );
+    assert_eq!(
+        inner_paths("a.md", "```sh\nkrarup_up 1\n```\nkrarup_act::Pool\n"),
+        Vec::<String>::new()
+    );
 }
 
 /// The values of an attribute in a page of HTML.

@@ -29,7 +29,7 @@ use std::task::{self, Poll};
 /// | [`show_message`](Actor::show_message) | a message is recorded, which by default is private | - |
 /// | [`state`](Actor::state) | a debugger requests the state | `sys:get_state` |
 /// | [`inspect`](Actor::inspect), [`handle_inspect`](Actor::handle_inspect) | the process is inspected | `format_status` |
-/// | [`before_restart`](Actor::before_restart) | the state has failed and will be replaced ([`crate::InPlace`]) | - |
+/// | [`before_restart`](Actor::before_restart) | the state has failed and will be replaced ([`InPlace`](crate::InPlace)) | - |
 /// | [`after_restart`](Actor::after_restart) | the state has replaced one that failed | - |
 /// | [`terminate`](Actor::terminate) | last, unless the process was killed (rule D5) | `terminate/2` |
 pub trait Actor: Sized + Send + 'static {
@@ -92,10 +92,10 @@ pub trait Actor: Sized + Send + 'static {
     }
 
     /// Returns a message as text, for the flight recorder and the traces of the actor
-    /// ([`crate::Spawn::record`], [`crate::NodeView::trace`]). By default messages are private:
-    /// `None`, and their texts appear nowhere (rule V-50). It is called in the process's own
-    /// turn, before the message is handled and only while the process is recorded or traced.
-    /// The text is cut at 4096 bytes.
+    /// ([`Spawn::record`](crate::Spawn::record), [`NodeView::trace`](crate::NodeView::trace)). By
+    /// default messages are private: `None`, and their texts appear nowhere (rule V-50). It is
+    /// called in the process's own turn, before the message is handled and only while the process
+    /// is recorded or traced. The text is cut at 4096 bytes.
     #[must_use]
     fn show_message(message: &Self::Message) -> Option<String> {
         let _ = message;
@@ -124,8 +124,8 @@ pub trait Actor: Sized + Send + 'static {
     }
 
     /// Runs last on a state that has failed, by an error or a panic, if the process continues
-    /// with a fresh one: see [`crate::InPlace`] (rule S10). `terminate` does not run in that
-    /// case. The state is dropped next, whatever this callback does.
+    /// with a fresh one: see [`InPlace`](crate::InPlace) (rule S10). `terminate` does not run in
+    /// that case. The state is dropped next, whatever this callback does.
     fn before_restart(
         &mut self,
         ctx: &mut Context<Self::Message>,

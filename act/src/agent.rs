@@ -16,8 +16,8 @@ use std::sync::{Mutex, PoisonError};
 /// [`Actor`]. An agent is no lock: a function cannot await anything while it has the value.
 ///
 /// ```
-/// use krarup_act::{Address, Agent, AgentMessage, Context};
-/// use krarup_gen::Result;
+/// # mod krarup { pub use {krarup_act::*, krarup_gen::*}; }
+/// use krarup::{Agent, Context, Result};
 /// use std::collections::HashMap;
 ///
 /// async fn count(ctx: &mut Context<()>) -> Result {

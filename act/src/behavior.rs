@@ -8,15 +8,16 @@ use std::marker::PhantomData;
 /// Erlang's bare process: an async function over a [`Context`] that can
 /// [`receive`](Context::receive).
 ///
-/// [`crate::Actor`], [`crate::Pool`] and the supervisor are behaviours that use nothing but
-/// the public interface. The spawn of a bare process completes when the process first
+/// [`Actor`](crate::Actor), [`Pool`](crate::Pool) and the supervisor are behaviours that use
+/// nothing but the public interface. The spawn of a bare process completes when the process first
 /// receives, calls [`Context::initialised`] or ends normally; a process that never receives
 /// should call [`Context::initialised`]. The process ends when `run` returns, with
-/// [`krarup_gen::Reason::Normal`] for `Ok`. For a plain function see [`behavior_fn`].
+/// [`Reason::Normal`](krarup_gen::Reason::Normal) for `Ok`. For a plain function see
+/// [`behavior_fn`].
 ///
 /// A behaviour that runs callbacks of others, receives only a part of what arrives, or has work
-/// besides its mailbox imports [`crate::BehaviorContext`]: it has the operations of a context that
-/// only behaviours call.
+/// besides its mailbox imports [`BehaviorContext`](crate::BehaviorContext): it has the operations
+/// of a context that only behaviours call.
 pub trait Behavior: Send + 'static {
     /// The type of messages on the Main lane.
     type Message: Send + 'static;
@@ -69,8 +70,9 @@ pub trait Behavior: Send + 'static {
         None
     }
 
-    /// Whether the behaviour makes its Main lane a route ([`crate::BehaviorContext::route_main`]), as a pool
-    /// does. No message then waits in the mailbox of its process. False unless overridden.
+    /// Whether the behaviour makes its Main lane a route
+    /// ([`BehaviorContext::route_main`](crate::BehaviorContext::route_main)), as a pool does. No
+    /// message then waits in the mailbox of its process. False unless overridden.
     #[must_use]
     fn routes_main() -> bool
     where

@@ -6,7 +6,7 @@ use crate::observe::inspect_request::InspectRequest;
 use crate::observe::manage_request::ManageRequest;
 use krarup_gen::{Down, Exit, ItemKind, Reason, Ref};
 
-/// One item from a process's mailbox, as [`crate::Context::receive`] returns it.
+/// One item from a process's mailbox, as [`Context::receive`](crate::Context::receive) returns it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Received<M, C = M> {
@@ -19,18 +19,19 @@ pub enum Received<M, C = M> {
     /// A monitored process has ended.
     Down(Down),
     /// A request of the parent or the node to stop in order, with this reason. Only for a
-    /// process that called [`crate::Context::stop_in_order`].
+    /// process that called [`Context::stop_in_order`](crate::Context::stop_in_order).
     Stop(Reason),
     /// A request to end normally now: everything that was accepted before has been handled. A
     /// pool sends it to a worker that it removes (rule P5).
     Finish,
     /// A message of another type than the process's own. Only for a process that called
-    /// [`crate::Context::take_others`].
+    /// [`Context::take_others`](crate::Context::take_others).
     Other(Dynamic),
-    /// Nothing has arrived for the time set with [`crate::Context::set_idle_timeout`] (rule
-    /// D10).
+    /// Nothing has arrived for the time set with
+    /// [`Context::set_idle_timeout`](crate::Context::set_idle_timeout) (rule D10).
     Timeout,
-    /// An alarm is due that the behaviour has set with [`crate::OwnProcess::set_alarm`].
+    /// An alarm is due that the behaviour has set with
+    /// [`OwnProcess::set_alarm`](crate::OwnProcess::set_alarm).
     Alarm(Ref),
     /// A request for an inspection; answered with `request.send(inspection)`.
     Inspect(InspectRequest),
@@ -60,7 +61,7 @@ impl<M, C> Received<M, C> {
     }
 }
 
-/// The item that [`crate::Context::next_message`] returns.
+/// The item that [`Context::next_message`](crate::Context::next_message) returns.
 ///
 /// The tag lies beside the message, as in the mailbox, so that a message is moved from there
 /// to its handler in one piece.

@@ -6,8 +6,9 @@
 //! | Locked | who has turned it | Open, Settled |
 //! | Settled | its owner, without the lock | Open, if the owner opens it again |
 //!
-//! It guards nothing itself: [`crate::calls::slot_ends`] says what, and who the owner is. As the locks of
-//! `lock.rs`, it is held for a few dozen instructions and never while user code runs.
+//! It guards nothing itself: [`calls::slot_ends`](crate::calls::slot_ends) says what, and who the owner
+//! is. As the locks of `lock.rs`, it is held for a few dozen instructions and never while user code
+//! runs.
 
 #[cfg(all(test, loom))]
 pub(crate) use self::modelled::{SettleGuard, SettleLock};

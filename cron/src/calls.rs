@@ -7,19 +7,20 @@ use krarup_act::{Address, Pending};
 use krarup_gen::{CallError, CannotWait};
 use std::time::SystemTime;
 
-/// The address of a [`crate::Cron`].
+/// The address of a [`Cron`](crate::Cron).
 pub type CronAddress = Address<CronRequest>;
 
 /// How many times [`CronCalls::next_runs`] returns at most.
 pub(crate) const MOST_NEXT_RUNS: usize = 1000;
 
-/// The requests to a [`crate::Cron`], on its address. Await them, or `.wait()` for them on a plain
-/// thread. Each takes no longer than a call (rule C1).
+/// The requests to a [`Cron`](crate::Cron), on its address. Await them, or `.wait()` for them on a
+/// plain thread. Each takes no longer than a call (rule C1).
 ///
 /// ```
-/// use krarup_cron::{AddJobError, Cron, CronAddress, CronCalls, Job, JobError};
-/// use krarup_gen::Result;
-/// use krarup_node::Simulation;
+/// # mod krarup { pub use {krarup_cron as cron, krarup_gen::*, krarup_node as testing}; }
+/// use krarup::Result;
+/// use krarup::cron::{AddJobError, Cron, CronAddress, CronCalls, Job, JobError};
+/// use krarup::testing::Simulation;
 ///
 /// # fn main() -> Result {
 /// let node = Simulation::new(1);
@@ -67,8 +68,8 @@ pub trait CronCalls {
     /// [`JobError`].
     fn unpause(&self, name: impl Into<String>) -> Pending<(), JobError>;
 
-    /// Runs a job now, whether or not it is paused. Its [`crate::RunsAtOnce`] holds; its times
-    /// stay as they are.
+    /// Runs a job now, whether or not it is paused. Its [`RunsAtOnce`](crate::RunsAtOnce) holds;
+    /// its times stay as they are.
     ///
     /// # Errors
     /// [`JobError`].

@@ -31,7 +31,7 @@ const STEPS: usize = 1000;
 const SHUTDOWN: Duration = Duration::from_secs(5);
 
 /// A process that runs jobs at the times of the wall clock (rules T7 to T14). See [`Job`] for what
-/// they are, and [`crate::CronCalls`] for what can be asked of it.
+/// they are, and [`CronCalls`](crate::CronCalls) for what can be asked of it.
 ///
 /// A run that fails changes no later run. The processes of jobs are children of the cron and end
 /// with it: a stop waits for them first. What a job does not do is logged as a warning of the
@@ -39,10 +39,14 @@ const SHUTDOWN: Duration = Duration::from_secs(5);
 /// same is a [`Report::Cron`](krarup_gen::Report::Cron) in `node.reports()` (rule X8).
 ///
 /// ```
-/// use krarup_act::{Context, Received, behavior_fn};
-/// use krarup_cron::{Cron, CronCalls, Job};
-/// use krarup_gen::Result;
-/// use krarup_node::Simulation;
+/// # mod krarup {
+/// #     pub use {krarup_act as behavior, krarup_cron as cron, krarup_node as testing};
+/// #     pub use {krarup_act::*, krarup_gen::*};
+/// # }
+/// use krarup::behavior::{Received, behavior_fn};
+/// use krarup::cron::{Cron, CronCalls, Job};
+/// use krarup::testing::Simulation;
+/// use krarup::{Context, Result};
 /// use std::time::Duration;
 ///
 /// # fn main() -> Result {

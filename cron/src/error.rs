@@ -21,8 +21,8 @@ pub enum AddJobError {
         #[source]
         cause: NameError,
     },
-    /// The job has no work: none of [`crate::Job::send_to`], [`crate::Job::spawn`] and the others
-    /// was called.
+    /// The job has no work: none of [`Job::send_to`](crate::Job::send_to),
+    /// [`Job::spawn`](crate::Job::spawn) and the others was called.
     #[error("job {name:?} has no work")]
     NoWork {
         /// The name of the job.

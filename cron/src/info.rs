@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-/// A job of a cron, as [`crate::CronCalls::jobs`] lists it.
+/// A job of a cron, as [`CronCalls::jobs`](crate::CronCalls::jobs) lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JobInfo {
@@ -15,7 +15,7 @@ pub struct JobInfo {
     /// When it runs next; `None` while it is paused, and if its time does not come again.
     pub next: Option<SystemTime>,
     /// The time for which it has run last; `None` if it has not run yet. A program that
-    /// remembers it gives it to [`crate::Job::since`] after its next start.
+    /// remembers it gives it to [`Job::since`](crate::Job::since) after its next start.
     pub last: Option<SystemTime>,
     /// How many runs have begun.
     pub runs: u64,

@@ -7,11 +7,12 @@ use krarup_gen::{CallError, Pid, Result};
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-/// A job of a [`crate::Cron`]: a name, when it runs, what it does then.
+/// A job of a [`Cron`](crate::Cron): a name, when it runs, what it does then.
 ///
 /// ```
-/// use krarup_act::Address;
-/// use krarup_cron::{Job, Missed, RunsAtOnce};
+/// # mod krarup { pub use {krarup_act::*, krarup_cron as cron}; }
+/// use krarup::Address;
+/// use krarup::cron::{Job, Missed, RunsAtOnce};
 /// use std::time::Duration;
 ///
 /// enum Make { Daily }
@@ -132,7 +133,7 @@ impl Job {
     }
 
     /// Has the times after this date count as missed if they have passed: the last run that the
-    /// program remembers from before its start ([`crate::JobInfo::last`]). A job without it
+    /// program remembers from before its start ([`JobInfo::last`]). A job without it
     /// begins with the first time after it was added.
     #[must_use]
     pub fn since(mut self, last_run: SystemTime) -> Self {
@@ -167,7 +168,7 @@ pub(crate) enum Begun {
 /// The context of a cron.
 pub(crate) type CronContext = Context<CronRequest>;
 
-/// A request to a cron; made by the methods of [`crate::CronCalls`].
+/// A request to a cron; made by the methods of [`CronCalls`](crate::CronCalls).
 pub struct CronRequest(pub(crate) CronAsk);
 
 /// The reply token of a request that may fail.

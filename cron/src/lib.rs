@@ -1,8 +1,8 @@
 //! Jobs that follow the wall clock, for the Krarup node: cron patterns in time zones.
 //!
-//! What recurs exactly is a timer ([`krarup_act::Context::send_interval`]); a job of a [`Cron`]
-//! runs at dates. A cron is a process that is supervised, named and stopped as any other, and the
-//! whole of it runs in a simulation, where years of jobs take seconds.
+//! What recurs exactly is a timer ([`Context::send_interval`](krarup_act::Context::send_interval));
+//! a job of a [`Cron`] runs at dates. A cron is a process that is supervised, named and stopped as
+//! any other, and the whole of it runs in a simulation, where years of jobs take seconds.
 //!
 //! | topic | item |
 //! |---|---|

@@ -42,7 +42,8 @@ const SPAWN_LIMIT: usize = 10_000;
 ///
 /// ```no_run
 /// # use krarup_gen::Result;
-/// use krarup_dist::{Cluster, ClusterCalls, cookie_from_home};
+/// # mod krarup { pub use krarup_dist as cluster; }
+/// use krarup::cluster::{Cluster, ClusterCalls, cookie_from_home};
 /// # use krarup_node::Node;
 ///
 /// # fn main() -> Result {

@@ -11,7 +11,7 @@
 //!
 //! A worker stays in the table until the pool has its exit, so there are never more processes than
 //! the pool may have. `free + leased` are the workers of the pool; who starts or ends is no worker
-//! yet, or not any more. The table decides nothing: see [`crate::machine`].
+//! yet, or not any more. The table decides nothing: see [`machine`](crate::machine).
 
 use crate::errors::ExtendError;
 use crate::lease::LeaseEnd;

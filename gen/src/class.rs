@@ -5,8 +5,8 @@ use std::fmt;
 /// How soon a ready process gets its turn (rule R6).
 ///
 /// The idea is Otavia's sub-queue of actors with high priority, with a limit that keeps other
-/// processes from starving. A [`crate::Priority`] orders the messages of one process, a class
-/// the processes of one dispatcher.
+/// processes from starving. A [`Priority`](crate::Priority) orders the messages of one process, a
+/// class the processes of one dispatcher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]

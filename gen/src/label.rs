@@ -11,7 +11,9 @@ use std::fmt;
 /// labels are equal if their full texts are ([`Label::full`]).
 ///
 /// ```
-/// use krarup_gen::{Label, Name};
+/// # mod krarup { pub use {krarup_gen as observe, krarup_gen::*}; }
+/// use krarup::Name;
+/// use krarup::observe::Label;
 ///
 /// let label = Label::of_type("shop::desk::Desk<shop::Order, alloc::vec::Vec<u8>>");
 /// assert_eq!(label.to_string(), "Desk<Order, Vec<u8>>");

@@ -6,8 +6,8 @@ use std::time::Duration;
 /// The numbers of one process at one moment, taken without its help.
 ///
 /// A sample holds no text and no allocation, so that a node of a million processes can be
-/// sampled. Names, labels and the rest are in [`crate::ProcessInfo`]. A counter here has the
-/// value and the meaning of the field of that name there.
+/// sampled. Names, labels and the rest are in [`ProcessInfo`](crate::ProcessInfo). A counter here
+/// has the value and the meaning of the field of that name there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]

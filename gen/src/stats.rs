@@ -120,7 +120,8 @@ pub struct DispatcherStats {
     pub longest_turn: Duration,
     /// How long its workers have run processes.
     ///
-    /// It is sampled, as [`crate::ProcessInfo::running_time`] is, whose sum it is.
+    /// It is sampled, as [`ProcessInfo::running_time`](crate::ProcessInfo::running_time) is, whose
+    /// sum it is.
     pub running: Duration,
     /// Spare workers that fill in now.
     pub spares: usize,

@@ -59,9 +59,10 @@ const DRAIN: Duration = Duration::from_secs(3);
 /// ```
 /// # use krarup_gen::Result;
 /// # use krarup_io::{Channel, Lines, Protocol};
-/// use krarup_io::{Acceptor, AcceptorRequest, ConnectionOptions};
 /// # use std::convert::Infallible;
-/// use krarup_node::Node;
+/// # mod krarup { pub use {krarup_io as io, krarup_node::*}; }
+/// use krarup::Node;
+/// use krarup::io::{Acceptor, AcceptorRequest, ConnectionOptions};
 /// use std::time::Duration;
 /// # struct Echo;
 /// # impl Protocol for Echo {

@@ -24,10 +24,9 @@ use std::sync::Arc;
 /// the child has one. Messages to its address are handled by [`Protocol::handle_message`].
 ///
 /// ```
-/// # use krarup_gen::Result;
-/// # use krarup_io::{Channel, Lines, Protocol};
-/// use krarup_act::Reply;
-/// use krarup_io::Client;
+/// # mod krarup { pub use {krarup_act::*, krarup_gen::*, krarup_io as io}; }
+/// use krarup::io::{Channel, Client, Lines, Protocol};
+/// use krarup::{Reply, Result};
 /// use std::collections::VecDeque;
 ///
 /// /// Asks a server that answers each line with one line, in order.

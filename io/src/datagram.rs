@@ -19,7 +19,7 @@ use std::task::{self, Poll};
 /// The longest datagram that IPv4 carries, in bytes.
 pub(crate) const LONGEST: usize = 65_507;
 
-/// The behaviour of a UDP socket, run by a [`crate::Udp`].
+/// The behaviour of a UDP socket, run by a [`Udp`](crate::Udp).
 ///
 /// It handles one thing at a time, as a connection does. While a callback awaits, nothing
 /// is read. When the system's buffer is full, the system drops arriving datagrams, as

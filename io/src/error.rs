@@ -8,7 +8,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Why a connection is closed: the argument of [`crate::Protocol::closed`].
+/// Why a connection is closed: the argument of [`Protocol::closed`](crate::Protocol::closed).
 ///
 /// | variant | an accepted connection ends with | a client ends with |
 /// |---|---|---|

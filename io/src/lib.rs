@@ -32,9 +32,9 @@
 //! `krarup-io` thread would run the processes, one after the other.
 //!
 //! ```
-//! use krarup_gen::Result;
-//! use krarup_io::{Acceptor, Channel, Lines, Protocol};
-//! use krarup_node::Node;
+//! # mod krarup { pub use {krarup_gen::*, krarup_io as io, krarup_node::*}; }
+//! use krarup::io::{Acceptor, Channel, Lines, Protocol};
+//! use krarup::{Node, Result};
 //!
 //! /// Numbers the lines of each client.
 //! #[derive(Default)]

@@ -37,8 +37,9 @@ pub type Frame<P> = <<P as Protocol>::Codec as Codec>::Frame;
 /// | [`closed`](Self::closed) | last, with the reason, unless it was killed |
 ///
 /// ```
-/// use krarup_gen::Result;
-/// use krarup_io::{Channel, Lines, Protocol};
+/// # mod krarup { pub use {krarup_gen::*, krarup_io as io}; }
+/// use krarup::Result;
+/// use krarup::io::{Channel, Lines, Protocol};
 /// use std::convert::Infallible;
 ///
 /// /// Sends every line back.
@@ -93,7 +94,7 @@ pub trait Protocol: Sized + Send + 'static {
     }
 
     /// Runs when all waiting bytes are written, after a send was refused with
-    /// [`crate::WriteError::Full`].
+    /// [`WriteError::Full`](crate::WriteError::Full).
     fn drained(&mut self, channel: &mut Channel<Self>) -> impl Future<Output = Result> + Send {
         let _ = channel;
         ready(Ok(()))

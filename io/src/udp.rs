@@ -31,8 +31,9 @@ const ROOM: usize = 1 << 16;
 ///
 /// ```
 /// use bytes::Bytes;
-/// use krarup_gen::Result;
-/// use krarup_io::{DatagramChannel, DatagramProtocol, Udp};
+/// # mod krarup { pub use {krarup_gen::*, krarup_io as io}; }
+/// use krarup::Result;
+/// use krarup::io::{DatagramChannel, DatagramProtocol, Udp};
 /// use std::convert::Infallible;
 /// use std::net::SocketAddr;
 ///

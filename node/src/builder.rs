@@ -156,17 +156,18 @@ impl NodeBuilder {
         self
     }
 
-    /// Sets the most side threads for work given to [`krarup_act::Context::block`], 1 to 16384;
-    /// the default is 512. They are started when they are needed and end after 10 s without
-    /// work. Further work waits. If pieces of work wait for each other and there are fewer
+    /// Sets the most side threads for work given to [`Context::block`](krarup_act::Context::block),
+    /// 1 to 16384; the default is 512. They are started when they are needed and end after 10 s
+    /// without work. Further work waits. If pieces of work wait for each other and there are fewer
     /// threads than such pieces, they can wait for ever.
     pub fn blocking_threads(mut self, threads: usize) -> Self {
         self.blocking_threads = threads;
         self
     }
 
-    /// Adds a pool of side threads for work given to [`krarup_act::Context::block_in`] with this
-    /// name. It has at most `threads` threads, 1 to 16384, which start and end like those of
+    /// Adds a pool of side threads for work given to
+    /// [`Context::block_in`](krarup_act::Context::block_in) with this name. It has at most
+    /// `threads` threads, 1 to 16384, which start and end like those of
     /// [`NodeBuilder::blocking_threads`]. They are named `<node>-block-<pool>-<n>`.
     ///
     /// ```
@@ -212,7 +213,7 @@ impl NodeBuilder {
     /// Sets the number of waiting messages at which a mailbox is reported, and again at each
     /// doubling: its process cannot keep up, or hangs (rule M11). The warning is an event of
     /// `tracing` with the target `krarup`, and is counted in
-    /// [`krarup_gen::NodeStats::deep_mailboxes`].
+    /// [`NodeStats::deep_mailboxes`](krarup_gen::NodeStats::deep_mailboxes).
     ///
     /// The default is 10 000, which is also the minimum. The number is rounded up to a multiple
     /// of 16. `None` reports no mailbox.

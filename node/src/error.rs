@@ -14,7 +14,8 @@ pub enum NodeError {
     #[error("invalid node name: {0}")]
     InvalidName(#[from] NameError),
     /// The program is compiled with `panic = "abort"`: the first panic of a process would end the
-    /// whole program (rule D4). See [`crate::NodeBuilder::allow_panic_abort`].
+    /// whole program (rule D4). See
+    /// [`NodeBuilder::allow_panic_abort`](crate::NodeBuilder::allow_panic_abort).
     #[error(
         "the program is compiled with `panic = \"abort\"`, so a panic in one process would end them all: \
          compile it with `panic = \"unwind\"`, or allow it with `NodeBuilder::allow_panic_abort`"

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 impl Node {
     /// Returns the process groups of this node: to look up members, and to have processes join and
-    /// leave. A process itself uses [`krarup_act::Context::join`].
+    /// leave. A process itself uses [`Context::join`](krarup_act::Context::join).
     #[must_use]
     pub fn groups(&self) -> Groups {
         Groups::of(Arc::clone(self.dispatcher_host()) as Arc<dyn Host>)

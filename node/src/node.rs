@@ -32,7 +32,7 @@ use std::time::SystemTime;
 /// A clone is another handle on the same node. When the last handle is dropped, the node stops
 /// in the background. A process that holds a handle, for example one moved into its factory,
 /// prevents that; such a node must be stopped explicitly. Most processes need no handle, because
-/// a [`krarup_act::Context`] spawns, looks up and sends.
+/// a [`Context`](krarup_act::Context) spawns, looks up and sends.
 #[derive(Clone)]
 pub struct Node {
     inner: Arc<NodeInner>,
@@ -288,7 +288,8 @@ impl Node {
     }
 
     /// Sends a value to a pid, a name (a `&str`) or an alias. The receiver's message type must
-    /// be the type of the value, unless it takes others ([`krarup_act::Context::take_others`]).
+    /// be the type of the value, unless it takes others
+    /// ([`Context::take_others`](krarup_act::Context::take_others)).
     ///
     /// # Errors
     /// [`SendError::WrongType`], and those of [`Address::send`]. All give the value back, as a
@@ -375,7 +376,7 @@ impl Node {
     }
 
     /// Returns the state of a process, if its behaviour offers it as a `T`
-    /// ([`krarup_act::Actor::state`]; rule X5).
+    /// ([`Actor::state`](krarup_act::Actor::state); rule X5).
     pub fn state<T: Send + 'static>(&self, pid: Pid) -> Pending<T, DebugError> {
         state(self.host(), pid, self.process(pid))
     }
@@ -517,10 +518,11 @@ impl Node {
     /// not stop it.
     ///
     /// ```no_run
+    /// # use krarup_gen as krarup;
     /// # use krarup_node::Node;
-    /// fn main() -> Result<std::process::ExitCode, krarup_gen::ReasonError> {
+    /// fn main() -> Result<std::process::ExitCode, krarup::ReasonError> {
     ///     let run = || Ok(Node::start("shop@localhost")?.stopped().wait()?.exit_code());
-    ///     run().map_err(krarup_gen::Reason::into_error)
+    ///     run().map_err(krarup::Reason::into_error)
     /// }
     /// ```
     ///

@@ -167,8 +167,8 @@ impl DispatcherOptions {
 
     /// Sets the length, more than zero, from which a turn is reported in which a handler holds
     /// its worker without an `await` (rule R4). Each turn is reported once, by a warning of
-    /// `tracing` and in [`krarup_gen::DispatcherStats::long_turns`]. The default is 100 ms. A
-    /// long turn is noticed up to 20 ms later.
+    /// `tracing` and in [`DispatcherStats::long_turns`](krarup_gen::DispatcherStats::long_turns).
+    /// The default is 100 ms. A long turn is noticed up to 20 ms later.
     #[must_use]
     pub fn long_turn(mut self, limit: Duration) -> Self {
         self.long_turn = Some(limit);

@@ -23,8 +23,9 @@ impl Node {
     ///
     /// ```
     /// # use krarup_act::{behavior_fn, Context};
+    /// # use krarup_gen as krarup;
     /// # use krarup_node::Node;
-    /// fn main() -> krarup_gen::Result {
+    /// fn main() -> krarup::Result {
     ///     Node::run("demo@localhost", |node| {
     ///         let printer = || behavior_fn(|mut ctx: Context<u32>| async move {
     ///             println!("{:?}", ctx.receive().await);

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 impl Node {
     /// Opens a topic of the node under this name: it ends with the node, or when it is closed.
-    /// For topics that belong to a process use [`krarup_act::Context::open_topic`].
+    /// For topics that belong to a process use
+    /// [`Context::open_topic`](krarup_act::Context::open_topic).
     pub fn open_topic<T>(&self, name: impl AsRef<str>) -> OpenTopic<T>
     where
         T: Clone + Send + Sync + 'static,
@@ -44,7 +45,8 @@ impl Node {
     /// Returns the topic of dead letters: messages that were not handled (rules M7, D7, E12). A
     /// subscriber hears of all but those that were sent to itself. Compared with
     /// [`Node::subscribe_dead_letters`], a subscription to the topic can be limited
-    /// ([`krarup_act::Subscribe::at_most`]), and messages are made in the turns of the subscriber.
+    /// ([`Subscribe::at_most`](krarup_act::Subscribe::at_most)), and messages are made in the turns
+    /// of the subscriber.
     #[must_use]
     pub fn dead_letters(&self) -> Topic<DeadLetter> {
         let host = self.dispatcher_host();

@@ -2,9 +2,10 @@
 //! live stream.
 //!
 //! ```
+//! # mod krarup { pub use {krarup_node::*, krarup_observer as observer}; }
 //! # fn main() -> krarup_gen::Result {
-//! use krarup_node::Node;
-//! use krarup_observer::Observer;
+//! use krarup::Node;
+//! use krarup::observer::Observer;
 //!
 //! let node = Node::start("shop@localhost")?;
 //! let observer = Observer::new().listen("127.0.0.1:0").start(&node).wait()?;

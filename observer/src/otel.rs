@@ -19,9 +19,10 @@ use tracing_opentelemetry::OpenTelemetrySpanExt;
 /// that messages carry.
 ///
 /// ```
-/// use krarup_act::{Propagation, TraceSampler};
-/// use krarup_node::Node;
-/// use krarup_observer::OtelSpans;
+/// # mod krarup { pub use {krarup_act as observe, krarup_node::*, krarup_observer as observer}; }
+/// use krarup::Node;
+/// use krarup::observe::{Propagation, TraceSampler};
+/// use krarup::observer::OtelSpans;
 ///
 /// # fn main() -> krarup_gen::Result {
 /// // The subscriber of the program has a layer of `tracing-opentelemetry`.

@@ -1,5 +1,5 @@
 //! The events that a supervisor's plan handles and the actions that it decides: the interface
-//! between [`crate::plan`] and the behaviour.
+//! between [`plan`](crate::plan) and the behaviour.
 
 use crate::children::ChildKey;
 use crate::error::{DeleteChildError, RestartChildError, StartChildError, TerminateChildError};
@@ -29,7 +29,7 @@ pub(crate) enum PlanEvent<F> {
     Stop(Reason),
     /// The child of [`Action::Start`] runs.
     Started(Pid),
-    /// Its `init` returned [`crate::Ignore`].
+    /// Its `init` returned [`Ignore`](crate::Ignore).
     Ignored,
     /// It failed to start.
     Failed(Reason),

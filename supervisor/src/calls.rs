@@ -51,13 +51,15 @@ pub type SupervisorAddress<T = ChildSpec> = Address<Infallible, SupervisorComman
 /// ended, or ends meanwhile, gives the error `Call` for all of them.
 ///
 /// ```
-/// use krarup_act::{Actor, Context};
-/// use krarup_gen::{CallError, Reason, Result};
-/// use krarup_node::Simulation;
-/// use krarup_supervisor::{
+/// # mod krarup {
+/// #     pub use {krarup_act::*, krarup_gen::*, krarup_node as testing, krarup_supervisor as supervisor};
+/// # }
+/// use krarup::supervisor::{
 ///     ChildSpec, ChildTemplate, DeleteChildError, GetChildSpecError, RestartChildError,
 ///     SpecError, StartChildError, Supervisor, SupervisorCalls, TerminateChildError,
 /// };
+/// use krarup::testing::Simulation;
+/// use krarup::{Actor, CallError, Context, Reason, Result};
 ///
 /// /// Starts only if the file exists.
 /// struct Reader(bool);

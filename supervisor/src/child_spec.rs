@@ -89,7 +89,8 @@ impl ChildSpec {
 /// # use krarup_act::{Actor, Context};
 /// # use krarup_gen::Result;
 /// # use krarup_node::Simulation;
-/// use krarup_supervisor::{ChildTemplate, RestartType, Supervisor, SupervisorCalls};
+/// # mod krarup { pub use krarup_supervisor as supervisor; }
+/// use krarup::supervisor::{ChildTemplate, RestartType, Supervisor, SupervisorCalls};
 ///
 /// struct Connection(String);
 /// # impl Actor for Connection {
@@ -223,7 +224,8 @@ macro_rules! settings {
         }
 
         /// Bounds its Main lane (rule M5). The child chooses in its `init` what happens when the
-        /// lane is full, with [`krarup_act::Context::set_overflow`] (rule M6).
+        /// lane is full, with [`Context::set_overflow`](krarup_act::Context::set_overflow) (rule
+        /// M6).
         #[must_use]
         pub fn mailbox(mut self, messages: usize) -> Self {
             self.rules.mailbox = Some(messages);

@@ -14,7 +14,7 @@ use std::fmt;
 /// The context of a supervisor.
 pub(crate) type SupervisorContext<T> = Context<Infallible, SupervisorCommand<T>>;
 
-/// A request to a supervisor; made by the methods of [`crate::SupervisorCalls`].
+/// A request to a supervisor; made by the methods of [`SupervisorCalls`](crate::SupervisorCalls).
 pub struct SupervisorCommand<T>(pub(crate) Command<T>);
 
 /// The reply token of a fallible request.
@@ -47,14 +47,16 @@ pub(crate) struct InPlaceRequest {
 }
 
 impl<T> SupervisorCommand<T> {
-    /// Creates the request of [`crate::SupervisorCalls::which_children`] with this token. For
-    /// bridges to callers outside the node, which send it on the Urgent lane.
+    /// Creates the request of
+    /// [`SupervisorCalls::which_children`](crate::SupervisorCalls::which_children) with this token.
+    /// For bridges to callers outside the node, which send it on the Urgent lane.
     #[must_use]
     pub fn which_children(reply: Reply<Result<Vec<ChildInfo>, CallError>>) -> Self {
         SupervisorCommand(Command::WhichChildren(reply))
     }
 
-    /// Creates the request of [`crate::SupervisorCalls::count_children`] with this token.
+    /// Creates the request of
+    /// [`SupervisorCalls::count_children`](crate::SupervisorCalls::count_children) with this token.
     #[must_use]
     pub fn count_children(reply: Reply<Result<ChildCounts, CallError>>) -> Self {
         SupervisorCommand(Command::CountChildren(reply))

@@ -6,10 +6,12 @@
 //! is restarted at the lowest level that can handle it, while the rest keeps serving.
 //!
 //! ```
-//! use krarup_act::{Actor, Context};
-//! use krarup_gen::Result;
-//! use krarup_node::Simulation;
-//! use krarup_supervisor::{ChildSpec, RestartType, Supervisor, SupervisorCalls};
+//! # mod krarup {
+//! #     pub use {krarup_act::*, krarup_gen::*, krarup_node as testing, krarup_supervisor as supervisor};
+//! # }
+//! use krarup::supervisor::{ChildSpec, RestartType, Supervisor, SupervisorCalls};
+//! use krarup::testing::Simulation;
+//! use krarup::{Actor, Context, Result};
 //! use std::time::Duration;
 //!
 //! #[derive(Default)]

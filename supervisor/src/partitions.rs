@@ -39,12 +39,14 @@ use std::time::Duration;
 /// wider than a byte are written in the order of the machine's memory.)
 ///
 /// ```
-/// use krarup_act::{Actor, Context};
-/// use krarup_gen::Result;
-/// use krarup_node::Simulation;
-/// use krarup_supervisor::{
+/// # mod krarup {
+/// #     pub use {krarup_act::*, krarup_gen::*, krarup_node as testing, krarup_supervisor as supervisor};
+/// # }
+/// use krarup::supervisor::{
 ///     ChildTemplate, PartitionLookup, Partitions, Supervisor, SupervisorCalls,
 /// };
+/// use krarup::testing::Simulation;
+/// use krarup::{Actor, Context, Result};
 ///
 /// struct Session(u64);
 ///

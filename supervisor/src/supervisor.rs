@@ -30,8 +30,8 @@ use std::time::Duration;
 /// | [`rest_for_one`](Supervisor::rest_for_one) | those started after it are stopped, then it and they are started |
 /// | [`simple_one_for_one`](Supervisor::simple_one_for_one) | it is started again, with its own arguments |
 ///
-/// Use [`crate::SupervisorCalls`] on its address to add, end and list the children of a running
-/// supervisor. `T` is the argument of `start_child`.
+/// Use [`SupervisorCalls`](crate::SupervisorCalls) on its address to add, end and list the children
+/// of a running supervisor. `T` is the argument of `start_child`.
 pub struct Supervisor<T = ChildSpec> {
     flags: SupervisorFlags,
     children: Vec<(ChildRules, ChildStart<T>)>,
@@ -118,8 +118,8 @@ impl<T> Supervisor<T> {
 }
 
 impl<T> Supervisor<T> {
-    /// Sets how long a killed child has to end; the default is [`krarup_act::KILL_GRACE`], 5 s
-    /// (rule S11).
+    /// Sets how long a killed child has to end; the default is
+    /// [`KILL_GRACE`](krarup_act::KILL_GRACE), 5 s (rule S11).
     ///
     /// A child that blocks its thread for ever cannot be ended. After this time the supervisor
     /// reports it, unlinks it, takes its name away and continues without it. Its later actions

@@ -25,9 +25,10 @@ const SHUTDOWN: Duration = Duration::from_secs(5);
 /// every process. The tasks end with this process: a stop waits for them first.
 ///
 /// ```
-/// use krarup_gen::Result;
-/// use krarup_node::Simulation;
-/// use krarup_supervisor::{Tasks, TasksAddress, TasksCalls};
+/// # mod krarup { pub use {krarup_gen::*, krarup_node as testing, krarup_supervisor as supervisor}; }
+/// use krarup::Result;
+/// use krarup::supervisor::{Tasks, TasksAddress, TasksCalls};
+/// use krarup::testing::Simulation;
 ///
 /// # async fn send_mail(_: &str) {}
 /// # fn main() -> Result {
@@ -66,7 +67,7 @@ impl Tasks {
     }
 
     /// Sets how long a stop waits for the tasks that run before it ends them; by default 5 s. A
-    /// supervisor must give its child at least as long ([`crate::Shutdown`]).
+    /// supervisor must give its child at least as long ([`Shutdown`](crate::Shutdown)).
     #[must_use]
     pub fn shutdown(mut self, time: Duration) -> Self {
         self.shutdown = time;

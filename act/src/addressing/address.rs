@@ -278,7 +278,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         route.downcast_ref()
     }
 
-    /// Sends on behalf of the process with the given number. A [`crate::Route`] uses it so
+    /// Sends on behalf of the process with the given number. A [`Route`] uses it so
     /// that the worker sees the original sender.
     ///
     /// # Errors
@@ -295,7 +295,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
 
     /// Ends the process normally once everything accepted on its Main lane until now has been
     /// handled (Akka's `PoisonPill`). An actor runs `terminate`. A bare process receives
-    /// [`crate::Received::Finish`].
+    /// [`Received::Finish`](crate::Received::Finish).
     pub fn finish(&self) {
         self.cell.push_notice(Notice::Finish);
     }

@@ -11,8 +11,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 /// A handle on a process for messages of type `T` only (actix's `Recipient`).
-/// [`crate::Address::recipient`] makes it if the process's own message type is made from a `T`
-/// ([`From`]).
+/// [`Address::recipient`](crate::Address::recipient) makes it if the process's own message type is
+/// made from a `T` ([`From`]).
 ///
 /// Recipients of actors, pools and bare processes have the same type, so a function or a field
 /// that only sends takes a recipient. Like an address it does not keep its process alive, and
@@ -114,7 +114,7 @@ impl<T: Send + 'static> Recipient<T> {
     /// Sends a message on the Main lane.
     ///
     /// # Errors
-    /// Those of [`crate::Address::send`]; all return the message unchanged.
+    /// Those of [`Address::send`](crate::Address::send); all return the message unchanged.
     pub fn send(&self, message: T) -> Result<(), SendError<T>> {
         let sender = current::sender(self.pid().creation());
         self.deliver.deliver(message, sender)
@@ -123,7 +123,7 @@ impl<T: Send + 'static> Recipient<T> {
     /// Reserves room for a message.
     ///
     /// # Errors
-    /// Those of [`crate::Address::send`].
+    /// Those of [`Address::send`](crate::Address::send).
     pub fn reserve(&self) -> Result<Permit<T>, SendError<()>> {
         self.deliver.reserve()
     }
@@ -186,7 +186,7 @@ impl<T: Send + 'static> PartialEq for Recipient<T> {
 
 impl<T: Send + 'static> Eq for Recipient<T> {}
 
-/// The hash is that of the pid, as for [`crate::Address`].
+/// The hash is that of the pid, as for [`Address`](crate::Address).
 impl<T: Send + 'static> Hash for Recipient<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.pid().hash(state);

@@ -12,19 +12,19 @@ pub type RoomFuture<M> = Pin<Box<dyn Future<Output = Result<Permit<M>, SendError
 
 /// A Main lane that hands its messages on instead of queueing them.
 ///
-/// A behaviour that calls [`crate::BehaviorContext::route_main`] receives none of its Main messages.
-/// The *sender's* thread hands each message to the route, and the sender gets the route's
-/// result. The address keeps the route after the process has ended; from then on the route
-/// must answer [`SendError::NoProcess`]. A pool is such a behaviour: its messages take no
-/// extra hop, and a full pool is an error at the sender (rule P2). If a route reports the
-/// receiver of each message ([`note_receiver`](crate::note_receiver)), cycles of calls that
-/// lead through it are detected (rule C5).
+/// A behaviour that calls [`BehaviorContext::route_main`](crate::BehaviorContext::route_main)
+/// receives none of its Main messages. The *sender's* thread hands each message to the route, and
+/// the sender gets the route's result. The address keeps the route after the process has ended;
+/// from then on the route must answer [`SendError::NoProcess`]. A pool is such a behaviour: its
+/// messages take no extra hop, and a full pool is an error at the sender (rule P2). If a route
+/// reports the receiver of each message ([`note_receiver`](crate::note_receiver)), cycles of calls
+/// that lead through it are detected (rule C5).
 ///
 /// ```
-/// use krarup_act::{
-///     Address, Behavior, BehaviorContext, Context, Permit, Received, Route, note_receiver,
-/// };
-/// use krarup_gen::{Pid, Result, SendError};
+/// # mod krarup { pub use {krarup_act as behavior, krarup_act as mailbox, krarup_act::*, krarup_gen::*}; }
+/// use krarup::behavior::{Behavior, BehaviorContext, Received, Route, note_receiver};
+/// use krarup::mailbox::Permit;
+/// use krarup::{Address, Context, Pid, Result, SendError};
 /// use std::convert::Infallible;
 /// use std::sync::Arc;
 /// use std::sync::atomic::{AtomicBool, Ordering};

@@ -25,8 +25,8 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// handed to somebody else. It takes no room in a bounded mailbox. The behaviour of the
     /// process does not see it, and what its handlers have set aside (stashed, postponed) counts
     /// as handled. At a pool, it waits for all workers. A process that hands its messages on by any
-    /// other route ([`crate::Route`]), such as the directory of grains, does not know when they are
-    /// handled: there the function runs at once.
+    /// other route ([`Route`](crate::Route)), such as the directory of grains, does not know when
+    /// they are handled: there the function runs at once.
     ///
     /// The function runs where the process comes to its place: on the thread of the process, between
     /// two messages. If the process has ended before, it runs on the caller's thread, and if it ends

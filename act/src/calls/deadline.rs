@@ -71,7 +71,7 @@ impl Deadline {
     }
 }
 
-/// A future that is ready after a duration; made by [`crate::Context::sleep`].
+/// A future that is ready after a duration; made by [`Context::sleep`](crate::Context::sleep).
 #[must_use = "futures do nothing unless polled"]
 pub struct Sleep {
     host: Arc<dyn Host>,

@@ -7,10 +7,10 @@ use std::fmt;
 
 /// The calls whose reply tokens were dropped in the current turn and that have not failed yet.
 ///
-/// By default they fail when the process next waits, with [`krarup_gen::CallError::NoReply`],
-/// or when it ends, with the reason of the end. A behaviour that knows a reason, or has to
-/// wait before it knows one, takes them first. A `DroppedCalls` that is dropped returns the
-/// calls to the turn that is running then.
+/// By default they fail when the process next waits, with
+/// [`CallError::NoReply`](krarup_gen::CallError::NoReply), or when it ends, with the reason of the
+/// end. A behaviour that knows a reason, or has to wait before it knows one, takes them first. A
+/// `DroppedCalls` that is dropped returns the calls to the turn that is running then.
 ///
 /// ```
 /// # use krarup_act::DroppedCalls;
@@ -30,7 +30,8 @@ impl DroppedCalls {
         DroppedCalls(current::take_orphans())
     }
 
-    /// Fails the calls with [`krarup_gen::CallError::Terminated`] and this reason.
+    /// Fails the calls with [`CallError::Terminated`](krarup_gen::CallError::Terminated) and this
+    /// reason.
     pub fn fail(self, reason: &Reason) {
         self.0.settle(reason);
     }

@@ -21,9 +21,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 impl<T: Send + 'static> Recipient<T> {
-    /// Calls the process, as [`crate::Address::call`] does. `request` makes the message from the
-    /// reply token. Nothing is sent until the call is awaited, or waited for on a plain thread.
-    /// The default timeout is 5 s.
+    /// Calls the process, as [`Address::call`](crate::Address::call) does. `request` makes the
+    /// message from the reply token. Nothing is sent until the call is awaited, or waited for on a
+    /// plain thread. The default timeout is 5 s.
     pub fn call<R, F>(&self, request: F) -> RecipientCall<T, R, F>
     where
         R: Send + 'static,

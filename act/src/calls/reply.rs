@@ -73,9 +73,9 @@ impl<T: Send + 'static> Reply<T> {
         self.slot.is_awaited()
     }
 
-    /// Until when the caller waits, on the clock of the node ([`crate::Context::now`]), if it has said
-    /// so: calls by name do ([`crate::NamedAddress::call`]), others do with [`Reply::until`]. A call
-    /// that is made for this one need not wait longer:
+    /// Until when the caller waits, on the clock of the node ([`Context::now`](crate::Context::now)),
+    /// if it has said so: calls by name do ([`NamedAddress::call`](crate::NamedAddress::call)),
+    /// others do with [`Reply::until`]. A call that is made for this one need not wait longer:
     /// [`NamedCall::until`](crate::NamedCall::until) (rule H7). The caller of another node does not
     /// say.
     #[must_use]

@@ -10,7 +10,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// waiting (rule M10), so that a handler can handle the messages that follow its own.
     /// Returns fewer, or none, if another item comes next or the turn ends.
     /// [`Context::sender`] is the sender of the last message. If Main has an order
-    /// ([`crate::Order`]), messages come in that order.
+    /// ([`Order`](crate::Order)), messages come in that order.
     pub fn take_batch(&mut self, most: usize) -> Vec<M> {
         self.take_batch_while(most, |_| true)
     }

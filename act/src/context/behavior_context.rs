@@ -40,8 +40,9 @@ use std::time::Duration;
 /// count towards the bound:
 ///
 /// ```
-/// use krarup_act::{Behavior, BehaviorContext, Context, Received};
-/// use krarup_gen::Result;
+/// # mod krarup { pub use {krarup_act as behavior, krarup_act::*, krarup_gen::*}; }
+/// use krarup::behavior::{Behavior, BehaviorContext, Received};
+/// use krarup::{Context, Result};
 ///
 /// struct Valve {
 ///     open: bool,

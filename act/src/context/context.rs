@@ -25,9 +25,10 @@ use std::time::SystemTime;
 
 /// The context of a process: its mailbox, and every operation it can perform as itself.
 ///
-/// The runtime makes one for every process and passes it to [`crate::Behavior::run`]. An actor
-/// gets it in every callback. Sends need no context: the runtime knows the sending process.
-/// What only authors of behaviours call is in the trait [`crate::BehaviorContext`].
+/// The runtime makes one for every process and passes it to
+/// [`Behavior::run`](crate::Behavior::run). An actor gets it in every callback. Sends need no
+/// context: the runtime knows the sending process. What only authors of behaviours call is in the
+/// trait [`BehaviorContext`](crate::BehaviorContext).
 ///
 /// # Functions that take a context
 /// An async function that waits takes `&mut Context`, even if it calls only methods that take
@@ -192,7 +193,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         &self.cell.host
     }
 
-    /// See [`crate::BehaviorContext::node_host`].
+    /// See [`BehaviorContext::node_host`](crate::BehaviorContext::node_host).
     pub(crate) fn node_host(&self) -> Arc<dyn Host> {
         Arc::clone(&self.cell.host)
     }
@@ -226,7 +227,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.stop = true;
     }
 
-    /// See [`crate::BehaviorContext::is_stopping`].
+    /// See [`BehaviorContext::is_stopping`](crate::BehaviorContext::is_stopping).
     pub(crate) fn is_stopping(&self) -> bool {
         self.stop
     }
@@ -238,7 +239,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.cold().stop_reason.get_or_insert(reason);
     }
 
-    /// See [`crate::BehaviorContext::take_stop`].
+    /// See [`BehaviorContext::take_stop`](crate::BehaviorContext::take_stop).
     pub(crate) fn take_stop(&mut self) -> Option<Reason> {
         if !std::mem::take(&mut self.stop) {
             return None;
@@ -264,7 +265,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.update_slow_path();
     }
 
-    /// See [`crate::BehaviorContext::route_main`].
+    /// See [`BehaviorContext::route_main`](crate::BehaviorContext::route_main).
     pub(crate) fn route_main(&mut self, route: impl Route<M>) -> bool {
         self.slow_path = true;
         self.cell.set_route(Box::new(route))

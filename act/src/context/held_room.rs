@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 use std::task::Poll;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// See [`crate::BehaviorContext::hold_room`].
+    /// See [`BehaviorContext::hold_room`](crate::BehaviorContext::hold_room).
     pub(crate) fn hold_room(&mut self) -> Result<(), NoBound> {
         self.mailbox_bound().ok_or(NoBound)?;
         self.cold().holding = Holding::Sometimes;
@@ -22,7 +22,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         Ok(())
     }
 
-    /// See [`crate::BehaviorContext::poll_holding`].
+    /// See [`BehaviorContext::poll_holding`](crate::BehaviorContext::poll_holding).
     pub(crate) fn poll_holding(&mut self) -> Poll<(Received<M, C>, bool)> {
         let (received, keeps_room) = self.holding(Self::poll_receive);
         received.map(|item| {
@@ -31,7 +31,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         })
     }
 
-    /// See [`crate::BehaviorContext::take_holding`].
+    /// See [`BehaviorContext::take_holding`](crate::BehaviorContext::take_holding).
     pub(crate) fn take_holding(&mut self) -> Option<(M, bool)> {
         let (mut batch, keeps_room) = self.holding(|ctx| ctx.take_batch(1));
         batch.pop().map(|message| (message, keeps_room))
@@ -50,7 +50,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         (received, after == Holding::Done)
     }
 
-    /// See [`crate::BehaviorContext::free_room`].
+    /// See [`BehaviorContext::free_room`](crate::BehaviorContext::free_room).
     pub(crate) fn free_room(&mut self, messages: usize) {
         let Some(cold) = &mut self.cold else { return };
         // No more than were held: the count of taken messages must not pass that of the accepted ones.
@@ -60,7 +60,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         taken.store(taken.load(Ordering::Relaxed) + freed, Ordering::Relaxed);
     }
 
-    /// See [`crate::BehaviorContext::drops_oldest`].
+    /// See [`BehaviorContext::drops_oldest`](crate::BehaviorContext::drops_oldest).
     pub(crate) fn drops_oldest(&self) -> bool {
         self.cell.inbox.lock().takes_one_by_one()
     }

@@ -22,9 +22,10 @@ const SHORTEST: Duration = Duration::from_millis(1);
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Has this process notified when no message and no notice has arrived for this long. An
-    /// actor gets [`crate::Actor::handle_timeout`], a bare process [`Received::Timeout`]. It
-    /// repeats after each further such time, until `None` cancels it. An inspection does not
-    /// count as a message. A timeout under a millisecond counts as a millisecond.
+    /// actor gets [`Actor::handle_timeout`](crate::Actor::handle_timeout), a bare process
+    /// [`Received::Timeout`]. It repeats after each further such time, until `None` cancels it. An
+    /// inspection does not count as a message. A timeout under a millisecond counts as a
+    /// millisecond.
     pub fn set_idle_timeout(&mut self, timeout: Option<Duration>) {
         self.change_idle(|idle| idle.timeout = timeout.map(|time| time.max(SHORTEST)));
     }
@@ -36,7 +37,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.change_idle(|idle| idle.passivate = time);
     }
 
-    /// See [`crate::BehaviorContext::passivate_if`].
+    /// See [`BehaviorContext::passivate_if`](crate::BehaviorContext::passivate_if).
     pub(crate) fn passivate_if(
         &mut self,
         time: Duration,

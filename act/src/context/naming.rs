@@ -73,7 +73,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         Some(holder.pid())
     }
 
-    /// See [`crate::BehaviorContext::unregister_from`].
+    /// See [`BehaviorContext::unregister_from`](crate::BehaviorContext::unregister_from).
     pub(crate) fn unregister_from(&mut self, name: &str, pid: Pid) -> bool {
         release_name(&**self.host(), name, pid)
     }
@@ -150,7 +150,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// be the value's, unless it accepts others.
     ///
     /// # Errors
-    /// [`SendError::WrongType`], and those of [`crate::Address::send`]; all return the value,
+    /// [`SendError::WrongType`], and those of [`Address::send`]; all return the value,
     /// as a [`Dynamic`]. A `Dynamic` cannot be shared between threads, so `?` needs
     /// `.map_err(SendError::without_message)` before it.
     pub fn send<'a, T: Send + 'static>(
@@ -162,10 +162,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 
     /// Accepts messages of other types than this process's own from now on, when they are sent
-    /// by pid, name or alias. They arrive as [`crate::Received::Other`]; an actor gets
-    /// [`crate::Actor::handle_other`]. They count towards the bound. A full mailbox that
-    /// diverts refuses them, because its fallback takes this process's own type. By default
-    /// such a send returns [`SendError::WrongType`].
+    /// by pid, name or alias. They arrive as [`Received::Other`](crate::Received::Other); an actor
+    /// gets [`Actor::handle_other`](crate::Actor::handle_other). They count towards the bound. A
+    /// full mailbox that diverts refuses them, because its fallback takes this process's own type.
+    /// By default such a send returns [`SendError::WrongType`].
     pub fn take_others(&mut self) {
         self.cell.inbox.lock().others = true;
     }

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use std::task::Poll;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// See [`crate::BehaviorContext::poll_request`].
+    /// See [`BehaviorContext::poll_request`](crate::BehaviorContext::poll_request).
     pub(crate) fn poll_request(&mut self) -> Poll<Option<Received<M, C>>> {
         if self.cell.progress.attention.load(Ordering::Relaxed) {
             match self.look_up(Inbox::take_request) {
@@ -35,13 +35,13 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
     }
 
-    /// See [`crate::BehaviorContext::sender_number`].
+    /// See [`BehaviorContext::sender_number`](crate::BehaviorContext::sender_number).
     #[inline]
     pub(crate) fn sender_number(&self) -> u64 {
         self.sender
     }
 
-    /// See [`crate::BehaviorContext::set_sender`].
+    /// See [`BehaviorContext::set_sender`](crate::BehaviorContext::set_sender).
     pub(crate) fn set_sender(&mut self, sender: Option<Pid>) {
         self.sender = sender.map_or(0, Pid::id);
     }

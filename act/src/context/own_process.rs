@@ -12,14 +12,15 @@ use std::any::type_name;
 use std::fmt;
 use std::sync::Arc;
 
-/// A handle of a process on itself; made by [`crate::BehaviorContext::own_process`]. For behaviours: for what
+/// A handle of a process on itself; made by
+/// [`BehaviorContext::own_process`](crate::BehaviorContext::own_process). For behaviours: for what
 /// they must also do while a handler has borrowed the context, and in destructors.
 pub struct OwnProcess<M, C = M> {
     cell: Arc<Cell<M, C>>,
 }
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// See [`crate::BehaviorContext::own_process`].
+    /// See [`BehaviorContext::own_process`](crate::BehaviorContext::own_process).
     pub(crate) fn own_process(&self) -> OwnProcess<M, C> {
         OwnProcess { cell: Arc::clone(&self.cell) }
     }
@@ -32,9 +33,10 @@ impl<M: Send + 'static, C: Send + 'static> OwnProcess<M, C> {
         self.cell.pid
     }
 
-    /// Has the process notified at this time, with [`crate::Received::Alarm`] on its Main lane.
-    /// The behaviour must cancel the alarm when it ends. A notice that was sent cannot be taken
-    /// back: the behaviour must know which of its alarms still count. An actor ignores alarms.
+    /// Has the process notified at this time, with [`Received::Alarm`](crate::Received::Alarm) on
+    /// its Main lane. The behaviour must cancel the alarm when it ends. A notice that was sent
+    /// cannot be taken back: the behaviour must know which of its alarms still count. An actor
+    /// ignores alarms.
     pub fn set_alarm(&self, due: Timestamp) -> (Ref, TimerKey) {
         let alarm = self.cell.host.next_ref();
         let cell = Arc::downgrade(&self.cell);

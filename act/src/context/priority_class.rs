@@ -6,7 +6,7 @@ use crate::sync::Ordering;
 use krarup_gen::Class;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// See [`crate::BehaviorContext::class_varies`].
+    /// See [`BehaviorContext::class_varies`](crate::BehaviorContext::class_varies).
     pub(crate) fn class_varies(&self) -> bool {
         self.cell.host.class() == Class::Varying
     }
@@ -32,7 +32,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.main.as_ref().is_some_and(|main| !main.is_empty()) || self.cell.inbox.lock().has_main()
     }
 
-    /// See [`crate::BehaviorContext::controls_waiting`].
+    /// See [`BehaviorContext::controls_waiting`](crate::BehaviorContext::controls_waiting).
     pub(crate) fn controls_waiting(&self) -> usize {
         self.cell.inbox.lock().controls()
     }

@@ -42,7 +42,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.main.get_or_insert_default().push_front(entry);
     }
 
-    /// See [`crate::BehaviorContext::receive_early`].
+    /// See [`BehaviorContext::receive_early`](crate::BehaviorContext::receive_early).
     pub(crate) async fn receive_early(&mut self) -> Received<M, C> {
         poll_fn(|cx| {
             let item = self.poll_mailbox();
@@ -54,7 +54,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         .await
     }
 
-    /// See [`crate::BehaviorContext::receive_control`].
+    /// See [`BehaviorContext::receive_control`](crate::BehaviorContext::receive_control).
     pub(crate) async fn receive_control(&mut self) -> Received<M, C> {
         let poll = |cx: &mut task::Context<'_>| {
             let item = self.poll_control();
@@ -255,7 +255,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.update_slow_path();
     }
 
-    /// See [`crate::BehaviorContext::is_suspended`].
+    /// See [`BehaviorContext::is_suspended`](crate::BehaviorContext::is_suspended).
     pub(crate) fn is_suspended(&self) -> bool {
         self.cold.as_ref().is_some_and(|cold| cold.suspended)
     }

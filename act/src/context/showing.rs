@@ -6,7 +6,7 @@ use krarup_gen::Name;
 use std::fmt;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// See [`crate::BehaviorContext::show_state`].
+    /// See [`BehaviorContext::show_state`](crate::BehaviorContext::show_state).
     pub(crate) fn show_state(&self, state: &impl fmt::Debug) {
         if !self.cell.locked_relations().may_show_state() {
             return;

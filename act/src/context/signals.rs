@@ -15,13 +15,13 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 
     /// From now on a stop requested by the parent or the node arrives as
-    /// [`crate::Received::Stop`] instead of as an exit signal (rules M3, D5). Actors, pools
-    /// and supervisors do this.
+    /// [`Received::Stop`](crate::Received::Stop) instead of as an exit signal (rules M3, D5).
+    /// Actors, pools and supervisors do this.
     pub fn stop_in_order(&mut self) {
         self.cell.inbox.lock().orderly = true;
     }
 
-    /// See [`crate::BehaviorContext::stop_by_signal`].
+    /// See [`BehaviorContext::stop_by_signal`](crate::BehaviorContext::stop_by_signal).
     pub(crate) fn stop_by_signal(&mut self) {
         self.cell.inbox.lock().orderly = false;
     }
@@ -43,7 +43,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         bonds::unlink(&**self.host(), &self.process(), pid);
     }
 
-    /// Monitors a process: one [`krarup_gen::Down`] will arrive in the mailbox (rules L4 to L6).
+    /// Monitors a process: one [`Down`](krarup_gen::Down) will arrive in the mailbox (rules L4 to
+    /// L6).
     ///
     /// The target is a pid, a [`Name`](krarup_gen::Name) or an [`Alias`](krarup_gen::Alias);
     /// the process that has the name or the alias now is monitored. To await the end instead,

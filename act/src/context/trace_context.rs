@@ -11,7 +11,7 @@ use krarup_gen::Lane;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Sets where traces begin in this process, instead of the sampler of the node
-    /// ([`crate::Propagation`]). It is asked for each message that carries no context.
+    /// ([`Propagation`](crate::Propagation)). It is asked for each message that carries no context.
     pub fn set_sampler(&mut self, sampler: TraceSampler) {
         self.cold().sampler = Some(sampler);
         self.update_slow_path();

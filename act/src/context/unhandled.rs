@@ -8,12 +8,12 @@ use krarup_gen::{DeadLetterCause, Pid};
 use std::any::type_name;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// See [`crate::BehaviorContext::dead_letter`].
+    /// See [`BehaviorContext::dead_letter`](crate::BehaviorContext::dead_letter).
     pub(crate) fn dead_letter<T: Send + 'static>(&self, message: T, sender: Option<Pid>) {
         self.dead_letter_named(type_name::<T>(), message, sender);
     }
 
-    /// See [`crate::BehaviorContext::dead_letter_other`].
+    /// See [`BehaviorContext::dead_letter_other`](crate::BehaviorContext::dead_letter_other).
     pub(crate) fn dead_letter_other(&self, message: Dynamic, sender: Option<Pid>) {
         self.dead_letter_named(message.type_name(), message, sender);
     }

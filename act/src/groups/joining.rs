@@ -15,8 +15,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// several times, and is a member until it has left as often or has ended (rules G1, G2).
     ///
     /// An actor joins in `init`, so that its next incarnation joins again. A state that was replaced
-    /// in place ([`crate::InPlace`]) has not ended its process, which is still a member: it leaves in
-    /// `before_restart`.
+    /// in place ([`InPlace`](crate::InPlace)) has not ended its process, which is still a member: it
+    /// leaves in `before_restart`.
     ///
     /// # Errors
     /// [`JoinError`]: the text is no name, or the process has ended (a context can be moved out of

@@ -58,7 +58,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.watch_table(groups, &groups.table().topics.all, |_| true)
     }
 
-    /// See [`crate::BehaviorContext::watch_own_members`].
+    /// See [`BehaviorContext::watch_own_members`](crate::BehaviorContext::watch_own_members).
     pub(crate) fn watch_own_members(
         &mut self,
         groups: &Groups,

@@ -10,13 +10,14 @@ use std::fmt;
 use std::sync::Arc;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// See [`crate::BehaviorContext::delegate`].
+    /// See [`BehaviorContext::delegate`](crate::BehaviorContext::delegate).
     pub(crate) fn delegate(&self) -> Delegate {
         Delegate { host: Arc::clone(self.host()), process: self.pid() }
     }
 }
 
-/// A handle that acts for a process on other threads; made by [`crate::BehaviorContext::delegate`].
+/// A handle that acts for a process on other threads; made by
+/// [`BehaviorContext::delegate`](crate::BehaviorContext::delegate).
 #[derive(Clone)]
 pub struct Delegate {
     host: Arc<dyn Host>,
@@ -30,16 +31,17 @@ impl Delegate {
         self.process
     }
 
-    /// Reserves the pid of a process that will be spawned with [`crate::Spawn::pid`], so that
-    /// the wait graph can name the callee before it exists ([`crate::note_receiver`]).
+    /// Reserves the pid of a process that will be spawned with [`Spawn::pid`](crate::Spawn::pid),
+    /// so that the wait graph can name the callee before it exists
+    /// ([`note_receiver`](crate::note_receiver)).
     #[must_use]
     pub fn unused_pid(&self) -> UnusedPid {
         UnusedPid::new(&*self.host)
     }
 
     /// Drops a message to the process that will not be handled, and counts it as a dead
-    /// letter, as [`crate::BehaviorContext::dead_letter`]. `sender` is the number of the sending process, 0 for
-    /// none.
+    /// letter, as [`BehaviorContext::dead_letter`](crate::BehaviorContext::dead_letter). `sender` is the number
+    /// of the sending process, 0 for none.
     pub fn dead_letter<M>(&self, message: M, sender: u64) {
         let from = (sender != 0).then(|| Pid::local(sender, self.process.creation()));
         let cause = DeadLetterCause::Unhandled;

@@ -35,11 +35,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     ///
     /// ```
     /// # use krarup_act::{Actor, Context, Reply};
+    /// # use krarup_gen as krarup;
     /// # struct Files;
     /// # type Read = (String, Reply<Vec<u8>>);
     /// # impl Actor for Files {
     /// #     type Message = Read;
-    /// async fn handle_message(&mut self, ctx: &mut Context<Read>, read: Read) -> krarup_gen::Result {
+    /// async fn handle_message(&mut self, ctx: &mut Context<Read>, read: Read) -> krarup::Result {
     ///     let (path, reply) = read;
     ///     reply.send(ctx.block(move || std::fs::read(path)).await??);
     ///     Ok(())
@@ -63,11 +64,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     ///
     /// ```
     /// # use krarup_act::{Actor, Context, Reply};
+    /// # use krarup_gen as krarup;
     /// # struct Files;
     /// # type Read = (String, Reply<Vec<u8>>);
     /// # impl Actor for Files {
     /// #     type Message = Read;
-    /// async fn handle_message(&mut self, ctx: &mut Context<Read>, read: Read) -> krarup_gen::Result {
+    /// async fn handle_message(&mut self, ctx: &mut Context<Read>, read: Read) -> krarup::Result {
     ///     let (path, reply) = read;
     ///     reply.send(ctx.block_in("disk", move || std::fs::read(path)).await??);
     ///     Ok(())

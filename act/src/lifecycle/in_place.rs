@@ -34,14 +34,16 @@ use std::time::Duration;
 /// address, name, links, monitors and mailbox stay, so no caller has to look the actor up
 /// again, and the new state handles the waiting messages. The message at which the old state
 /// failed is not handled again. A call that the old state held fails with
-/// [`krarup_gen::CallError::Terminated`] and the reason (rule C2). The order is:
+/// [`CallError::Terminated`](krarup_gen::CallError::Terminated) and the reason (rule C2). The order
+/// is:
 ///
-/// 1. [`crate::Actor::before_restart`] on the old state, after a panic too; then the state is
-///    dropped.
+/// 1. [`Actor::before_restart`](crate::Actor::before_restart) on the old state, after a panic too;
+///    then the state is dropped.
 /// 2. Its timers and idle times are cancelled, a [`Context::stop`] that it requested is void,
 ///    and stashed messages will be handled again, by the new state.
-/// 3. The factory, [`crate::Actor::init`] and [`crate::Actor::after_restart`] on the new state. A failure in
-///    these is another failure; a state whose `init` failed gets no `before_restart`.
+/// 3. The factory, [`Actor::init`](crate::Actor::init) and
+///    [`Actor::after_restart`](crate::Actor::after_restart) on the new state. A failure in these is
+///    another failure; a state whose `init` failed gets no `before_restart`.
 ///
 /// Settings of the process stay: whether it traps exits or takes others, its overflow, its
 /// aliases and subscriptions. Work in flight ([`Context::pipe`]) continues, and a panic in it

@@ -4,8 +4,8 @@ use crate::actor::{Actor, ActorEnd, serve};
 use crate::context::Context;
 use krarup_gen::{ProcessKind, Reason, Result};
 
-/// A state with which a process serves its messages, and which [`crate::InPlace`] can replace
-/// when it has failed: every [`Actor`], and states of behaviours that are not actors and
+/// A state with which a process serves its messages, and which [`InPlace`](crate::InPlace) can
+/// replace when it has failed: every [`Actor`], and states of behaviours that are not actors and
 /// implement this.
 ///
 /// The methods are those parts of a process's life that have to do with its state. They are
@@ -42,20 +42,21 @@ pub trait Restartable: Sized + Send + 'static {
         reason: &Reason,
     ) -> impl Future<Output = ()> + Send;
 
-    /// The label of the process; see [`crate::Behavior::label`].
+    /// The label of the process; see [`Behavior::label`](crate::Behavior::label).
     #[must_use]
     fn label() -> &'static str {
         std::any::type_name::<Self>()
     }
 
-    /// Returns a message as text, if messages are shown; see [`crate::Behavior::show_message`].
+    /// Returns a message as text, if messages are shown; see
+    /// [`Behavior::show_message`](crate::Behavior::show_message).
     #[must_use]
     fn show_message(message: &Self::Message) -> Option<String> {
         let _ = message;
         None
     }
 
-    /// The kind of the process; see [`crate::Behavior::kind`].
+    /// The kind of the process; see [`Behavior::kind`](crate::Behavior::kind).
     #[must_use]
     fn kind() -> ProcessKind {
         ProcessKind::Process

@@ -132,8 +132,8 @@ where
     }
 
     /// Sets the label of the behaviour in displays and logs, 1 to 255 bytes, instead of the
-    /// name of its type. For closures ([`crate::behavior_fn`]), and for types with several
-    /// uses. A label is not a name: it need not be unique, and no process is found by it.
+    /// name of its type. For closures ([`behavior_fn`](crate::behavior_fn)), and for types with
+    /// several uses. A label is not a name: it need not be unique, and no process is found by it.
     pub fn label(mut self, label: impl AsRef<str>) -> Self {
         self.label = Some(Name::new(label));
         self
@@ -179,9 +179,9 @@ where
     /// Gives the process a flight recorder: it records the last `items` items that it takes, at
     /// most [`RecordedItem::MOST`](krarup_gen::RecordedItem), for its crash report and for those
     /// that look at it (rule V-16). The texts of messages are recorded only if the behaviour
-    /// shows them ([`crate::Actor::show_message`]). Each message then takes a longer path; a
-    /// process without a recorder pays nothing. A process may also turn its recorder on
-    /// ([`Context::record`]), as may others ([`crate::NodeView::record`]).
+    /// shows them ([`Actor::show_message`](crate::Actor::show_message)). Each message then takes a
+    /// longer path; a process without a recorder pays nothing. A process may also turn its recorder
+    /// on ([`Context::record`]), as may others ([`NodeView::record`](crate::NodeView::record)).
     pub fn record(mut self, items: usize) -> Self {
         self.record = items;
         self
@@ -195,7 +195,7 @@ where
     }
 
     /// Gives the process this reserved pid, for which callers may already wait (see
-    /// [`crate::Delegate`]). A pid of another node is ignored.
+    /// [`Delegate`](crate::Delegate)). A pid of another node is ignored.
     pub fn pid(mut self, pid: UnusedPid) -> Self {
         self.pid = Some(pid);
         self

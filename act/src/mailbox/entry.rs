@@ -127,7 +127,7 @@ pub(crate) enum Notice<M> {
 
 /// One entry of the Urgent or System lane.
 pub(crate) enum ControlEntry<C> {
-    /// A user's message with [`krarup_gen::Priority`] High or Max.
+    /// A user's message with [`Priority`](krarup_gen::Priority) High or Max.
     Message { sender: SenderId, message: C },
     /// As `Message`, in a trace context.
     Traced { sender: SenderId, message: C, context: Box<CarriedContext> },

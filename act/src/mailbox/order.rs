@@ -16,7 +16,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 
 /// The order in which a process takes the messages on its Main lane (rule M12). Chosen with
-/// [`crate::Spawn::order`], or in `init` with [`crate::Context::set_order`].
+/// [`Spawn::order`](crate::Spawn::order), or in `init` with
+/// [`Context::set_order`](crate::Context::set_order).
 ///
 /// Without an order messages are taken as they arrived. In any order a notice (of the end of a
 /// linked or monitored process, or of a timer) comes after all messages that arrived before

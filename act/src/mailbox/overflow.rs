@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// What a full mailbox does with one more message. Chosen when a process is spawned
-/// ([`crate::Spawn::overflow`]).
+/// ([`Spawn::overflow`](crate::Spawn::overflow)).
 ///
 /// | choice | the sender | what is lost |
 /// |---|---|---|

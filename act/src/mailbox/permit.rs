@@ -9,8 +9,8 @@ use krarup_gen::{Alias, Pid};
 use std::fmt;
 use std::sync::Weak;
 
-/// Room for one message in a mailbox, reserved by [`crate::Address::reserve`] (tokio's
-/// `Permit`). It counts towards the bound until the permit is used or dropped.
+/// Room for one message in a mailbox, reserved by [`Address::reserve`](crate::Address::reserve)
+/// (tokio's `Permit`). It counts towards the bound until the permit is used or dropped.
 #[must_use = "room that is reserved and not used is given back"]
 pub struct Permit<M>(Box<dyn Reserved<M>>);
 

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 pub(crate) const CHARGE_STEP: usize = 64;
 const MOST_CHARGED: usize = 1_024;
 /// From this number of steps on, 9984 messages, a sender also checks whether to notify the
-/// host ([`crate::Host::mailbox_is_deep`]).
+/// host ([`Host::mailbox_is_deep`](crate::Host::mailbox_is_deep)).
 const DEEP: usize = 156;
 /// The host is notified at lengths that are multiples of this.
 pub(crate) const DEEP_STEP: usize = 16;

@@ -15,7 +15,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 /// A look-up that waits until a process has the name; made by `Node::lookup_or_wait`,
-/// [`crate::Context::lookup_or_wait`] and [`crate::NamedAddress::lookup_or_wait`]. Use `.await`, or
+/// [`Context::lookup_or_wait`](crate::Context::lookup_or_wait) and
+/// [`NamedAddress::lookup_or_wait`](crate::NamedAddress::lookup_or_wait). Use `.await`, or
 /// `.wait()` on a plain thread.
 ///
 /// It is ready at once if a living process has the name, and otherwise as soon as one is spawned
@@ -52,7 +53,7 @@ impl<M: Send + 'static, C: Send + 'static> LookupOrWait<M, C> {
     /// Looks the name up, and waits on a plain thread.
     ///
     /// # Errors
-    /// Those of awaiting it, and [`krarup_gen::CannotWait`].
+    /// Those of awaiting it, and [`CannotWait`](krarup_gen::CannotWait).
     pub fn wait(self) -> Result<Address<M, C>, AwaitNameError> {
         self.into_future().wait()
     }

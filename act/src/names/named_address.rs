@@ -56,7 +56,7 @@ struct SharedAddress<M, C> {
 
 impl<M: Send + 'static, C: Send + 'static> NamedAddress<M, C> {
     /// Creates the address of whichever process has this name. For hosts; users have
-    /// `Node::named_address` and [`crate::Context::named_address`].
+    /// `Node::named_address` and [`Context::named_address`](crate::Context::named_address).
     ///
     /// # Errors
     /// [`NameError`]: the text is no name.

@@ -96,7 +96,7 @@ where
     /// Makes the call and waits for the reply on a plain thread.
     ///
     /// # Errors
-    /// Those of awaiting it, and [`krarup_gen::CannotWait`].
+    /// Those of awaiting it, and [`CannotWait`](krarup_gen::CannotWait).
     pub fn wait(self) -> Result<T, NamedCallError> {
         self.into_future().wait()
     }

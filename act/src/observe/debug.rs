@@ -2,7 +2,7 @@
 //!
 //! A process handles these requests between two messages, as it does inspections: a process
 //! that is inside a handler handles them when the handler is done. Its statistics need no
-//! switch: they are in [`krarup_gen::ProcessInfo`].
+//! switch: they are in [`ProcessInfo`](krarup_gen::ProcessInfo).
 
 use crate::addressing::address::Address;
 use crate::addressing::dynamic::Dynamic;
@@ -125,7 +125,7 @@ async fn ask<T: Send + 'static>(
 
 impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// Returns the state of the process, if its behaviour offers it as a `T`
-    /// ([`crate::Actor::state`]; OTP's `sys:get_state`).
+    /// ([`Actor::state`](crate::Actor::state); OTP's `sys:get_state`).
     pub fn state<T: Send + 'static>(&self) -> Pending<T, DebugError> {
         state(Arc::clone(self.host()), self.pid(), Some(self.process()))
     }

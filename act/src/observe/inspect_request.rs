@@ -4,8 +4,9 @@ use crate::calls::reply::Reply;
 use krarup_gen::{CallError, Inspection, Pid, Value};
 use std::fmt;
 
-/// A request for an inspection, as in [`crate::Received::Inspect`] and
-/// [`crate::Actor::handle_inspect`], with the inspecting process and the requested items.
+/// A request for an inspection, as in [`Received::Inspect`](crate::Received::Inspect) and
+/// [`Actor::handle_inspect`](crate::Actor::handle_inspect), with the inspecting process and the
+/// requested items.
 #[must_use = "a request that is dropped fails the inspection"]
 pub struct InspectRequest {
     reply: Reply<Inspection>,

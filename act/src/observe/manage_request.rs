@@ -7,7 +7,7 @@ use std::fmt;
 /// The answer of a process: what it did, or why it cannot.
 pub(crate) type ManageReply = Reply<Result<Managed, String>>;
 
-/// A request to change a process, as in [`crate::Received::Manage`].
+/// A request to change a process, as in [`Received::Manage`](crate::Received::Manage).
 ///
 /// A process that does not know the request drops it. The requester then gets
 /// [`ManageError::NotOffered`](krarup_gen::ManageError::NotOffered).

@@ -12,7 +12,7 @@ use std::fmt;
 /// process is stored there beyond this.
 const MOST: usize = 4096;
 
-/// The texts of one node; a [`crate::Host`] has one.
+/// The texts of one node; a [`Host`](crate::Host) has one.
 #[derive(Default)]
 pub struct StateLabels(Mutex<Texts>);
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Tells the node what a supervisor decides. For behaviours that supervise others; made by
-/// [`crate::BehaviorContext::supervision_log`].
+/// [`BehaviorContext::supervision_log`](crate::BehaviorContext::supervision_log).
 #[derive(Clone)]
 pub struct SupervisionLog {
     host: Arc<dyn Host>,
@@ -80,7 +80,7 @@ impl fmt::Debug for SupervisionLog {
 }
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// See [`crate::BehaviorContext::supervision_log`].
+    /// See [`BehaviorContext::supervision_log`](crate::BehaviorContext::supervision_log).
     pub(crate) fn supervision_log(&self) -> SupervisionLog {
         SupervisionLog::of(self.host())
     }

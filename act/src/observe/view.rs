@@ -220,7 +220,7 @@ impl NodeView {
     }
 
     /// Returns the state of a process, if its behaviour offers it as a `T`
-    /// ([`crate::Actor::state`]; rule X5).
+    /// ([`Actor::state`](crate::Actor::state); rule X5).
     pub fn state<T: Send + 'static>(&self, pid: Pid) -> Pending<T, DebugError> {
         match self.host() {
             Some(host) => state(Arc::clone(&host), pid, host.process(pid)),
@@ -229,7 +229,8 @@ impl NodeView {
     }
 
     /// Returns the state of a process as text, if its behaviour offers it so
-    /// ([`crate::Dynamic::shown`]; rule V-50); otherwise [`DebugError::NotOffered`].
+    /// ([`Dynamic::shown`](crate::Dynamic::shown); rule V-50); otherwise
+    /// [`DebugError::NotOffered`].
     pub fn state_text(&self, pid: Pid) -> Pending<ShownState, DebugError> {
         match self.host() {
             Some(host) => state_text(Arc::clone(&host), pid, host.process(pid)),
@@ -238,7 +239,7 @@ impl NodeView {
     }
 
     /// Suspends a process: it handles nothing until it is resumed. See
-    /// [`crate::Address::suspend`] (rule X5).
+    /// [`Address::suspend`](crate::Address::suspend) (rule X5).
     pub fn suspend(&self, pid: Pid) -> Pending<(), DebugError> {
         match self.host() {
             Some(host) => suspend(Arc::clone(&host), pid, host.process(pid)),
@@ -252,7 +253,7 @@ impl NodeView {
     }
 
     /// Has a process record the last `items` items that it takes from now on, at most
-    /// [`RecordedItem::MOST`]; 0: none. See [`crate::Spawn::record`] (rule V-16).
+    /// [`RecordedItem::MOST`]; 0: none. See [`Spawn::record`](crate::Spawn::record) (rule V-16).
     ///
     /// # Errors
     /// [`RecordError`]; nothing has changed.
@@ -292,7 +293,7 @@ impl NodeView {
     }
 
     /// Removes the tracer of a process: that of [`NodeView::trace_to_log`], or that of
-    /// [`crate::Address::trace`]. Returns whether there is such a process.
+    /// [`Address::trace`](crate::Address::trace). Returns whether there is such a process.
     pub fn stop_trace(&self, pid: Pid) -> bool {
         let process = self.process(pid);
         process.map(|process| process.trace(false)).is_some()
@@ -306,9 +307,9 @@ impl NodeView {
 
     /// Requests a change of a process whose types are not known, and waits for the answer for at
     /// most `limit`. Pools and supervisors offer what [`Management`] lists, and a behaviour may
-    /// offer it with [`crate::Received::Manage`]. A process takes the request from its System
-    /// lane, behind urgent entries and before messages. After a timeout the process still does
-    /// what was requested. A suspended process does it when it is resumed.
+    /// offer it with [`Received::Manage`](crate::Received::Manage). A process takes the request
+    /// from its System lane, behind urgent entries and before messages. After a timeout the process
+    /// still does what was requested. A suspended process does it when it is resumed.
     pub fn manage_within(
         &self,
         pid: Pid,

@@ -5,7 +5,7 @@ use crate::process::process::Process;
 use krarup_gen::Sample;
 use std::sync::Arc;
 
-/// A walk over all processes of a node; see [`crate::NodeView::walk`].
+/// A walk over all processes of a node; see [`NodeView::walk`](crate::NodeView::walk).
 ///
 /// It begins with the first step, and is over when a step has returned `None`.
 #[derive(Debug, Default)]

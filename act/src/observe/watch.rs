@@ -1,8 +1,8 @@
 //! Waiting for the end of a process, from anywhere.
 //!
 //! A process *monitors* another and gets a [`Down`] in its mailbox
-//! ([`crate::Context::monitor`]). Any code *watches* a process and awaits a [`Watch`], which
-//! needs no mailbox.
+//! ([`Context::monitor`](crate::Context::monitor)). Any code *watches* a process and awaits a
+//! [`Watch`], which needs no mailbox.
 
 use crate::addressing::address::Address;
 use crate::calls::pending::wait;
@@ -43,7 +43,7 @@ pub(crate) fn resolved(host: &dyn Host, target: Target) -> Target {
 /// A watch on a process; it completes with the [`Down`] of its end. Use `.await`, or `.wait()`
 /// on a plain thread. Dropping it ends the watch.
 ///
-/// [`Address::watch`], [`crate::Context::watch`] and `Node::watch` make it.
+/// [`Address::watch`], [`Context::watch`](crate::Context::watch) and `Node::watch` make it.
 #[must_use = "a watch that is dropped is over"]
 pub struct Watch {
     host: Arc<dyn Host>,
@@ -89,7 +89,7 @@ impl fmt::Debug for Watch {
 
 impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// Watches the process from now on; the returned future completes when it ends. A process
-    /// that wants the notice in its mailbox uses [`crate::Context::monitor`].
+    /// that wants the notice in its mailbox uses [`Context::monitor`](crate::Context::monitor).
     pub fn watch(&self) -> Watch {
         watch(Arc::clone(self.host()), Target::Pid(self.pid()))
     }

@@ -17,7 +17,7 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::pin::Pin;
 
-/// Callbacks of a pool's process, set with [`crate::Pool::behavior`].
+/// Callbacks of a pool's process, set with [`Pool::behavior`](crate::Pool::behavior).
 ///
 /// All but [`PoolBehavior::handle_command`] have defaults. They handle what arrives on the
 /// control lanes. Jobs go to the workers, on Main, and never reach these callbacks (rule P3). A
@@ -26,7 +26,7 @@ use std::pin::Pin;
 ///
 /// | callback | when | Ergo |
 /// |---|---|---|
-/// | the factory of the [`crate::Pool`] | first, in the pool's own turn | `Init`'s `PoolOptions` |
+/// | the factory of the [`Pool`](crate::Pool) | first, in the pool's own turn | `Init`'s `PoolOptions` |
 /// | [`init`] | before the workers are started | `Init` |
 /// | [`handle_command`] | a command or a call, at High or Max | `HandleMessage`, `HandleCall` |
 /// | the same | an event that the pool subscribed to | `HandleEvent` |
@@ -108,7 +108,8 @@ pub trait PoolBehavior: Sized + Send + 'static {
         Inspection::new()
     }
 
-    /// Describes the behaviour for one inspection, like [`crate::Actor::handle_inspect`].
+    /// Describes the behaviour for one inspection, like
+    /// [`Actor::handle_inspect`](crate::Actor::handle_inspect).
     ///
     /// The default is [`PoolBehavior::inspect`].
     fn handle_inspect(&self, request: &InspectRequest) -> Inspection {
@@ -163,12 +164,12 @@ impl<'a, M: Send + 'static, C: Send + 'static> PoolContext<'a, M, C> {
     /// The pool handles nothing else until this callback returns.
     ///
     /// # Errors
-    /// Returns the errors of [`crate::Address::add_workers`].
+    /// Returns the errors of [`Address::add_workers`].
     pub async fn add_workers(&mut self, count: usize) -> Result<Resized, ResizeError> {
         self.hands.add(self.ctx, count).await
     }
 
-    /// Removes workers from the rotation, like [`crate::Address::remove_workers`].
+    /// Removes workers from the rotation, like [`Address::remove_workers`].
     ///
     /// # Errors
     /// Fails if the pool is not at work, for example in `init` and `terminate`.
@@ -182,7 +183,7 @@ impl<'a, M: Send + 'static, C: Send + 'static> PoolContext<'a, M, C> {
         self.hands.workers()
     }
 
-    /// Stops accepting jobs, like [`crate::Address::drain`], without waiting.
+    /// Stops accepting jobs, like [`Address::drain`], without waiting.
     pub fn drain(&mut self) {
         self.hands.drain();
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// A command to the pool process, sent on its System or Urgent lane (rule P3).
 ///
 /// Jobs go on Main to the workers, so the two cannot be confused. `C` is the command type of
-/// the pool's own behaviour ([`crate::PoolBehavior`]).
+/// the pool's own behaviour ([`PoolBehavior`](crate::PoolBehavior)).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PoolCommand<C = Infallible> {

@@ -12,9 +12,10 @@ use std::time::Duration;
 /// them. At least [`Elastic::cool_down`] passes between two changes.
 ///
 /// At each check the pool also balances the queues, so that new workers take over jobs from old
-/// ones, unless it routes by key or is a pool of pools. [`crate::Address::add_workers`] and
-/// [`crate::Address::remove_workers`] can move the size out of the range; the pool then returns
-/// to it by itself.
+/// ones, unless it routes by key or is a pool of pools.
+/// [`Address::add_workers`](crate::Address::add_workers) and
+/// [`Address::remove_workers`](crate::Address::remove_workers) can move the size out of the range;
+/// the pool then returns to it by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elastic {
     pub(super) min: usize,

@@ -51,8 +51,8 @@
 //!
 //! **Cost.** A pool with only a size and a bound pays for the lock of the ring and two
 //! counters. Every option that watches jobs on their way (time to live, discards, latencies,
-//! the stuck limit) makes each job a boxed notice ([`crate::observe::watched_job`]), for that
-//! pool alone.
+//! the stuck limit) makes each job a boxed notice
+//! ([`observe::watched_job`](crate::observe::watched_job)), for that pool alone.
 //!
 //! | file | concept |
 //! |---|---|

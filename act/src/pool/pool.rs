@@ -24,18 +24,20 @@ use std::time::Duration;
 /// Messages to the pool go to its workers in strict rotation. At most size × mailbox messages
 /// wait. **The pool routes at the sender**: the sender's own thread puts the message into a
 /// worker's mailbox. So there is no hop and no bottleneck, and a sender to a saturated pool
-/// gets [`krarup_gen::SendError::Full`] at once.
+/// gets [`SendError::Full`](krarup_gen::SendError::Full) at once.
 ///
 /// The pool process replaces ended workers, and adds and removes workers
-/// ([`crate::Address::add_workers`], [`crate::Address::remove_workers`]). It answers `inspect`
-/// with `pool_size` (configured), `workers` (live), `worker_behavior`, `worker_mailbox_size`,
-/// `worker_restarts`, `messages_forwarded`, `messages_unhandled` and `waiting` (accepted, and
-/// not yet begun). [`crate::Address::statistics`] returns more.
+/// ([`Address::add_workers`](crate::Address::add_workers),
+/// [`Address::remove_workers`](crate::Address::remove_workers)). It answers `inspect` with
+/// `pool_size` (configured), `workers` (live), `worker_behavior`, `worker_mailbox_size`,
+/// `worker_restarts`, `messages_forwarded`, `messages_unhandled` and `waiting` (accepted, and not
+/// yet begun). [`Address::statistics`](crate::Address::statistics) returns more.
 ///
 /// A worker that has ended takes nothing until its replacement has initialised. In the meantime
 /// its share of the room is missing. If all workers have ended the error is
-/// [`krarup_gen::SendError::NoWorkers`]. The pool accepts messages while workers start. An exit
-/// *signal* sent by a live worker has no meaning for the pool; workers report by messages.
+/// [`SendError::NoWorkers`](krarup_gen::SendError::NoWorkers). The pool accepts messages while
+/// workers start. An exit *signal* sent by a live worker has no meaning for the pool; workers
+/// report by messages.
 ///
 /// The workers run any behaviour, also another pool. Order between messages is not kept. A
 /// worker's state is lost when it ends.
@@ -111,7 +113,7 @@ impl<B: Behavior, R, P> Pool<B, R, P> {
     /// default), drop it, or divert it to a fallback.
     ///
     /// This needs a [`mailbox`](Pool::mailbox) bound. A sender that should wait instead uses
-    /// [`crate::Address::send_or_wait`].
+    /// [`Address::send_or_wait`](crate::Address::send_or_wait).
     #[must_use]
     pub fn overflow(mut self, overflow: Overflow<B::Message>) -> Self {
         self.settings.overflow = overflow;
@@ -120,8 +122,9 @@ impl<B: Behavior, R, P> Pool<B, R, P> {
 
     /// Limits the jobs per second, beside the bound on waiting messages.
     ///
-    /// Further jobs are refused with [`krarup_gen::SendError::RateLimited`]. A job that finds
-    /// no room at any worker takes no token.
+    /// Further jobs are refused with
+    /// [`SendError::RateLimited`](krarup_gen::SendError::RateLimited). A job that finds no room at
+    /// any worker takes no token.
     #[must_use]
     pub fn rate(mut self, rate: Rate) -> Self {
         self.settings.rate = Some(rate);
@@ -131,8 +134,8 @@ impl<B: Behavior, R, P> Pool<B, R, P> {
     /// Sets how long a job may wait; more than zero.
     ///
     /// A job that has waited longer when its worker takes it is discarded: a call in it fails
-    /// with [`krarup_gen::CallError::Expired`], and it counts as a dead letter. It keeps its
-    /// room until then.
+    /// with [`CallError::Expired`](krarup_gen::CallError::Expired), and it counts as a dead letter.
+    /// It keeps its room until then.
     #[must_use]
     pub fn time_to_live(mut self, limit: Duration) -> Self {
         self.settings.dead_at_once = limit.is_zero();
@@ -166,7 +169,8 @@ impl<B: Behavior, R, P> Pool<B, R, P> {
         self
     }
 
-    /// Measures how long jobs wait and how long they run: see [`crate::PoolStatistics`].
+    /// Measures how long jobs wait and how long they run: see
+    /// [`PoolStatistics`](crate::PoolStatistics).
     ///
     /// This costs each job one allocation and three reads of the clock, as do `time_to_live`,
     /// `on_discard` and `stuck_limit`.

@@ -18,7 +18,7 @@ pub struct Resized {
 pub enum PoolState {
     /// It starts its first workers.
     Starting,
-    /// It is drained; [`crate::Address::reopen`] puts it to work again.
+    /// It is drained; [`Address::reopen`](crate::Address::reopen) puts it to work again.
     Draining,
     /// It ends: its workers finish, or `terminate` runs.
     Stopping,

@@ -36,8 +36,8 @@ pub enum PoolError {
         /// The most workers that a pool can have.
         most: usize,
     },
-    /// The pool's own mailbox was bounded, but it holds no jobs. [`crate::Pool::mailbox`] sets
-    /// the bound of the workers.
+    /// The pool's own mailbox was bounded, but it holds no jobs.
+    /// [`Pool::mailbox`](crate::Pool::mailbox) sets the bound of the workers.
     #[error(
         "a mailbox bound of {0} was set on the pool itself; use Pool::mailbox to bound its workers"
     )]

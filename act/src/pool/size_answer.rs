@@ -8,9 +8,9 @@ use krarup_gen::Managed;
 
 /// Receives the answer to a request to add workers.
 pub(super) enum SizeAnswer {
-    /// Of [`crate::PoolCommand::AddWorkers`].
+    /// Of [`PoolCommand::AddWorkers`](crate::PoolCommand::AddWorkers).
     Typed(Reply<Result<Resized, ResizeError>>),
-    /// Of [`krarup_gen::Management::Resize`].
+    /// Of [`Management::Resize`](krarup_gen::Management::Resize).
     Untyped(ManageRequest),
 }
 

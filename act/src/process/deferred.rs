@@ -1,7 +1,7 @@
 //! Work that waits until this thread holds no lock of a route.
 //!
-//! A [`crate::Route`] hands messages on from the sender's thread, under a lock of its own. Code
-//! of users on that path waits until the lock is released: the destructor of a message that
+//! A [`Route`](crate::Route) hands messages on from the sender's thread, under a lock of its own.
+//! Code of users on that path waits until the lock is released: the destructor of a message that
 //! makes room, the conversion of a subscriber, the turn of a process that runs on the calling
 //! thread. Such code may send to the same route, and would deadlock on its lock.
 

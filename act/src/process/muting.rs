@@ -1,5 +1,5 @@
 //! Backpressure: how a process that floods another is muted, and released. The drawing is in
-//! [`crate::mailbox::muted_senders`].
+//! [`mailbox::muted_senders`](crate::mailbox::muted_senders).
 
 use super::cell::Cell;
 use super::crash::contain;

@@ -30,7 +30,7 @@ pub(crate) struct Relations {
     /// It is, or was, a member of groups or registered in registries, so its end leaves them.
     pub(crate) is_member: bool,
     /// The state that the process shows as its label, by its number in
-    /// [`crate::observe::state_labels::StateLabels`]; 0 if it shows none.
+    /// [`StateLabels`](crate::observe::state_labels::StateLabels); 0 if it shows none.
     shown: u32,
     /// Boxed, because most processes have none.
     bonds: Option<Box<Bonds>>,

@@ -20,7 +20,7 @@ use std::any::type_name;
 /// A message that does not go straight into a mailbox.
 ///
 /// It is passed by value in a type of its own, so that it is a copy: the message itself is passed
-/// to no call ([`crate::in_transit`]).
+/// to no call ([`in_transit`](crate::in_transit)).
 struct RoutedMessage<M> {
     message: InTransit<M>,
     sender: u64,

@@ -15,7 +15,7 @@
 //! | `CLOCK_ONLY` | this poll only lets calls read the clock; it has no budget | the turn | between two polls, after `WANTS_POKE` | the end of that poll |
 //! | `CLOCK_READ` | a call has read the clock and set no timer | a call without a timer | with `CLOCK_ONLY` | the next poll |
 //! | `KEEPS_MEMORY` | a batch was emptied; its memory may be needed again soon | a receive | at any time in a turn | the next turn |
-//! | `TRACED` | the thread runs in a trace context (`current/traces.rs`) | a message that carries one; [`crate::TraceContext::enter`] | at any time | the context ends, or the process waits |
+//! | `TRACED` | the thread runs in a trace context (`current/traces.rs`) | a message that carries one; [`TraceContext::enter`](crate::TraceContext::enter) | at any time | the context ends, or the process waits |
 //! | `FRESH` | nothing has been handled yet, so the deadline of the turn does not count | the turn, or a receive that puts a message back | at any time in a turn | the deadline is checked |
 //!
 //! `WANTS` has one writer that matters: a process has one context, so one receive is polled at a

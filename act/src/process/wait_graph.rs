@@ -24,7 +24,7 @@
 //!
 //! **What is no edge.** A process that waits for several calls, or for a call and something
 //! else, may continue without the answer. A callee that passes the token on is no longer the
-//! awaited process; it reports this with [`crate::Reply::pass_on`].
+//! awaited process; it reports this with [`Reply::pass_on`](crate::Reply::pass_on).
 
 use super::current;
 use super::process::Process;

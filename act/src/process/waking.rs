@@ -124,9 +124,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let _ = contain(|| drop(before));
     }
 
-    /// Has the process poked some 10 ms from now, see [`crate::Host::poke_later`]. Returns false if it
-    /// will not be. A poke between this check and the lock of the mailbox sets `notified` there,
-    /// as any waker does.
+    /// Has the process poked some 10 ms from now, see [`Host::poke_later`](crate::Host::poke_later).
+    /// Returns false if it will not be. A poke between this check and the lock of the mailbox sets
+    /// `notified` there, as any waker does.
     pub(super) fn list_for_poke(self: &Arc<Self>) -> bool {
         if self.progress.has(Mark::Listed) {
             return true;

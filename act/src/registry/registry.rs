@@ -23,8 +23,9 @@ use std::sync::Arc;
 /// The key's `Hash` and `Eq` run under a lock of the registry. They must not use the registry.
 ///
 /// ```
-/// use krarup_act::{Actor, Context, Registry, Reply};
-/// use krarup_gen::Result;
+/// # mod krarup { pub use {krarup_act as groups, krarup_act::*, krarup_gen::*}; }
+/// use krarup::groups::Registry;
+/// use krarup::{Actor, Context, Reply, Result};
 ///
 /// enum Say {
 ///     Add(u32),

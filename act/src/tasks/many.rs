@@ -85,7 +85,8 @@ impl<I> SpawnTasks<I, Outside> {
 }
 
 impl<I> SpawnTasks<I, Inside> {
-    /// Links each task to its owner (rule J4), as [`crate::SpawnTask::linked`] does.
+    /// Links each task to its owner (rule J4), as [`SpawnTask::linked`](crate::SpawnTask::linked)
+    /// does.
     pub fn linked(mut self) -> Self {
         self.plan.linked = true;
         self

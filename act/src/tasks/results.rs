@@ -25,7 +25,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 /// The results of tasks, each as its task is done; made by
-/// [`crate::SpawnTasks::as_they_come`]. Tasks that still run when it is dropped are ended.
+/// [`SpawnTasks::as_they_come`](crate::SpawnTasks::as_they_come). Tasks that still run when it is
+/// dropped are ended.
 #[must_use = "no task is begun until the next result is awaited"]
 pub struct TaskResults<I>
 where
@@ -135,7 +136,7 @@ where
 }
 
 /// All results of several tasks, in the order of their inputs; awaiting
-/// [`crate::SpawnTasks`] makes it.
+/// [`SpawnTasks`](crate::SpawnTasks) makes it.
 #[must_use = "futures do nothing unless polled"]
 pub struct AllResults<I>
 where

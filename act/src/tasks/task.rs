@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// A task that runs (Elixir's `Task`); made by [`crate::SpawnTask::start`].
+/// A task that runs (Elixir's `Task`); made by [`SpawnTask::start`](crate::SpawnTask::start).
 ///
 /// Await it for its value. The value comes when the task's process has ended, so nothing of the
 /// task runs any more then. A handle that is dropped ends its task at its next await (rule J3);

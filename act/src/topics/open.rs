@@ -106,9 +106,9 @@ impl<T: Clone + Send + Sync + 'static, M: From<Audience> + Send + 'static> OpenT
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Opens a topic under this name; see [`Publisher`]. It ends with this process (rule E6).
     ///
-    /// A state that was replaced in place ([`crate::InPlace`]) has not ended its process, so its
-    /// topics are open: it closes them in `before_restart`, or the next state finds the publisher
-    /// where it was kept.
+    /// A state that was replaced in place ([`InPlace`](crate::InPlace)) has not ended its process,
+    /// so its topics are open: it closes them in `before_restart`, or the next state finds the
+    /// publisher where it was kept.
     pub fn open_topic<T>(&mut self, name: impl AsRef<str>) -> OpenTopic<T, M>
     where
         T: Clone + Send + Sync + 'static,

@@ -96,7 +96,8 @@ where
     /// event arrives as a message, in the order of each publisher; none is in both (rule E2). With a
     /// limit or with numbers the messages are made in the turn in which the process takes them,
     /// otherwise by the publisher (rule E8). If it takes messages in
-    /// an order of its own ([`crate::Order`]), events have no priority: they come as notices do.
+    /// an order of its own ([`Order`](crate::Order)), events have no priority: they come as notices
+    /// do.
     ///
     /// A process is subscribed once (rule E3). If it was subscribed already, the new options count
     /// from now on, and nothing is returned, because it has got the kept events.
@@ -160,8 +161,8 @@ fn copy<T: Clone>(event: Arc<T>) -> Option<T> {
 }
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Subscribes this process to a topic; see [`crate::Publisher`]. The subscription ends with this
-    /// process, with the topic, or by [`Context::unsubscribe`].
+    /// Subscribes this process to a topic; see [`Publisher`](crate::Publisher). The subscription
+    /// ends with this process, with the topic, or by [`Context::unsubscribe`].
     pub fn subscribe<T>(&mut self, topic: &Topic<T>) -> Subscribe<'_, T, M, C>
     where
         T: Clone + Send + Sync + 'static,

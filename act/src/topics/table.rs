@@ -70,7 +70,7 @@ impl fmt::Display for TopicInfo {
     }
 }
 
-/// The topics of a node. For hosts: see [`crate::Host::topics`].
+/// The topics of a node. For hosts: see [`Host::topics`](crate::Host::topics).
 #[derive(Default)]
 pub struct TopicTable(Mutex<NodeTopics>);
 

@@ -35,7 +35,7 @@ impl<T: Clone + Send + Sync + 'static> Topic<T> {
         Topic { core }
     }
 
-    /// Returns the topic with this name. For hosts; see [`crate::Context::topic`].
+    /// Returns the topic with this name. For hosts; see [`Context::topic`](crate::Context::topic).
     ///
     /// # Errors
     /// [`TopicLookupError`]: no topic has the name, or its events are of another type.

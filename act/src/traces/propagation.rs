@@ -13,7 +13,8 @@ use tracing::Span;
 /// trace. Off by default, because a message in a trace costs a box and its handling a span.
 ///
 /// ```
-/// use krarup_act::TraceSampler;
+/// # mod krarup { pub use krarup_act as observe; }
+/// use krarup::observe::TraceSampler;
 ///
 /// let sampler = TraceSampler::ratio(0.01)?;
 /// assert!(TraceSampler::ratio(1.5).is_err());

@@ -17,7 +17,8 @@ use thiserror::Error;
 /// same trace.
 ///
 /// ```
-/// use krarup_act::TraceContext;
+/// # mod krarup { pub use krarup_act as observe; }
+/// use krarup::observe::TraceContext;
 ///
 /// let header = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 /// let context = TraceContext::parse(header)?;

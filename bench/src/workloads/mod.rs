@@ -27,8 +27,8 @@ use krarup::Node;
 use pool::PoolKind;
 
 /// How many messages a sender may send for one message that it handles. If it has more to send,
-/// it sends itself [`crate::message::BenchMessage::Start`], so that other actors run in
-/// between.
+/// it sends itself [`BenchMessage::Start`](crate::message::BenchMessage::Start), so that other
+/// actors run in between.
 pub(crate) const OWN_TURN: u64 = 1000;
 
 /// The result of a workload.

@@ -27,8 +27,9 @@ pub(crate) trait Inlet<C>: Send + Sync {
         message: Dynamic,
     ) -> Result<(), SendError<Dynamic>>;
 
-    /// What makes recipients of messages of this type ([`krarup_act::RecipientMaker`]), if
-    /// processes of other nodes can be sent such.
+    /// What makes recipients of messages of this type
+    /// ([`RecipientMaker`](krarup_act::RecipientMaker)), if processes of other nodes can be sent
+    /// such.
     fn recipient_maker(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         None
     }

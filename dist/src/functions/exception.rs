@@ -21,8 +21,9 @@ pub enum ExceptionClass {
 /// any error into the exception `error({error, <<"its text">>})`.
 ///
 /// ```
-/// use krarup_dist::TermException;
-/// use krarup_dist::etf::Term;
+/// # mod krarup { pub use krarup_dist as cluster; }
+/// use krarup::cluster::TermException;
+/// use krarup::cluster::etf::Term;
 ///
 /// fn parse(text: &str) -> Result<i64, TermException> {
 ///     if text.is_empty() {

@@ -8,7 +8,8 @@ use std::str::FromStr;
 /// It has exactly one `@`, as the names of nodes have, so `*@*` are all of them.
 ///
 /// ```
-/// use krarup_dist::NodePattern;
+/// # mod krarup { pub use krarup_dist as cluster; }
+/// use krarup::cluster::NodePattern;
 ///
 /// let pattern: NodePattern = "web*@10.0.0.*".parse()?;
 /// assert!(pattern.matches("web1@10.0.0.7"));

@@ -27,7 +27,8 @@ use crate::rights::reach::Reach;
 /// reach of [`Reach::Everything`] only.
 ///
 /// ```
-/// use krarup_dist::{NodeRights, Reach, Sys};
+/// # mod krarup { pub use krarup_dist as cluster; }
+/// use krarup::cluster::{NodeRights, Reach, Sys};
 ///
 /// // It may call the process `stock` and the functions of `calc`, and nothing else.
 /// let stock = || Reach::only(["stock"]);

@@ -24,7 +24,8 @@ use std::time::Duration;
 /// # use krarup_act::{behavior_fn, Context, Received};
 /// # use krarup_gen::{CallError, Reason, Result};
 /// # use krarup_act::Reply;
-/// use krarup_dist::{Cluster, ClusterCalls, Cookie, SimNetwork};
+/// # mod krarup { pub use krarup_dist as cluster; }
+/// use krarup::cluster::{Cluster, ClusterCalls, Cookie, SimNetwork};
 /// # use krarup_node::Simulation;
 /// # use serde::{Deserialize, Serialize};
 ///

@@ -302,7 +302,7 @@ impl<M> fmt::Debug for SendError<M> {
     }
 }
 
-/// No error of a send has a source: none holds a [`crate::Reason`], and [`CannotWait`] is
+/// No error of a send has a source: none holds a [`Reason`](crate::Reason), and [`CannotWait`] is
 /// printed as it is.
 impl<M> Error for SendError<M> {}
 

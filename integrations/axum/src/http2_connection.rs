@@ -1,7 +1,8 @@
 //! One connection of HTTP/2 by prior knowledge (RFC 9113, section 3.3).
 //!
 //! hyper waits for the begin of a connection without a limit of time, also when it is to end. So the begin is
-//! read here, within the time of [`crate::HttpServer::head_timeout`], and given to hyper again.
+//! read here, within the time of [`HttpServer::head_timeout`](crate::HttpServer::head_timeout), and
+//! given to hyper again.
 
 use hyper::server::conn::http2::{Builder, Connection};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};

@@ -8,14 +8,16 @@ use std::sync::Arc;
 ///
 /// A connection reads into a buffer and lets its codec take frames off it until no whole
 /// frame is left. Then it reads again. A codec may keep state between two calls.
-/// Ready-made codecs: [`crate::Lines`], [`crate::Prefixed`], [`crate::Raw`].
+/// Ready-made codecs: [`Lines`](crate::Lines), [`Prefixed`](crate::Prefixed), [`Raw`](crate::Raw).
 ///
 /// An error ends the connection: in a stream that cannot be decoded, the start of the next
-/// frame is unknown. A protocol can notify the peer in [`crate::Protocol::malformed`].
+/// frame is unknown. A protocol can notify the peer in
+/// [`Protocol::malformed`](crate::Protocol::malformed).
 ///
 /// ```
 /// use bytes::{Buf, BytesMut};
-/// use krarup_io::{Codec, CodecError};
+/// # mod krarup { pub use krarup_io as io; }
+/// use krarup::io::{Codec, CodecError};
 ///
 /// /// Frames of eight bytes.
 /// struct Octets;
@@ -45,7 +47,8 @@ pub trait Codec: Send + 'static {
     ///
     /// # Errors
     /// The bytes are not a frame, or begin one that is too long. A codec that keeps
-    /// waiting for more bytes is stopped by [`crate::ConnectionOptions::read_limit`].
+    /// waiting for more bytes is stopped by
+    /// [`ConnectionOptions::read_limit`](crate::ConnectionOptions::read_limit).
     fn decode(&mut self, buffer: &mut BytesMut) -> Result<Option<Self::Frame>, CodecError>;
 
     /// Takes the next frame off the rest of the buffer, after the peer has closed its

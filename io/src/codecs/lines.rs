@@ -10,7 +10,8 @@ use bytes::{Buf, BytesMut};
 ///
 /// ```
 /// use bytes::BytesMut;
-/// use krarup_io::{Codec, CodecError, Lines};
+/// # mod krarup { pub use krarup_io as io; }
+/// use krarup::io::{Codec, CodecError, Lines};
 ///
 /// let mut lines = Lines::new(8);
 /// let mut buffer = BytesMut::from("one\r\ntwo\nthr");

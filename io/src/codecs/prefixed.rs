@@ -11,7 +11,8 @@ const PREFIX: usize = 4;
 ///
 /// ```
 /// use bytes::BytesMut;
-/// use krarup_io::{Codec, Prefixed};
+/// # mod krarup { pub use krarup_io as io; }
+/// use krarup::io::{Codec, Prefixed};
 ///
 /// let mut frames = Prefixed::new(1024);
 /// let mut wire = BytesMut::new();

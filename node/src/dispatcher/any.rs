@@ -96,7 +96,7 @@ impl Dispatcher {
         }
     }
 
-    /// See [`krarup_act::Host::poke_later`].
+    /// See [`Host::poke_later`](krarup_act::Host::poke_later).
     pub(crate) fn poke_later(&self, poke: &dyn Fn() -> Arc<dyn Poke>) -> bool {
         match self {
             Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => shared.poke_later(poke),

@@ -32,9 +32,9 @@ const DOUBLINGS: u32 = 7;
 
 /// Runs tasks: an existing thread pool of the program, an event loop.
 ///
-/// A dispatcher made with [`crate::DispatcherOptions::executor`] gives it one task for each turn
-/// of a process. It may run tasks on any thread, in any order and at any time. At most one task
-/// of a process exists at any moment.
+/// A dispatcher made with [`DispatcherOptions::executor`](crate::DispatcherOptions::executor) gives
+/// it one task for each turn of a process. It may run tasks on any thread, in any order and at any
+/// time. At most one task of a process exists at any moment.
 ///
 /// ```
 /// # use krarup_node::{DispatcherOptions, Executor, Node, ExecutorTask};

@@ -1,6 +1,6 @@
 //! The processes that the watchdog pokes at its next look (see
-//! [`krarup_act::Host::poke_later`]). In a simulation they are poked when no process is ready,
-//! before time advances.
+//! [`Host::poke_later`](krarup_act::Host::poke_later)). In a simulation they are poked when no
+//! process is ready, before time advances.
 //!
 //! There is one list per worker, so that workers do not contend. The watchdog can reach every
 //! list, so that a worker stuck in a handler does not delay the timeouts of other processes. A

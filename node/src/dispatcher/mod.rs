@@ -1,6 +1,6 @@
 //! Dispatchers: they decide which threads run ready processes, and when.
 //!
-//! A dispatcher takes [`krarup_act::Ready`] processes and runs their turns; it knows nothing
+//! A dispatcher takes [`Ready`](krarup_act::Ready) processes and runs their turns; it knows nothing
 //! else of them. There are five kinds, and [`any`] is the enum over them:
 //!
 //! | kind | threads | for |
@@ -9,7 +9,7 @@
 //! | [`pinned`] | one for each process | processes that need their own thread |
 //! | [`executor`] | those of a user's executor | programs that have a thread pool already |
 //! | [`calling_thread`] | none: the thread that makes a process ready runs it | tests |
-//! | [`crate::simulation::dispatcher`] | none: every choice comes from a seed | tests |
+//! | [`simulation::dispatcher`](crate::simulation::dispatcher) | none: every choice comes from a seed | tests |
 //!
 //! [`executor`] is implemented by a tokio runtime, in `tokio_executor`.
 //!
@@ -26,8 +26,10 @@
 //! - [`watchdog`] finds long turns and work behind them, [`counters`] is what it sees of a
 //!   worker, and [`reports`] reports its findings.
 //!
-//! The parts of the simulated dispatcher: [`crate::simulation::ready_lists`] holds the processes
-//! that may have the next turn, [`crate::simulation::injected_faults`] decides the faults.
+//! The parts of the simulated dispatcher:
+//! [`simulation::ready_lists`](crate::simulation::ready_lists) holds the processes that may have
+//! the next turn, [`simulation::injected_faults`](crate::simulation::injected_faults) decides the
+//! faults.
 
 pub(crate) mod any;
 pub(crate) mod calling_thread;

@@ -293,7 +293,8 @@ impl SharedDispatcher {
         }
     }
 
-    /// See [`krarup_act::Host::poke_later`]. The watchdog is awake because a worker is.
+    /// See [`Host::poke_later`](krarup_act::Host::poke_later). The watchdog is awake because a
+    /// worker is.
     pub(crate) fn poke_later(&self, process: &dyn Fn() -> Arc<dyn Poke>) -> bool {
         let added = LOCAL.try_with(|local| {
             let here = AT.get() == std::ptr::from_ref(self).addr();

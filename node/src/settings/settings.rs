@@ -17,7 +17,9 @@ const MOST_BYTES: u64 = 1 << 20;
 /// The settings of a node and its dispatchers; feature `settings`.
 ///
 /// ```
-/// use krarup_node::{NodeBuilder, Settings};
+/// # mod krarup { pub use {krarup_node as settings, krarup_node::*}; }
+/// use krarup::NodeBuilder;
+/// use krarup::settings::Settings;
 ///
 /// # fn main() -> krarup_gen::Result {
 /// let base = Settings::from_toml(
@@ -96,7 +98,7 @@ impl Settings {
     }
 
     /// Returns the ids of the dispatchers, including aliases, in alphabetical order. Pass them
-    /// to `add_dispatcher` of a [`crate::Simulation`] to run the same program there.
+    /// to `add_dispatcher` of a [`Simulation`](crate::Simulation) to run the same program there.
     pub fn dispatchers(&self) -> impl Iterator<Item = &str> {
         self.layer.dispatchers.keys().map(String::as_str)
     }

@@ -1,4 +1,4 @@
-//! The side threads, which run blocking work ([`krarup_act::Context::block`]).
+//! The side threads, which run blocking work ([`Context::block`](krarup_act::Context::block)).
 //!
 //! ```text
 //!   submit ──► channel ──► thread 0: work, work, .. idle for a while: ends

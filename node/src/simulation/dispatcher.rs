@@ -75,7 +75,7 @@ struct SimulatedState {
     passed: usize,
 }
 
-/// Work that may block: see [`krarup_act::Host::block`].
+/// Work that may block: see [`Host::block`](krarup_act::Host::block).
 struct SimulatedWork {
     /// The creation of the node.
     node: u32,
@@ -191,8 +191,9 @@ impl Simulated {
         state.ready.push(ready);
     }
 
-    /// See [`krarup_act::Host::poke_later`]. The processes are poked when no process is ready,
-    /// before time advances, so a timer that is set late is still due at its exact time.
+    /// See [`Host::poke_later`](krarup_act::Host::poke_later). The processes are poked when no
+    /// process is ready, before time advances, so a timer that is set late is still due at its
+    /// exact time.
     pub(crate) fn poke_later(&self, process: &dyn Fn() -> Arc<dyn Poke>) -> bool {
         self.pokes.add(process)
     }

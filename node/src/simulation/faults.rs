@@ -68,7 +68,8 @@ impl Victim {
     }
 }
 
-/// The faults of a simulation, by frequency or by step; set with [`crate::Simulation::faults`].
+/// The faults of a simulation, by frequency or by step; set with
+/// [`Simulation::faults`](crate::Simulation::faults).
 ///
 /// The seed chooses everything else, so the same seed gives the same faults. Each fault is
 /// recorded in the trace. Probes are never hit.

@@ -23,8 +23,9 @@
 //!
 //! A run is its seed, from which numbers that are no choices come, and the choices that were not
 //! the default. That is a small text if the run is a simple one, so the search for a simple one that
-//! still fails is the search for a short text ([`crate::simulation::shrinking`]). Each kind has
-//! places of its own: what a fault needs besides does not move the places of the steps.
+//! still fails is the search for a short text
+//! ([`simulation::shrinking`](crate::simulation::shrinking)). Each kind has places of its own: what
+//! a fault needs besides does not move the places of the steps.
 //!
 //! Behind its last choice a schedule leaves the choices to the seed. A run that goes on for longer
 //! than it did, because the program has changed, ends as any other does.

@@ -270,9 +270,9 @@ impl Simulation {
         Ok(())
     }
 
-    /// Adds a pool of this name for blocking work ([`krarup_act::Context::block_in`]), as on a
-    /// node with such a pool. Its work runs on this thread, like all blocking work of a
-    /// simulation.
+    /// Adds a pool of this name for blocking work
+    /// ([`Context::block_in`](krarup_act::Context::block_in)), as on a node with such a pool. Its
+    /// work runs on this thread, like all blocking work of a simulation.
     pub fn add_blocking_pool(&self, name: impl AsRef<str>) {
         self.host.core.blocking.add(name.as_ref(), Blocking::none());
     }
@@ -344,7 +344,7 @@ impl Simulation {
     /// the message is delivered unchanged; the failure is listed in [`Simulation::carried`] and
     /// in the trace, and fails the seed of an exploration.
     ///
-    /// A message sent as a [`krarup_act::Dynamic`] is converted as the type that it holds.
+    /// A message sent as a [`Dynamic`](krarup_act::Dynamic) is converted as the type that it holds.
     /// Replies, and messages of a process to itself by a timer or a pipe, are not converted.
     /// Types without a codec are listed.
     ///

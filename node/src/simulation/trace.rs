@@ -5,7 +5,7 @@ use krarup_gen::{Label, Name, Pid, Priority, Timestamp};
 use std::fmt;
 
 /// The last steps of a simulation: turns, spawns and ends of processes, sent messages, fired
-/// timers, faults. Made by [`crate::Simulation::last_steps`].
+/// timers, faults. Made by [`Simulation::last_steps`](crate::Simulation::last_steps).
 ///
 /// It prints one step per line, the oldest first, each with its virtual time. The same seed
 /// gives the same trace, byte for byte. A turn has its number from the start of the simulation,

@@ -38,7 +38,8 @@ const MOST_TEXT: usize = 4096;
 
 impl Trace {
     /// Returns these steps as a file that `krarup view FILE` opens in the page of the observer:
-    /// step by step, forwards and backwards. [`crate::FailingSeed::to_json`] also has the failure.
+    /// step by step, forwards and backwards. [`FailingSeed::to_json`](crate::FailingSeed::to_json)
+    /// also has the failure.
     ///
     /// ```
     /// # use krarup_node::Simulation;

@@ -124,11 +124,12 @@ impl Stopper {
 
 /// An orderly stop of a node that has not begun yet (rule X2).
 ///
-/// As soon as it begins, no top-level process is spawned any more: [`crate::Node::spawn`] fails
-/// with [`krarup_gen::SpawnError::NodeStopping`]. A running process continues until it is asked
-/// to stop: it may send, call, pipe, and spawn children, supervisors restart and pools replace
-/// workers. So a process that is asked to stop can drain its work, with everything that it needs
-/// for that.
+/// As soon as it begins, no top-level process is spawned any more:
+/// [`Node::spawn`](crate::Node::spawn) fails with
+/// [`SpawnError::NodeStopping`](krarup_gen::SpawnError::NodeStopping). A running process continues
+/// until it is asked to stop: it may send, call, pipe, and spawn children, supervisors restart and
+/// pools replace workers. So a process that is asked to stop can drain its work, with everything
+/// that it needs for that.
 ///
 /// Top-level processes are stopped in the reverse order of their start, one after the other,
 /// each tree by its supervisors. When four fifths of the time have passed, all remaining ones
@@ -139,8 +140,8 @@ impl Stopper {
 ///
 /// Afterwards no process, thread or timer is left, with two exceptions that nothing can end: a
 /// handler that blocks its worker without an `await`, and work given to
-/// [`krarup_act::Context::block`] that does not return. These are abandoned with their threads
-/// after 5 s more, and reported.
+/// [`Context::block`](krarup_act::Context::block) that does not return. These are abandoned with
+/// their threads after 5 s more, and reported.
 #[must_use = "the node is not stopped until this is awaited, waited for or started"]
 pub struct NodeStop {
     host: Arc<DispatcherHost>,
@@ -150,7 +151,8 @@ pub struct NodeStop {
 
 impl NodeStop {
     /// The default time that the processes have for an orderly end.
-    /// [`crate::NodeBuilder::stop_timeout`] and [`NodeStop::timeout`] change it.
+    /// [`NodeBuilder::stop_timeout`](crate::NodeBuilder::stop_timeout) and [`NodeStop::timeout`]
+    /// change it.
     pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
     pub(crate) fn new(host: Arc<DispatcherHost>, stopper: Arc<Stopper>) -> Self {

@@ -32,7 +32,7 @@ use std::sync::Arc;
 ///
 /// A probe traps exit signals, has no bound, and treats all priorities alike. A request is
 /// answered through its reply token. Messages of other types that are sent to its pid or name
-/// are for [`Probe::expect_other`]; so `M` is not [`krarup_act::Dynamic`] itself.
+/// are for [`Probe::expect_other`]; so `M` is not [`Dynamic`](krarup_act::Dynamic) itself.
 ///
 /// ```
 /// # use krarup_node::{Probe, Simulation};

@@ -2,7 +2,7 @@
 //!
 //! | of a walk | in a turn | why |
 //! |---|---|---|
-//! | a step of the table | at most 1024 processes | [`krarup_act::NodeView::walk`] bounds it |
+//! | a step of the table | at most 1024 processes | [`NodeView::walk`] bounds it |
 //! | merge, rows, texts | [`A_TURN`] processes, of this picture and of the one before | |
 //! | the picture before | a page | the sampler frees it, not who drops it last |
 //!

@@ -31,9 +31,10 @@ const SHUTDOWN: Duration = Duration::from_secs(5);
 /// stop (U5).
 ///
 /// ```
-/// use krarup_gen::Result;
-/// use krarup_node::Simulation;
-/// use krarup_state::{Batcher, BatcherCalls};
+/// # mod krarup { pub use {krarup_gen::*, krarup_node as testing, krarup_state as batches}; }
+/// use krarup::Result;
+/// use krarup::batches::{Batcher, BatcherCalls};
+/// use krarup::testing::Simulation;
 /// use std::time::Duration;
 ///
 /// struct Row { table: &'static str, text: &'static str }

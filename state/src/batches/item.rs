@@ -4,10 +4,10 @@ use krarup_act::{Address, Pending, Reply};
 use krarup_gen::CallError;
 use std::fmt;
 
-/// The address of a [`crate::Batcher`] of items of type `T`.
+/// The address of a [`Batcher`](crate::Batcher) of items of type `T`.
 pub type BatcherAddress<T> = Address<BatchItem<T>, BatcherCommand>;
 
-/// An item on its way into a batch: the message of a [`crate::Batcher`].
+/// An item on its way into a batch: the message of a [`Batcher`](crate::Batcher).
 ///
 /// A `T` is an item, and so is a `T` with a reply token, which is answered when its batch is done:
 ///
@@ -46,7 +46,7 @@ impl<T: fmt::Debug> fmt::Debug for BatchItem<T> {
     }
 }
 
-/// A command for a [`crate::Batcher`].
+/// A command for a [`Batcher`](crate::Batcher).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BatcherCommand {

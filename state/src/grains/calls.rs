@@ -21,7 +21,7 @@ pub enum GrainCommand<K> {
     Release(K),
 }
 
-/// The address of a [`crate::Grains`].
+/// The address of a [`Grains`](crate::Grains).
 ///
 /// The operations on an address, and on one of many grains:
 ///
@@ -33,7 +33,7 @@ pub enum GrainCommand<K> {
 /// | `send_high`, `inspect`, `stop`, `monitor`, `info` | act on the keeper; for a grain, look it up by its name while it is running |
 pub type GrainAddress<K, M> = Address<ToGrain<K, M>, GrainCommand<K>>;
 
-/// Operations on grains: a trait of the address of their [`crate::Grains`].
+/// Operations on grains: a trait of the address of their [`Grains`](crate::Grains).
 pub trait GrainCalls<K, M>
 where
     K: Send + 'static,

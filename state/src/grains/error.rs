@@ -1,6 +1,6 @@
 //! The reasons for which a keeper of grains cannot start.
 
-/// The reason for which the spawn of a [`crate::Grains`] fails.
+/// The reason for which the spawn of a [`Grains`](crate::Grains) fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GrainsError {

@@ -13,7 +13,7 @@
 //! that yields resumes when no other item is waiting, because it has declared that it can wait.
 //!
 //! This file holds the loop and the conditions of its end. [`super::intake`] sorts items in.
-//! [`crate::state_actor::handling`] handles the next one.
+//! [`state_actor::handling`](crate::state_actor::handling) handles the next one.
 
 use crate::contained_drop::drop_each;
 use crate::state_actor::classes::{Classes, NextItem};

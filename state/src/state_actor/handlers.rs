@@ -52,7 +52,7 @@ impl RunningHandlers {
     }
 
     /// Whether the handler yielded: it is ready to run, but lets others go first. It has
-    /// awaited something that was ready at once, most likely [`krarup_act::yield_now`].
+    /// awaited something that was ready at once, most likely [`yield_now`](krarup_act::yield_now).
     pub(crate) fn has_yielded(&mut self, key: TableKey) -> bool {
         self.table.get_mut(key).is_some_and(|stack| stack.yielded)
     }

@@ -3,8 +3,8 @@
 use crate::state_actor::state_message::StateMessage;
 use krarup_act::{Address, Context};
 
-/// The four types that a [`crate::StateActor`] names; they are explained there. Every state
-/// actor implements this trait by a blanket implementation. Users do not implement it.
+/// The four types that a [`StateActor`](crate::StateActor) names; they are explained there. Every
+/// state actor implements this trait by a blanket implementation. Users do not implement it.
 pub trait Kinds: Sized + Send + 'static {
     /// A message without an answer.
     type Notice: Send + 'static;

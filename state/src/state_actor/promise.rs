@@ -50,7 +50,7 @@ impl PromiseKind {
     }
 }
 
-/// The number of an ask made with [`crate::Scope::ask_then`].
+/// The number of an ask made with [`Scope::ask_then`](crate::Scope::ask_then).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AskId(pub(crate) u64);
 
@@ -60,7 +60,8 @@ impl fmt::Display for AskId {
     }
 }
 
-/// A failed ask of the actor's own: see [`crate::StateActor::handle_exception`].
+/// A failed ask of the actor's own: see
+/// [`StateActor::handle_exception`](crate::StateActor::handle_exception).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Exception {
@@ -276,7 +277,7 @@ impl<T: Send> DeliverOutcome for Share<T> {
     }
 }
 
-/// A future of an answer, made by [`crate::Scope::call`] and the similar methods.
+/// A future of an answer, made by [`Scope::call`](crate::Scope::call) and the similar methods.
 ///
 /// Its work has begun when the promise is made. Two promises that are made one after the
 /// other, and then awaited, run at the same time. Dropping a promise gives it up: a later

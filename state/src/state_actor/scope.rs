@@ -29,14 +29,14 @@ pub(crate) struct StateOwner<A: Kinds> {
     pub(crate) ctx: StateContext<A>,
 }
 
-/// The access of a handler of a [`crate::StateActor`] to its state, its process and its
+/// The access of a handler of a [`StateActor`](crate::StateActor) to its state, its process and its
 /// promises.
 ///
 /// Many handlers may be in flight at the same time, so no handler keeps the state across
 /// an `await`: [`Scope::with`] lends it to a closure, which cannot wait. Between two such
 /// closures other handlers may have changed the state. If that must not happen, the ask is
-/// a barrier ([`crate::StateActor::is_barrier`]). No two handlers run at the same time, so
-/// no locking is needed.
+/// a barrier ([`StateActor::is_barrier`](crate::StateActor::is_barrier)). No two handlers run at
+/// the same time, so no locking is needed.
 pub struct Scope<A: Kinds> {
     shared: Arc<HandlerScope<A>>,
     sender: Option<Pid>,
@@ -81,7 +81,8 @@ impl<A: Kinds> Scope<A> {
     }
 
     /// The sender of the message that began this handler; for a batch, the sender of its
-    /// first message. It is `None` in the same cases as [`krarup_act::Context::sender`].
+    /// first message. It is `None` in the same cases as
+    /// [`Context::sender`](krarup_act::Context::sender).
     #[must_use]
     pub fn sender(&self) -> Option<Pid> {
         self.sender

@@ -71,9 +71,9 @@ impl<A: Kinds> Scope<A> {
     }
 
     /// Calls another process without waiting. `answer` converts the answer to a reply, which
-    /// goes to [`crate::StateActor::handle_reply`]. An error goes to
-    /// [`crate::StateActor::handle_exception`]. The default timeout is 5 s. Nothing is sent
-    /// until [`AskThen::start`].
+    /// goes to [`StateActor::handle_reply`](crate::StateActor::handle_reply). An error goes to
+    /// [`StateActor::handle_exception`](crate::StateActor::handle_exception). The default timeout
+    /// is 5 s. Nothing is sent until [`AskThen::start`].
     pub fn ask_then<'a, M, C, T, F, G>(
         &'a mut self,
         callee: &'a Address<M, C>,
@@ -154,8 +154,8 @@ impl<A: Kinds, M, C, T, F> fmt::Debug for ScopeCall<'_, A, M, C, T, F> {
     }
 }
 
-/// A call whose answer goes to [`crate::StateActor::handle_reply`], not made yet; made by
-/// [`Scope::ask_then`].
+/// A call whose answer goes to [`StateActor::handle_reply`](crate::StateActor::handle_reply), not
+/// made yet; made by [`Scope::ask_then`].
 #[must_use = "nothing is sent until it is started"]
 pub struct AskThen<'a, A: Kinds, M, C, T, F, G> {
     call: ScopeCall<'a, A, M, C, T, F>,

@@ -14,7 +14,7 @@ pub type Cleaner = Box<dyn FnOnce(&Ended<'_>) + Send>;
 
 /// A process that serves while its handlers wait: Otavia's `StateActor`.
 ///
-/// An [`krarup_act::Actor`] handles one message to its end before it takes the next. A
+/// An [`Actor`](krarup_act::Actor) handles one message to its end before it takes the next. A
 /// state actor does not: when a handler awaits, it is set aside (Otavia's stack) and the
 /// next item begins. The state is lent only between awaits ([`Scope::with`]), so code that
 /// the compiler accepts has no data race.
@@ -30,19 +30,19 @@ pub type Cleaner = Box<dyn FnOnce(&Ended<'_>) + Send>;
 /// | events | timers, timeouts of its own asks, ends of other processes, the idle timeout | [`handle_event`](Self::handle_event), [`handle_down`](Self::handle_down), .. |
 ///
 /// While an ask that [is a barrier](Self::is_barrier) is in flight, no ask and no notice
-/// begins (rule O3). Otherwise up to [`crate::Stateful::most_in_flight`] asks and notices
-/// may be in flight together (rule O1), and any number of events. A handler that yields
-/// (it awaits something that wakes it at once) resumes when no other item is waiting.
+/// begins (rule O3). Otherwise up to [`Stateful::most_in_flight`](crate::Stateful::most_in_flight)
+/// asks and notices may be in flight together (rule O1), and any number of events. A handler that
+/// yields (it awaits something that wakes it at once) resumes when no other item is waiting.
 ///
 /// A callback that returns `Err(reason)` or panics ends the process with that reason. If
-/// the actor was spawned with [`crate::Stateful::restarts`], it [restarts](Self::restart)
-/// instead. Its handlers, promises and timers of [`Scope::after`] end then, and timers of the
-/// context stay (rule O6). A stop waits for the handlers in flight, as for an actor. Asks and notices
-/// that were not begun are dead letters.
+/// the actor was spawned with [`Stateful::restarts`](crate::Stateful::restarts), it
+/// [restarts](Self::restart) instead. Its handlers, promises and timers of [`Scope::after`] end
+/// then, and timers of the context stay (rule O6). A stop waits for the handlers in flight, as for an
+/// actor. Asks and notices that were not begun are dead letters.
 ///
-/// If it is spawned with [`krarup_gen::Class::Varying`], its load decides how it is
+/// If it is spawned with [`Class::Varying`](krarup_gen::Class::Varying), its load decides how it is
 /// queued. It is queued before others while more items wait in it than they should, or
-/// while it waits for no other process ([`crate::Load`], rule O8).
+/// while it waits for no other process ([`Load`](crate::Load), rule O8).
 ///
 /// A state actor manages no sockets and no files. Its handlers can await anything, and that
 /// is its whole support for input and output (Otavia's `ChannelsActor` is something else).
@@ -147,7 +147,7 @@ pub trait StateActor: Sized + Send + 'static {
     }
 
     /// Handles an event that was set with [`Scope::after`] or sent with
-    /// [`crate::StateCalls::event`]. The default drops it.
+    /// [`StateCalls::event`](crate::StateCalls::event). The default drops it.
     fn handle_event(
         scope: &mut Scope<Self>,
         event: Self::Event,
@@ -170,14 +170,15 @@ pub trait StateActor: Sized + Send + 'static {
     }
 
     /// Handles the idle timeout, as an event: nothing has come for the time set with
-    /// [`krarup_act::Context::set_idle_timeout`] (rule D10).
+    /// [`Context::set_idle_timeout`](krarup_act::Context::set_idle_timeout) (rule D10).
     fn handle_timeout(scope: &mut Scope<Self>) -> impl Future<Output = Result> + Send {
         let _ = scope;
         ready(Ok(()))
     }
 
     /// Handles a message of another type, as an event. Such messages arrive only after
-    /// [`krarup_act::Context::take_others`]. The default drops the message and logs that.
+    /// [`Context::take_others`](krarup_act::Context::take_others). The default drops the message
+    /// and logs that.
     fn handle_other(
         scope: &mut Scope<Self>,
         message: Dynamic,
@@ -211,8 +212,8 @@ pub trait StateActor: Sized + Send + 'static {
 
     /// Repairs the state after a failure, most often with `*self = Self::new()`. An error
     /// counts as another failure. It is called only for an actor that was spawned with
-    /// [`crate::Stateful::restarts`]. The default cannot repair the state and returns the
-    /// reason of the failure.
+    /// [`Stateful::restarts`](crate::Stateful::restarts). The default cannot repair the state and
+    /// returns the reason of the failure.
     fn restart(
         &mut self,
         ctx: &mut StateContext<Self>,
@@ -236,13 +237,13 @@ pub trait StateActor: Sized + Send + 'static {
     /// Returns a function that runs exactly once after the actor has ended, in whatever
     /// way it ended, even before [`after_mount`](Self::after_mount) (rule O9; Otavia's
     /// `AutoCleanable`). The function is a value of its own and cannot borrow the actor:
-    /// see [`krarup_act::Context::on_end`].
+    /// see [`Context::on_end`](krarup_act::Context::on_end).
     fn cleaner(&self) -> Option<Cleaner> {
         None
     }
 
-    /// Cleans up, as [`krarup_act::Actor::terminate`] does (rule D5). Handlers in flight
-    /// do not resume.
+    /// Cleans up, as [`Actor::terminate`](krarup_act::Actor::terminate) does (rule D5). Handlers in
+    /// flight do not resume.
     fn terminate(
         &mut self,
         ctx: &mut StateContext<Self>,

@@ -100,7 +100,8 @@ impl<A: StateActor> Stateful<A> {
     /// limit no ask and no notice begins, as behind a barrier. They wait and count towards
     /// the bound of the mailbox. Replies, exceptions and events are still handled. With a
     /// limit of 1 the actor handles one ask or notice after the other, as an
-    /// [`krarup_act::Actor`] does. Zero fails the spawn with [`StatefulError::ZeroInFlight`].
+    /// [`Actor`](krarup_act::Actor) does. Zero fails the spawn with
+    /// [`StatefulError::ZeroInFlight`].
     ///
     /// A handler must not wait for something that only another ask or notice can bring,
     /// unless the limit is sure to leave room for that one.

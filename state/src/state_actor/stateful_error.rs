@@ -1,6 +1,6 @@
 //! The reasons for which a state actor cannot start.
 
-/// The reason for which the spawn of a [`crate::Stateful`] fails.
+/// The reason for which the spawn of a [`Stateful`](crate::Stateful) fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StatefulError {

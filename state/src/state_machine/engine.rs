@@ -1,7 +1,8 @@
 //! The rules of a state machine: events and time in, one instruction out.
 //!
 //! Pure, as the supervisor's plan is. Nothing here calls a callback, sets a timer or receives;
-//! [`crate::state_machine::machine`] does what it is told and reports the result.
+//! [`state_machine::machine`](crate::state_machine::machine) does what it is told and reports the
+//! result.
 //!
 //! ```text
 //!              ┌─────────────────── next_event ───────────────────┐

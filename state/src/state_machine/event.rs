@@ -5,15 +5,15 @@ use krarup_act::Dynamic;
 use krarup_gen::{Down, Exit};
 use std::fmt;
 
-/// An event of a [`crate::StateMachine`] (`gen_statem`'s event types).
+/// An event of a [`StateMachine`](crate::StateMachine) (`gen_statem`'s event types).
 ///
-/// An event can be postponed ([`crate::Next::postpone`]), and comes again as what it was. The
-/// rare ones are boxed, so that they take no space in each machine.
+/// An event can be postponed ([`Next::postpone`](crate::Next::postpone)), and comes again as what
+/// it was. The rare ones are boxed, so that they take no space in each machine.
 pub enum Event<S: MachineTypes> {
     /// A message, from any lane. A request carries its reply token, which may be answered now
     /// or in any later callback.
     Message(S::Message),
-    /// What the machine has told itself with [`crate::Next::insert`].
+    /// What the machine has told itself with [`Next::insert`](crate::Next::insert).
     Internal(S::Internal),
     /// The state time-out has come, with its content.
     StateTimeout(S::Internal),
@@ -26,7 +26,7 @@ pub enum Event<S: MachineTypes> {
     /// A monitored process has ended.
     Down(Box<Down>),
     /// A message of another type, sent by pid, name or alias. Only after
-    /// [`krarup_act::Context::take_others`].
+    /// [`Context::take_others`](krarup_act::Context::take_others).
     Other(Box<Dynamic>),
 }
 

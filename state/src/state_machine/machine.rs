@@ -28,7 +28,7 @@ use std::task::Poll;
 /// A [`StateMachine`] as a behaviour that can be spawned: see there.
 ///
 /// It is a process like any: it can be supervised, named, linked, monitored, inspected,
-/// suspended, and restarted in place with [`krarup_act::InPlace`]. A restart begins with
+/// suspended, and restarted in place with [`InPlace`](krarup_act::InPlace). A restart begins with
 /// [`StateMachine::init`]: the new machine has nothing postponed and no time-out; what the failed
 /// one had postponed is lost with it (rule F17).
 ///

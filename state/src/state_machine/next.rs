@@ -6,8 +6,8 @@ use krarup_gen::Timestamp;
 use std::fmt;
 use std::time::Duration;
 
-/// What a [`crate::StateMachine`] does after an event: keep its state, take another, or enter
-/// its state again; and the actions (`gen_statem`'s transition and its actions).
+/// What a [`StateMachine`](crate::StateMachine) does after an event: keep its state, take another,
+/// or enter its state again; and the actions (`gen_statem`'s transition and its actions).
 ///
 /// The actions are carried out when the callback has returned, and the enter call if there is
 /// one. Of the time-outs of one kind the last action counts (rule F7).
@@ -53,8 +53,8 @@ pub struct Next<S: MachineTypes> {
     pub(crate) actions: Actions<S>,
 }
 
-/// What a [`crate::StateMachine`] begins with: its first state, and actions. All those of
-/// [`Next`] but `postpone`, because there is no event (rule F12):
+/// What a [`StateMachine`](crate::StateMachine) begins with: its first state, and actions. All
+/// those of [`Next`] but `postpone`, because there is no event (rule F12):
 ///
 /// ```compile_fail,E0599
 /// # use krarup_state::{Event, First, StateMachine};
@@ -68,8 +68,8 @@ pub struct First<S: MachineTypes> {
     pub(crate) actions: Actions<S>,
 }
 
-/// What an enter call of a [`crate::StateMachine`] wants: time-outs, and nothing else. It can
-/// neither insert events nor postpone one nor change the state again (rule F12):
+/// What an enter call of a [`StateMachine`](crate::StateMachine) wants: time-outs, and nothing
+/// else. It can neither insert events nor postpone one nor change the state again (rule F12):
 ///
 /// ```compile_fail,E0599
 /// # use krarup_state::{Entered, StateMachine};
@@ -325,7 +325,7 @@ macro_rules! timing {
             }
 
             /// Frees memory that is kept for speed, before the machine waits for an event:
-            /// [`krarup_act::Context::hibernate`].
+            /// [`Context::hibernate`](krarup_act::Context::hibernate).
             pub fn hibernate(mut self) -> Self {
                 self.actions.list.push(NextAction::Hibernate);
                 self

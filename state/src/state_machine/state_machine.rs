@@ -12,7 +12,7 @@ use std::hash::Hash;
 /// A process that is in one of several states: OTP's `gen_statem`, typed.
 ///
 /// The state is an enum, or any value that can be compared. The data is `self`. One callback
-/// gets the state and the event, and returns what comes next; [`crate::Machine`] does it.
+/// gets the state and the event, and returns what comes next; [`Machine`](crate::Machine) does it.
 ///
 /// | callback | when | `gen_statem` |
 /// |---|---|---|
@@ -182,7 +182,7 @@ pub trait StateMachine: Sized + Send + 'static {
     }
 
     /// Runs last on a machine that has failed, if the process continues with a fresh one: see
-    /// [`krarup_act::InPlace`] (rule S10). `terminate` does not run in that case.
+    /// [`InPlace`](krarup_act::InPlace) (rule S10). `terminate` does not run in that case.
     fn before_restart(
         &mut self,
         ctx: &mut Context<Self::Message>,

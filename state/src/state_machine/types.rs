@@ -3,8 +3,9 @@
 use std::fmt;
 use std::hash::Hash;
 
-/// The four types that a [`crate::StateMachine`] names; they are explained there. Every state
-/// machine implements this trait by a blanket implementation. Users do not implement it.
+/// The four types that a [`StateMachine`](crate::StateMachine) names; they are explained there.
+/// Every state machine implements this trait by a blanket implementation. Users do not implement
+/// it.
 pub trait MachineTypes: Sized + Send + 'static {
     /// The states.
     type State: Clone + PartialEq + fmt::Debug + Send + 'static;

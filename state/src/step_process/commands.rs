@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Waker;
 
-/// The commands that a [`crate::StepProcess`] may use, by name: operations that its
+/// The commands that a [`StepProcess`](crate::StepProcess) may use, by name: operations that its
 /// language cannot perform itself. One registry serves any number of processes.
 ///
 /// `V` is the process's value, `M` its message. A handler gets the context of the process and

@@ -7,7 +7,8 @@ use std::error::Error;
 use std::fmt;
 
 /// A state machine that is driven by its events: an interpreter, a generator, a program in
-/// another language (Wippy's `Process`). [`crate::Stepped`] makes it a process of the node.
+/// another language (Wippy's `Process`). [`Stepped`](crate::Stepped) makes it a process of the
+/// node.
 ///
 /// ```text
 ///   init(ctx, method, inputs) ─► step(events) ─► ... ─► step(events): done ─► close
@@ -19,7 +20,7 @@ use std::fmt;
 ///
 /// A step does not wait. It [dispatches](StepOutput::dispatch) the work it needs as a
 /// command, and a later step gets the completion by its tag (rule W2). The commands it may
-/// use are those of the [`crate::Commands`] it is spawned with.
+/// use are those of the [`Commands`](crate::Commands) it is spawned with.
 pub trait StepProcess: Send + 'static {
     /// The values of the language: arguments and results of commands.
     type Value: Send + 'static;

@@ -9,8 +9,7 @@
 //! | Erlang's order | [`Term::compare`]; `==` is `=:=` |
 //!
 //! ```
-//! use krarup_wire::etf::Term;
-//!
+//! # use krarup_wire::etf::Term;
 //! let term = Term::tuple([Term::atom("note"), Term::Int(5), Term::binary("text")]);
 //! let bytes = term.encode()?;
 //! assert_eq!(Term::decode(&bytes)?, term);

@@ -1,5 +1,5 @@
 //! What the turn and the polled future tell each other, on this thread. The word and its table are
-//! in [`crate::process::turn_state`].
+//! in [`process::turn_state`](crate::process::turn_state).
 
 use super::local::TURN;
 use crate::process::awaited::AwaitedProcess;

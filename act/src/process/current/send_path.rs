@@ -12,7 +12,7 @@ thread_local! {
     static ONCE: RefCell<Vec<Pid>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Records which process received, or holds, the message that a [`crate::Route`] was just
+/// Records which process received, or holds, the message that a [`Route`](crate::Route) was just
 /// given.
 ///
 /// If the message is a call, its caller waits for that process (rule C5). With nested routes
