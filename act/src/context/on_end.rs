@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use crate::lifecycle::cleaners::Ended;
-use crate::process::progress::Mark;
+use crate::process::progress::ProcessMark;
 use krarup_gen::Reason;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
@@ -54,7 +54,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             cleaner(&Ended { pid: self.pid(), reason: &Reason::NoProcess });
         } else {
             relations.add_cleaner(Box::new(cleaner));
-            self.cell.progress.set(Mark::HasCleaners, true);
+            self.cell.progress.set(ProcessMark::HasCleaners, true);
         }
     }
 }

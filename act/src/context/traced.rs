@@ -8,7 +8,7 @@ use crate::mailbox::inbox::MailboxPhase;
 use crate::observe::item_log::ChangedLog;
 use crate::observe::trace::{Traced, Tracer};
 use crate::process::crash::{contain, drop_contained, log_contained};
-use crate::process::progress::Mark;
+use crate::process::progress::ProcessMark;
 use crate::received::Received;
 use krarup_gen::{Lane, RecordedItem, TooManyRecorded};
 use std::any::type_name;
@@ -87,7 +87,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 log_contained(|| {
                     tracing::error!(target: "krarup", %pid, %reason, "a tracer panicked and was removed");
                 });
-                self.cell.progress.set(Mark::Traced, false);
+                self.cell.progress.set(ProcessMark::Traced, false);
                 self.set_tracer(Tracer::off());
             }
         }

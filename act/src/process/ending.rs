@@ -19,7 +19,7 @@ use super::crash_reporting::{Dead, DeathNote, logs_crashes, report};
 use super::current::{self, OrphanCause};
 use super::last_item;
 use super::muting::release;
-use super::progress::Mark;
+use super::progress::ProcessMark;
 use super::relations::{Bonds, Retired};
 use crate::host::host::ProcessEnd;
 use crate::lifecycle::cleaners::Cleaners;
@@ -103,7 +103,7 @@ impl<M: Send + 'static, C: Send + 'static> Ending<'_, M, C> {
     /// Runs the cleaners. The state has been dropped and the name is not free yet, so resources
     /// that a successor needs are released before it can start.
     fn run_cleaners(&mut self) {
-        if self.cell.progress.has(Mark::HasCleaners) {
+        if self.cell.progress.has(ProcessMark::HasCleaners) {
             let cleaners = self.cell.locked_relations().take_cleaners();
             self.clean(cleaners);
         }

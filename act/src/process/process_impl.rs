@@ -4,7 +4,7 @@ use super::cell::Cell;
 use super::current;
 use super::exit_source::ExitSource;
 use super::process::{Guarded, Process, Put, Via};
-use super::progress::Mark;
+use super::progress::ProcessMark;
 use crate::addressing::dynamic::Dynamic;
 use crate::calls::reply::Reply;
 use crate::host::ready::Ready;
@@ -308,11 +308,11 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
     }
 
     fn expose(&self) {
-        self.progress.set(Mark::Exposed, true);
+        self.progress.set(ProcessMark::Exposed, true);
     }
 
     fn is_exposed(&self) -> bool {
-        self.progress.has(Mark::Exposed)
+        self.progress.has(ProcessMark::Exposed)
     }
 }
 
@@ -346,7 +346,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
         // A tracer that never ran is dropped outside the lock, because it is user code.
         let before = inbox.cold().tracer.replace(tracer);
-        self.progress.set(Mark::Traced, traces);
+        self.progress.set(ProcessMark::Traced, traces);
         let ready = self.attract(inbox);
         self.schedule_if(ready);
         drop(before);

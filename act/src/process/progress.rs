@@ -24,7 +24,7 @@ pub(crate) struct Progress {
     /// the mailbox's lock, read without it before every message. A sender's store can be seen
     /// late, but no later than at the next lock (rule M4).
     pub(crate) attention: AtomicBool,
-    /// The marks of [`Mark`] that are set.
+    /// The marks of [`ProcessMark`] that are set.
     marks: AtomicU8,
     /// How many handles can wake it.
     pub(super) waking: WakingCount,
@@ -37,7 +37,7 @@ pub(crate) struct Progress {
 /// What is seldom changed of a process, a bit each in `Progress::marks`.
 #[derive(Clone, Copy, Debug)]
 #[repr(u8)]
-pub(crate) enum Mark {
+pub(crate) enum ProcessMark {
     /// It will be poked. Set by the turn, cleared under the mailbox's lock.
     Listed = 1,
     /// It has cleaners. A hint, so that a process without cleaners takes no lock for them. They are stored with
@@ -74,11 +74,11 @@ impl Progress {
     }
 
     #[inline]
-    pub(crate) fn has(&self, mark: Mark) -> bool {
+    pub(crate) fn has(&self, mark: ProcessMark) -> bool {
         self.marks.load(Ordering::Relaxed) & mark as u8 != 0
     }
 
-    pub(crate) fn set(&self, mark: Mark, is_set: bool) {
+    pub(crate) fn set(&self, mark: ProcessMark, is_set: bool) {
         if is_set {
             self.marks.fetch_or(mark as u8, Ordering::Relaxed);
         } else {

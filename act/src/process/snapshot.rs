@@ -3,7 +3,7 @@
 
 use super::awaited::AwaitedProcess;
 use super::cell::Cell;
-use super::progress::Mark;
+use super::progress::ProcessMark;
 use crate::mailbox::inbox::{Inbox, MailboxPhase};
 use crate::sync::Ordering;
 use krarup_gen::{Class, MessageTotals, Pid, ProcessInfo, ProcessState, Sample, Wait, WaitKind};
@@ -42,7 +42,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             info.room_waiters = numbers.room_waiters;
             info.waits = numbers.waits;
             info.suspensions = numbers.suspensions;
-            info.traced = is_traced || self.progress.has(Mark::Traced);
+            info.traced = is_traced || self.progress.has(ProcessMark::Traced);
             info.recorded = log.map_or(0, |log| log.size());
             info.message_type = type_name::<M>();
             info.command_type = type_name::<C>();

@@ -21,7 +21,7 @@ use super::awaited::AwaitedProcess;
 use super::cell::Cell;
 use super::current::OrphanCause;
 use super::muting::release;
-use super::progress::Mark;
+use super::progress::ProcessMark;
 use super::turn_span::TurnSpan;
 use super::turn_state::{AfterSpecialPoll, Wants};
 use super::waker::WakingHandle;
@@ -381,5 +381,5 @@ where
     M: Send + 'static,
     C: Send + 'static,
 {
-    cell.progress.has(Mark::Listed) || (current::keeps_memory() && cell.list_for_poke())
+    cell.progress.has(ProcessMark::Listed) || (current::keeps_memory() && cell.list_for_poke())
 }

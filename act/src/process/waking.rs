@@ -8,7 +8,7 @@ use super::cell::Cell;
 use super::crash::contain;
 use super::current::{self, CurrentContext};
 use super::exit_source::ExitSource;
-use super::progress::Mark;
+use super::progress::ProcessMark;
 use super::turn_state::Wants;
 use crate::host::host::Poke;
 use crate::host::ready::Ready;
@@ -128,13 +128,13 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Returns false if it will not be. A poke between this check and the lock of the mailbox sets
     /// `notified` there, as any waker does.
     pub(super) fn list_for_poke(self: &Arc<Self>) -> bool {
-        if self.progress.has(Mark::Listed) {
+        if self.progress.has(ProcessMark::Listed) {
             return true;
         }
-        self.progress.set(Mark::Listed, true);
+        self.progress.set(ProcessMark::Listed, true);
         let listed = self.host.poke_later(&|| Arc::clone(self) as Arc<dyn Poke>);
         if !listed {
-            self.progress.set(Mark::Listed, false);
+            self.progress.set(ProcessMark::Listed, false);
         }
         listed
     }
@@ -181,7 +181,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 impl<M: Send + 'static, C: Send + 'static> Poke for Cell<M, C> {
     fn poke(self: Arc<Self>) {
         let mut inbox = self.inbox.lock();
-        self.progress.set(Mark::Listed, false);
+        self.progress.set(ProcessMark::Listed, false);
         if inbox.phase == MailboxPhase::Idle {
             // The process is idle, and no message has come for a while.
             let spare = inbox.take_spare();

@@ -13,7 +13,7 @@ use crate::lifecycle::spawn::{Inside, Outside, Spawn};
 use crate::process::asked_to_end::ask_to_end;
 use crate::process::current;
 use crate::process::process::Process;
-use crate::process::progress::Mark;
+use crate::process::progress::ProcessMark;
 use krarup_gen::{CannotWait, Class, Pid, SpawnError, TaskError};
 use std::fmt;
 use std::marker::PhantomData;
@@ -59,7 +59,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
     pub(super) fn task_plan(&self) -> TaskPlan {
         // A hint: see `Progress`.
-        self.cell.progress.set(Mark::HasCleaners, true);
+        self.cell.progress.set(ProcessMark::HasCleaners, true);
         TaskPlan::new(Arc::clone(self.host()), Some(self.process()))
     }
 }
