@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What two threads touch by their handles, each its own half, and who frees it touches both.
-struct Shared {
+struct SharedHalves {
     count: WakingCount,
     halves: [UnsafeCell<u32>; 2],
     freed: Arc<AtomicU32>,
@@ -15,9 +15,9 @@ struct Shared {
 
 // SAFETY: a thread touches its own half while it has a handle; who has the last handle touches both.
 #[allow(unsafe_code, reason = "shows to the checkers who touches the contents when")]
-unsafe impl Sync for Shared {}
+unsafe impl Sync for SharedHalves {}
 
-impl Wakeable for Shared {
+impl Wakeable for SharedHalves {
     fn waking(&self) -> &WakingCount {
         &self.count
     }
@@ -28,7 +28,7 @@ impl Wakeable for Shared {
     }
 }
 
-impl Shared {
+impl SharedHalves {
     #[allow(unsafe_code, reason = "as above")]
     fn touch(&self, half: usize) -> u32 {
         // SAFETY: as above.
@@ -39,7 +39,7 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedHalves {
     fn drop(&mut self) {
         let touched = self.touch(0) + self.touch(1);
         assert_eq!(self.freed.fetch_add(touched, Ordering::Relaxed), 0, "it is freed once");
@@ -47,9 +47,9 @@ impl Drop for Shared {
 }
 
 /// The first handle, and what tells how often the halves were touched once they are freed.
-fn first() -> (WakingHandle<Shared>, Arc<AtomicU32>) {
+fn first() -> (WakingHandle<SharedHalves>, Arc<AtomicU32>) {
     let freed = Arc::new(AtomicU32::new(0));
-    let shared = Shared {
+    let shared = SharedHalves {
         count: WakingCount::new(),
         halves: [UnsafeCell::new(0), UnsafeCell::new(0)],
         freed: Arc::clone(&freed),
