@@ -83,7 +83,12 @@ async fn fail(counter: ByName<Counter>) -> Result<String, CallRejection> {
 }
 
 fn runtime() -> Runtime {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+    runtime_of(2)
+}
+
+fn runtime_of(threads: usize) -> Runtime {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    runtime.worker_threads(threads).enable_all().build().unwrap()
 }
 
 fn node(name: &str, runtime: &Runtime) -> Node {
@@ -311,7 +316,8 @@ impl Drop for Dropped {
 
 #[test]
 fn q6_a_request_that_outlasts_the_stop_is_cut_off() {
-    let runtime = runtime();
+    // One thread: a task that is ended is dropped before what the thread is given after that.
+    let runtime = runtime_of(1);
     let node = node("q6_cut_off", &runtime);
     let (begun, begins) = channel();
     let (dropped, drops) = channel();
@@ -332,7 +338,11 @@ fn q6_a_request_that_outlasts_the_stop_is_cut_off() {
     let end = process.watch();
     process.process().request_stop(Reason::shutdown("enough"));
     assert_eq!(end.wait().unwrap().reason, Reason::shutdown("enough"));
-    drops.recv_timeout(Duration::from_secs(60)).expect("the handler is dropped");
+    let is_dropped = (0..1000).any(|_| {
+        runtime.block_on(runtime.spawn(tokio::task::yield_now())).unwrap();
+        drops.try_recv().is_ok()
+    });
+    assert!(is_dropped, "the handler of the request goes on");
     let mut rest = Vec::new();
     client.read_to_end(&mut rest).unwrap();
     assert_eq!(rest, b"");
