@@ -1,6 +1,7 @@
 //! Dispatchers that are added to a running node.
 
 use crate::dispatcher::any::Dispatcher;
+use crate::dispatchers::check_name;
 use crate::error::NodeError;
 use crate::node::Node;
 use crate::options::{DEFAULT, DispatcherOptions};
@@ -27,6 +28,7 @@ impl Node {
     /// ```
     ///
     /// # Errors
+    /// [`NodeError::DispatcherName`]: the name is empty, or longer than 255 bytes.
     /// [`NodeError::DispatcherTwice`]: the name is taken. [`NodeError::Stopping`]: the node is
     /// stopping or has stopped. Those of the options.
     #[allow(clippy::needless_pass_by_value, reason = "as the builder takes it")]
@@ -36,6 +38,7 @@ impl Node {
         options: DispatcherOptions,
     ) -> Result<(), NodeError> {
         let name = name.into();
+        check_name(&name)?;
         if name == DEFAULT {
             return Err(NodeError::DispatcherTwice(name));
         }

@@ -118,7 +118,7 @@ impl NodeBuilder {
 
     /// Adds a dispatcher with threads of its own, for processes spawned with
     /// `.dispatcher(name)`: a bulkhead. It is started when its first process is spawned (rule
-    /// R5).
+    /// R5). The name has 1 to 255 bytes.
     pub fn dispatcher(mut self, name: impl Into<String>, options: DispatcherOptions) -> Self {
         self.others.push((name.into(), Named::Own(options)));
         self
@@ -166,7 +166,7 @@ impl NodeBuilder {
     }
 
     /// Adds a pool of side threads for work given to
-    /// [`Context::block_in`](krarup_act::Context::block_in) with this name. It has at most
+    /// [`Context::block_in`](krarup_act::Context::block_in) with this name of 1 to 255 bytes. It has at most
     /// `threads` threads, 1 to 16384, which start and end like those of
     /// [`NodeBuilder::blocking_threads`]. They are named `<node>-block-<pool>-<n>`.
     ///
@@ -369,6 +369,8 @@ fn check_applications(applications: &[Application]) -> Result<(), ApplicationErr
 fn check_pools(pools: &[(String, usize)]) -> Result<(), NodeError> {
     let mut names = BTreeSet::new();
     for (pool, threads) in pools {
+        let refused = |error| NodeError::BlockingPoolName { pool: pool.clone(), error };
+        Name::new(pool).map_err(refused)?;
         if !(1..=MOST_BLOCKING_THREADS).contains(threads) {
             return Err(NodeError::BlockingPool { pool: pool.clone(), threads: *threads });
         }

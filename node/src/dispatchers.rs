@@ -2,6 +2,7 @@
 
 use crate::error::NodeError;
 use crate::options::{DEFAULT, DispatcherOptions};
+use krarup_gen::Name;
 use std::collections::BTreeMap;
 
 /// What a dispatcher name stands for.
@@ -23,7 +24,8 @@ impl Dispatchers {
     /// Merges the dispatchers in `above` with those in `below` whose names `above` does not use.
     ///
     /// # Errors
-    /// A name occurs twice in `above`, options are invalid, or an alias leads to no dispatcher.
+    /// A name is empty or too long, or occurs twice in `above`, options are invalid, or an alias
+    /// leads to no dispatcher.
     pub(crate) fn of(
         above: Vec<(String, Named)>,
         below: Vec<(String, Named)>,
@@ -40,6 +42,7 @@ impl Dispatchers {
         }
         let mut dispatchers = Dispatchers { own: Vec::new(), aliases: Vec::new() };
         for (name, named) in &all {
+            check_name(name)?;
             match named {
                 Named::Own(options) => {
                     options.check(name)?;
@@ -56,6 +59,12 @@ impl Dispatchers {
         }
         Ok(dispatchers)
     }
+}
+
+/// Checks the name of a dispatcher, or an alias of one.
+pub(crate) fn check_name(name: &str) -> Result<(), NodeError> {
+    let refused = |error| NodeError::DispatcherName { dispatcher: name.to_owned(), error };
+    Name::new(name).map(drop).map_err(refused)
 }
 
 /// The dispatcher at the end of a chain of aliases, which is at most as long as there are names.

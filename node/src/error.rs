@@ -24,6 +24,22 @@ pub enum NodeError {
     /// Neither the node's settings nor its program sets a name.
     #[error("the node has no name: set `node.name` in its settings, or call `NodeBuilder::name`")]
     NoName,
+    /// A dispatcher, or an alias of one, has a name of 1 to 255 bytes.
+    #[error("{dispatcher:?} is no name of a dispatcher: {error}")]
+    DispatcherName {
+        /// The name that was given.
+        dispatcher: String,
+        /// What is wrong with it.
+        error: NameError,
+    },
+    /// A pool of threads for blocking work has a name of 1 to 255 bytes.
+    #[error("{pool:?} is no name of a blocking pool: {error}")]
+    BlockingPoolName {
+        /// The name that was given.
+        pool: String,
+        /// What is wrong with it.
+        error: NameError,
+    },
     /// A dispatcher was given no workers, or more than 1024.
     #[error("dispatcher {dispatcher:?} cannot have {workers} workers (1 to 1024)")]
     Workers {

@@ -1,6 +1,7 @@
 //! Dispatchers: rules R1 to R5.
 
 use crate::support::{Act, Does, Log, puppet, simulations};
+use krarup::NodeBuilder;
 use krarup::behavior::{Received, behavior_fn};
 use krarup::dispatcher::DispatcherOptions;
 use krarup::prelude::*;
@@ -557,4 +558,40 @@ fn m4_a_muted_process_receives_a_kill_a_stop_and_a_priority_message_at_once_on_t
         drop(log);
         node.stop().wait().unwrap();
     }
+}
+
+#[test]
+fn b1_dispatchers_and_blocking_pools_have_names_of_1_to_255_bytes() {
+    let long = "x".repeat(256);
+    let own = DispatcherOptions::new;
+    for (name, why) in [
+        ("", "a name must not be empty"),
+        (long.as_str(), "a name of 256 bytes is over the limit of 255 bytes"),
+    ] {
+        let of_dispatcher = format!("{name:?} is no name of a dispatcher: {why}");
+        let of_pool = format!("{name:?} is no name of a blocking pool: {why}");
+        let refused = |builder: NodeBuilder| builder.start().unwrap_err().to_string();
+        let builder = || Node::builder("b1names");
+        assert_eq!(refused(builder().dispatcher(name, own())), of_dispatcher);
+        assert_eq!(refused(builder().dispatcher_alias(name, "default")), of_dispatcher);
+        assert_eq!(refused(builder().blocking_pool(name, 1)), of_pool);
+        let file = format!("[dispatcher.{name:?}]\nworkers = 1");
+        let file = NodeBuilder::from_toml(&file).unwrap_err().to_string();
+        assert!(file.contains("text of 1 to 255 bytes"), "{file}");
+
+        let node = builder().start().unwrap();
+        for nodes in [&node, &*Simulation::new(1)] {
+            assert_eq!(nodes.add_dispatcher(name, own()).unwrap_err().to_string(), of_dispatcher);
+            // Nothing was added.
+            let never = || behavior_fn(|_: Context<()>| async { Ok::<(), Reason>(()) });
+            let spawned = nodes.spawn(never).dispatcher(name).start();
+            assert!(
+                matches!(spawned, Err(SpawnError::UnknownDispatcher(unknown)) if unknown == name)
+            );
+        }
+        node.stop().wait().unwrap();
+    }
+    let longest = &long[1..];
+    let node = Node::builder("b1longest").dispatcher(longest, own()).blocking_pool(longest, 1);
+    node.start().unwrap().stop().wait().unwrap();
 }
