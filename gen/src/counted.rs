@@ -178,11 +178,12 @@ impl DeadLetterCause {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct MessageTotals {
-    /// How many messages of others were accepted, on all lanes.
+    /// How many messages of others were accepted, on all lanes, and how many events of topics were
+    /// taken.
     pub messages_in: u64,
     /// How many of their messages were accepted.
     pub messages_out: u64,
-    /// How many messages were handled.
+    /// How many messages were handled, with events of topics.
     pub handled: u64,
 }
 

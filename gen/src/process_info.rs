@@ -99,16 +99,17 @@ pub struct ProcessInfo {
     pub shallow_bytes: usize,
     /// The numbers of its pool, if it is one.
     pub pool: Option<PoolGauges>,
-    /// How many messages of others were accepted, on all lanes.
+    /// How many messages of others were accepted, on all lanes, and how many events of topics it has
+    /// taken.
     pub messages_in: u64,
     /// How many of its messages were accepted, including requests. Messages sent in a turn are
     /// counted when the turn ends.
     pub messages_out: u64,
-    /// How many messages it has handled (its reductions), including requests to inspect it, to
-    /// suspend it or to show its state.
+    /// How many messages it has handled (its reductions), including events of topics, and requests
+    /// to inspect it, to suspend it or to show its state.
     ///
-    /// As in `messages_in`, messages of its own timers, pipes and subscriptions are not
-    /// counted.
+    /// As in `messages_in`, messages of its own timers and pipes, and those that tell it of the
+    /// node, are not counted.
     pub handled: u64,
     /// The dispatcher it runs on.
     pub dispatcher: String,

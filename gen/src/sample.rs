@@ -34,11 +34,12 @@ pub struct Sample {
     pub mailbox: Option<usize>,
     /// How many senders wait for room in its mailbox, or at its pool.
     pub room_waiters: usize,
-    /// How many messages of others were accepted, on all lanes.
+    /// How many messages of others were accepted, on all lanes, and how many events of topics it has
+    /// taken.
     pub messages_in: u64,
     /// How many of its messages were accepted.
     pub messages_out: u64,
-    /// How many messages it has handled.
+    /// How many messages it has handled, with events of topics.
     pub handled: u64,
     /// How many messages it has taken off Main. While this stays as it is and `main` is not 0,
     /// the same message is first in line.

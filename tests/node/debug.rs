@@ -6,6 +6,7 @@ use krarup::observe::{
     DeadLetter, DeadLetterCause, DebugError, EventTopic, Lifecycle, ProcessState,
 };
 use krarup::prelude::*;
+use krarup::topics::WhenFull;
 use krarup::{CannotWait, Dynamic, Target};
 use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
@@ -282,6 +283,42 @@ fn x3_process_info_counts_messages_in_out_and_handled() {
         let got = adder.info();
         // The suspension is a message as well.
         assert_eq!((got.messages_in, got.handled), (9, 7));
+    }
+}
+
+/// Those with a limit, which wait at the subscription, and those without one.
+#[test]
+fn x3_a_process_has_handled_the_events_of_topics_that_it_has_taken() {
+    for sim in simulations(5) {
+        for limit in [None, Some(9)] {
+            let prices = sim.open_unnamed_topic::<u32>().open().unwrap();
+            let topic = prices.topic();
+            let chart = behavior_fn(move |mut ctx: Context<u32>| async move {
+                let subscription = ctx.subscribe(&topic);
+                match limit {
+                    Some(limit) => subscription.at_most(limit, WhenFull::DropOldest).start()?,
+                    None => subscription.start()?,
+                };
+                loop {
+                    ctx.receive().await;
+                }
+            });
+            let chart = sim.spawn(move || chart).wait().unwrap();
+            for price in 0..3 {
+                prices.publish(price).unwrap();
+            }
+            let counts = || (chart.info().messages_in, chart.info().handled);
+            assert_eq!(counts(), (0, 0), "{limit:?}");
+            sim.run_until_idle();
+            assert_eq!(counts(), (3, 3), "{limit:?}");
+            chart.send(7).unwrap();
+            sim.run_until_idle();
+            assert_eq!(counts(), (4, 4), "{limit:?}");
+            // The list of processes, which the observer shows, has the same.
+            let sample = sim.view().sample(chart.pid());
+            assert_eq!(sample.map(|sample| sample.handled), Some(4), "{limit:?}");
+            drop(prices);
+        }
     }
 }
 

@@ -16,12 +16,10 @@ use crate::topics::event_ticket::{EventTicket, Redeemed};
 use crate::traces::open_span::OpenSpan;
 use krarup_gen::{CrashCauseKind, DeadLetterCause, Exit, Lane, Reason, Ref};
 use std::any::type_name;
-use std::sync::atomic::Ordering;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub(super) fn accept_control(&mut self, control: ControlEntry<C>) -> Option<Received<M, C>> {
-        let count = &self.cell.progress.controls;
-        count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.cell.progress.count_beside_main();
         self.sender = 0;
         match control {
             ControlEntry::Message { sender, message } => {
@@ -92,7 +90,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 self.cell.pass_on(message, self.sender_id());
                 None
             }
-            Redeemed::Message(message) => Some(Received::Message(message)),
+            Redeemed::Message(message) => {
+                self.cell.progress.count_beside_main();
+                Some(Received::Message(message))
+            }
             Redeemed::Down(down) => {
                 if let Some(cold) = &mut self.cold {
                     cold.direct_counts.remove(down.monitor);
@@ -111,7 +112,11 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         let direct = self.cold.as_ref().map(|cold| &cold.direct_counts);
         let taken = direct.is_some_and(|direct| direct.take(subscription));
         self.end_idle_time();
-        taken && !self.cell.is_routed()
+        let is_own = taken && !self.cell.is_routed();
+        if is_own {
+            self.cell.progress.count_beside_main();
+        }
+        is_own
     }
 
     /// Passes an event on, or drops it, that [`Context::takes_event`] has not taken.

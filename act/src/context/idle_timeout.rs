@@ -13,7 +13,6 @@ use crate::host::host::Alarm;
 use crate::mailbox::entry::Notice;
 use crate::received::Received;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// The shortest idle timeout. A timeout of zero would repeat for ever without any time
@@ -91,8 +90,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 
     fn handled(&self) -> u64 {
-        let progress = &self.cell.progress;
-        progress.taken.load(Ordering::Relaxed) + progress.controls.load(Ordering::Relaxed)
+        self.cell.progress.handled()
     }
 
     /// Records that the process has nothing to do.

@@ -55,7 +55,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
     }
 
     fn handled(&self) -> u64 {
-        self.progress.taken.load(Ordering::Relaxed) + self.progress.controls.load(Ordering::Relaxed)
+        self.progress.handled()
     }
 
     fn ran(&self, time: Duration) {

@@ -28,8 +28,9 @@ pub(crate) struct Progress {
     marks: AtomicU8,
     /// How many handles can wake it.
     pub(super) waking: WakingCount,
-    /// How many messages were taken off the control lanes.
-    pub(crate) controls: AtomicU64,
+    /// How many messages were taken that Main does not count: those of the control lanes, and
+    /// events of topics.
+    pub(crate) beside_main: AtomicU64,
     /// Running time in nanoseconds. Only the watchdog, which looks at the workers, writes it.
     pub(crate) ran: AtomicU64,
 }
@@ -61,7 +62,7 @@ impl Progress {
     pub(crate) fn new() -> Self {
         Progress {
             taken: AtomicU64::new(0),
-            controls: AtomicU64::new(0),
+            beside_main: AtomicU64::new(0),
             sent: AtomicU64::new(0),
             waits_for: AtomicU64::new(0),
             ran: AtomicU64::new(0),
@@ -111,5 +112,16 @@ impl Progress {
     #[inline]
     pub(crate) fn count_taken(&self) {
         self.taken.store(self.taken.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// Counts a message of a control lane, or an event of a topic.
+    #[inline]
+    pub(crate) fn count_beside_main(&self) {
+        self.beside_main.store(self.beside_main.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// How many messages the process has taken, with events of topics.
+    pub(crate) fn handled(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed) + self.beside_main.load(Ordering::Relaxed)
     }
 }

@@ -110,11 +110,11 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 
     /// The counters of its messages.
     pub(super) fn messages(&self, inbox: &Inbox<M, C>) -> MessageTotals {
-        let controls = self.progress.controls.load(Ordering::Relaxed);
+        let beside_main = self.progress.beside_main.load(Ordering::Relaxed);
         MessageTotals::new(
-            inbox.accepted() + controls + inbox.controls() as u64,
+            inbox.accepted() + beside_main + inbox.controls() as u64,
             self.progress.sent.load(Ordering::Relaxed),
-            self.progress.taken.load(Ordering::Relaxed) + controls,
+            self.progress.taken.load(Ordering::Relaxed) + beside_main,
         )
     }
 
