@@ -4,6 +4,7 @@
 
 use crate::machine_support::{Say, Script, To};
 use crate::support::{Log, boom, puppet, simulations};
+use krarup::behavior::{BehaviorContext, behavior_fn};
 use krarup::observe::Value;
 use krarup::prelude::*;
 use krarup::supervisor::InPlace;
@@ -312,6 +313,30 @@ fn f14_the_state_is_the_label_of_a_process_that_has_no_other() {
         (label(address.pid()).as_str(), label(labelled.pid()).as_str()),
         ("\"b\"", "chosen")
     );
+}
+
+#[test]
+fn f14_a_state_beyond_those_that_are_kept_for_all_replaces_no_chosen_label() {
+    let sim = Simulation::new(1);
+    let show = |chosen: bool| {
+        behavior_fn(move |mut ctx: Context<()>| async move {
+            // A node keeps the texts of this many states once for all processes.
+            for state in 0..4096 {
+                ctx.show_state(&state);
+            }
+            if chosen {
+                ctx.set_label("chosen").unwrap();
+            }
+            ctx.show_state(&"beyond");
+            ctx.receive().await;
+            Ok(())
+        })
+    };
+    let plain = sim.spawn(move || show(false)).wait().unwrap();
+    let labelled = sim.spawn(move || show(true)).wait().unwrap();
+    sim.run_until_idle();
+    let label = |pid: Pid| sim.process_info(pid).unwrap().label.unwrap().to_string();
+    assert_eq!((label(plain.pid()), label(labelled.pid())), ("\"beyond\"".into(), "chosen".into()));
 }
 
 #[test]
