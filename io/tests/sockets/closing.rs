@@ -199,8 +199,11 @@ fn i4_by_default_a_protocol_closes_with_its_peer_and_on_a_stop() {
     peer.stream().shutdown(Shutdown::Write).unwrap();
     assert_eq!(peer.rest(), b"");
     assert_eq!(next(), Closed::Peer);
+    let has_one = || !server.call(AcceptorRequest::Connections).wait().unwrap().is_empty();
+    // The one that has told its end may be in the list yet, and a connection that waits to be accepted is reset by a stop.
+    while has_one() {}
     let mut peer = Peer::connect(address);
-    while server.call(AcceptorRequest::Connections).wait().unwrap().is_empty() {}
+    while !has_one() {}
     server.process().request_stop(Reason::Shutdown);
     assert_eq!(peer.rest(), b"");
     drop(peer);
