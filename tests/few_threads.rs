@@ -14,6 +14,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::Poll;
 use std::thread;
+use std::time::Duration;
 
 /// What tells the program that it has little memory.
 const ROLE: &str = "KRARUP_FEW_THREADS";
@@ -114,7 +115,7 @@ fn r5_a_process_that_cannot_have_its_thread_is_not_there() {
         let again = again.inspect(|_| thread::yield_now()).find_map(Result::ok).unwrap();
         assert!(again.is_alive());
         assert_eq!(there(), (number, number, number));
-        node.stop().timeout(std::time::Duration::ZERO).wait().unwrap();
+        node.stop().timeout(Duration::ZERO).wait().unwrap();
     });
 }
 
@@ -160,13 +161,19 @@ fn x2_a_stop_that_cannot_have_a_thread_kills_all_and_halts() {
         let node = Node::builder("full").workers(1).start().unwrap();
         let (held, ends) = mpsc::channel::<()>();
         let (failed, fails) = mpsc::channel();
+        let (begun, begins) = mpsc::channel();
         let process = behavior_fn(move |mut ctx: Context<()>| async move {
             let _held = held;
+            ctx.send_after(Duration::from_nanos(1), ());
+            ctx.receive().await;
+            begun.send(()).unwrap();
             ctx.receive().await;
             failed.send(ctx.block(|| ()).await.unwrap_err()).unwrap();
             std::future::pending().await
         });
         let process = node.spawn(move || process).start().unwrap();
+        // The worker and the timer run: a thread that begins without room for its signal stack aborts the program.
+        begins.recv().unwrap();
         // No room for one more stack, of 2 MiB.
         let (mut taken, mut size) = (Vec::new(), 1_usize << 34);
         while size >= 1 << 20 {
