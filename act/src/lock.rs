@@ -1,4 +1,4 @@
-//! The lock of mailboxes, of relations and of slots.
+//! The lock of mailboxes and of slots.
 //!
 //! The lock is held for a few dozen instructions and never while user code runs, so a waiting
 //! thread spins. A plain store frees a spin lock. A parking lock needs a second atomic

@@ -12,11 +12,11 @@ use super::process::{Process, Via};
 use super::relations::{Bonds, Link, Relations, Watcher, Watching};
 use crate::calls::slot::SlotSender;
 use crate::host::host::Host;
-use crate::lock::LockGuard;
+use crate::sync::MutexGuard;
 use krarup_gen::{Down, Exit, Pid, Reason, Ref, Target};
 use std::sync::Arc;
 
-pub(super) type LockedRelations<'a> = LockGuard<'a, Relations>;
+pub(super) type LockedRelations<'a> = MutexGuard<'a, Relations>;
 
 /// Locks two different processes in the order of their pids. Returns the guards in argument
 /// order.

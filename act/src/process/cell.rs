@@ -14,10 +14,10 @@ use super::relations::Relations;
 use super::waker::{Wakeable, WakingCount};
 use crate::addressing::route::Route;
 use crate::host::host::Host;
-use crate::lock::{Lock, LockGuard};
+use crate::lock::Lock;
 use crate::mailbox::inbox::{Inbox, MailboxPhase, MainPush};
 use crate::mailbox::overflow::Overflow;
-use crate::sync::Ordering;
+use crate::sync::{MutexGuard, Ordering};
 use krarup_gen::{DeadLetter, DeadLetterCause, Label, Name, Pid, ProcessKind, Timestamp};
 use once_cell::race::OnceBox;
 use std::any::type_name;
@@ -179,7 +179,7 @@ impl<M, C> Cell<M, C> {
         deferred::when_free(move || log_contained(|| host.dead_letter(letter)));
     }
 
-    pub(crate) fn locked_relations(&self) -> LockGuard<'_, Relations> {
+    pub(crate) fn locked_relations(&self) -> MutexGuard<'_, Relations> {
         self.relations.0.lock()
     }
 
