@@ -233,12 +233,12 @@ where
         let bound = self.bind()?;
         let tally = ConnectionTally::new();
         let worker = {
-            let (factory, options) = (Arc::clone(&self.factory), self.options.clone());
+            let (factory, options) = (Arc::clone(&self.factory), Arc::new(self.options.clone()));
             let (tally, securing) = (Arc::clone(&tally), self.securing.clone());
             move || {
                 ConnectionWorker::<P, F>::new(
                     Arc::clone(&factory),
-                    options.clone(),
+                    Arc::clone(&options),
                     securing.clone(),
                     Arc::clone(&tally),
                 )

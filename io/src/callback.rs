@@ -2,24 +2,44 @@
 
 use krarup_act::contain;
 use krarup_gen::Result;
-use std::future::poll_fn;
-use std::pin::pin;
+use pin_project_lite::pin_project;
+use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// Runs a callback, and runs `meanwhile` whenever it waits, to write the frames it has sent.
-pub(crate) async fn driven<F: Future>(
-    mut meanwhile: impl FnMut(&mut Context<'_>),
-    callback: F,
-) -> F::Output {
-    let mut callback = pin!(callback);
-    poll_fn(|cx| {
-        let polled = callback.as_mut().poll(cx);
+pub(crate) fn driven<W, F>(meanwhile: W, callback: F) -> Driven<W, F>
+where
+    W: FnMut(&mut Context<'_>),
+    F: Future,
+{
+    Driven { meanwhile, callback }
+}
+
+pin_project! {
+    /// The future of [`driven`]. An async function would have room for the callback twice, as its
+    /// argument and as what it polls; a connection has that room for as long as it lives.
+    pub(crate) struct Driven<W, F> {
+        meanwhile: W,
+        #[pin]
+        callback: F,
+    }
+}
+
+impl<W, F> Future for Driven<W, F>
+where
+    W: FnMut(&mut Context<'_>),
+    F: Future,
+{
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let driven = self.project();
+        let polled = driven.callback.poll(cx);
         if polled.is_pending() {
-            meanwhile(cx);
+            (driven.meanwhile)(cx);
         }
         polled
-    })
-    .await
+    }
 }
 
 /// Logs. A subscriber is user code too, and its panic must not keep the following steps
@@ -29,13 +49,28 @@ pub(crate) fn log(event: impl FnOnce()) {
 }
 
 /// Runs a future. A panic is returned as a reason (rule D4), and the future is not polled again.
-pub(crate) async fn contained<F: Future>(future: F) -> Result<F::Output> {
-    let mut future = pin!(future);
-    poll_fn(|cx| match contain(|| future.as_mut().poll(cx)) {
-        Ok(polled) => polled.map(Ok),
-        Err(panic) => Poll::Ready(Err(panic)),
-    })
-    .await
+pub(crate) fn contained<F: Future>(future: F) -> Contained<F> {
+    Contained { future }
+}
+
+pin_project! {
+    /// The future of [`contained`]; no async function, for the reason of [`Driven`].
+    pub(crate) struct Contained<F> {
+        #[pin]
+        future: F,
+    }
+}
+
+impl<F: Future> Future for Contained<F> {
+    type Output = Result<F::Output>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<F::Output>> {
+        let future = self.project().future;
+        match contain(|| future.poll(cx)) {
+            Ok(polled) => polled.map(Ok),
+            Err(panic) => Poll::Ready(Err(panic)),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub struct FrameChannel<M, C> {
     pub(crate) ctx: Context<M>,
     pub(crate) wire: Arc<SocketStream>,
     pub(crate) codec: C,
-    pub(crate) options: ConnectionOptions,
+    pub(crate) options: Arc<ConnectionOptions>,
     pub(crate) request: ChannelRequest,
     pub(crate) paused: bool,
     peer: SocketAddr,
@@ -45,7 +45,7 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
         ctx: Context<M>,
         wire: Arc<SocketStream>,
         codec: C,
-        options: ConnectionOptions,
+        options: Arc<ConnectionOptions>,
         peer: SocketAddr,
         local: SocketAddr,
     ) -> Self {
@@ -78,7 +78,9 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
         loop {
             match self.put(item) {
                 Err(WriteError::Full { frame, limit, .. }) => {
-                    self.written_down_to(limit - frame, None).await?;
+                    // Seldom, and then it takes long. Boxed, so that the callbacks that may wait have no room
+                    // for it in each connection.
+                    Box::pin(self.written_down_to(limit - frame, None)).await?;
                 }
                 sent => return sent,
             }

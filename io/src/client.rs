@@ -130,7 +130,8 @@ impl<P: Protocol> Behavior for Client<P> {
         }
         let wire = connected?;
         let local = wire.local()?;
-        let channel = FrameChannel::new(ctx, wire, protocol.codec(), options, address, local);
+        let channel =
+            FrameChannel::new(ctx, wire, protocol.codec(), Arc::new(options), address, local);
         Connection::new(protocol, channel, true).serve().await
     }
 

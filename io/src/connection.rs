@@ -82,7 +82,7 @@ impl<P: Protocol> Connection<P> {
     }
 
     /// Runs the process from start to end.
-    pub(crate) async fn serve(mut self) -> Result {
+    pub(crate) async fn serve(&mut self) -> Result {
         let why = contained(self.open()).await.unwrap_or_else(Closed::Crashed);
         self.timer.clear();
         let why = self.close(why).await;
@@ -94,6 +94,9 @@ impl<P: Protocol> Connection<P> {
     }
 
     /// Serves until the connection is to be closed.
+    ///
+    /// Each event is handled here: in an async function of its own it would lie in the process
+    /// twice, as what waits here and as the argument there.
     async fn open(&mut self) -> Closed {
         let connected = self.protocol.connected(&mut self.channel);
         if let Err(reason) = driven(flush(&self.wire), connected).await {
@@ -101,27 +104,89 @@ impl<P: Protocol> Connection<P> {
         }
         self.channel.ctx.initialised();
         loop {
-            match self.channel.request {
-                ChannelRequest::Open if self.channel.ctx.is_stopping() && self.stop.is_none() => {
-                    return Closed::Local;
-                }
-                ChannelRequest::Open => {}
-                ChannelRequest::Abort => return Closed::Aborted,
-                ChannelRequest::Close => {
-                    return match self.stop.take() {
-                        Some(reason) => Closed::Stopped(reason),
-                        None if self.incoming.has_ended() => Closed::Peer,
-                        None => Closed::Local,
-                    };
-                }
+            if let Some(closed) = self.requested() {
+                return closed;
             }
             let event = poll_fn(|cx| self.poll_next(cx)).await;
-            match self.handle(event).await {
-                Ok(None) => {}
-                Ok(Some(closed)) => return closed,
-                Err(reason) => return self.failed(reason),
+            let Connection { protocol, channel, wire, incoming, .. } = self;
+            if channel.options.frame.is_some() {
+                incoming.pause_reading(|| channel.ctx.now());
+            }
+            let handled = match event {
+                ConnectionEvent::Came(Arrival::Frame(frame)) => {
+                    driven(flush(wire), protocol.received(channel, frame)).await
+                }
+                ConnectionEvent::Came(Arrival::Malformed(error)) => {
+                    match driven(flush(wire), protocol.malformed(channel, &error)).await {
+                        Ok(()) => return Closed::Malformed(error),
+                        Err(reason) => Err(reason),
+                    }
+                }
+                ConnectionEvent::Came(Arrival::End) => {
+                    driven(flush(wire), protocol.ended(channel)).await
+                }
+                ConnectionEvent::Came(Arrival::Failed(error)) => return Closed::failed(&error),
+                ConnectionEvent::Drained => driven(flush(wire), protocol.drained(channel)).await,
+                ConnectionEvent::Over(closed) => return closed,
+                ConnectionEvent::Item(Received::Message(message) | Received::Command(message)) => {
+                    driven(flush(wire), protocol.handle_message(channel, message)).await
+                }
+                ConnectionEvent::Item(Received::Down(down)) => {
+                    driven(flush(wire), protocol.handle_down(channel, down)).await
+                }
+                ConnectionEvent::Item(Received::Exit(exit)) => {
+                    driven(flush(wire), protocol.handle_exit(channel, exit)).await
+                }
+                ConnectionEvent::Item(Received::Stop(reason)) => {
+                    self.stop = Some(reason);
+                    self.stopping().await
+                }
+                ConnectionEvent::Item(Received::Finish) => {
+                    self.stop = Some(Reason::Normal);
+                    driven(flush(wire), protocol.stopping(channel)).await
+                }
+                ConnectionEvent::Item(Received::Inspect(reply)) => {
+                    reply.send(channel.describe(protocol.inspect(), incoming.received));
+                    Ok(())
+                }
+                ConnectionEvent::Item(Received::State(reply)) => {
+                    reply.send(None);
+                    Ok(())
+                }
+                // It takes no messages of other types, and its idle timeout belongs to the socket.
+                ConnectionEvent::Item(_) => Ok(()),
+            };
+            if let Err(reason) = handled {
+                return self.failed(reason);
             }
         }
+    }
+
+    /// Returns how the connection is to be closed, if the protocol has requested that.
+    fn requested(&mut self) -> Option<Closed> {
+        match self.channel.request {
+            ChannelRequest::Open if self.channel.ctx.is_stopping() && self.stop.is_none() => {
+                Some(Closed::Local)
+            }
+            ChannelRequest::Open => None,
+            ChannelRequest::Abort => Some(Closed::Aborted),
+            ChannelRequest::Close => Some(match self.stop.take() {
+                Some(reason) => Closed::Stopped(reason),
+                None if self.incoming.has_ended() => Closed::Peer,
+                None => Closed::Local,
+            }),
+        }
+    }
+
+    /// Passes a stop request on to the protocol.
+    async fn stopping(&mut self) -> Result {
+        let Connection { protocol, channel, wire, .. } = self;
+        if is_orphan(&mut channel.ctx).await {
+            // No process is left that would end it if it did not close.
+            channel.close();
+            return Ok(());
+        }
+        driven(flush(wire), protocol.stopping(channel)).await
     }
 
     /// Converts the failure of a callback. If the callback failed because it could not
@@ -133,66 +198,6 @@ impl<P: Protocol> Connection<P> {
             return failure;
         }
         Closed::Crashed(reason)
-    }
-
-    async fn handle(&mut self, event: ConnectionEvent<P>) -> Result<Option<Closed>> {
-        let Connection { protocol, channel, wire, incoming, .. } = self;
-        if channel.options.frame.is_some() {
-            incoming.pause_reading(|| channel.ctx.now());
-        }
-        match event {
-            ConnectionEvent::Came(Arrival::Frame(frame)) => {
-                driven(flush(wire), protocol.received(channel, frame)).await?;
-            }
-            ConnectionEvent::Came(Arrival::Malformed(error)) => {
-                driven(flush(wire), protocol.malformed(channel, &error)).await?;
-                return Ok(Some(Closed::Malformed(error)));
-            }
-            ConnectionEvent::Came(Arrival::End) => {
-                driven(flush(wire), protocol.ended(channel)).await?;
-            }
-            ConnectionEvent::Came(Arrival::Failed(error)) => {
-                return Ok(Some(Closed::failed(&error)));
-            }
-            ConnectionEvent::Drained => driven(flush(wire), protocol.drained(channel)).await?,
-            ConnectionEvent::Over(closed) => return Ok(Some(closed)),
-            ConnectionEvent::Item(item) => self.handle_item(item).await?,
-        }
-        Ok(None)
-    }
-
-    async fn handle_item(&mut self, item: Received<P::Message>) -> Result {
-        let Connection { protocol, channel, wire, incoming, .. } = self;
-        match item {
-            Received::Message(message) | Received::Command(message) => {
-                driven(flush(wire), protocol.handle_message(channel, message)).await
-            }
-            Received::Down(down) => driven(flush(wire), protocol.handle_down(channel, down)).await,
-            Received::Exit(exit) => driven(flush(wire), protocol.handle_exit(channel, exit)).await,
-            Received::Stop(reason) => {
-                self.stop = Some(reason);
-                if is_orphan(&mut channel.ctx).await {
-                    // No process is left that would end it if it did not close.
-                    channel.close();
-                    return Ok(());
-                }
-                driven(flush(wire), protocol.stopping(channel)).await
-            }
-            Received::Finish => {
-                self.stop = Some(Reason::Normal);
-                driven(flush(wire), protocol.stopping(channel)).await
-            }
-            Received::Inspect(reply) => {
-                reply.send(channel.describe(protocol.inspect(), incoming.received));
-                Ok(())
-            }
-            Received::State(reply) => {
-                reply.send(None);
-                Ok(())
-            }
-            // It takes no messages of other types, and its idle timeout belongs to the socket.
-            _ => Ok(()),
-        }
     }
 
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<ConnectionEvent<P>> {

@@ -83,7 +83,8 @@ impl<P: Protocol> Behavior for TransportConnection<P> {
         let local = wire.local()?;
         let address = dialled.unwrap_or(local);
         let (wire, peer) = connected(&mut ctx, wire, address, &options, &securing).await?;
-        let channel = FrameChannel::new(ctx, wire, protocol.codec(), options, peer, local);
+        let channel =
+            FrameChannel::new(ctx, wire, protocol.codec(), Arc::new(options), peer, local);
         Connection::new(protocol, channel, dialled.is_some()).serve().await
     }
 

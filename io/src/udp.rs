@@ -144,7 +144,7 @@ enum UdpEvent<M> {
 
 impl<P: DatagramProtocol> UdpServer<P> {
     /// Runs the process from start to end.
-    async fn serve(mut self) -> Result {
+    async fn serve(&mut self) -> Result {
         let reason = contained(self.open()).await.unwrap_or_else(|panic| panic);
         if !reason.is_abnormal() {
             self.channel.flush().await;

@@ -48,7 +48,7 @@ impl<M> Handed<M> {
 /// Spawns the processes of accepted connections.
 pub(crate) struct ConnectionWorker<P: Protocol, F> {
     factory: Arc<F>,
-    options: ConnectionOptions,
+    options: Arc<ConnectionOptions>,
     securing: Securing,
     tally: Arc<ConnectionTally<P::Message>>,
     mounted: u64,
@@ -62,7 +62,7 @@ where
 {
     pub(crate) fn new(
         factory: Arc<F>,
-        options: ConnectionOptions,
+        options: Arc<ConnectionOptions>,
         securing: Securing,
         tally: Arc<ConnectionTally<P::Message>>,
     ) -> Self {
@@ -94,7 +94,7 @@ where
         let Some((stream, place)) = handed.take() else { return Ok(()) };
         let number = place.number();
         let factory = Arc::clone(&self.factory);
-        let (options, securing) = (self.options.clone(), self.securing.clone());
+        let (options, securing) = (Arc::clone(&self.options), self.securing.clone());
         let mailbox = options.mailbox;
         let make = move || {
             let make = move || factory();
@@ -119,15 +119,41 @@ where
     }
 }
 
+/// A connection in its slot. The socket is closed first; only then may the slot become free.
+struct RunningConnection<P: Protocol> {
+    connection: Connection<P>,
+    _place: ConnectionSlot<P::Message>,
+}
+
 /// The process of an accepted connection. Its socket is registered in its own first turn,
 /// so nothing arrives before it can be handled.
 struct AcceptedConnection<M, F> {
     make: F,
     stream: TcpStream,
     peer: SocketAddr,
-    options: ConnectionOptions,
+    options: Arc<ConnectionOptions>,
     securing: Securing,
     place: ConnectionSlot<M>,
+}
+
+impl<M: Send + 'static, F> AcceptedConnection<M, F> {
+    /// Takes the socket over.
+    fn connected<P>(self, ctx: Context<M>) -> Result<RunningConnection<P>>
+    where
+        P: Protocol<Message = M>,
+        F: FnOnce() -> P,
+    {
+        let AcceptedConnection { make, stream, peer, options, securing, place } = self;
+        let wire = Arc::new(securing.secure(SocketStream::new(stream)?)?);
+        // The options cannot be set if the peer is already gone, which the next read will
+        // report.
+        let _ = wire.set_up(&options);
+        let local = wire.local()?;
+        let protocol = make();
+        let channel = FrameChannel::new(ctx, wire, protocol.codec(), options, peer, local);
+        let connection = Connection::new(protocol, channel, false);
+        Ok(RunningConnection { connection, _place: place })
+    }
 }
 
 impl<P, F> Behavior for AcceptedConnection<P::Message, F>
@@ -138,19 +164,16 @@ where
     type Message = P::Message;
     type Command = P::Message;
 
-    async fn run(self, ctx: Context<P::Message>) -> Result {
-        let AcceptedConnection { make, stream, peer, options, securing, place } = self;
-        let wire = Arc::new(securing.secure(SocketStream::new(stream)?)?);
-        // The options cannot be set if the peer is already gone, which the next read will
-        // report.
-        let _ = wire.set_up(&options);
-        let local = wire.local()?;
-        let protocol = make();
-        let channel = FrameChannel::new(ctx, wire, protocol.codec(), options, peer, local);
-        let end = Connection::new(protocol, channel, false).serve().await;
-        // The socket is closed by now; only then may its slot become free.
-        drop(place);
-        end
+    fn run(self, ctx: Context<P::Message>) -> impl Future<Output = Result> + Send {
+        // Made here and served where it lies: an async function would keep room for what it was
+        // made of.
+        let mut running = self.connected(ctx);
+        async move {
+            match &mut running {
+                Ok(running) => running.connection.serve().await,
+                Err(reason) => Err(reason.clone()),
+            }
+        }
     }
 
     fn label() -> &'static str {

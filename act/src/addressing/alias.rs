@@ -19,7 +19,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         // A context can outlive its process; an alias made then is not registered and reaches
         // no process.
         if !relations.retired {
-            relations.bonds().aliases.insert(alias);
+            relations.add_alias(alias);
             self.host().add_alias(alias, self.process());
         }
         alias
@@ -28,10 +28,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Revokes an alias of this process, and returns whether it was one. After this returns
     /// nothing sent to the alias arrives, and its senders get an error (rule N5).
     pub fn revoke(&mut self, alias: Alias) -> bool {
-        let mut relations = self.cell.locked_relations();
-        let had = relations.bonds_if_any().is_some_and(|bonds| bonds.aliases.remove(&alias));
-        relations.shrink();
-        drop(relations);
+        let had = self.cell.locked_relations().remove_alias(alias);
         if had {
             self.host().remove_alias(alias);
         }

@@ -62,6 +62,21 @@ fn one_exit_per_link_whenever_the_target_ends() {
     });
 }
 
+/// Who is told that there is no such process does not find it in the node either.
+#[test]
+fn no_process_is_there_any_more_for_whom_it_has_ended() {
+    model(|| {
+        let (host, ctx, target, ready) = couple();
+        let death = dying(ready);
+        let _ = block_on(watch(host.host(), Target::Pid(target.pid)));
+        let there = host.process(target.pid).is_some();
+        joined(death);
+        assert!(!there, "it is listed and has ended");
+        drop(ctx);
+        host.clear();
+    });
+}
+
 /// The target is killed. For a process that links to it, it has ended at once; its real end
 /// comes a little later.
 #[test]

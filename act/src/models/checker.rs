@@ -33,6 +33,7 @@ use std::sync as raw;
 
 #[cfg(loom)]
 mod every_order {
+    use super::HAS_JOINED;
     use loom::model::Builder;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
@@ -65,7 +66,9 @@ mod every_order {
             body();
         });
         let name = std::thread::current().name().unwrap_or_default().to_owned();
-        println!("{name}: {} orders", orders.load(Ordering::Relaxed));
+        let orders = orders.load(Ordering::Relaxed);
+        println!("{name}: {orders} orders");
+        assert!(orders > 1 || !HAS_JOINED.get(), "its threads have one order: it shows nothing");
     }
 }
 
@@ -136,8 +139,14 @@ impl Condvar {
     }
 }
 
+std::thread_local! {
+    /// Whether a model of this test has joined a thread. The threads of loom are one thread.
+    static HAS_JOINED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
 /// Joins a thread and repeats its panic.
 pub(crate) fn joined<T>(thread: thread::JoinHandle<T>) -> T {
+    HAS_JOINED.set(true);
     match thread.join() {
         Ok(value) => value,
         Err(panic) => std::panic::resume_unwind(panic),

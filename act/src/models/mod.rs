@@ -19,6 +19,7 @@
 //! | [`registry`] | registering against the end of the process, and against another |
 //! | [`groups`] | joining and leaving against the end of the process, a watch against a joining |
 //! | [`name_waits`] | waiting for a name against a process that gets it |
+//! | [`marks`] | the marks of a process, which share a byte |
 //! | [`waking_handles`] | the handles that can wake a process |
 //! | [`tasks`] | the end of a task, its await, and the end of its owner |
 //!
@@ -37,6 +38,7 @@ mod groups;
 mod in_place;
 #[cfg(loom)]
 mod mailbox;
+mod marks;
 pub(crate) mod model_host;
 mod muting;
 mod name_waits;

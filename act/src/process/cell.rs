@@ -146,7 +146,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 }
 
-impl<M: Send + 'static, C: Send + 'static> Wakeable for Cell<M, C> {
+// SAFETY: the count is a field of the cell that only `waker.rs` can use, and `WakingHandle::first` is the first to do so.
+#[allow(unsafe_code, reason = "the contract of the trait, argued at `Wakeable`")]
+unsafe impl<M: Send + 'static, C: Send + 'static> Wakeable for Cell<M, C> {
     fn waking(&self) -> &WakingCount {
         &self.progress.waking
     }

@@ -92,8 +92,10 @@ where
         report.uptime = host.now().since(cell.started);
         report.running_time = Duration::from_nanos(cell.progress.ran.load(Ordering::Relaxed));
         host.dispatcher_name().clone_into(&mut report.dispatcher);
-        report.links =
-            dead.bonds.map(|bonds| bonds.links.keys().copied().collect()).unwrap_or_default();
+        report.links = dead
+            .bonds
+            .map(|bonds| bonds.links.iter().map(|(pid, _)| *pid).collect())
+            .unwrap_or_default();
         report.monitored_by = dead.bonds.map_or(0, |bonds| bonds.watched.len());
     });
     tracing::error!(

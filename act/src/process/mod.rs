@@ -60,6 +60,7 @@ mod sending;
 pub(crate) mod simulated_link;
 #[cfg(all(test, not(loom), target_pointer_width = "64"))]
 mod sizes;
+pub(crate) mod small_map;
 mod snapshot;
 pub(crate) mod turn;
 pub(crate) mod turn_span;

@@ -4,8 +4,8 @@ use super::current;
 use super::waker::WakingCount;
 use crate::sync::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
-/// Values that the process writes while it runs and that others may read. Each field has one
-/// writer, the turn. So relaxed loads and stores are enough, except where a comment says more.
+/// Values that the process writes while it runs and that others may read. A field has one writer,
+/// the turn, except where a comment says more. So relaxed loads and stores are enough.
 #[repr(C)]
 pub(crate) struct Progress {
     /// How many user messages were taken off Main.
@@ -24,9 +24,9 @@ pub(crate) struct Progress {
     /// the mailbox's lock, read without it before every message. A sender's store can be seen
     /// late, but no later than at the next lock (rule M4).
     pub(crate) attention: AtomicBool,
-    /// The marks of [`ProcessMark`] that are set.
+    /// The marks of [`ProcessMark`] that are set. Several threads set marks, each of them its own.
     marks: AtomicU8,
-    /// How many handles can wake it.
+    /// How many handles can wake it. The handles count themselves.
     pub(super) waking: WakingCount,
     /// How many messages were taken that Main does not count: those of the control lanes, and
     /// events of topics.
@@ -39,7 +39,7 @@ pub(crate) struct Progress {
 #[derive(Clone, Copy, Debug)]
 #[repr(u8)]
 pub(crate) enum ProcessMark {
-    /// It will be poked. Set by the turn, cleared under the mailbox's lock.
+    /// It will be poked. Set and cleared by the turn; the poke clears it under the mailbox's lock.
     Listed = 1,
     /// It has cleaners. A hint, so that a process without cleaners takes no lock for them. They are stored with
     /// its relations.

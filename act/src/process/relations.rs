@@ -6,11 +6,12 @@
 //! without an entry is discarded. So unlink and demonitor need not search a mailbox, and no
 //! notice is received after them (rule L5).
 
+use super::small_map::SmallMap;
 use crate::calls::slot::SlotSender;
 use crate::lifecycle::cleaners::{CleanerFn, Cleaners};
 use crate::lifecycle::owned_tasks::OwnedTasks;
 use krarup_gen::{Alias, Down, Name, Pid, Ref, Target};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The number of a shown state that has none: its text is the label.
@@ -38,6 +39,18 @@ pub(crate) struct Relations {
 
 #[derive(Default)]
 pub(crate) struct Bonds {
+    pub(crate) links: SmallMap<Pid, Link>,
+    /// Monitors that this process holds on others.
+    pub(crate) watching: SmallMap<Ref, Watching>,
+    /// Monitors that others hold on this process.
+    pub(crate) watched: SmallMap<Ref, Watcher>,
+    /// Boxed, because a process with links mostly has none of it.
+    rest: Option<Box<OtherBonds>>,
+}
+
+/// What a process may have besides links and monitors.
+#[derive(Default)]
+struct OtherBonds {
     /// The registered name.
     name: Option<Name>,
     /// The label of the behaviour, if it was given one.
@@ -47,15 +60,21 @@ pub(crate) struct Bonds {
     /// Functions that clean up after its state has been dropped.
     cleaners: Cleaners,
     /// The aliases that are not revoked.
-    pub(crate) aliases: BTreeSet<Alias>,
-    pub(crate) links: BTreeMap<Pid, Link>,
+    aliases: BTreeSet<Alias>,
     /// The exit notices in the mailbox of links that were lost with a connection, and whose
     /// processes have linked again since: with the number of the earlier link.
     earlier_exits: BTreeSet<(Pid, u64)>,
-    /// Monitors that this process holds on others.
-    pub(crate) watching: BTreeMap<Ref, Watching>,
-    /// Monitors that others hold on this process.
-    pub(crate) watched: BTreeMap<Ref, Watcher>,
+}
+
+impl OtherBonds {
+    fn is_empty(&self) -> bool {
+        self.name.is_none()
+            && self.label.is_none()
+            && self.own_label.is_none()
+            && self.cleaners.is_empty()
+            && self.aliases.is_empty()
+            && self.earlier_exits.is_empty()
+    }
 }
 
 /// What a process has that is freed before any other process learns of its end.
@@ -85,15 +104,15 @@ impl Bonds {
     /// in the mailbox, it was sent when an earlier connection was lost, and is still received.
     pub(crate) fn link_again(&mut self, from: Pid, link: Link) {
         if let Some(Link { number, fired: true, .. }) = self.links.insert(from, link) {
-            self.earlier_exits.insert((from, number));
+            self.rest().earlier_exits.insert((from, number));
         }
     }
 
     /// Removes a link. No notice of it is received after that.
     pub(crate) fn unlink(&mut self, from: Pid) {
         self.links.remove(&from);
-        if !self.earlier_exits.is_empty() {
-            self.earlier_exits.retain(|(pid, _)| *pid != from);
+        if let Some(rest) = &mut self.rest {
+            rest.earlier_exits.retain(|(pid, _)| *pid != from);
         }
     }
 }
@@ -119,14 +138,18 @@ pub(crate) enum Watcher {
 }
 
 impl Bonds {
+    fn rest(&mut self) -> &mut OtherBonds {
+        self.rest.get_or_insert_default()
+    }
+
     /// The label of the behaviour, if it was given one.
     pub(crate) fn behavior_label(&self) -> Option<&Name> {
-        self.label.as_ref()
+        self.rest.as_ref()?.label.as_ref()
     }
 
     /// The label that the process has given itself.
     pub(crate) fn own_label(&self) -> Option<&Name> {
-        self.own_label.as_ref()
+        self.rest.as_ref()?.own_label.as_ref()
     }
 }
 
@@ -139,20 +162,28 @@ impl Relations {
         self.bonds.as_deref_mut()
     }
 
+    fn rest(&mut self) -> &mut OtherBonds {
+        self.bonds().rest()
+    }
+
+    fn rest_if_any(&mut self) -> Option<&mut OtherBonds> {
+        self.bonds.as_deref_mut()?.rest.as_deref_mut()
+    }
+
     pub(crate) fn name(&self) -> Option<&Name> {
-        self.bonds.as_ref().and_then(|bonds| bonds.name.as_ref())
+        self.bonds.as_ref()?.rest.as_ref()?.name.as_ref()
     }
 
     pub(crate) fn label(&self) -> Option<&Name> {
-        self.bonds.as_ref().and_then(|bonds| bonds.label.as_ref())
+        self.bonds.as_ref()?.behavior_label()
     }
 
     pub(crate) fn set_label(&mut self, label: Name) {
-        self.bonds().label = Some(label);
+        self.rest().label = Some(label);
     }
 
     pub(crate) fn own_label(&self) -> Option<&Name> {
-        self.bonds.as_ref().and_then(|bonds| bonds.own_label.as_ref())
+        self.bonds.as_ref()?.own_label()
     }
 
     /// Sets or removes the label that the process gives itself.
@@ -160,8 +191,10 @@ impl Relations {
         if self.shown == SHOWN_ALONE {
             self.shown = 0;
         }
-        if label.is_some() || self.bonds.is_some() {
-            self.bonds().own_label = label;
+        if label.is_some() {
+            self.rest().own_label = label;
+        } else if let Some(rest) = self.rest_if_any() {
+            rest.own_label = None;
             self.shrink();
         }
     }
@@ -181,8 +214,8 @@ impl Relations {
     pub(crate) fn show_state(&mut self, number: u32) -> Option<Name> {
         let alone = self.shown == SHOWN_ALONE;
         self.shown = number;
-        let bonds = self.bonds_if_any().filter(|_| alone);
-        let replaced = bonds.and_then(|bonds| bonds.own_label.take());
+        let rest = self.rest_if_any().filter(|_| alone);
+        let replaced = rest.and_then(|rest| rest.own_label.take());
         if alone {
             self.shrink();
         }
@@ -192,31 +225,47 @@ impl Relations {
     /// Shows a state that has no number. Returns the text that it replaces.
     pub(crate) fn show_state_alone(&mut self, state: Name) -> Option<Name> {
         self.shown = SHOWN_ALONE;
-        self.bonds().own_label.replace(state)
+        self.rest().own_label.replace(state)
     }
 
     pub(crate) fn set_name(&mut self, name: Name) {
-        self.bonds().name = Some(name);
+        self.rest().name = Some(name);
     }
 
     pub(crate) fn take_name(&mut self) -> Option<Name> {
-        let name = self.bonds_if_any().and_then(|bonds| bonds.name.take());
+        let name = self.rest_if_any().and_then(|rest| rest.name.take());
         self.shrink();
         name
     }
 
     pub(crate) fn has_alias(&self, alias: Alias) -> bool {
-        self.bonds.as_ref().is_some_and(|bonds| bonds.aliases.contains(&alias))
+        let rest = self.bonds.as_ref().and_then(|bonds| bonds.rest.as_ref());
+        rest.is_some_and(|rest| rest.aliases.contains(&alias))
     }
 
     pub(crate) fn aliases(&self) -> Vec<Alias> {
-        self.bonds.iter().flat_map(|bonds| bonds.aliases.iter().copied()).collect()
+        let rest = self.bonds.as_ref().and_then(|bonds| bonds.rest.as_ref());
+        rest.iter().flat_map(|rest| rest.aliases.iter().copied()).collect()
+    }
+
+    pub(crate) fn add_alias(&mut self, alias: Alias) {
+        self.rest().aliases.insert(alias);
+    }
+
+    /// Removes an alias. Returns whether it was there.
+    pub(crate) fn remove_alias(&mut self, alias: Alias) -> bool {
+        let removed = self.rest_if_any().is_some_and(|rest| rest.aliases.remove(&alias));
+        self.shrink();
+        removed
     }
 
     /// Closes the relations of a process that has none, and nothing to free; returns whether it did.
+    /// The process can have no name, alias or cleaner either from now on.
     pub(crate) fn close_if_empty(&mut self) -> bool {
         let is_empty = self.bonds.is_none() && !self.is_member;
-        self.closed |= is_empty;
+        if is_empty {
+            (self.closed, self.retired, self.cleaned) = (true, true, true);
+        }
         is_empty
     }
 
@@ -224,30 +273,30 @@ impl Relations {
     pub(crate) fn retire(&mut self) -> Option<Retired> {
         self.retired = true;
         self.cleaned = true;
-        let bonds = self.bonds_if_any()?;
+        let rest = self.rest_if_any()?;
         let retired = Retired {
-            name: bonds.name.take(),
-            aliases: std::mem::take(&mut bonds.aliases),
-            cleaners: std::mem::take(&mut bonds.cleaners),
+            name: rest.name.take(),
+            aliases: std::mem::take(&mut rest.aliases),
+            cleaners: std::mem::take(&mut rest.cleaners),
         };
         self.shrink();
         Some(retired)
     }
 
     pub(crate) fn add_cleaner(&mut self, cleaner: CleanerFn) {
-        self.bonds().cleaners.add(cleaner);
+        self.rest().cleaners.add(cleaner);
     }
 
     /// The tasks that end with the process; `None` if its cleaners have been taken to be run.
     pub(crate) fn tasks(&mut self) -> Option<Arc<OwnedTasks>> {
-        (!self.cleaned).then(|| self.bonds().cleaners.tasks())
+        (!self.cleaned).then(|| self.rest().cleaners.tasks())
     }
 
     /// Takes the cleaners to be run. No cleaner can be added from now on.
     pub(crate) fn take_cleaners(&mut self) -> Cleaners {
         self.cleaned = true;
-        let bonds = self.bonds_if_any();
-        let cleaners = bonds.map(|bonds| std::mem::take(&mut bonds.cleaners)).unwrap_or_default();
+        let rest = self.rest_if_any();
+        let cleaners = rest.map(|rest| std::mem::take(&mut rest.cleaners)).unwrap_or_default();
         self.shrink();
         cleaners
     }
@@ -274,8 +323,12 @@ impl Relations {
             Some(link) if link.number == number && link.fired => {
                 bonds.links.remove(&from);
             }
-            _ if bonds.earlier_exits.remove(&(from, number)) => {}
-            _ => return false,
+            _ => {
+                let earlier = bonds.rest.as_mut().map(|rest| &mut rest.earlier_exits);
+                if !earlier.is_some_and(|earlier| earlier.remove(&(from, number))) {
+                    return false;
+                }
+            }
         }
         self.shrink();
         true
@@ -292,17 +345,15 @@ impl Relations {
 
     /// Releases the memory when the last entry has been removed.
     pub(crate) fn shrink(&mut self) {
-        if self.bonds.as_ref().is_some_and(|bonds| {
-            bonds.name.is_none()
-                && bonds.label.is_none()
-                && bonds.own_label.is_none()
-                && bonds.cleaners.is_empty()
-                && bonds.aliases.is_empty()
-                && bonds.links.is_empty()
-                && bonds.earlier_exits.is_empty()
-                && bonds.watching.is_empty()
-                && bonds.watched.is_empty()
-        }) {
+        let Some(bonds) = self.bonds.as_deref_mut() else { return };
+        if bonds.rest.as_ref().is_some_and(|rest| rest.is_empty()) {
+            bonds.rest = None;
+        }
+        if bonds.rest.is_none()
+            && bonds.links.is_empty()
+            && bonds.watching.is_empty()
+            && bonds.watched.is_empty()
+        {
             self.bonds = None;
         }
     }

@@ -25,14 +25,18 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
-/// Two thousand million handles: more than are made without forgetting them. The count must not begin anew, so
-/// more abort the program, as more clones of an `Arc` than it counts do. Half of what it can hold, for other threads may
-/// count on meanwhile.
+/// Two thousand million handles, 32 GB of wakers if they are kept and not forgotten. The count must not begin anew, so more
+/// abort the program, as more clones of an `Arc` than it counts do (on 64 bits, far more). Half of what it can hold, for
+/// other threads may count on meanwhile.
 const MOST: u32 = u32::MAX / 2;
 
 /// What waking handles can be made of.
-pub(crate) trait Wakeable: Send + Sync + 'static {
-    /// The count of its handles: for those alone.
+///
+/// # Safety
+/// The handles free what they wake when this count says so. It is made for this value, is the same one at each call, and
+/// is used for the handles of this value alone.
+pub(crate) unsafe trait Wakeable: Send + Sync + 'static {
+    /// The count of its handles.
     fn waking(&self) -> &WakingCount;
 
     /// Schedules the process, in whatever phase it waits.
@@ -82,7 +86,7 @@ impl<T: Wakeable> WakingHandle<T> {
         self.lend().clone()
     }
 
-    /// The functions of wakers. Their pointer is that of [`Self::raw`], and stands for one handle.
+    /// The functions of wakers. Their pointer is that of [`Arc::as_ptr`], and stands for one handle.
     const VTABLE: &'static RawWakerVTable = &RawWakerVTable::new(
         Self::clone_raw,
         Self::wake_raw,
@@ -97,7 +101,7 @@ impl<T: Wakeable> WakingHandle<T> {
     /// returned is that handle: unless it is forgotten, it must not be used in another way.
     #[inline]
     unsafe fn of_raw(pointer: *const ()) -> Self {
-        // SAFETY: it comes from an `Arc<T>`, whose strong count belongs to the handles, of which this is one. The
+        // SAFETY: it comes from an `Arc<T>`, as `as_ptr` and `into_raw` give the same pointer; its strong count belongs to the handles, of which this is one. The
         // `Arc` is not dropped with the handle, but by the last handle.
         WakingHandle(ManuallyDrop::new(unsafe { Arc::from_raw(pointer.cast()) }))
     }
@@ -160,7 +164,7 @@ impl<T: Wakeable> Drop for WakingHandle<T> {
             }
             fence(Ordering::Acquire);
         }
-        // SAFETY: this was the last handle, and is not used after this.
+        // SAFETY: this was the last handle, by the contract of `Wakeable`, and is not used after this.
         unsafe { ManuallyDrop::drop(&mut self.0) };
     }
 }
@@ -176,7 +180,8 @@ mod tests {
         rung: AtomicU32,
     }
 
-    impl Wakeable for Bell {
+    // SAFETY: the count is a field, and nothing else uses it.
+    unsafe impl Wakeable for Bell {
         fn waking(&self) -> &WakingCount {
             &self.count
         }
@@ -233,6 +238,28 @@ mod tests {
         drop(own.to_waker());
         drop(own);
         assert_eq!(seen.strong_count(), 0);
+    }
+
+    /// Says to this program, started anew, that it is to make too many handles.
+    const COUNTS_TOO_FAR: &str = "KRARUP_COUNTS_TOO_FAR";
+
+    #[cfg(all(unix, not(miri)))]
+    #[test]
+    fn more_handles_than_are_counted_abort_the_program() {
+        use std::os::unix::process::ExitStatusExt;
+        use std::process::{Command, Stdio};
+
+        if std::env::var_os(COUNTS_TOO_FAR).is_some() {
+            let (own, _) = bell();
+            own.count.0.store(MOST + 1, Ordering::Relaxed);
+            drop(own.to_waker());
+            return;
+        }
+        let test = "process::waker::tests::more_handles_than_are_counted_abort_the_program";
+        let mut program = Command::new(std::env::current_exe().unwrap());
+        program.args([test, "--exact", "--test-threads=1"]).env(COUNTS_TOO_FAR, "1");
+        let ended = program.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+        assert_eq!(ended.signal(), Some(6), "{ended}");
     }
 
     #[test]

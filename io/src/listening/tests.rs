@@ -42,7 +42,7 @@ async fn server_of(
     let worker = {
         let tally = Arc::clone(&tally);
         move || {
-            let (factory, options) = (Arc::new(|| SilentProtocol), options.clone());
+            let (factory, options) = (Arc::new(|| SilentProtocol), Arc::new(options.clone()));
             let tally = Arc::clone(&tally);
             ConnectionWorker::<SilentProtocol, _>::new(factory, options, Securing::Clear, tally)
         }
