@@ -6,6 +6,8 @@
 //!    ─► the spawner and the waiting senders notified ─► the reason dropped
 //! ```
 //!
+//! The relations of a process that has none are closed with the stage "names free".
+//!
 //! Nearly every stage runs user code: destructors, wakers, subscribers, the formatting of a
 //! reason. Any of it may panic. So the stages are functions in one list, and each is contained:
 //! the next stage runs even if one fails. Values that a later stage needs lie in [`Ending`]. A
