@@ -116,23 +116,31 @@ where
     /// [`NamedCallError`].
     fn into_future(self) -> Self::IntoFuture {
         let host = Arc::clone(self.named.host());
+        // Used where it lies: what is moved into a variable of the future has its room there twice.
+        let mut unmade = self;
         Pending::new(host, async move {
-            self.retry.check()?;
-            let NamedCall { named, mut request, timeout, until, retry, .. } = self;
+            let NamedCall { named, request, timeout, until, retry, .. } = &mut unmade;
+            retry.check()?;
             let host = Arc::clone(named.host());
             let start = host.now();
-            let deadline = match (timeout.map(|limit| start + limit), until) {
+            let deadline = match (timeout.map(|limit| start + limit), *until) {
                 (Some(one), Some(other)) => Some(one.min(other)),
                 (one, other) => one.or(other),
             };
             let time = CallTime { host, start, deadline };
             let mut failed: Option<FailedAttempt> = None;
             loop {
-                let address = match time.address(&named, &retry, failed.as_ref()).await {
-                    Ok(address) => address,
-                    Err(error) => return Err(error),
+                let (address, left) = match named.last() {
+                    // Mostly the process that the name had last is there, and the call begins.
+                    Some(last) if failed.is_none() && last.is_alive() => {
+                        (last, deadline.map(|deadline| deadline.since(start)))
+                    }
+                    // Boxed, because it waits seldom, and then long.
+                    _ => {
+                        let found = Box::pin(time.address(named, retry, failed.as_ref())).await;
+                        (found?, time.left())
+                    }
                 };
-                let left = time.left();
                 let ask = |reply: Reply<T>| {
                     request(match deadline {
                         Some(deadline) => reply.until(deadline),
