@@ -1,7 +1,6 @@
 //! Execution of a user's callbacks.
 
 use krarup_act::contain;
-use krarup_gen::Result;
 use pin_project_lite::pin_project;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -46,31 +45,6 @@ where
 /// from running.
 pub(crate) fn log(event: impl FnOnce()) {
     let _ = contain(event);
-}
-
-/// Runs a future. A panic is returned as a reason (rule D4), and the future is not polled again.
-pub(crate) fn contained<F: Future>(future: F) -> Contained<F> {
-    Contained { future }
-}
-
-pin_project! {
-    /// The future of [`contained`]; no async function, for the reason of [`Driven`].
-    pub(crate) struct Contained<F> {
-        #[pin]
-        future: F,
-    }
-}
-
-impl<F: Future> Future for Contained<F> {
-    type Output = Result<F::Output>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<F::Output>> {
-        let future = self.project().future;
-        match contain(|| future.poll(cx)) {
-            Ok(polled) => polled.map(Ok),
-            Err(panic) => Poll::Ready(Err(panic)),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@
 //! them. After some dozen frames, messages or reads the process ends its turn, so that a
 //! flood does not block other processes.
 
-use crate::callback::{contained, driven};
+use crate::callback::driven;
 use crate::channel::{ChannelRequest, FrameChannel};
 use crate::error::{Closed, WriteError};
 use crate::incoming::{Arrival, Incoming};
@@ -22,7 +22,7 @@ use crate::timer::MovingTimer;
 use crate::times::Times;
 use crate::wire::SocketStream;
 use bytes::BytesMut;
-use krarup_act::{BehaviorContext, Received};
+use krarup_act::{BehaviorContext, Contained, Received};
 use krarup_gen::{Reason, Result, Timestamp};
 use std::future::poll_fn;
 use std::pin::pin;
@@ -83,13 +83,13 @@ impl<P: Protocol> Connection<P> {
 
     /// Runs the process from start to end.
     pub(crate) async fn serve(&mut self) -> Result {
-        let why = contained(self.open()).await.unwrap_or_else(Closed::Crashed);
+        let why = Contained::new(self.open()).await.unwrap_or_else(Closed::Crashed);
         self.timer.clear();
         let why = self.close(why).await;
         let reason = why.reason(self.is_client);
         // The connection is closed, whatever the callback requests.
         self.channel.request = ChannelRequest::Abort;
-        contained(self.protocol.closed(&mut self.channel, &why)).await?;
+        Contained::new(self.protocol.closed(&mut self.channel, &why)).await?;
         if reason.is_normal() { Ok(()) } else { Err(reason) }
     }
 

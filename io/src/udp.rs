@@ -1,11 +1,11 @@
 //! The process of a UDP socket.
 
-use crate::callback::{contained, driven};
+use crate::callback::driven;
 use crate::datagram::{DatagramChannel, DatagramProtocol, DatagramWire};
 use crate::error::BindError;
 use crate::options::OptionsError;
 use bytes::Bytes;
-use krarup_act::{Behavior, BehaviorContext, Context, Received};
+use krarup_act::{Behavior, BehaviorContext, Contained, Context, Received};
 use krarup_gen::{ProcessKind, Reason, Result};
 use mio::net::UdpSocket;
 use std::any::type_name;
@@ -145,11 +145,11 @@ enum UdpEvent<M> {
 impl<P: DatagramProtocol> UdpServer<P> {
     /// Runs the process from start to end.
     async fn serve(&mut self) -> Result {
-        let reason = contained(self.open()).await.unwrap_or_else(|panic| panic);
+        let reason = Contained::new(self.open()).await.unwrap_or_else(|panic| panic);
         if !reason.is_abnormal() {
             self.channel.flush().await;
         }
-        contained(self.protocol.closed(&mut self.channel, &reason)).await?;
+        Contained::new(self.protocol.closed(&mut self.channel, &reason)).await?;
         if reason.is_normal() { Ok(()) } else { Err(reason) }
     }
 

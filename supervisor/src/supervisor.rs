@@ -231,13 +231,16 @@ impl<T: Send + 'static> Supervising<T> {
             Received::Exit(exit) => self.executor.exited(ctx, exit).await,
             Received::Stop(reason) => self.executor.carry_out(ctx, PlanEvent::Stop(reason)).await,
             Received::Finish => self.executor.carry_out(ctx, PlanEvent::Stop(Reason::Normal)).await,
-            Received::Command(SupervisorCommand(command)) => self.execute(ctx, command).await,
+            // Requests are boxed: each supervisor would have the room for them all the time.
+            Received::Command(SupervisorCommand(command)) => {
+                Box::pin(self.execute(ctx, command)).await
+            }
             Received::Inspect(reply) => {
                 reply.send(self.executor.inspection());
                 EventOutcome::GoesOn
             }
             Received::Manage(request) => {
-                self.manage(ctx, request).await;
+                Box::pin(self.manage(ctx, request)).await;
                 EventOutcome::GoesOn
             }
             // It monitors no process, and nothing can be sent to its Main lane.
