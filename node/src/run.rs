@@ -74,7 +74,8 @@ impl NodeBuilder {
         Ok(value)
     }
 
-    /// As [`NodeBuilder::run`], for a `main` that runs in an async runtime. If the future is dropped, or
+    /// As [`NodeBuilder::run`], for a `main` that runs in an async runtime, or in a process of another
+    /// node. If the future is dropped, or
     /// `main` panics, the stop begins and is not waited for.
     ///
     /// # Errors

@@ -6,7 +6,11 @@ use krarup::behavior::{behavior_fn, made_by};
 use krarup::prelude::*;
 use krarup::{CannotWait, NodeError, ProgramError};
 use std::error::Error;
+use std::future::poll_fn;
 use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 /// Notes that it has written what it keeps.
@@ -92,6 +96,60 @@ fn y1_an_async_program_stops_its_node_in_order_and_begins_to_when_it_is_dropped(
     assert_eq!(end.wait().unwrap().reason, Reason::Shutdown);
     node.stop().wait().unwrap();
     assert_eq!(log.take(), ["written at shutdown"]);
+}
+
+/// Writes what it keeps when it is allowed to.
+struct WritesLate {
+    log: Log,
+    allowed: Receiver<()>,
+}
+
+impl Actor for WritesLate {
+    type Message = ();
+
+    async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+        Ok(())
+    }
+
+    async fn terminate(&mut self, _: &mut Context<()>, _: &Reason) {
+        self.allowed.recv().unwrap();
+        self.log.note("written");
+    }
+}
+
+#[test]
+fn y1_an_async_program_in_a_process_of_another_node_ends_when_its_node_has_stopped() {
+    let log = Log::new();
+    let node = Node::start("y1_outer").unwrap();
+    let (allow, allowed) = mpsc::channel();
+    let noted = log.clone();
+    let is_done = Arc::new(AtomicBool::new(false));
+    let done = Arc::clone(&is_done);
+    let program = Node::builder("y1_inner").run_async(async move |inner: &Node| {
+        let keeper = WritesLate { log: noted, allowed };
+        inner.spawn(move || keeper).await?;
+        done.store(true, Ordering::Relaxed);
+        Ok::<(), Reason>(())
+    });
+    let mut program = Box::pin(program);
+    let noted = log.clone();
+    let outer = behavior_fn(move |_: Context<()>| async move {
+        let outcome = poll_fn(|cx| {
+            let polled = program.as_mut().poll(cx);
+            // The main function has returned, and its node cannot stop before it is allowed to.
+            if is_done.swap(false, Ordering::Relaxed) {
+                noted.note(if polled.is_pending() { "waits" } else { "has ended" });
+                allow.send(()).unwrap();
+            }
+            polled
+        });
+        noted.note(format!("{:?}", outcome.await));
+        Ok(())
+    });
+    let end = node.spawn(move || outer).start().unwrap().watch();
+    assert_eq!(end.wait().unwrap().reason, Reason::Normal);
+    assert_eq!(log.take(), ["waits", "written", "Ok(())"]);
+    node.stop().wait().unwrap();
 }
 
 #[test]

@@ -409,6 +409,44 @@ fn x2_a_stop_that_is_awaited_inside_a_process_only_begins_it() {
 }
 
 #[test]
+fn x2_a_process_that_awaits_the_stop_of_another_node_waits_for_its_end() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let other = sim.beside("other@sim").unwrap();
+        let writes = Writes(log.clone());
+        other.spawn(move || writes).start().unwrap();
+        sim.run_until_idle();
+        let (noted, stops) = (log.clone(), other.clone());
+        let process = behavior_fn(move |ctx: Context<()>| async move {
+            let stopped = stops.stop().await;
+            noted.note(format!("{stopped:?} at {}", ctx.now()));
+            Ok(())
+        });
+        sim.spawn(move || process).start().unwrap();
+        sim.advance(SECOND);
+        assert_eq!(log.take(), ["written at 1s", "Ok(()) at 1s"]);
+        assert!(!sim.is_stopping());
+        assert_eq!(other.stats().processes, 0);
+    }
+}
+
+/// Takes a second to write what it keeps.
+struct Writes(Log);
+
+impl Actor for Writes {
+    type Message = ();
+
+    async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+        Ok(())
+    }
+
+    async fn terminate(&mut self, ctx: &mut Context<()>, _: &Reason) {
+        ctx.sleep(SECOND).await;
+        self.0.note(format!("written at {}", ctx.now()));
+    }
+}
+
+#[test]
 fn x2_the_first_stop_that_is_begun_decides_how_long_it_takes() {
     let sim = Simulation::new(1);
     let stuck = never(&Log::new());

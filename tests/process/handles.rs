@@ -1,7 +1,9 @@
 //! What a handle on a process gives back: addresses, recipients, aliases, room that is reserved, what
 //! is asked of a process: rules C1, C3, C6, D2, D7, L1, L3, M2, M6, M7, N2, N5, R1, X4, X5.
 
-use crate::support::{Act, Does, Log, asked, boom, poll_once, puppet, simulations, trapper};
+use crate::support::{
+    Act, Does, Log, Puppet, asked, boom, poll_once, puppet, simulations, trapper,
+};
 use krarup::behavior::{BehaviorContext, Received, Route, behavior_fn};
 use krarup::mailbox::{Diverted, Overflow, Permit};
 use krarup::observe::{DeadLetter, DebugError, EventTopic, Lifecycle};
@@ -767,16 +769,10 @@ fn x3_an_inspection_of_a_process_that_is_busy_ends_with_its_time() {
 #[test]
 fn l4_a_context_that_outlives_its_process_cannot_link_or_monitor() {
     let sim = Simulation::new(1);
-    let (sender, contexts) = mpsc::channel::<Context<()>>();
-    let leaves = behavior_fn(move |ctx: Context<()>| async move {
-        let _ = sender.send(ctx);
-        Ok(())
-    });
-    sim.spawn(move || leaves).start().unwrap();
+    let mut ctx = outlived(&sim);
     let (other, dead) = (puppet(&sim, "other", &Log::new()), puppet(&sim, "dead", &Log::new()));
     dead.dies(boom());
     sim.run_until_idle();
-    let mut ctx = contexts.recv().unwrap();
     for pid in [other.pid(), dead.pid()] {
         ctx.link(pid);
         let monitor = ctx.monitor(pid);
@@ -784,6 +780,43 @@ fn l4_a_context_that_outlives_its_process_cannot_link_or_monitor() {
     }
     let (theirs, ours) = (other.info(), sim.process_info(other.pid()).unwrap());
     assert_eq!((theirs.links, theirs.monitored_by, ours.monitored_by), (vec![], 0, 0));
+}
+
+/// The context of a process that has ended.
+fn outlived(sim: &Simulation) -> Context<()> {
+    let (sender, contexts) = mpsc::channel();
+    let leaves = behavior_fn(move |ctx: Context<()>| async move {
+        let _ = sender.send(ctx);
+        Ok(())
+    });
+    sim.spawn(move || leaves).start().unwrap();
+    sim.run_until_idle();
+    contexts.recv().unwrap()
+}
+
+#[test]
+fn l4_a_linked_child_of_an_ended_process_gets_no_process() {
+    for sim in simulations(3) {
+        let (ctx, log) = (outlived(&sim), Log::new());
+        let new = || {
+            let log = log.clone();
+            move || {
+                log.note("is made");
+                Puppet::trapping("child", &log)
+            }
+        };
+        let end = ctx.spawn(new()).link().start().unwrap().watch();
+        assert_eq!(end.wait().unwrap().reason, Reason::NoProcess);
+        let awaited = ctx.spawn(new()).link_urgent().wait().map(drop);
+        assert_eq!(awaited, Err(SpawnError::Init(Reason::NoProcess)));
+        // It was ended before its first instruction.
+        assert_eq!(log.take(), [""; 0]);
+        // A monitor whose holder has ended is none.
+        let monitored = ctx.spawn(new()).monitor(ctx.make_ref()).wait().unwrap();
+        sim.run_until_idle();
+        assert!(monitored.is_alive());
+        assert_eq!((monitored.info().links, monitored.info().monitored_by), (vec![], 0));
+    }
 }
 
 #[test]

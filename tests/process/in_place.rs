@@ -22,11 +22,19 @@ enum Fate {
     Error,
     Panic,
     Wait,
+    /// Well, and the process is to stop.
+    Stop,
 }
 
 impl Script {
     fn of(fates: &[(&'static str, Fate)]) -> Self {
-        Script(Arc::new(Mutex::new(fates.iter().copied().collect())))
+        let script = Script::default();
+        script.add(fates);
+        script
+    }
+
+    fn add(&self, fates: &[(&'static str, Fate)]) {
+        self.0.lock().unwrap().extend(fates);
     }
 
     fn next(&self, callback: &str) -> Option<Fate> {
@@ -71,6 +79,10 @@ impl Counter {
                 Some(Fate::Panic) => panic!("{callback}"),
                 Some(Fate::Wait) => {
                     ctx.sleep(HOUR).await;
+                    Ok(())
+                }
+                Some(Fate::Stop) => {
+                    ctx.stop();
                     Ok(())
                 }
             }
@@ -261,18 +273,58 @@ fn s10_a_caller_does_not_wait_for_the_restart() {
 }
 
 #[test]
-fn s10_timers_and_a_stop_of_the_old_state_go_with_it() {
+fn s10_timers_of_the_old_state_go_with_it() {
     let sim = Simulation::new(1);
     let log = Log::new();
     let counter = counter(&sim, &log, Script::default(), 5);
     counter.send(Say::Timer).unwrap();
     sim.run_until_idle();
     let timers = sim.stats().timers;
-    counter.send(Say::StopAndFail).unwrap();
-    sim.run_until_idle();
+    fails(&sim, &counter);
     assert_eq!(sim.stats().timers, timers - 2);
     sim.advance(HOUR);
     assert_eq!(counter.call(Say::Sum).wait(), Ok(0));
+}
+
+#[test]
+fn s10_a_state_that_stops_itself_and_fails_is_not_replaced() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let counter = counter(&sim, &log, Script::default(), 5);
+        let (end, restarts) = (counter.watch(), sim.stats().restarts);
+        counter.send(Say::StopAndFail).unwrap();
+        assert_eq!(end.wait().unwrap().reason, boom());
+        assert_eq!(log.take(), ["terminate boom", "drop"]);
+        assert_eq!(sim.stats().restarts, restarts);
+    }
+}
+
+#[test]
+fn s10_a_stop_in_a_hook_of_a_restart_is_obeyed() {
+    let started = ["before boom with 0", "drop", "new", "init", "after boom with 0"];
+    for (fates, reason, last) in [
+        // The next state begins nothing.
+        (&[("before", Fate::Stop)][..], Reason::Normal, &["terminate normal", "drop"][..]),
+        (&[("init", Fate::Stop)], Reason::Normal, &["terminate normal", "drop"]),
+        // If it fails it is the last.
+        (
+            &[("init", Fate::Stop), ("after", Fate::Error)],
+            Reason::error("after"),
+            &["terminate after", "drop"],
+        ),
+    ] {
+        for sim in simulations(3) {
+            let log = Log::new();
+            let script = Script::default();
+            let counter = counter(&sim, &log, script.clone(), 5);
+            script.add(fates);
+            let end = counter.watch();
+            counter.send(Say::Fail(None, None)).unwrap();
+            counter.send(Say::Add(1)).unwrap();
+            assert_eq!(end.wait().unwrap().reason, reason);
+            assert_eq!(log.take(), [&started[..], last].concat(), "{fates:?}");
+        }
+    }
 }
 
 #[test]

@@ -232,6 +232,11 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.stop
     }
 
+    /// Whether the process has requested its own stop, and no handler has received another one.
+    pub(crate) fn stops_itself(&self) -> bool {
+        self.stop && self.cold.as_ref().is_none_or(|cold| cold.stop_reason.is_none())
+    }
+
     /// Records a stop that a handler has received; the behaviour obeys it when the handler is
     /// done.
     pub(crate) fn remember_stop(&mut self, reason: Reason) {
@@ -249,12 +254,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 
     /// Discards everything that belongs to the state of this process and not to the process,
-    /// because another state replaces it. Timers and idle times are cancelled, a stop that the
-    /// state requested is void, and stashed messages are replayed. Mailbox, name, links and
-    /// monitors stay.
+    /// because another state replaces it. Timers and idle times are cancelled, and stashed
+    /// messages are replayed. Mailbox, name, links and monitors stay, and so does a stop that has
+    /// been requested.
     pub(crate) fn renew(&mut self) {
-        // A stop that others requested remains.
-        self.stop = self.cold.as_ref().is_some_and(|cold| cold.stop_reason.is_some());
         let kept =
             self.cold.as_mut().and_then(|cold| cold.idle.take_if(|idle| idle.policy.is_some()));
         self.cancel_timers();

@@ -48,7 +48,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     ///
     /// The target is a pid, a [`Name`](krarup_gen::Name) or an [`Alias`](krarup_gen::Alias);
     /// the process that has the name or the alias now is monitored. To await the end instead,
-    /// without the mailbox, use [`Context::watch`].
+    /// without the mailbox, use [`Context::watch`]. A process's monitor of itself never reports, as
+    /// in Erlang.
     pub fn monitor(&mut self, target: impl Into<Target>) -> Ref {
         self.monitor_target(target.into(), false)
     }

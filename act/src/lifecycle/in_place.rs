@@ -39,8 +39,8 @@ use std::time::Duration;
 ///
 /// 1. [`Actor::before_restart`](crate::Actor::before_restart) on the old state, after a panic too;
 ///    then the state is dropped.
-/// 2. Its timers and idle times are cancelled, a [`Context::stop`] that it requested is void,
-///    and stashed messages will be handled again, by the new state.
+/// 2. Its timers and idle times are cancelled, and stashed messages will be handled again, by the
+///    new state.
 /// 3. The factory, [`Actor::init`](crate::Actor::init) and
 ///    [`Actor::after_restart`](crate::Actor::after_restart) on the new state. A failure in these is
 ///    another failure; a state whose `init` failed gets no `before_restart`.
@@ -52,6 +52,10 @@ use std::time::Duration;
 /// Links and monitors get no notice of a restart. Everything else that ends an actor also ends
 /// this process, with `terminate`: a normal reason, a stop, [`Context::stop`]. A kill or an
 /// exit signal ends it as it ends any process.
+///
+/// A state that calls [`Context::stop`] and then fails is not replaced: the process ends, with the
+/// reason of the failure, as a state actor does (rule O6). The policy is not asked. If a hook of a
+/// restart calls it, the next state starts and handles nothing.
 ///
 /// By default the process restarts after at most 1 failure in 5 s. [`InPlace::intensity`] sets
 /// other numbers, or [`InPlace::policy`] another rule; only one of them can be set. A failure
@@ -266,7 +270,8 @@ where
             // ends, not before its name is free (rule N3).
             let calls = current::take_orphans();
             let event = StateFailure { pid: ctx.pid(), reason: &failure, now: ctx.now() };
-            if !self.may_go_on(&**ctx.host(), event).await {
+            // A state that has stopped itself is the last one, as that of a state actor (rule O6).
+            if ctx.stops_itself() || !self.may_go_on(&**ctx.host(), event).await {
                 return Err(match failed {
                     Some(state) => last_words(state, ctx, failure).await,
                     None => failure,

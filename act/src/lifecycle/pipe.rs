@@ -20,6 +20,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// process. A panic in it counts as a panic of this process, which runs `terminate` and
     /// ends for that reason.
     ///
+    /// The two are not linked. A future that is ended from outside, by a kill, another exit signal
+    /// or an injected fault, sends no message, and this process hears nothing. If that can happen,
+    /// monitor the pid ([`Context::monitor`]) or link to it.
+    ///
     /// ```
     /// # use krarup_act::{Address, Context, Reply};
     /// # use krarup_gen::{CallError, Result};

@@ -225,6 +225,10 @@ where
 {
     /// Links the child to this process (rule L1). If the spawn is awaited and `init` fails,
     /// only the error is returned: no exit signal follows (as OTP from 27 on).
+    ///
+    /// If this process has ended (a context can be moved out of it), the child gets the exit of a
+    /// link to no process (rule L4): it ends with [`Reason::NoProcess`](krarup_gen::Reason::NoProcess)
+    /// before its first instruction, and a spawn that is awaited fails with that reason.
     pub fn link(mut self) -> Self {
         self.link.get_or_insert(LinkUrgency::Ordinary);
         self
@@ -236,7 +240,8 @@ where
         self
     }
 
-    /// Monitors the child with this reference, made by [`Context::make_ref`] (rule L1).
+    /// Monitors the child with this reference, made by [`Context::make_ref`] (rule L1). If this
+    /// process has ended, nobody holds the monitor, and none is made.
     pub fn monitor(mut self, monitor: Ref) -> Self {
         self.monitor = Some((monitor, LinkUrgency::Ordinary));
         self

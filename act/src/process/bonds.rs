@@ -33,22 +33,36 @@ pub(super) fn lock_both<'a>(
     }
 }
 
-/// Links `a` to the process `to` (rules L1, L4). A link to itself has no effect.
-pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool) {
+/// Links a child to its parent before its first instruction (rule L1). If the parent has ended, the
+/// child gets what a link to no process gives (rule L4).
+pub(crate) fn link_child(
+    host: &dyn Host,
+    parent: &Arc<dyn Process>,
+    child: &Arc<dyn Process>,
+    urgent: bool,
+) {
+    if !link(host, parent, child.pid(), urgent) {
+        link(host, child, parent.pid(), false);
+    }
+}
+
+/// Links `a` to the process `to` (rules L1, L4). A link to itself has no effect. Returns false if
+/// `a` has ended: nothing is linked then.
+pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool) -> bool {
     if a.pid().is_same_process(to) {
-        return;
+        return true;
     }
     let b = host.process(to);
     if b.is_none() && is_foreign(a.pid(), to) {
         let exit = Exit { pid: to, reason: Reason::NoConnection };
         Arc::clone(a).exit_signal(exit, Via::Signal);
-        return;
+        return true;
     }
     let number = host.next_ref().number();
     if let Some(b) = b {
         let (mut ours, mut theirs) = lock_both(&**a, &*b);
         if ours.closed || already_linked(&mut ours, to, urgent) {
-            return;
+            return !ours.closed;
         }
         if !theirs.closed {
             ours.bonds().links.insert(to, Link { number, fired: false, urgent, late: false });
@@ -59,12 +73,12 @@ pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool)
                 drop((ours, theirs));
                 b.schedule(None);
             }
-            return;
+            return true;
         }
     }
     let mut ours = a.relations().0.lock();
     if ours.closed || already_linked(&mut ours, to, urgent) {
-        return;
+        return !ours.closed;
     }
     let exit = Exit { pid: to, reason: Reason::NoProcess };
     let put = a.put_exit(exit, Via::Link { number, urgent });
@@ -73,6 +87,7 @@ pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool)
     }
     drop(ours);
     a.schedule(put.ready);
+    true
 }
 
 /// Whether the pid belongs to another node in this operating system process. Such a pid may

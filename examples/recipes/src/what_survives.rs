@@ -5,8 +5,8 @@
 //! ```
 //!
 //! A process fails, is killed, or is asked to stop, while it has everything that a process can have: a state, a
-//! request in hand, others that wait, a timer, a stash, a link, a monitor, a subscription, a group, a key. Then the
-//! program looks at each.
+//! request in hand, others that wait, a timer, a stash, a link, a monitor, a subscription, a group, a key, settings.
+//! Then the program looks at each.
 
 use krarup::behavior::{Behavior, Received, behavior_fn};
 use krarup::groups::Registry;
@@ -45,6 +45,7 @@ struct Seen {
     ticks: AtomicU32,
     events: AtomicU32,
     downs: AtomicU32,
+    exits: AtomicU32,
     terminated: AtomicU32,
 }
 
@@ -82,7 +83,7 @@ enum Ask {
     Aside,
     Tick,
     Event,
-    State(Reply<u32>),
+    State(Reply<(u32, Pid)>),
 }
 
 impl From<Event> for Ask {
@@ -104,6 +105,8 @@ impl Actor for Subject {
                 ctx.subscribe(&self.events.clone()).start()?;
                 ctx.monitor(other);
                 ctx.link(partner);
+                ctx.trap_exits(true);
+                ctx.take_others();
             }
             Ask::Work { fails, reply } => {
                 ctx.sleep(SECOND).await;
@@ -117,13 +120,18 @@ impl Actor for Subject {
             Ask::Note => count(&self.seen.notes),
             Ask::Tick => count(&self.seen.ticks),
             Ask::Event => count(&self.seen.events),
-            Ask::State(reply) => reply.send(self.state),
+            Ask::State(reply) => reply.send((self.state, ctx.pid())),
         }
         Ok(())
     }
 
     async fn handle_down(&mut self, _: &mut Context<Ask>, _: Down) -> Result {
         count(&self.seen.downs);
+        Ok(())
+    }
+
+    async fn handle_exit(&mut self, _: &mut Context<Ask>, _: Exit) -> Result {
+        count(&self.seen.exits);
         Ok(())
     }
 
@@ -246,8 +254,9 @@ fn outcome<C: Send + 'static>(way: Way) -> Result<Vec<(&'static str, String)>> {
     let address = if old.call(Ask::State).wait().is_ok() { "stays" } else { "has ended" };
     let name = if new.is_ok() { "leads to it" } else { "is free" };
     let state = new.ok().and_then(|new| new.call(Ask::State).wait().ok());
+    let pid = state.map(|(_, pid)| pid);
     let state = match state {
-        Some(7) => "stays",
+        Some((7, _)) => "stays",
         Some(_) => "is a fresh one",
         None => "is dropped",
     };
@@ -259,6 +268,12 @@ fn outcome<C: Send + 'static>(way: Way) -> Result<Vec<(&'static str, String)>> {
     let member = !sim.groups().pids("subjects").is_empty();
     let key = sessions.get(&1).is_some();
     sim.advance(HOUR);
+    let terminates = if counted(&seen.terminated) { "runs" } else { "does not run" };
+    let takes_others = pid.is_some_and(|pid| sim.send(pid, "of another type").is_ok());
+    if let Some(pid) = pid {
+        sim.exit(pid, Reason::error("trapped"));
+    }
+    sim.run_until_idle();
     let or_stays = |told: &Told| Some(read(told)).filter(|text| !text.is_empty());
     Ok(vec![
         ("the address that others hold", address.to_owned()),
@@ -281,7 +296,9 @@ fn outcome<C: Send + 'static>(way: Way) -> Result<Vec<(&'static str, String)>> {
         ("its subscription", stays(counted(&seen.events))),
         ("its place in a group", stays(member)),
         ("its key in a registry", stays(key)),
-        ("`terminate`", if counted(&seen.terminated) { "runs" } else { "does not run" }.to_owned()),
+        ("`trap_exits`", stays(counted(&seen.exits))),
+        ("`take_others`", stays(takes_others)),
+        ("`terminate`", terminates.to_owned()),
     ])
 }
 

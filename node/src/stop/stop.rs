@@ -8,7 +8,8 @@ use crate::stop::shutdown::{contained, kill_all, stop_machine, stop_processes};
 use crate::stop::stopped::Stopped;
 use crate::threads::{self, ThreadName};
 use krarup_act::{
-    self as act, Contained, Host, Spawn, Stalled, TableCursor, behavior_fn, is_in_process,
+    self as act, Contained, Host, Spawn, Stalled, TableCursor, behavior_fn, current_pid,
+    is_in_process,
 };
 use krarup_gen::{CannotWait, Reason};
 use parking_lot::Mutex;
@@ -229,6 +230,17 @@ impl NodeStop {
     }
 }
 
+/// Begins the stop, and waits for its end. This may be the stop of another node than that of the
+/// process that awaits it. A process of the node itself cannot wait for its own end: for it the
+/// stop begins, as with [`NodeStop::start`], and the result is `Ok` at once. Whether a process is of
+/// the node is looked at when the future is first polled.
+///
+/// Two processes that each await the stop of the other's node wait until a time limit ends one of
+/// them. A node of another [`Simulation`](crate::Simulation) stops only while that one is driven.
+///
+/// # Errors
+/// Processes are left that block their workers and cannot be ended, or blocking work does not
+/// return.
 impl IntoFuture for NodeStop {
     type Output = krarup_gen::Result;
     type IntoFuture = Pin<Box<dyn Future<Output = krarup_gen::Result> + Send>>;
@@ -236,11 +248,12 @@ impl IntoFuture for NodeStop {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             self.stopper.begin(&self.host, self.timeout, Stopped::requested());
-            if !is_in_process() {
-                let _ = self.stopper.stopped.wait().await;
-                self.left_behind()?;
+            // A process of this node would wait for its own end.
+            if current_pid().is_some_and(|pid| self.host.core.is_ours(pid)) {
+                return Ok(());
             }
-            Ok(())
+            let _ = self.stopper.stopped.wait().await;
+            self.left_behind()
         })
     }
 }

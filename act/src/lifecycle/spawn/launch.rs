@@ -161,7 +161,8 @@ where
         // Links and monitors are set before the process runs (rule L1).
         if let Some(parent) = &self.parent {
             if let Some(urgency) = self.link {
-                bonds::link(&**host, parent, cell.pid, urgency == LinkUrgency::Urgent);
+                let child = Arc::clone(&cell) as Arc<dyn Process>;
+                bonds::link_child(&**host, parent, &child, urgency == LinkUrgency::Urgent);
             }
             if let Some((monitor, urgency)) = self.monitor {
                 let target = Target::Pid(cell.pid);
