@@ -10,7 +10,7 @@ use crate::error::{AddJobError, JobError, UnknownZone};
 use crate::info::JobInfo;
 use crate::job::{Begun, CronAsk, CronContext, CronRequest, Job, JobWhen, JobWork};
 use crate::pattern::{Date, RunTimes, date};
-use crate::plan::{ClockReading, CronPlan, JobDecision, JobId};
+use crate::plan::{ClockReading, CronPlan, JobDecision, JobId, MissedRuns};
 use chrono_tz::Tz;
 use krarup_act::{Actor, BehaviorContext, KILL_GRACE, Sleep, Watch, contain};
 use krarup_gen::{
@@ -198,11 +198,12 @@ impl Cron {
                     });
                     self.report(ctx, id, |zone| CronTrouble::LeftOut { due: run_date(due, zone) });
                 }
-                JobDecision::Missed(id, runs, last) => {
+                JobDecision::Missed(id, MissedRuns { count: runs, more, last }) => {
                     self.log(id, |job| {
-                        tracing::warn!(target: "krarup", job, runs, %last, "runs were missed");
+                        tracing::warn!(target: "krarup", job, runs, more, %last, "runs were missed");
                     });
-                    let missed = |zone| CronTrouble::Missed { runs, last: run_date(last, zone) };
+                    let last = |zone| run_date(last, zone);
+                    let missed = |zone| CronTrouble::Missed { runs, more, last: last(zone) };
                     self.report(ctx, id, missed);
                 }
                 JobDecision::Gone(id) => self.forget(id),

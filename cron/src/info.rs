@@ -21,7 +21,8 @@ pub struct JobInfo {
     pub runs: u64,
     /// How many runs go on.
     pub running: u64,
-    /// How many runs were missed, whether or not they were made up for.
+    /// How many runs were missed, whether or not they were made up for. It is a least number if more
+    /// than 1000 were missed in a row: the rest of those that no run makes up for is not counted.
     pub missed: u64,
     /// How many runs were left out, because an earlier one went on.
     pub skipped: u64,

@@ -25,7 +25,8 @@
 //!
 //! People and programs set the clocks of machines. A cron looks at its clock each minute at least
 //! (rule T9). If it was set forward past a run by more than that, the run was missed, as it is if
-//! the machine slept or no cron was there: see [`Missed`]. If it was set back, a job does not run
+//! the machine slept or no cron was there: see [`Missed`]. Years of missed runs that no run makes up
+//! for are passed over at once (rule T10). If the clock was set back, a job does not run
 //! again for a time it has run for: not after a correction of a second, and not after one of a
 //! year, until its time comes that is later than all those. To have it forget them, remove it and
 //! add it again.

@@ -10,7 +10,7 @@
 //! | `*/30 2 * * *`, every half of an hour | not on that day | at 02:00, 02:30, 02:00, 02:30 |
 
 use crate::error::AddJobError;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -48,7 +48,7 @@ pub(crate) fn time_between(from: Date, to: Date) -> Duration {
 
 /// A date minus a duration; the first date if there is none so early.
 pub(crate) fn earlier(date: Date, by: Duration) -> Date {
-    chrono::TimeDelta::from_std(by)
+    TimeDelta::from_std(by)
         .ok()
         .and_then(|by| date.checked_sub_signed(by))
         .unwrap_or(DateTime::<Utc>::MIN_UTC)
@@ -96,6 +96,23 @@ impl RunTimes {
         }
     }
 
+    /// The last of the times up to `until`, of which `known` is one. It asks for some forty times, no
+    /// matter how many lie between.
+    ///
+    /// A search by halves: after a date there is a time up to `until`, or there is none.
+    pub(crate) fn last_of(&self, known: Date, until: Date) -> Date {
+        let (mut last, mut none_after) = (known, until);
+        // The times of a pattern are whole seconds.
+        while none_after - last >= TimeDelta::seconds(1) {
+            let middle = last + (none_after - last) / 2;
+            match self.after(middle) {
+                Some(time) if time <= until => last = time,
+                _ => none_after = middle,
+            }
+        }
+        last
+    }
+
     /// The zone; of one date UTC.
     pub(crate) fn zone(&self) -> Tz {
         match self {
@@ -131,7 +148,7 @@ mod tests {
     fn times(text: &str, zone: Tz, from: (i32, u32, u32), count: usize) -> Vec<String> {
         let times = RunTimes::pattern("test", text, zone).unwrap();
         let midnight = zone.with_ymd_and_hms(from.0, from.1, from.2, 0, 0, 0).unwrap();
-        let mut at = midnight.with_timezone(&Utc) - chrono::TimeDelta::seconds(1);
+        let mut at = midnight.with_timezone(&Utc) - TimeDelta::seconds(1);
         let mut texts = Vec::new();
         for _ in 0..count {
             at = times.after(at).unwrap();

@@ -19,6 +19,10 @@
 //! Each job has a *cursor*, the first of its times that was not decided yet, and remembers the last
 //! time it ran for. If the clock is set back, cursors go back with it, but never to a time that the
 //! job has run for (rules T8, T9).
+//!
+//! Missed times are counted one by one up to [`COUNTED`] in a row. Then the cursor passes over those
+//! of the rest that no run makes up for: a machine that boots in 1970 and is told the date must not
+//! walk over each minute since then (rule T10).
 
 use crate::job::{JobRules, Missed, RunsAtOnce};
 use crate::pattern::{Date, RunTimes, earlier, time_between};
@@ -33,6 +37,9 @@ const LOOK: Duration = Duration::from_secs(60);
 /// system corrects its clock in small steps.
 const STEP: Duration = Duration::from_secs(1);
 
+/// So many missed times in a row are counted one by one (rule T10). They take a millisecond.
+const COUNTED: u64 = 1000;
+
 /// The number of a job: jobs that are due together run in this order (rule T8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct JobId(u64);
@@ -44,10 +51,19 @@ pub(crate) enum JobDecision {
     Start(JobId),
     /// Report that a run was left out, because an earlier one goes on.
     Skipped(JobId, Date),
-    /// Report that so many runs were missed, the last of them at this date.
-    Missed(JobId, u64, Date),
+    /// Report that runs were missed.
+    Missed(JobId, MissedRuns),
     /// Forget the job: its time never comes again, and its last run has ended.
     Gone(JobId),
+}
+
+/// Runs of a job that were missed in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MissedRuns {
+    pub(crate) count: u64,
+    /// Whether there were more than the count, which were passed over.
+    pub(crate) more: bool,
+    pub(crate) last: Date,
 }
 
 /// A job of the plan.
@@ -61,8 +77,8 @@ pub(crate) struct PlannedJob {
     ran_for: Option<Date>,
     /// Times up to here are missed: they were before the job was added.
     missed_until: Option<Date>,
-    /// Runs that were missed in a row: how many, and the last of them.
-    gap: Option<(u64, Date)>,
+    /// The runs that were missed in a row so far.
+    gap: Option<MissedRuns>,
     running: u64,
     waiting: u64,
     pub(crate) last: Option<Date>,
@@ -222,21 +238,17 @@ impl CronPlan {
         std::iter::successors(first, |date| job.times.after(*date)).take(count).collect()
     }
 
-    /// Decides about the first time of the plan.
+    /// Decides about the first time of the plan, and about all those up to it that it passes over.
     fn step(&mut self, id: JobId, due: Date, look: ClockReading) {
-        self.set_cursor(id, |job| job.times.after(due));
-        let missed_before = self.missed_before(look);
+        let missed_until = self.missed_until(look);
         let Some(job) = self.jobs.get_mut(&id) else { return };
-        let is_missed = |date: Date| {
-            date < missed_before || job.missed_until.is_some_and(|until| date <= until)
-        };
-        let (missed, rules) = (is_missed(due), job.rules);
-        let more = missed && job.cursor.is_some_and(|next| next <= look.wall && is_missed(next));
-        if missed {
-            job.missed += 1;
-            let (count, _) = job.gap.unwrap_or((0, due));
-            job.gap = Some((count + 1, due));
-        }
+        let missed_until = job.missed_until.unwrap_or(missed_until).max(missed_until);
+        let missed_until = missed_until.min(look.wall);
+        let (missed, rules) = (due <= missed_until, job.rules);
+        let due = if missed { job.miss(due, missed_until, look.wall) } else { due };
+        self.set_cursor(id, |job| job.times.after(due));
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        let more = missed && job.cursor.is_some_and(|next| next <= missed_until);
         let in_time = !missed || time_between(due, look.wall) <= rules.grace;
         let runs = match rules.missed {
             _ if !missed => true,
@@ -252,7 +264,7 @@ impl CronPlan {
             self.decided.extend(gone);
         }
         // They are popped from the end: the report comes first.
-        self.decided.extend(gap.map(|(count, last)| JobDecision::Missed(id, count, last)));
+        self.decided.extend(gap.map(|runs| JobDecision::Missed(id, runs)));
     }
 
     /// Runs a job for one of its times, or without one.
@@ -272,8 +284,8 @@ impl CronPlan {
         }
     }
 
-    /// Times before this one are missed: see the module.
-    fn missed_before(&self, look: ClockReading) -> Date {
+    /// Times up to this one are missed: see the module.
+    fn missed_until(&self, look: ClockReading) -> Date {
         let elapsed = self.last.map_or(Duration::ZERO, |last| look.now.since(last.now));
         match self.last {
             Some(_) => earlier(look.wall, elapsed.saturating_add(STEP)),
@@ -315,6 +327,24 @@ impl PlannedJob {
         self.times.after(self.ran_for.map_or(wall, |ran| ran.max(wall)))
     }
 
+    /// Counts a time that was missed. Returns it, or the last of the missed ones that it passes
+    /// over: after [`COUNTED`] all but those that a run may make up for.
+    fn miss(&mut self, due: Date, missed_until: Date, wall: Date) -> Date {
+        let (count, more) = self.gap.map_or((0, false), |gap| (gap.count, gap.more));
+        let left_out_until = match self.rules.missed {
+            Missed::Skip | Missed::Once => missed_until,
+            Missed::All => missed_until.min(too_late(wall, self.rules.grace)),
+        };
+        let passes = count >= COUNTED && due <= left_out_until;
+        let last = if passes { self.times.last_of(due, left_out_until) } else { due };
+        if !passes {
+            self.missed += 1;
+        }
+        let gap = MissedRuns { count: count + u64::from(!passes), more: more || passes, last };
+        self.gap = Some(gap);
+        last
+    }
+
     fn start(&mut self, at: Option<Date>) {
         self.running += 1;
         self.runs += 1;
@@ -324,6 +354,11 @@ impl PlannedJob {
     pub(crate) fn running(&self) -> u64 {
         self.running
     }
+}
+
+/// The last date that is too long ago for a run to be made up for.
+fn too_late(wall: Date, grace: Duration) -> Date {
+    earlier(wall, grace.saturating_add(Duration::from_nanos(1)))
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@ mod protocol;
 
 use proc_macro::TokenStream;
 
-/// Derives a trait with a method for each message of an enum, and implements it for the addresses
-/// that take these messages (rule Y6).
+/// Derives a trait with a method for each message of an enum, and implements it for each `Address`
+/// of these messages (rule Y6). A `NamedAddress` and a `Recipient` get no methods: send and call with
+/// the enum there.
 ///
 /// ```
 /// use krarup::prelude::*;

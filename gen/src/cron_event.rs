@@ -36,8 +36,11 @@ pub enum CronTrouble {
     },
     /// Runs were missed.
     Missed {
-        /// How many.
+        /// How many were counted.
         runs: u64,
+        /// Whether there were more: after 1000 in a row, those that no run makes up for are not
+        /// counted (rule T10).
+        more: bool,
         /// When the last of them was due.
         last: RunDate,
     },
@@ -63,7 +66,10 @@ impl fmt::Display for CronTrouble {
         match self {
             CronTrouble::Failed { reason } => write!(f, "run failed: {reason}"),
             CronTrouble::LeftOut { due } => write!(f, "run of {due} left out: one goes on"),
-            CronTrouble::Missed { runs, last } => write!(f, "{runs} missed, the last of {last}"),
+            CronTrouble::Missed { runs, more, last } => {
+                let at_least = if *more { "at least " } else { "" };
+                write!(f, "{at_least}{runs} missed, the last of {last}")
+            }
         }
     }
 }

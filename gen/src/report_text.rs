@@ -112,8 +112,9 @@ impl Report {
                 match &report.what.what {
                     CronTrouble::Failed { reason } => field("reason", reason),
                     CronTrouble::LeftOut { due } => field("left out, due", due),
-                    CronTrouble::Missed { runs, last } => {
-                        field("missed", runs)?;
+                    CronTrouble::Missed { runs, more, last } => {
+                        let at_least = if *more { "at least " } else { "" };
+                        field("missed", &format_args!("{at_least}{runs}"))?;
                         field("last due", last)
                     }
                 }

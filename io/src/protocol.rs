@@ -101,8 +101,9 @@ pub trait Protocol: Sized + Send + 'static {
     }
 
     /// Runs when the peer has closed its sending side. The peer may still read. The
-    /// default closes. A protocol that does not close keeps its own direction open and
-    /// closes when it is done.
+    /// default closes. An override that does not call
+    /// [`channel.close()`](FrameChannel::close) keeps its own direction, and so the connection,
+    /// open, and must close when it is done.
     fn ended(&mut self, channel: &mut Channel<Self>) -> impl Future<Output = Result> + Send {
         channel.close();
         ready(Ok(()))
@@ -120,9 +121,10 @@ pub trait Protocol: Sized + Send + 'static {
     }
 
     /// Runs when the connection is to stop, because its acceptor stops, or because its
-    /// parent or the node requests it. The default closes, which writes all sent frames. A
-    /// protocol with work in progress does not close at once, but when it is done, within
-    /// the time that its acceptor grants.
+    /// parent or the node requests it. The default closes, which writes all sent frames. An
+    /// override that does not call [`channel.close()`](FrameChannel::close) keeps the connection
+    /// open, and the stop waiting, until the time is over that its acceptor grants. A protocol with
+    /// work in progress does not close at once, but when it is done, within that time.
     fn stopping(&mut self, channel: &mut Channel<Self>) -> impl Future<Output = Result> + Send {
         channel.close();
         ready(Ok(()))

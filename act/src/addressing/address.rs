@@ -68,7 +68,9 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     ///
     /// # Errors
     /// [`SendError::Full`] from a bounded mailbox or a saturated pool,
-    /// [`SendError::NoProcess`] if the process is dead; both return the message.
+    /// [`SendError::NoProcess`] if the process is dead; both return the message. In a callback `?`
+    /// needs a message that is `Sync`; of one that is not, write
+    /// `send(message).map_err(SendError::without_message)?`.
     #[allow(clippy::inline_always, reason = "see `in_transit`")]
     #[inline(always)]
     pub fn send(&self, message: M) -> Result<(), SendError<M>> {

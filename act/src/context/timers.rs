@@ -30,7 +30,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 
     /// Sends a message to this process after a delay, on its Main lane and regardless of its
-    /// bound. The timer is cancelled when the process ends (rule T1).
+    /// bound. The timer is cancelled when the process ends (rule T1). Timers have ticks of a
+    /// millisecond: a delay of zero is over at the next.
     pub fn send_after(&mut self, delay: Duration, message: M) -> Ref {
         let timer = self.make_ref();
         self.arm(timer, self.now() + delay, TimerAction::Once(message));

@@ -88,6 +88,11 @@ impl Clocks {
     }
 }
 
+/// The report of runs that were all counted.
+fn missed(job: JobId, count: u64, last: Date) -> JobDecision {
+    JobDecision::Missed(job, MissedRuns { count, more: false, last })
+}
+
 /// The times at which runs began.
 fn starts(done: &[(String, JobDecision)]) -> Vec<&str> {
     let started = done.iter().filter(|(_, decision)| matches!(decision, JobDecision::Start(_)));
@@ -146,8 +151,8 @@ fn t9_runs_that_the_clock_is_set_past_are_missed() {
     clocks.go_on(HOUR);
     clocks.wall += HOUR * 5;
     let done = clocks.go_on(HOUR);
-    let missed = JobDecision::Missed(job, 5, midnight() + HOUR * 5 + MINUTE * 30);
-    assert_eq!(done[0].1, missed);
+    let report = missed(job, 5, midnight() + HOUR * 5 + MINUTE * 30);
+    assert_eq!(done[0].1, report);
     assert_eq!(starts(&done), ["03 06:30:00"]);
     assert_eq!(clocks.plan.job(job).unwrap().missed, 5);
 }
@@ -161,8 +166,8 @@ fn t9_a_run_that_the_clock_reaches_after_it_was_set_is_late_and_not_missed() {
     // Set to 02:29:50; the next look is at 02:30:50.
     clocks.wall += HOUR * 2 + MINUTE * 28 + Duration::from_secs(50);
     clocks.pass(MINUTE);
-    let missed = JobDecision::Missed(job, 2, midnight() + HOUR + MINUTE * 30);
-    assert_eq!(clocks.look(), [missed, JobDecision::Start(job)]);
+    let report = missed(job, 2, midnight() + HOUR + MINUTE * 30);
+    assert_eq!(clocks.look(), [report, JobDecision::Start(job)]);
 }
 
 #[test]
@@ -245,13 +250,14 @@ fn t10_missed_runs_are_left_out_or_made_up_for_within_their_grace() {
 
 #[test]
 fn t10_runs_since_the_last_one_before_the_start_are_missed() {
-    for (missed, runs) in [(Missed::Skip, 0), (Missed::Once, 1), (Missed::All, 5)] {
+    for (rule, runs) in [(Missed::Skip, 0), (Missed::Once, 1), (Missed::All, 5)] {
         let mut clocks = Clocks::new();
-        let job = clocks.add_since("0 * * * *", JobRules { missed, ..RULES }, HOUR * 5);
+        let rules = JobRules { missed: rule, ..RULES };
+        let job = clocks.add_since("0 * * * *", rules, HOUR * 5);
         // That of midnight, which is now, too; that of the last run itself not.
         let done = clocks.look();
         assert_eq!(done.len(), runs + 1);
-        assert!(done.contains(&JobDecision::Missed(job, 5, midnight())));
+        assert!(done.contains(&missed(job, 5, midnight())));
         assert_eq!(clocks.plan.job(job).unwrap().missed, 5);
         assert_eq!(starts(&clocks.go_on(HOUR)), ["03 01:00:00"]);
     }
@@ -272,6 +278,84 @@ fn t10_many_missed_runs_are_decided_in_parts() {
     assert_eq!(clocks.plan.job(job).unwrap().missed, 3600);
     clocks.pass(Duration::from_secs(1));
     assert_eq!(clocks.look(), [JobDecision::Start(job)]);
+}
+
+/// What is decided about a job of every second and another of every minute in one look of at most
+/// 5000 steps, after the clock was set forward by a century and a minute passed.
+fn after_a_century(missed: Missed, grace: Duration) -> (Clocks, [JobId; 2], Vec<JobDecision>) {
+    let mut clocks = Clocks::new();
+    let rules = JobRules { missed, grace, ..RULES };
+    let jobs = ["* * * * * *", "* * * * *"].map(|pattern| clocks.add(pattern, rules));
+    clocks.wall += HOUR * 24 * 36_525;
+    clocks.pass(MINUTE);
+    clocks.plan.begin(clocks.reading());
+    let mut steps = 5000;
+    let done = std::iter::from_fn(|| clocks.plan.decide(&mut steps)).collect();
+    assert!(steps > 0, "{:?}", clocks.plan.wake(clocks.wall));
+    (clocks, jobs, done)
+}
+
+#[test]
+fn t10_a_century_of_missed_runs_that_nothing_makes_up_for_takes_few_steps() {
+    let last_second = midnight() + HOUR * 24 * 36_525 - STEP;
+    let last_minute = midnight() + HOUR * 24 * 36_525 - MINUTE;
+    for (rule, grace, made_up_for) in [
+        (Missed::Skip, Duration::MAX, 0),
+        (Missed::Once, Duration::MAX, 2),
+        (Missed::Once, Duration::ZERO, 0),
+        (Missed::All, Duration::ZERO, 0),
+    ] {
+        let (mut clocks, [second, minute], done) = after_a_century(rule, grace);
+        let more = |last| MissedRuns { count: COUNTED, more: true, last };
+        assert!(done.contains(&JobDecision::Missed(second, more(last_second))), "{rule:?}");
+        assert!(done.contains(&JobDecision::Missed(minute, more(last_minute))), "{rule:?}");
+        // Those of the minute that passed and of the second before it are late, and not missed.
+        let started = done.iter().filter(|done| matches!(done, JobDecision::Start(_))).count();
+        assert_eq!(started, made_up_for + 61 + 2, "{rule:?}");
+        assert_eq!(clocks.plan.job(second).unwrap().missed, COUNTED);
+        assert_eq!(starts(&clocks.go_on(MINUTE)).len(), 60 + 1);
+    }
+}
+
+#[test]
+fn t10_of_a_century_of_missed_runs_those_within_their_grace_are_made_up_for() {
+    let (clocks, [second, minute], done) = after_a_century(Missed::All, MINUTE * 10);
+    let of = |job| done.iter().filter(|done| **done == JobDecision::Start(job)).count();
+    assert_eq!((of(second), of(minute)), (601, 11));
+    // Nine minutes of them were missed, and none of the others is counted after the thousandth.
+    let missed = |job| clocks.plan.job(job).unwrap().missed;
+    assert_eq!((missed(second), missed(minute)), (COUNTED + 540, COUNTED + 9));
+}
+
+#[test]
+fn t10_the_thousand_and_first_run_that_was_missed_in_a_row_is_not_counted() {
+    for (count, more) in [(999, false), (1000, false), (1001, true), (1002, true)] {
+        let mut clocks = Clocks::new();
+        let ago = HOUR * u32::try_from(count).unwrap();
+        let job = clocks.add_since("0 * * * *", RULES, ago);
+        let runs = MissedRuns { count: count.min(COUNTED), more, last: midnight() };
+        let mut done = clocks.look();
+        // The look after a thousand steps.
+        done.extend(clocks.look());
+        assert_eq!(done, [JobDecision::Missed(job, runs)]);
+    }
+}
+
+#[test]
+fn t10_the_last_time_up_to_a_date_is_the_one_that_a_walk_finds_also_when_zones_change() {
+    for (month, day) in [(3, 5), (9, 30)] {
+        let from = chrono::Utc.with_ymd_and_hms(2026, month, day, 0, 0, 0).unwrap();
+        let dates: Vec<_> = (0..150).map(|count| from + (HOUR * 5 + MINUTE * 40) * count).collect();
+        for (text, zone) in random_patterns(100) {
+            let times = RunTimes::pattern("test", &text, zone).unwrap();
+            let list = std::iter::successors(times.after(from), |time| times.after(*time));
+            let list: Vec<_> = list.take_while(|time| time <= dates.last().unwrap()).collect();
+            for until in &dates {
+                let Some(expected) = list.iter().rfind(|time| *time <= until) else { continue };
+                assert_eq!(times.last_of(list[0], *until), *expected, "{text} in {zone}, {until}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -308,13 +392,13 @@ fn t13_a_job_whose_time_does_not_come_again_is_gone_when_its_last_run_has_ended(
     assert_eq!(clocks.plan.add(times, RULES, None, clocks.reading()), None);
     clocks.look();
     let times = RunTimes::Once(midnight() + HOUR * 3);
-    let missed = clocks.plan.add(times.clone(), RULES, None, clocks.reading()).unwrap();
+    let late = clocks.plan.add(times.clone(), RULES, None, clocks.reading()).unwrap();
     let paused = clocks.plan.add(times, RULES, None, clocks.reading()).unwrap();
     clocks.plan.pause(paused);
     clocks.go_on(MINUTE);
     clocks.wall += HOUR * 5;
-    let report = JobDecision::Missed(missed, 1, midnight() + HOUR * 3);
-    assert_eq!(clocks.look(), [report, JobDecision::Gone(missed)]);
+    let report = missed(late, 1, midnight() + HOUR * 3);
+    assert_eq!(clocks.look(), [report, JobDecision::Gone(late)]);
     assert_eq!(clocks.plan.resume(paused, clocks.reading()), Some(JobDecision::Gone(paused)));
 }
 

@@ -4,7 +4,8 @@ use crate::support::{
     DAY, HOUR, MINUTE, Record, SECOND, at, cron, info, listener, simulations, slow,
 };
 use krarup_cron::{CronCalls, Job, Missed, RunsAtOnce};
-use krarup_node::Simulation;
+use krarup_gen::Report;
+use krarup_node::{Probe, Simulation};
 
 /// The runs of a pattern in Berlin on a day, in UTC.
 fn runs_in_berlin(pattern: &str, from: &str, days: u32) -> Vec<String> {
@@ -103,6 +104,38 @@ fn t10_an_hour_of_missed_seconds_is_made_up_for_and_requests_are_served_meanwhil
     assert!(begun < 3600, "{begun}");
     sim.advance(SECOND / 2);
     assert_eq!((info(&cron, "a").runs, record.take().len()), (3600, 3600));
+}
+
+#[test]
+fn t10_a_clock_that_is_told_the_date_56_years_late_is_followed_at_once() {
+    for (missed, runs) in [(Missed::Skip, 0), (Missed::Once, 1)] {
+        for sim in simulations() {
+            let reports = Probe::<Report>::of(&sim, &sim.reports());
+            let (cron, record) = (cron(&sim), Record::default());
+            let listener = listener(&sim, &record);
+            sim.set_wall_time(at("1970-01-01T00:00:30Z"));
+            let job = Job::new("a", "* * * * *").missed(missed).send_to(&listener, || "a");
+            cron.add(job).wait().unwrap();
+            sim.set_wall_time(at("2026-01-01T00:00:30Z"));
+            // The next look is at most a minute away.
+            sim.advance(MINUTE);
+            record.take();
+            let a = info(&cron, "a");
+            assert_eq!((a.missed, a.runs), (1000, runs + 1));
+            let report = reports.take_messages().remove(0).to_string();
+            let text = "at least 1000 missed, the last of 2026-01-01T00:00:00+00:00";
+            assert!(report.ends_with(text), "{report}");
+            // As many are missed by a job that has run last before there were cron jobs.
+            let old = Job::new("b", "* * * * *").missed(missed).since(at("1970-01-01T00:00:00Z"));
+            cron.add(old.send_to(&listener, || "b")).wait().unwrap();
+            sim.advance(SECOND);
+            let b = info(&cron, "b");
+            assert_eq!((b.missed, b.runs), (1000, runs));
+            record.take();
+            sim.advance(MINUTE);
+            assert_eq!(record.take(), ["a 2026-01-01 00:02:00", "b 2026-01-01 00:02:00"]);
+        }
+    }
 }
 
 #[test]

@@ -24,10 +24,10 @@ use std::{env, fmt};
 impl Simulation {
     /// Runs `body` with a new simulation for each seed, and stops at the first seed at which
     /// `body` panics or returns an error. Odd seeds have turns of one message, so that the next
-    /// process is chosen anew after each message. An empty range runs nothing.
+    /// process is chosen anew after each message. An empty range runs nothing, and passes.
     ///
-    /// A panic in a process ends that process, not the test: `body` must check its own
-    /// conditions.
+    /// A process that crashes, by a panic or an error, fails no seed. It ends, and nothing else does:
+    /// `body` must check its own conditions.
     ///
     /// ```
     /// # use krarup_node::Simulation;

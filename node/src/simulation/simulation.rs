@@ -84,8 +84,8 @@ impl Simulation {
         Self::with_throughput(seed, THROUGHPUT)
     }
 
-    /// Makes a simulation whose turns have at most this many messages (at least 1). With 1, the
-    /// seed chooses anew after every message.
+    /// Makes a simulation whose turns have at most this many messages. With 1, the seed chooses anew
+    /// after every message; zero counts as 1.
     #[must_use]
     pub fn with_throughput(seed: u64, throughput: u32) -> Self {
         let run = Run { seed, throughput: throughput.max(1) };

@@ -34,6 +34,9 @@ use std::sync::Arc;
 /// answered through its reply token. Messages of other types that are sent to its pid or name
 /// are for [`Probe::expect_other`]; so `M` is not [`Dynamic`](krarup_act::Dynamic) itself.
 ///
+/// A probe that is dropped does not end: its process lives on, keeps its name and receives what is
+/// sent to it, until the simulation ends. End it with `sim.kill(probe.pid())`.
+///
 /// ```
 /// # use krarup_node::{Probe, Simulation};
 /// # use krarup_act::{Actor, Context, Recipient};
