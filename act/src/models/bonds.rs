@@ -64,7 +64,7 @@ fn one_exit_per_link_whenever_the_target_ends() {
 
 /// Who is told that there is no such process does not find it in the node either.
 #[test]
-fn no_process_is_there_any_more_for_whom_it_has_ended() {
+fn d6_who_is_told_of_no_process_finds_none_in_the_node() {
     model(|| {
         let (host, ctx, target, ready) = couple();
         let death = dying(ready);
