@@ -358,3 +358,25 @@ impl Relations {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn l5_the_exit_of_an_earlier_link_is_received_whatever_else_is_removed() {
+        let [peer, passing] = [7, 8].map(|number| Pid::local(number, 1));
+        let mut relations = Relations::default();
+        relations.bonds().link_again(peer, Link { number: 1, fired: true, ..Link::default() });
+        relations.bonds().link_again(peer, Link { number: 2, ..Link::default() });
+        relations.bonds().link_again(passing, Link { number: 3, ..Link::default() });
+        relations.bonds().unlink(passing);
+        relations.shrink();
+        assert!(relations.accept_exit(peer, 1), "that of the earlier link");
+        assert!(!relations.accept_exit(peer, 1), "once");
+        assert_eq!(relations.links(), [peer]);
+        relations.bonds().unlink(peer);
+        relations.shrink();
+        assert!(relations.bonds_if_any().is_none(), "nothing is left");
+    }
+}
