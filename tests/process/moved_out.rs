@@ -40,28 +40,33 @@ enum Ask {
 
 #[test]
 fn n2_a_process_gets_no_name_and_no_alias_while_it_ends() {
-    let sim = Simulation::new(1);
-    // The request lies in the mailbox when the process ends; its caller is told when the name is
-    // free and the links are not told yet.
-    let (out, moved) = mpsc::channel();
-    let process = moved_out::<Ask>(&sim, move |ctx| out.send(ctx).unwrap(), None, Overflow::Refuse);
-    sim.run_until_idle();
-    let ctx = Mutex::new(moved.recv().unwrap());
-    let (log, pid) = (Log::new(), process.pid());
-    let noted = log.clone();
-    let waker = on_wake(move || {
-        let mut ctx = ctx.lock().unwrap();
-        noted.note(ctx.register("late") == Err(RegisterError::NoProcess(pid)));
-        ctx.alias();
-    });
-    let callee = process.clone();
-    let mut call = callee.call(Ask::This).no_timeout().into_future();
-    assert!(poll_with(&mut call, &waker).is_pending());
-    sim.kill(pid);
-    sim.run_until_idle();
-    assert_eq!(log.take(), ["true"]);
-    assert_eq!(sim.whereis("late"), None);
-    assert_eq!((sim.stats().names, sim.stats().aliases), (0, 0));
+    // The relations of one that is watched are closed later.
+    for is_watched in [false, true] {
+        let sim = Simulation::new(1);
+        // The request lies in the mailbox when the process ends; its caller is told when the name is
+        // free and the links are not told yet.
+        let (out, moved) = mpsc::channel();
+        let process =
+            moved_out::<Ask>(&sim, move |ctx| out.send(ctx).unwrap(), None, Overflow::Refuse);
+        sim.run_until_idle();
+        let ctx = Mutex::new(moved.recv().unwrap());
+        let (log, pid) = (Log::new(), process.pid());
+        let _end = is_watched.then(|| process.watch());
+        let noted = log.clone();
+        let waker = on_wake(move || {
+            let mut ctx = ctx.lock().unwrap();
+            noted.note(ctx.register("late") == Err(RegisterError::NoProcess(pid)));
+            ctx.alias();
+        });
+        let callee = process.clone();
+        let mut call = callee.call(Ask::This).no_timeout().into_future();
+        assert!(poll_with(&mut call, &waker).is_pending());
+        sim.kill(pid);
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["true"]);
+        assert_eq!(sim.whereis("late"), None);
+        assert_eq!((sim.stats().names, sim.stats().aliases), (0, 0));
+    }
 }
 
 #[test]
