@@ -216,7 +216,9 @@ pub mod grains {
 /// they are taken. Also reserved room, and sends that wait for room.
 pub mod mailbox {
     #[doc(inline)]
-    pub use krarup_act::{Divert, Diverted, Order, Overflow, Permit, PermitCall, SendOrWait};
+    pub use krarup_act::{
+        Divert, Diverted, Order, Overflow, Permit, PermitCall, ReserveOrWait, SendOrWait,
+    };
     #[doc(inline)]
     pub use krarup_gen::{NoBound, OrderError, OverflowError};
 }

@@ -47,6 +47,7 @@ pub use addressing::dynamic::Dynamic;
 pub use addressing::lookup::{address_of, lookup, send_dynamic};
 pub use addressing::recipient::Recipient;
 pub use addressing::recipient_wait::RecipientSendOrWait;
+pub use addressing::reserve_or_wait::ReserveOrWait;
 pub use addressing::route::{RoomFuture, Route};
 pub use addressing::send_or_wait::SendOrWait;
 pub use agent::{Agent, AgentAddress, AgentMessage};

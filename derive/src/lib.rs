@@ -8,8 +8,8 @@ mod protocol;
 use proc_macro::TokenStream;
 
 /// Derives a trait with a method for each message of an enum, and implements it for each `Address`
-/// of these messages (rule Y6). A `NamedAddress` and a `Recipient` get no methods: send and call with
-/// the enum there.
+/// of these messages (rule Y6), and another one for each `NamedAddress` if it is asked for. A
+/// `Recipient` gets no methods: send and call with the enum there.
 ///
 /// ```
 /// use krarup::prelude::*;
@@ -65,13 +65,33 @@ use proc_macro::TokenStream;
 /// | attribute | on | meaning |
 /// |---|---|---|
 /// | `#[protocol(calls = CounterApi)]` | the enum | the name of the trait |
+/// | `#[protocol(named = CounterByName)]` | the enum | a second trait, of this name, for `NamedAddress` |
 /// | `#[protocol(name = halt)]` | a variant | the name of its method |
 /// | `#[protocol(skip)]` | a variant | it has no method |
+///
+/// By name, a call may be made again at the next process, so it clones what it sends: the fields of its
+/// request are `Clone`. Those of other messages need not be.
+///
+/// ```
+/// use krarup::prelude::*;
+/// use krarup::{NamedAddress, Protocol};
+///
+/// #[derive(Protocol)]
+/// #[protocol(named = StockByName)]
+/// enum Stock {
+///     Take { item: String, reply: Reply<bool> },
+/// }
+///
+/// async fn order(stock: &NamedAddress<Stock>, item: &str) -> Result<bool> {
+///     Ok(stock.take(item.to_owned()).await?)
+/// }
+/// # let _ = order;
+/// ```
 ///
 /// # Errors
 /// The compiler points at what has no method: a struct or a union, a protocol with type parameters or
 /// lifetimes, two replies in one variant, two variants of one name, and a variant whose method
-/// the address has already.
+/// the address has already. It also points at a field of a call by name that cannot be cloned.
 ///
 /// ```compile_fail
 /// # use krarup::{Protocol, Reply};
@@ -89,6 +109,14 @@ use proc_macro::TokenStream;
 /// # use krarup::{Protocol, Reply};
 /// #[derive(Protocol)]
 /// enum Valve { Stop } // an address has `stop` already
+/// ```
+///
+/// ```compile_fail
+/// # use krarup::{Protocol, Reply};
+/// struct Ticket;
+/// #[derive(Protocol)]
+/// #[protocol(named = GateByName)]
+/// enum Gate { Enter(Ticket, Reply<bool>) } // a ticket cannot be cloned
 /// ```
 #[proc_macro_derive(Protocol, attributes(protocol))]
 pub fn derive_protocol(input: TokenStream) -> TokenStream {

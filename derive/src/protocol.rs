@@ -58,12 +58,17 @@ pub(crate) const TAKEN: &[&str] = &[
     "when_handled",
 ];
 
+/// The further methods of an address by name.
+pub(crate) const TAKEN_BY_NAME: &[&str] = &["address", "lookup_or_wait", "name", "new"];
+
 /// An enum of messages.
 pub(crate) struct Protocol {
     pub(crate) name: Ident,
     pub(crate) visibility: Visibility,
-    /// The name of the trait.
+    /// The name of the trait for addresses.
     pub(crate) calls: Ident,
+    /// The name of the trait for addresses by name, if there is to be one.
+    pub(crate) named: Option<Ident>,
     pub(crate) messages: Vec<Message>,
 }
 
@@ -113,10 +118,11 @@ impl Protocol {
                         used with, or write `address.call(..)`";
             return Err(Error::new(parameter.span(), text));
         }
-        let mut calls = None;
+        let (mut calls, mut named) = (None, None);
         settings(&input.attrs, &mut |setting| match &*setting.name.to_string() {
             "calls" => setting.value("calls = CounterApi").map(|name| calls = Some(name)),
-            _ => Err(setting.unknown("`calls = ..` on an enum")),
+            "named" => setting.value("named = CounterByName").map(|name| named = Some(name)),
+            _ => Err(setting.unknown("`calls = ..` and `named = ..` on an enum")),
         })?;
         let calls = calls.unwrap_or_else(|| {
             Ident::new(&format!("{}Calls", input.ident.unraw()), input.ident.span())
@@ -129,9 +135,21 @@ impl Protocol {
                 let text = format!("`{}` has the method `{}` already", other, message.method);
                 return Err(Error::new(message.variant.span(), text));
             }
+            let method = message.method.unraw().to_string();
+            if named.is_some() && TAKEN_BY_NAME.contains(&&*method) {
+                return Err(taken(&message.method, "an address by name"));
+            }
         }
-        Ok(Protocol { name: input.ident, visibility: input.vis, calls, messages })
+        Ok(Protocol { name: input.ident, visibility: input.vis, calls, named, messages })
     }
+}
+
+fn taken(method: &Ident, by: &str) -> Error {
+    let text = format!(
+        "{by} has the method `{method}` already, which would be called instead; name another one with \
+         #[protocol(name = ..)], or leave it out with #[protocol(skip)]"
+    );
+    Error::new(method.span(), text)
 }
 
 fn no_enum(span: Span) -> Error {
@@ -155,11 +173,7 @@ impl Message {
             None => method_name(&variant.ident)?,
         };
         if TAKEN.contains(&&*method.unraw().to_string()) {
-            let text = format!(
-                "an address has the method `{method}` already, which would be called instead; name \
-                 another one with #[protocol(name = ..)], or leave it out with #[protocol(skip)]"
-            );
-            return Err(Error::new(method.span(), text));
+            return Err(taken(&method, "an address"));
         }
         let shape = match &variant.fields {
             Fields::Unit => Shape::Unit,
@@ -204,7 +218,7 @@ impl MessageField {
         MessageField { name, kind }
     }
 
-    fn is_argument(&self) -> bool {
+    pub(crate) fn is_argument(&self) -> bool {
         matches!(self.kind, FieldKind::Argument(_))
     }
 }
@@ -348,8 +362,16 @@ mod tests {
         let protocol = Protocol::read(input).unwrap();
         assert_eq!(protocol.calls, "CounterCalls");
         assert_eq!(protocol.messages[8].attributes.len(), 1);
-        let renamed = quote! { #[protocol(calls = CounterApi)] enum Counter { Add } };
-        assert_eq!(Protocol::read(renamed).unwrap().calls, "CounterApi");
+        assert!(protocol.named.is_none());
+        let renamed = quote! {
+            #[protocol(calls = CounterApi, named = CounterByName)]
+            enum Counter { Add }
+        };
+        let renamed = Protocol::read(renamed).unwrap();
+        assert_eq!(renamed.calls, "CounterApi");
+        assert_eq!(renamed.named.unwrap(), "CounterByName");
+        // Only an address by name has this method.
+        assert_eq!(methods(quote! { enum Person { Name(Reply<String>) } }), ["name()?"]);
     }
 
     #[test]
@@ -363,6 +385,11 @@ mod tests {
             (quote! { enum It { Add_One, AddOne } }, "`Add_One` has the method `add_one` already"),
             (quote! { enum It { Stop } }, "an address has the method `stop` already"),
             (quote! { enum It { #[protocol(name = pid)] Who } }, "the method `pid` already"),
+            (
+                quote! { #[protocol(named = ItByName)] enum It { Name } },
+                "an address by name has the method `name` already",
+            ),
+            (quote! { #[protocol(named)] enum It { Add } }, "#[protocol(named = CounterByName)]"),
             (quote! { enum It { Super } }, "no method can have the name `super`"),
             (quote! { enum It { #[protocol(hide)] Add } }, "`hide` is unknown here"),
             (quote! { #[protocol(skip)] enum It { Add } }, "`skip` is unknown here"),
@@ -391,7 +418,8 @@ mod tests {
                     let mut is_address = false;
                     for line in text.lines() {
                         if line.starts_with("impl") {
-                            let plain = [" Address<M, C>", " Address<M, M>", " Address<M, M> {"];
+                            let plain =
+                                [" Address<M, C>", " Address<M, M>", " NamedAddress<M, C>"];
                             is_address =
                                 plain.iter().any(|it| line.trim_end_matches(" {").ends_with(it));
                             is_address &= !line.contains(" for ");
@@ -411,7 +439,8 @@ mod tests {
         let mut found = Vec::new();
         look(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../act/src"), &mut found);
         assert!(found.len() > 20, "{found:?}");
-        let missing: Vec<_> = found.iter().filter(|it| !TAKEN.contains(&it.as_str())).collect();
+        let is_known = |it: &str| TAKEN.contains(&it) || TAKEN_BY_NAME.contains(&it);
+        let missing: Vec<_> = found.iter().filter(|it| !is_known(it)).collect();
         assert!(missing.is_empty(), "{missing:?}");
     }
 }

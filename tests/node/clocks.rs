@@ -63,6 +63,8 @@ fn t15_a_piped_future_sleeps_and_tells_the_time_of_its_node() {
 fn t15_a_timeout_ends_a_future_and_one_that_is_ready_in_time_is_not_late() {
     let sim = Simulation::new(1);
     let clock = sim.clock();
+    let silent = krarup::behavior::behavior_fn(|_: Context<Reply<()>>| pending::<Result>());
+    let silent = sim.spawn(move || silent).start().unwrap();
     let began = clock.wall_time();
     let ended = sim.block_on(async {
         let never = clock.timeout(3 * SECOND, pending::<()>()).await;
@@ -70,10 +72,13 @@ fn t15_a_timeout_ends_a_future_and_one_that_is_ready_in_time_is_not_late() {
         // Both are due at once.
         let both = clock.timeout(SECOND, clock.sleep(SECOND)).await;
         let known = clock.timeout(Duration::ZERO, ready(7)).await;
+        // What is not begun yet is begun: here a call that nobody answers.
+        let call = clock.timeout(SECOND, silent.call(|reply| reply).no_timeout()).await;
+        assert_eq!(call, None);
         (never, at.since(krarup::Timestamp::ZERO), both, known)
     });
     assert_eq!(ended.unwrap(), (None, 3 * SECOND, Some(()), Some(7)));
-    assert_eq!(clock.wall_time(), began + 4 * SECOND);
+    assert_eq!(clock.wall_time(), began + 5 * SECOND);
     assert_eq!(sim.stats().timers, 0);
 }
 

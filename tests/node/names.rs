@@ -137,7 +137,7 @@ fn n1_a_process_is_never_taken_for_that_of_another_node_with_its_number() {
         noted.note(format!("sent: {:?}", sending.await));
         // What was sent last still lies there.
         to.suspend().await.unwrap();
-        let mut reserving = Box::pin(to.reserve_or_wait());
+        let mut reserving = to.reserve_or_wait().into_future();
         assert!(poll_once(&mut reserving).is_pending());
         to.resume();
         noted.note(format!("reserved: {}", reserving.await.is_ok()));

@@ -105,6 +105,9 @@ fn m6_waiting_at_a_pool_ends_with_the_time_with_the_pool_and_with_its_last_worke
         let refused = pool.send_or_wait(Job::Note(2)).timeout(limit).wait().unwrap_err();
         assert!(matches!(refused, SendError::Timeout { message: Job::Note(2), .. }));
         assert_eq!(numbers(&pool).unhandled, 1);
+        let refused = pool.reserve_or_wait().timeout(limit).wait().map(drop);
+        assert_eq!(refused, Err(SendError::Timeout { message: (), to: pool.pid(), limit }));
+        assert_eq!(numbers(&pool).unhandled, 2);
         let mut wait = pool.send_or_wait(Job::Note(3)).into_future();
         assert!(poll_once(&mut wait).is_pending());
         pool.remove_workers(1).wait().unwrap();

@@ -46,10 +46,7 @@ fn h8_room_at_a_pool_is_waited_for_in_line() {
     for sim in simulations(20) {
         let pool = pool(&sim, 2);
         let mut lines: Vec<_> = (0..5)
-            .map(|_| {
-                let pool = pool.clone();
-                Box::pin(async move { pool.reserve_or_wait().await })
-            })
+            .map(|_| pool.reserve_or_wait().into_future())
             .collect();
         let mut rooms: Vec<Permit<Ask>> = Vec::new();
         for (number, line) in lines.iter_mut().enumerate() {
@@ -83,10 +80,10 @@ fn h8_room_that_depends_on_the_request_is_not_waited_for() {
     };
     let keyed = sim.spawn(keyed).wait().unwrap();
     // Room for any message is room at each worker.
-    let Poll::Ready(Ok(room)) = poll_once(&mut Box::pin(keyed.reserve_or_wait())) else {
+    let Poll::Ready(Ok(room)) = poll_once(&mut keyed.reserve_or_wait().into_future()) else {
         panic!("they are empty")
     };
-    let refused = poll_once(&mut Box::pin(keyed.reserve_or_wait()));
+    let refused = poll_once(&mut keyed.reserve_or_wait().into_future());
     assert!(matches!(refused, Poll::Ready(Err(SendError::Full { .. }))), "{refused:?}");
     drop(room);
 }

@@ -456,13 +456,13 @@ fn m6_reserve_or_wait_fails_for_oneself_and_for_an_ended_process() {
             sim.run_until_idle();
         }
     }
-    let mut first = Box::pin(full.reserve_or_wait());
+    let mut first = full.reserve_or_wait().into_future();
     assert!(poll_once(&mut first).is_pending());
-    let mut second = Box::pin(full.reserve_or_wait());
+    let mut second = full.reserve_or_wait().into_future();
     assert!(poll_once(&mut second).is_pending());
     drop(first);
     sim.advance(SECOND);
-    let mut third = Box::pin(full.reserve_or_wait());
+    let mut third = full.reserve_or_wait().into_future();
     assert!(poll_once(&mut third).is_pending());
     let std::task::Poll::Ready(Ok(permit)) = poll_once(&mut second) else { panic!("no room") };
     permit.send(3);
@@ -470,7 +470,7 @@ fn m6_reserve_or_wait_fails_for_oneself_and_for_an_ended_process() {
     sim.run_until_idle();
     let std::task::Poll::Ready(Err(refused)) = poll_once(&mut third) else { panic!("it waits") };
     assert_eq!(refused, SendError::NoProcess { message: (), to: full.pid() });
-    let dead = poll_once(&mut Box::pin(full.reserve_or_wait()));
+    let dead = poll_once(&mut full.reserve_or_wait().into_future());
     assert!(matches!(dead, std::task::Poll::Ready(Err(SendError::NoProcess { .. }))));
 }
 
@@ -488,6 +488,8 @@ fn m6_a_thread_gets_its_message_back_when_room_can_never_come() {
         full.send_or_wait(3).timeout(SECOND).wait(),
         Err(SendError::Timeout { message: 3, to: full.pid(), limit: SECOND })
     );
+    let stalled = SendError::CannotWait { message: (), cause: CannotWait::Stalled };
+    assert_eq!(full.reserve_or_wait().wait().map(drop), Err(stalled));
 }
 
 #[test]
@@ -936,7 +938,7 @@ fn m6_reserved_room_is_not_given_to_others_and_each_place_serves_one() {
     // Room that should not be there is kept: given back, it would panic in a destructor.
     assert!(full.reserve().map(std::mem::forget).unwrap_err().is_full());
     assert!(full.send(1).unwrap_err().is_full());
-    let [mut one, mut other] = [1, 2].map(|_| Box::pin(full.reserve_or_wait()));
+    let [mut one, mut other] = [1, 2].map(|_| full.reserve_or_wait().into_future());
     assert!(poll_once(&mut one).is_pending() && poll_once(&mut other).is_pending());
     room.send(1);
     sim.run_until_idle();

@@ -343,6 +343,41 @@ fn m6_waiting_for_room_ends_with_the_time_and_with_the_receiver_and_gives_the_me
 }
 
 #[test]
+fn m6_a_reservation_waits_as_long_as_it_says_on_a_thread_too() {
+    let sim = Simulation::new(3);
+    let log = Log::new();
+    let slow = busy(&sim, &log, Overflow::Refuse);
+    assert_eq!(send_four(&slow), [true, true, false, false]);
+    let late = slow.reserve_or_wait().timeout(SECOND / 2).wait().map(drop).unwrap_err();
+    assert_eq!(late, SendError::Timeout { message: (), to: slow.pid(), limit: SECOND / 2 });
+    assert_eq!(log.lines(), Vec::<String>::new(), "its own time is over first");
+    // It has left the line, and the room that it gets is its own.
+    let room = slow.reserve_or_wait().timeout(9 * SECOND).wait().unwrap();
+    assert_eq!(log.lines(), ["in hand"]);
+    room.send("reserved".into());
+    let to = slow.clone();
+    let (told, tells) = (log.clone(), slow.clone());
+    let process = krarup::behavior::behavior_fn(move |_: Context<()>| async move {
+        told.note(to.reserve_or_wait().wait().map(drop).unwrap_err());
+        told.note(tells.reserve_or_wait().timeout(SECOND / 4).await.map(drop).unwrap_err());
+        Ok(())
+    });
+    sim.spawn(move || process).start().unwrap();
+    sim.advance(SECOND / 2);
+    let told = log.take();
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert!(told[1].contains("a process cannot use `.wait()`"), "{told:?}");
+    assert!(told[2].contains("250ms"), "{told:?}");
+    sim.advance(9 * SECOND);
+    assert_eq!(log.take(), ["1", "2", "reserved"]);
+    assert_eq!(sim.stats().timers, 0);
+    sim.kill(slow.pid());
+    sim.run_until_idle();
+    let gone = slow.reserve_or_wait().wait().map(drop);
+    assert_eq!(gone, Err(SendError::NoProcess { message: (), to: slow.pid() }));
+}
+
+#[test]
 fn m6_a_process_cannot_wait_for_room_in_its_own_mailbox() {
     struct Selfish(Log);
     impl Actor for Selfish {

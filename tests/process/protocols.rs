@@ -1,13 +1,17 @@
 //! Methods that are derived for the messages of a process: rule Y6.
 
+use crate::support::poll_once;
+use krarup::behavior::behavior_fn;
 use krarup::pool::Pool;
 use krarup::prelude::*;
 use krarup::{Call, Protocol};
+use std::future::pending;
+use std::task::Poll;
 use std::time::Duration;
 
 /// Each shape that a message may have, and attributes that pass through.
 #[derive(Debug, Protocol)]
-#[protocol(calls = StockCalls)]
+#[protocol(calls = StockCalls, named = StockByName)]
 enum Stock {
     /// Adds so many.
     Add(u32),
@@ -102,4 +106,31 @@ fn y6_derived_methods_work_in_handlers_and_on_the_addresses_of_pools() {
     shelf.add(5).unwrap();
     let buyer = sim.spawn(move || Buyer(shelf)).wait().unwrap();
     assert_eq!(buyer.call(|reply| reply).wait().unwrap(), 5);
+}
+
+#[test]
+fn y6_derived_methods_of_an_address_by_name_reach_whichever_process_has_it() {
+    let sim = Simulation::new(1);
+    let stock = sim.named_address::<Stock, Stock>("stock").unwrap();
+    let refused = stock.add(1).unwrap_err();
+    assert!(matches!(refused, SendError::NoName { message: Stock::Add(1), .. }), "{refused:?}");
+    let deaf = behavior_fn(|_: Context<Stock>| pending::<Result>());
+    let deaf = sim.spawn(move || deaf).name("stock").start().unwrap();
+    // It is asked twice: the first process ends before it has seen the request.
+    let mut asked = stock.find("tea".to_owned()).into_future();
+    assert!(poll_once(&mut asked).is_pending());
+    sim.kill(deaf.pid());
+    sim.run_until_idle();
+    assert!(poll_once(&mut asked).is_pending());
+    let shelf = sim.spawn(Shelf::default).name("stock").wait().unwrap();
+    shelf.put("tea".to_owned(), 4).unwrap();
+    assert!(poll_once(&mut asked).is_pending());
+    sim.run_until_idle();
+    assert!(matches!(poll_once(&mut asked), Poll::Ready(Ok(Some(4)))));
+    stock.put("milk".to_owned(), 2).unwrap();
+    let long = Duration::from_secs(60);
+    assert_eq!(stock.count().timeout(long).wait().unwrap(), 6);
+    stock.halt().unwrap();
+    sim.run_until_idle();
+    assert!(!shelf.is_alive());
 }

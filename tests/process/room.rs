@@ -392,7 +392,7 @@ fn m6_a_new_waiter_does_not_take_room_of_an_earlier_waiter() {
     assert_eq!(handled.recv(), Ok(1));
     let mut second = to.send_or_wait(3).into_future();
     assert!(poll_once(&mut second).is_pending());
-    let mut third = Box::pin(to.reserve_or_wait());
+    let mut third = to.reserve_or_wait().into_future();
     assert!(poll_once(&mut third).is_pending());
     for (number, mut send) in [(2, first), (3, second)] {
         gate.send(()).unwrap();

@@ -9,6 +9,7 @@ pub(crate) mod recipient;
 pub(crate) mod recipient_wait;
 #[cfg(feature = "serde")]
 pub(crate) mod remote_recipient;
+pub(crate) mod reserve_or_wait;
 pub(crate) mod route;
 pub(crate) mod send_or_wait;
 pub(crate) mod when_handled;

@@ -26,30 +26,6 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     pub fn send_or_wait(&self, message: M) -> SendOrWait<M, C> {
         SendOrWait { address: self.clone(), message, timeout: None }
     }
-
-    /// Reserves room for one message on the Main lane, and waits in line while the mailbox is
-    /// full (tokio's `Sender::reserve`). At a pool it waits for room at any worker, and for its rate
-    /// (rule H8). Where the receiver depends on the message it does not wait: at a pool with a key
-    /// it takes room at each worker or fails, at grains it fails.
-    ///
-    /// # Errors
-    /// Those of [`Address::reserve`], and [`SendError::OwnMailbox`] if a process waits for room
-    /// in its own mailbox.
-    pub async fn reserve_or_wait(&self) -> Result<Permit<M>, SendError<()>> {
-        if let Some(room) = self.room_for_any() {
-            return room.await;
-        }
-        match self.reserve_quietly() {
-            // Do not overtake senders that already wait for room.
-            Ok(permit) if !self.has_line() => return Ok(permit),
-            Err(SendError::Full { .. }) | Ok(_) => {}
-            Err(error) => return Err(error),
-        }
-        if current::pid().is_some_and(|myself| myself.is_same_process(self.pid())) {
-            return Err(SendError::OwnMailbox { message: (), to: self.pid() });
-        }
-        room(self, None, None).await
-    }
 }
 
 /// A send that waits for room; made by [`Address::send_or_wait`].
@@ -136,7 +112,7 @@ fn send_into<M>(room: Result<Permit<M>, SendError<()>>, message: M) -> Result<()
 }
 
 /// Waits for room for a message: in the mailbox, or at a receiver of the route.
-async fn room<M, C>(
+pub(super) async fn room<M, C>(
     address: &Address<M, C>,
     timeout: Option<Duration>,
     on_route: Option<RoomFuture<M>>,
@@ -158,17 +134,25 @@ where
     M: Send + 'static,
     C: Send + 'static,
 {
-    let Some(limit) = timeout else {
-        return match on_route {
-            Some(room) => room.await,
-            None => in_mailbox(address).await,
-        };
-    };
-    let room = match on_route {
-        Some(room) => within(address.host(), limit, room).await,
-        None => within(address.host(), limit, pin!(in_mailbox(address))).await,
-    };
-    room.unwrap_or(Err(SendError::Timeout { message: (), to: address.pid(), limit }))
+    match on_route {
+        Some(room) => in_time(address, timeout, room).await,
+        None => in_time(address, timeout, pin!(in_mailbox(address))).await,
+    }
+}
+
+/// The room that a future waits for, within this time.
+pub(super) async fn in_time<M, C>(
+    address: &Address<M, C>,
+    timeout: Option<Duration>,
+    room: impl Future<Output = Result<Permit<M>, SendError<()>>> + Unpin,
+) -> Result<Permit<M>, SendError<()>>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    let Some(limit) = timeout else { return room.await };
+    let late = SendError::Timeout { message: (), to: address.pid(), limit };
+    within(address.host(), limit, room).await.unwrap_or(Err(late))
 }
 
 async fn in_mailbox<M, C>(address: &Address<M, C>) -> Result<Permit<M>, SendError<()>>

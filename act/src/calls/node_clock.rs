@@ -69,8 +69,10 @@ impl NodeClock {
 
     /// Returns the output of `future`, or `None` if it is not ready within `limit`; it is dropped
     /// then. A future that is ready in time is not late: it is polled before the clock is asked.
-    pub async fn timeout<F: Future>(&self, limit: Duration, future: F) -> Option<F::Output> {
-        let mut future = pin!(future);
+    ///
+    /// It bounds what has no timeout of its own: `ctx.clock().timeout(limit, pool.drain())`.
+    pub async fn timeout<F: IntoFuture>(&self, limit: Duration, future: F) -> Option<F::Output> {
+        let mut future = pin!(future.into_future());
         let mut end = pin!(self.sleep(limit));
         poll_fn(|cx| match future.as_mut().poll(cx) {
             Poll::Ready(output) => Poll::Ready(Some(output)),

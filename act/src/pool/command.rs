@@ -58,8 +58,12 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, PoolCommand<C>> {
     /// Drains the pool.
     ///
     /// From now on it refuses messages with [`SendError::Draining`]. The result is ready when
-    /// every accepted job has been handled, or was lost with a worker that ended; there is no
-    /// time limit. The pool stays drained until [`Address::reopen`]. Its workers stay alive.
+    /// every accepted job has been handled, or was lost with a worker that ended. There is no
+    /// time limit; [`NodeClock::timeout`](crate::NodeClock::timeout) sets one. The pool stays drained
+    /// until [`Address::reopen`]. Its workers stay alive.
+    ///
+    /// The job that a worker handles is accepted and not done. So a job that awaits the drain of its own
+    /// pool waits for itself, and is not found as a cycle of calls is.
     ///
     /// Room that was reserved before stays valid: it counts as accepted. Senders that wait in
     /// line for room are refused.

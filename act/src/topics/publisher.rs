@@ -123,7 +123,9 @@ impl<T: Clone + Send + Sync + 'static> Publisher<T> {
     /// Returns a future that is ready when all events that were published before this call have
     /// been handled or missed by the processes that are subscribed now (rule E10; `sync_notify` of
     /// OTP's `gen_event`). A process that ends does not hold it up. The calling process itself is
-    /// not waited for: it cannot handle an event meanwhile.
+    /// not waited for: it cannot handle an event meanwhile. There is no time limit;
+    /// [`NodeClock::timeout`](crate::NodeClock::timeout) sets one. A subscriber that waits for the caller
+    /// is not found as a cycle of calls is.
     pub fn settled(&self) -> Settling {
         let (waiter, told) = slot();
         let mark: Mark = Arc::new(SettleMark::new(waiter));

@@ -52,9 +52,7 @@ impl<M: Send + 'static> RequestRoom<M> {
             match state {
                 RoomState::Room(_) => return Poll::Ready(Ok(())),
                 RoomState::Empty => {
-                    let at = at.clone();
-                    *state =
-                        RoomState::Waiting(Box::pin(async move { at.reserve_or_wait().await }));
+                    *state = RoomState::Waiting(at.reserve_or_wait().into_future());
                 }
                 RoomState::Waiting(wait) => match wait.as_mut().poll(cx) {
                     Poll::Pending => return Poll::Pending,

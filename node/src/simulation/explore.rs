@@ -27,7 +27,8 @@ impl Simulation {
     /// process is chosen anew after each message. An empty range runs nothing, and passes.
     ///
     /// A process that crashes, by a panic or an error, fails no seed. It ends, and nothing else does:
-    /// `body` must check its own conditions.
+    /// `body` must check its own conditions. That nothing has crashed is one of them:
+    /// `assert!(sim.view().crashes(0, 1).items.is_empty())`.
     ///
     /// ```
     /// # use krarup_node::Simulation;
@@ -41,6 +42,7 @@ impl Simulation {
     ///     echo.send(1)?;
     ///     sim.run_until_idle();
     ///     assert_eq!(echo.info().handled, 1);
+    ///     assert!(sim.view().crashes(0, 1).items.is_empty());
     ///     Ok(())
     /// });
     /// ```

@@ -121,7 +121,7 @@ where
 }
 
 fn in_mailbox<M: Send + 'static, C: Send + 'static>(grain: Address<M, C>) -> InMailbox<M> {
-    Box::pin(async move { grain.reserve_or_wait().await })
+    grain.reserve_or_wait().into_future()
 }
 
 impl<K, M, C> Drop for GrainWait<'_, K, M, C>
