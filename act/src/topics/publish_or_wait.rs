@@ -124,6 +124,8 @@ impl<T: Clone + Send + Sync + 'static> Future for Publishing<T> {
                     && Pin::new(sleep).poll(cx).is_ready()
                 {
                     let full = std::mem::take(&mut this.full);
+                    // It may be kept for long after this.
+                    core.leave_line(&mut this.place);
                     return Poll::Ready(Err(PublishError::Timeout { event, full, limit: *limit }));
                 }
                 this.event = Some(event);

@@ -10,7 +10,7 @@
 
 use super::direct::{DirectHearers, deliver, is_making};
 use super::hearer::Effects;
-use super::topic_core::{TopicCore, TopicState, wake};
+use super::topic_core::{TopicCore, TopicState, hearer_key, wake};
 use super::waiting_publishers::PublisherPlace;
 use crate::process::crash::drop_contained;
 use crate::sync::{MutexGuard, Ordering};
@@ -136,7 +136,7 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
         if !effects.ended.is_empty() {
             for ended in &effects.ended {
                 // The effects hold it too.
-                drop(state.hearers.remove(&ended.pid().id()));
+                drop(state.hearers.remove(&hearer_key(ended.pid())));
             }
             self.note_left(state, &mut effects);
         }

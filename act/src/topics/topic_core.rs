@@ -45,7 +45,7 @@ pub(crate) struct TopicCore<T> {
 pub(super) struct TopicState<T> {
     pub(super) ended: bool,
     /// By the numbers of their pids.
-    pub(super) hearers: BTreeMap<u64, Arc<dyn Hearer<T>>>,
+    pub(super) hearers: BTreeMap<HearerKey, Arc<dyn Hearer<T>>>,
     /// Those that take events without a queue; not known after a change.
     pub(super) direct: Option<DirectHearers<T>>,
     /// Publications that deliver to them.
@@ -55,6 +55,14 @@ pub(super) struct TopicState<T> {
     pub(super) kept: VecDeque<Arc<T>>,
     pub(super) audience: Option<Arc<dyn AudienceListener<T>>>,
     pub(super) waiting: WaitingPublishers,
+}
+
+/// A subscriber may be a process of another node of this program: numbers of processes are unique in a
+/// node only.
+pub(super) type HearerKey = (u64, u32);
+
+pub(super) fn hearer_key(pid: Pid) -> HearerKey {
+    (pid.id(), pid.creation())
 }
 
 /// How a topic is opened.
@@ -174,7 +182,7 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
             Joined::Ended
         } else if is_gone() {
             Joined::Gone
-        } else if let Some(before) = state.hearers.get(&hearer.pid().id()) {
+        } else if let Some(before) = state.hearers.get(&hearer_key(hearer.pid())) {
             before.adopt(hearer, self.passed_on(), &mut effects);
             effects.values.extend(state.direct.take().map(|direct| Box::new(direct) as _));
             effects.waker = state.waiting.first();
@@ -188,7 +196,7 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
             }
             hearer.begin(self.passed_on());
             effects.values.extend(state.direct.take().map(|direct| Box::new(direct) as _));
-            state.hearers.insert(hearer.pid().id(), hearer);
+            state.hearers.insert(hearer_key(hearer.pid()), hearer);
             Joined::New(state.kept.iter().cloned().collect())
         };
         drop(state);
@@ -200,7 +208,7 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
     pub(crate) fn remove(&self, hearer: &Arc<dyn Hearer<T>>) {
         let mut effects = Effects::none();
         let mut state = self.state.lock();
-        let number = hearer.pid().id();
+        let number = hearer_key(hearer.pid());
         let is_it =
             |held: &Arc<dyn Hearer<T>>| std::ptr::addr_eq(Arc::as_ptr(held), Arc::as_ptr(hearer));
         if state.hearers.get(&number).is_some_and(is_it) {

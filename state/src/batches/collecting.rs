@@ -172,8 +172,11 @@ where
     fn stop(&mut self, reason: Reason, limit: Option<Duration>) {
         if self.stop.is_none() {
             self.stop = Some(reason);
-            self.limit = limit.map(|limit| Box::pin(self.ctx.sleep(limit)));
             self.drain(None);
+        }
+        // A stop limits the time of a `finish` before it, too.
+        if let (None, Some(limit)) = (&self.limit, limit) {
+            self.limit = Some(Box::pin(self.ctx.sleep(limit)));
         }
     }
 
@@ -292,7 +295,7 @@ impl<T: Send + 'static, K, F, B> Drop for Collecting<T, K, F, B> {
             self.own.cancel_alarm(key);
         }
         for Collected { message, sender, .. } in self.plan.take_open() {
-            self.own.lose(message, sender);
+            self.ctx.dead_letter(message, sender);
         }
         drop_each(std::mem::take(&mut self.running));
     }

@@ -152,7 +152,9 @@ where
     /// Drops the held messages of a grain that cannot be spawned.
     fn give_up(&mut self, key: &K, error: &Reason) {
         let pid = self.ctx.pid();
-        tracing::error!(target: "krarup", %pid, %error, "a grain could not be spawned");
+        let _ = contain(|| {
+            tracing::error!(target: "krarup", %pid, %error, "a grain could not be spawned");
+        });
         let lost = self.shared.give_up(key);
         self.dead_letter(key, lost, error);
     }

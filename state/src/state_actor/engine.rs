@@ -132,7 +132,11 @@ impl<A: StateActor> Engine<A> {
                 steps += 1;
                 continue;
             }
-            if let Some(next) = self.take_next() {
+            let next = match self.take_next() {
+                Ok(next) => next,
+                Err(panic) => return Poll::Ready(StateActorEnd::Failed(panic)),
+            };
+            if let Some(next) = next {
                 if let Err(reason) = self.handle(next) {
                     return Poll::Ready(StateActorEnd::Failed(reason));
                 }
@@ -196,12 +200,12 @@ impl<A: StateActor> Engine<A> {
             && !(self.classes.may_begin() && self.classes.messages() == 0)
     }
 
-    fn take_next(&mut self) -> Option<Following<A>> {
+    fn take_next(&mut self) -> krarup_gen::Result<Option<Following<A>>> {
         let mut owner = self.shared.owner.lock();
-        let StateOwner { actor, ctx } = owner.as_mut()?;
+        let Some(StateOwner { actor, ctx }) = owner.as_mut() else { return Ok(None) };
         if self.told.is_none() {
             if ctx.is_suspended() {
-                return None;
+                return Ok(None);
             }
             if let Some(reason) = ctx.take_stop() {
                 // For handlers in flight, which may look.
@@ -210,14 +214,26 @@ impl<A: StateActor> Engine<A> {
                 self.classes.close();
             }
         }
-        let next = self.classes.next(&By(actor));
+        let keeps_room = self.classes.may_begin()
+            && match (self.classes.asks.front(), self.classes.notices.front()) {
+                (Some(ask), _) => ask.keeps_room,
+                (None, notice) => notice.is_some_and(|notice| notice.keeps_room),
+            };
+        let next = match contain(|| self.classes.next(&By(actor))) {
+            Ok(next) => next,
+            // A filter has panicked: the message whose batch was being formed is lost (rule O4).
+            Err(panic) => {
+                ctx.free_room(usize::from(keeps_room));
+                return Err(panic);
+            }
+        };
         if self.keeps_room
             && let Some(next) = &next
         {
             ctx.free_room(places(next));
         }
         let yielded = || self.yielded.pop_front().map(|key| NextItem::Reply(ReplyItem::Woken(key)));
-        next.or_else(yielded)
+        Ok(next.or_else(yielded))
     }
 
     pub(crate) fn load(&self) -> Load {

@@ -198,7 +198,9 @@ async fn restart<A: StateActor>(
         DroppedCalls::take().fail(&failure);
         let StateOwner { actor, ctx } = engine.take_out();
         let pid = ctx.pid();
-        tracing::warn!(target: "krarup", %pid, reason = %failure, "a state actor restarts");
+        let _ = contain(|| {
+            tracing::warn!(target: "krarup", %pid, reason = %failure, "a state actor restarts");
+        });
         if std::mem::take(&mut first) {
             // The first failure is the cause, whatever fails during the restart.
             let _ = Contained::new(actor.before_restart(ctx, &failure)).await;

@@ -284,7 +284,10 @@ impl<S: MachineTypes> Agenda<S> {
     }
 
     fn is_empty(&self) -> bool {
-        self.is_quiet() && self.postponed.is_empty() && self.timeouts.is_empty()
+        self.is_quiet()
+            && self.transition.is_none()
+            && self.postponed.is_empty()
+            && self.timeouts.is_empty()
     }
 
     /// The state is the new one already.

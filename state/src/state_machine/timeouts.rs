@@ -159,19 +159,20 @@ impl<S: MachineTypes> Timeouts<S> {
             return Some(AlarmOrder::Ring);
         }
         let unarmed = |timeout: &Option<Timeout<S::Internal>>| match timeout {
-            Some(Timeout { due: DueTime::At(at, None), .. }) => Some(*at),
+            Some(Timeout { due: DueTime::At(at, None), number, .. }) => Some((*number, *at)),
             _ => None,
         };
-        if let Some(at) = unarmed(&self.state) {
-            return Some(AlarmOrder::Set { kind: TimeoutKind::State, at });
-        }
-        if let Some(at) = unarmed(&self.event) {
-            return Some(AlarmOrder::Set { kind: TimeoutKind::Event, at });
-        }
-        let name = self.unarmed.first_key_value()?.1.clone();
-        let due = self.named.get(&name)?.due;
-        let kind = TimeoutKind::Named(name);
-        if let DueTime::At(at, None) = due { Some(AlarmOrder::Set { kind, at }) } else { None }
+        // In the order in which they were set.
+        let state = unarmed(&self.state).map(|(number, at)| (number, TimeoutKind::State, at));
+        let event = unarmed(&self.event).map(|(number, at)| (number, TimeoutKind::Event, at));
+        let named = self.unarmed.first_key_value().and_then(|(number, name)| {
+            match self.named.get(name)?.due {
+                DueTime::At(at, None) => Some((*number, TimeoutKind::Named(name.clone()), at)),
+                _ => None,
+            }
+        });
+        let first = [state, event, named].into_iter().flatten().min_by_key(|first| first.0);
+        first.map(|(_, kind, at)| AlarmOrder::Set { kind, at })
     }
 
     /// Records the alarm that was set for a time-out.
