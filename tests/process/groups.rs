@@ -2,6 +2,7 @@
 
 use crate::support::{Log, boom, simulations};
 use crate::topic_support::{Say, ask, ear, tell};
+use krarup::behavior::{Received, behavior_fn};
 use krarup::groups::{GroupChange, JoinError, LeaveError, WatchGroupError};
 use krarup::prelude::*;
 use std::collections::BTreeMap;
@@ -200,6 +201,35 @@ fn g3_a_process_that_watches_again_has_the_members_of_now_and_no_change_twice() 
     assert_eq!(log.take(), [] as [String; 0]);
     leave(&sim, &p, "g").unwrap();
     assert_eq!(log.take(), [format!("w -{}", p.pid().id())]);
+}
+
+#[test]
+fn g3_processes_of_two_nodes_that_have_one_number_both_watch_a_group() {
+    let (one, two) = (Simulation::new(1), Simulation::new(1));
+    let log = Log::new();
+    let watchers = [(&one, "one"), (&two, "two")].map(|(sim, name)| {
+        let (groups, log) = (one.groups(), log.clone());
+        let watcher = behavior_fn(move |mut ctx: Context<GroupChange>| async move {
+            ctx.watch_group_of(&groups, "stock").unwrap();
+            while let Received::Message(change) = ctx.receive().await {
+                log.note(format!("{name} has heard: {change}"));
+            }
+            Ok(())
+        });
+        let watcher = sim.spawn(move || watcher).start().unwrap();
+        sim.run_until_idle();
+        watcher.pid().id()
+    });
+    assert_eq!(watchers[0], watchers[1]);
+    let member = behavior_fn(|ctx: Context<u32>| async move {
+        ctx.join("stock").unwrap();
+        std::future::pending().await
+    });
+    one.spawn(move || member).start().unwrap();
+    one.run_until_idle();
+    two.run_until_idle();
+    let heard: Vec<_> = log.take().into_iter().map(|line| line[..3].to_owned()).collect();
+    assert_eq!(heard, ["one", "two"]);
 }
 
 #[test]

@@ -172,6 +172,65 @@ fn e3_a_process_is_subscribed_once_however_often_it_asks() {
     }
 }
 
+/// The first process of this node, and what it has subscribed to.
+fn listener(
+    sim: &Simulation,
+    log: &Log,
+    name: &'static str,
+    topics: &[Topic<u32>],
+) -> Address<Say> {
+    let listener = ear(sim, name, log);
+    for topic in topics {
+        subscribe(sim, &listener, topic);
+    }
+    listener
+}
+
+#[test]
+fn e3_processes_of_two_nodes_that_have_one_number_are_two_subscribers() {
+    let (one, two) = (Simulation::new(1), Simulation::new(1));
+    let log = Log::new();
+    let prices = one.open_unnamed_topic::<u32>().open().unwrap();
+    let topics = [prices.topic()];
+    let first = listener(&one, &log, "one", &topics);
+    let second = listener(&two, &log, "two", &topics);
+    assert_eq!(first.pid().id(), second.pid().id());
+    publish(&prices, 5, 5);
+    one.run_until_idle();
+    two.run_until_idle();
+    assert_eq!(log.take(), ["one 5", "two 5"]);
+    one.kill(first.pid());
+    one.run_until_idle();
+    assert_eq!(prices.topic().subscribers().len(), 1);
+    publish(&prices, 6, 6);
+    two.run_until_idle();
+    assert_eq!(log.take(), ["two 6"]);
+}
+
+#[test]
+fn e4_a_process_leaves_the_topics_of_two_nodes_that_have_one_reference() {
+    for leaves in [true, false] {
+        let (one, two) = (Simulation::new(1), Simulation::new(1));
+        let log = Log::new();
+        let opened = [&one, &two].map(|sim| sim.open_unnamed_topic::<u32>().open().unwrap());
+        let topics = opened.each_ref().map(Publisher::topic);
+        assert_eq!(topics[0].id(), topics[1].id());
+        let ear = listener(&one, &log, "one", &topics);
+        (1..).zip(&opened).for_each(|(price, prices)| publish(prices, price, price));
+        one.run_until_idle();
+        assert_eq!(log.take(), ["one 1", "one 2"]);
+        if leaves {
+            let topics = topics.clone();
+            let left = ask(&one, &ear, move |ctx| topics.each_ref().map(|it| ctx.unsubscribe(it)));
+            assert_eq!(left, [true, true]);
+        } else {
+            one.kill(ear.pid());
+            one.run_until_idle();
+        }
+        assert_eq!(topics.map(|topic| topic.subscribers().len()), [0, 0]);
+    }
+}
+
 #[test]
 fn e3_after_unsubscribing_no_event_is_received_that_waited() {
     for sim in simulations(3) {

@@ -3,9 +3,11 @@
 use crate::support::{Log, poll_once, simulations};
 use crate::topic_support::{Say, ask, ear, publish, tell};
 use krarup::Target;
+use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
 use krarup::topics::{PublishError, Publisher, TooSlow, WhenFull};
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 
 /// A process that is subscribed with a limit and handles nothing for now.
@@ -288,5 +290,83 @@ fn e9_waiting_publishers_publish_in_the_order_in_which_they_came() {
         let lines = resumed(&sim, &log, &waits);
         let expected: Vec<_> = (1..=20).map(|n| format!("slow #{n}+0 {n}")).collect();
         assert_eq!(lines, expected);
+    }
+}
+
+#[test]
+fn e9_a_publication_that_has_given_up_holds_up_no_other_though_it_is_kept() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let prices = sim.open_topic::<u32>("prices").open().unwrap();
+        let waits = slow(&sim, &log, &prices, (1, WhenFull::Wait));
+        publish(&prices, 1, 1);
+        let second = Duration::from_secs(1);
+        let mut kept = prices.publish_or_wait(2).timeout(second).into_future();
+        let mut next = prices.publish_or_wait(3).into_future();
+        assert!(poll_once(&mut kept).is_pending() && poll_once(&mut next).is_pending());
+        sim.advance(second);
+        assert!(matches!(poll_once(&mut kept), Poll::Ready(Err(PublishError::Timeout { .. }))));
+        assert_eq!(resumed(&sim, &log, &waits), ["slow #1+0 1"]);
+        assert!(matches!(poll_once(&mut next), Poll::Ready(Ok(_))));
+        drop(kept);
+    }
+}
+
+/// Subscribes with room for one event, and publishes 100 a second later, before it handles an event.
+fn publishing(sim: &Simulation, log: &Log, prices: &Publisher<u32>) {
+    let (log, prices) = (log.clone(), prices.clone());
+    let behavior = behavior_fn(move |mut ctx: Context<u32>| async move {
+        ctx.subscribe(&prices.topic()).at_most(1, WhenFull::Wait).start().unwrap();
+        ctx.sleep(Duration::from_secs(1)).await;
+        let published = prices.publish_or_wait(100).await.unwrap();
+        log.note(format!("published: {} missed", published.missed));
+        while let Received::Message(price) = ctx.receive().await {
+            log.note(price);
+        }
+        Ok(())
+    });
+    sim.spawn(move || behavior).start().unwrap();
+    sim.run_until_idle();
+}
+
+#[test]
+fn e9_a_full_subscriber_that_publishes_does_not_wait_behind_those_that_wait_for_it() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let prices = sim.open_topic::<u32>("prices").open().unwrap();
+        publishing(&sim, &log, &prices);
+        publish(&prices, 1, 1);
+        let mut other = prices.publish_or_wait(2).into_future();
+        assert!(poll_once(&mut other).is_pending());
+        sim.advance(Duration::from_secs(1));
+        // It has missed its own event, for it has no room.
+        assert_eq!(log.take(), ["published: 1 missed", "1"]);
+        assert!(matches!(poll_once(&mut other), Poll::Ready(Ok(_))));
+    }
+}
+
+#[test]
+fn e9_a_full_subscriber_that_publishes_is_told_when_it_alone_is_waited_for() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let prices = sim.open_topic::<u32>("prices").open().unwrap();
+        publishing(&sim, &log, &prices);
+        let waits = slow(&sim, &log, &prices, (1, WhenFull::Wait));
+        publish(&prices, 1, 1);
+        let (publisher, own) = (ear(&sim, "publisher", &log), prices.clone());
+        tell(&publisher, move |ctx| {
+            let publication = own.publish_or_wait(2).into_future();
+            ctx.pipe(publication, |_| Say::Do(Box::new(|_| Ok(()))))?;
+            Ok(())
+        });
+        sim.run_until_idle();
+        // It stands in line behind the other, for the slow one has no room either.
+        sim.advance(Duration::from_secs(1));
+        assert_eq!(log.take(), Vec::<String>::new());
+        let lines = resumed(&sim, &log, &waits);
+        let own: Vec<_> = lines.iter().filter(|line| !line.starts_with("slow")).collect();
+        assert_eq!(own, ["published: 1 missed", "1", "2"], "{lines:?}");
+        let slow: Vec<_> = lines.iter().filter(|line| line.starts_with("slow")).collect();
+        assert_eq!(slow, ["slow #1+0 1", "slow #2+0 100", "slow #3+0 2"], "{lines:?}");
     }
 }

@@ -15,7 +15,8 @@ use std::sync::Arc;
 
 /// A subscription, as its process knows it.
 pub(crate) trait Departure: Send + Sync {
-    fn topic(&self) -> Ref;
+    /// The number of the topic in the program.
+    fn topic(&self) -> u64;
 
     fn reference(&self) -> Ref;
 
@@ -33,8 +34,8 @@ pub(crate) struct OwnTopics(Mutex<OwnedTopics>);
 
 #[derive(Default)]
 struct OwnedTopics {
-    /// By the references of the topics.
-    subscriptions: BTreeMap<Ref, Arc<dyn Departure>>,
+    /// By the numbers of the topics, which may be of several nodes.
+    subscriptions: BTreeMap<u64, Arc<dyn Departure>>,
     opened: BTreeMap<Ref, Arc<dyn AnyTopic>>,
     /// The process has ended: nothing is added any more.
     ended: bool,
@@ -62,11 +63,11 @@ impl OwnTopics {
         true
     }
 
-    pub(crate) fn subscription(&self, topic: Ref) -> Option<Arc<dyn Departure>> {
+    pub(crate) fn subscription(&self, topic: u64) -> Option<Arc<dyn Departure>> {
         self.0.lock().subscriptions.get(&topic).cloned()
     }
 
-    pub(crate) fn take_subscription(&self, topic: Ref) -> Option<Arc<dyn Departure>> {
+    pub(crate) fn take_subscription(&self, topic: u64) -> Option<Arc<dyn Departure>> {
         self.0.lock().subscriptions.remove(&topic)
     }
 

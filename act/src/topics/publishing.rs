@@ -152,7 +152,8 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
     }
 
     /// Publishes if all who let publishers wait have room, and none is before this publisher in
-    /// line. `myself`: the process that publishes, which does not wait for itself.
+    /// line. `myself`: the process that publishes, which does not wait for itself, nor behind those that
+    /// wait for it.
     pub(crate) fn publish_with_room(
         &self,
         event: T,
@@ -168,8 +169,12 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
             drop_contained(waker);
             return WaitingTry::Ended(event);
         }
-        let mut full = None;
-        if state.waiting.is_next(place) {
+        let (mut full, mut behind) = (None, None);
+        let is_awaited = || {
+            let own = state.hearers.get(&hearer_key(myself?))?;
+            Some(own.is_full())
+        };
+        if state.waiting.is_next(place) || is_awaited() == Some(true) {
             let is_other = |pid: Pid| !myself.is_some_and(|own| own.is_same_process(pid));
             let all = state.hearers.values().filter(|hearer| is_other(hearer.pid()));
             let pids: Vec<_> =
@@ -181,10 +186,15 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
                 drop_contained(waker);
                 return WaitingTry::Published { heard, missed };
             }
+            // If it alone is waited for, it may pass.
+            if let [only] = *pids {
+                behind = state.waiting.of(only);
+            }
             full = Some(pids);
         }
-        let before = state.waiting.wait(place, waker);
+        let before = state.waiting.wait(place, myself, waker);
         drop(state);
+        wake(behind);
         drop_contained(before);
         WaitingTry::Full(event, full)
     }

@@ -113,7 +113,7 @@ where
         let is_direct = at_most == usize::MAX && !E::NUMBERED;
         let options = SubscriptionOptions { at_most, when_full, linked, is_direct, make };
         let own = context.own_topics();
-        let (core, place) = (Arc::clone(topic.core()), topic.id().reference);
+        let core = Arc::clone(topic.core());
         let gone = SubscribeError::NoProcess(context.pid());
         let subscription = TopicSubscription::new(
             context.address(),
@@ -123,7 +123,7 @@ where
             options,
         );
         let known = Arc::clone(&subscription) as Arc<dyn Departure>;
-        let before = own.subscription(place);
+        let before = own.subscription(core.number());
         if before.is_none() && !own.add_subscription(Arc::clone(&known)) {
             return Err(gone);
         }
@@ -184,7 +184,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         T: Clone + Send + Sync + 'static,
     {
         let own = self.cold.as_ref().and_then(|cold| cold.topics.clone());
-        let left = own.and_then(|own| own.take_subscription(topic.id().reference));
+        let left = own.and_then(|own| own.take_subscription(topic.core().number()));
         if let Some(left) = &left {
             left.depart(false);
             self.cold().direct_counts.remove(left.reference());
@@ -200,7 +200,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         T: Clone + Send + Sync + 'static,
     {
         let own = self.cold.as_ref()?.topics.as_ref()?;
-        let held = own.subscription(topic.id().reference)?;
+        let held = own.subscription(topic.core().number())?;
         let load = held.load();
         let (untaken, missed) = (load.untaken, load.missed);
         Some(SubscriptionState { reference: held.reference(), untaken, missed })

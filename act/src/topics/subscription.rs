@@ -358,8 +358,8 @@ where
     M: Send + 'static,
     C: Send + 'static,
 {
-    fn topic(&self) -> Ref {
-        self.topic.id().reference
+    fn topic(&self) -> u64 {
+        self.topic.number()
     }
 
     fn reference(&self) -> Ref {

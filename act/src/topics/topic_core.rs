@@ -21,11 +21,17 @@ use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
 use krarup_gen::{Pid, Reason, Timestamp, TopicId};
 use std::any::type_name;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Weak, atomic};
 use std::task::Waker;
+
+/// How many topics the program has made. A reference is unique in its node only, and a process may be
+/// subscribed to topics of several nodes.
+static MADE: atomic::AtomicU64 = atomic::AtomicU64::new(0);
 
 pub(crate) struct TopicCore<T> {
     pub(super) id: TopicId,
+    /// No other topic of the program has this number.
+    pub(super) number: u64,
     pub(super) opener: Option<Pid>,
     pub(super) keep: usize,
     /// It has no subscribers, keeps nothing and has not ended: an event only needs to be counted.
@@ -44,7 +50,6 @@ pub(crate) struct TopicCore<T> {
 
 pub(super) struct TopicState<T> {
     pub(super) ended: bool,
-    /// By the numbers of their pids.
     pub(super) hearers: BTreeMap<HearerKey, Arc<dyn Hearer<T>>>,
     /// Those that take events without a queue; not known after a change.
     pub(super) direct: Option<DirectHearers<T>>,
@@ -57,8 +62,8 @@ pub(super) struct TopicState<T> {
     pub(super) waiting: WaitingPublishers,
 }
 
-/// A subscriber may be a process of another node of this program: numbers of processes are unique in a
-/// node only.
+/// The numbers of a process and of its node: a subscriber may be a process of another node of the
+/// program.
 pub(super) type HearerKey = (u64, u32);
 
 pub(super) fn hearer_key(pid: Pid) -> HearerKey {
@@ -103,6 +108,7 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
         let TopicSettings { id, opener, keep, audience, opened_by, direct } = settings;
         Arc::new(TopicCore {
             id,
+            number: MADE.fetch_add(1, atomic::Ordering::Relaxed),
             opener,
             keep,
             quiet: AtomicBool::new(keep == 0),
@@ -127,6 +133,11 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
 
     pub(crate) fn id(&self) -> &TopicId {
         &self.id
+    }
+
+    /// No other topic of the program has this number; one that was made later has a greater one.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     pub(crate) fn opener(&self) -> Option<Pid> {
