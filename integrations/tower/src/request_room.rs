@@ -50,7 +50,11 @@ impl<M: Send + 'static> RequestRoom<M> {
         let state = self.state();
         loop {
             match state {
-                RoomState::Room(_) => return Poll::Ready(Ok(())),
+                RoomState::Room(_) if at.is_alive() => return Poll::Ready(Ok(())),
+                RoomState::Room(_) => {
+                    *state = RoomState::Empty;
+                    return Poll::Ready(Err(CallError::NoProcess { to: at.pid() }));
+                }
                 RoomState::Empty => {
                     *state = RoomState::Waiting(at.reserve_or_wait().into_future());
                 }

@@ -141,6 +141,22 @@ fn q1_a_service_without_a_pool_is_not_ready_but_failed() {
 }
 
 #[test]
+fn q1_a_service_whose_process_has_ended_is_failed_though_it_has_room() {
+    let sim = Simulation::new(1);
+    let mut service = doubles(&sim, pool(1, 1));
+    let woken = Arc::default();
+    assert!(matches!(ready(&mut service, &woken), Poll::Ready(Ok(()))));
+    let pid = service.address().pid();
+    sim.kill(pid);
+    sim.run_until_idle();
+    for _ in 0..2 {
+        let again = ready(&mut service, &woken);
+        let failed = matches!(again, Poll::Ready(Err(CallError::NoProcess { to })) if to == pid);
+        assert!(failed, "{again:?}");
+    }
+}
+
+#[test]
 fn q1_load_shedding_of_tower_works_by_the_readiness_of_a_pool() {
     let sim = Simulation::new(1);
     let service = doubles(&sim, pool(1, 2));
