@@ -1,4 +1,4 @@
-//! 15. Two nodes: a supervised service on one, and a client on the other that watches it.
+//! 16. Two nodes: a supervised service on one, and a client on the other that watches it.
 //!
 //! Both nodes live in this program and talk over sockets of this machine, by the protocol of
 //! Erlang nodes. The client calls the service by its name, is told when the process behind the

@@ -1,4 +1,4 @@
-//! 22. Groups over nodes: a buyer on one node uses whoever serves the stock, on whatever node.
+//! 24. Groups over nodes: a buyer on one node uses whoever serves the stock, on whatever node.
 //!
 //! Each stock joins the group "stock" of its own node. The clusters carry the groups of their nodes
 //! in the scope `pg`, as OTP's `pg` does, so the buyer finds the stocks of all nodes by

@@ -1,4 +1,4 @@
-//! 23. A mixed cluster: two nodes of this program, and one of Erlang/OTP where `erl` is there.
+//! 25. A mixed cluster: two nodes of this program, and one of Erlang/OTP where `erl` is there.
 //!
 //! They call each other in both directions, have one group over all of them, and see it when a node
 //! goes away. The Erlang node is started by this program, runs the script below, and is found by the

@@ -325,6 +325,47 @@ fn x2_a_process_that_spawns_another_when_it_is_ended_is_ended_when_the_time_is_o
     }
 }
 
+/// One of a chain: each spawns the next, and is linked to none.
+struct Chained {
+    left: u32,
+    log: Log,
+}
+
+impl Actor for Chained {
+    type Message = ();
+
+    async fn init(&mut self, ctx: &mut Context<()>) -> Result {
+        if let Some(left) = self.left.checked_sub(1) {
+            let log = self.log.clone();
+            ctx.spawn(move || Chained { left, log }).start()?;
+        }
+        Ok(())
+    }
+
+    async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+        Ok(())
+    }
+
+    async fn terminate(&mut self, _: &mut Context<()>, reason: &Reason) {
+        self.log.note(format!("{} {reason}", self.left));
+    }
+}
+
+#[test]
+fn x2_a_long_chain_of_processes_is_asked_one_by_one_and_takes_no_time() {
+    const LENGTH: u32 = 500;
+    for sim in simulations(3) {
+        let log = Log::new();
+        let noted = log.clone();
+        sim.spawn(move || Chained { left: LENGTH, log: noted }).start().unwrap();
+        sim.run_until_idle();
+        sim.stop().timeout(SECOND).wait().unwrap();
+        assert_eq!(sim.now(), krarup::Timestamp::ZERO);
+        let asked: Vec<_> = (0..=LENGTH).rev().map(|left| format!("{left} shutdown")).collect();
+        assert_eq!(log.take(), asked);
+    }
+}
+
 #[test]
 fn x2_all_that_cannot_be_ended_are_killed_and_the_services_still_stop_in_order() {
     let sim = Simulation::new(1);

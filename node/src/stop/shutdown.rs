@@ -22,6 +22,7 @@
 use crate::applications::run::ApplicationRun;
 use crate::applications::table::Needed;
 use crate::core::{Core, DispatcherHost};
+use crate::stop::descent::Descent;
 use krarup_act::{Host, KILL_GRACE, Process, Sleep, contain, watch, within};
 use krarup_gen::{
     OverdueStop, Pid, Reason, Report, ReportKind, ReportLevel, Reported, Root, Target, Timestamp,
@@ -68,19 +69,16 @@ fn below(host: &DispatcherHost, root: Root, myself: Option<Pid>) -> Vec<Arc<dyn 
 /// The processes below the root whose parent does not live below it, in the order of their
 /// start.
 fn top_level(host: &DispatcherHost, root: Root, myself: Option<Pid>) -> Vec<Arc<dyn Process>> {
-    let mut left = below(host, root, myself);
-    let pids: BTreeSet<Pid> = left.iter().map(|process| process.pid()).collect();
-    left.retain(|process| process.parent().is_none_or(|parent| !pids.contains(&parent)));
-    left
+    Descent::of(below(host, root, myself)).1
 }
 
 /// A top-level process, and the application whose top process it is.
 type TopLevel = (Arc<dyn Process>, Option<Arc<ApplicationRun>>);
 
-/// As [`top_level`], where an application counts as one: by its top process, in whose place it is
+/// Top-level processes, where an application counts as one: by its top process, in whose place it is
 /// stopped with all that belong to it (rule A9).
-fn top_level_as_one(host: &DispatcherHost, root: Root, myself: Option<Pid>) -> Vec<TopLevel> {
-    let top = top_level(host, root, myself).into_iter().filter_map(|process| {
+fn as_one(host: &DispatcherHost, top: Vec<Arc<dyn Process>>) -> Vec<TopLevel> {
+    let top = top.into_iter().filter_map(|process| {
         let run = match process.application_run() {
             0 => None,
             number => host.core.applications.run(number),
@@ -130,23 +128,32 @@ async fn stop_below(
         // As many as are counted must be found: see `kill_below`.
         let counted = host.core.registry.living();
         let all_have_appeared = host.core.registry.all().len() >= counted;
-        let mut top = top_level_as_one(host, root, myself);
+        let (mut descent, top) = Descent::of(below(host, root, myself));
+        let mut top = as_one(host, top);
         if top.is_empty() && (all_have_appeared || host.now() >= until) {
             return;
         }
         if top.is_empty() {
             pause(host).await;
         }
-        while let Some((process, run)) = top.pop() {
-            if !stop_one(host, &process, run.as_ref(), in_order).await {
-                contained(|| {
-                    tracing::warn!(
-                        target: "krarup", pid = %process.pid(), %root, ?timeout,
-                        "a process takes long to stop: all remaining processes are asked to stop"
-                    );
-                });
-                return stop_together(host, root, until, share / LOOKS, myself).await;
+        // Level by level: the children of those that have ended are top-level next.
+        while !top.is_empty() {
+            let mut orphans = Vec::new();
+            while let Some((process, run)) = top.pop() {
+                if !stop_one(host, &process, run.as_ref(), in_order).await {
+                    contained(|| {
+                        tracing::warn!(
+                            target: "krarup", pid = %process.pid(), %root, ?timeout,
+                            "a process takes long to stop: all remaining processes are asked to stop"
+                        );
+                    });
+                    return stop_together(host, root, until, share / LOOKS, myself).await;
+                }
+                let lives = |pid| host.core.process(pid).is_some();
+                descent.take_orphans(process.pid(), lives, &mut orphans);
             }
+            orphans.sort_by_key(|process| process.pid());
+            top = as_one(host, orphans);
         }
     }
 }

@@ -104,12 +104,13 @@ impl<M: fmt::Debug + Send + 'static> Probe<'_, M> {
     #[track_caller]
     pub fn expect_many(&self, within: Duration, count: usize) -> Vec<M> {
         let until = self.sim.now() + within;
-        (1..=count)
-            .map(|number| {
-                let what = format!("message {number} of {count}");
-                self.expect_that(until - self.sim.now(), &what, |_| true)
-            })
-            .collect()
+        // No room is made for as many as are expected, which may be any number.
+        let mut messages = Vec::new();
+        for number in 1..=count {
+            let what = format!("message {number} of {count}");
+            messages.push(self.expect_that(until - self.sim.now(), &what, |_| true));
+        }
+        messages
     }
 
     /// Expects that the next messages are these, in any order.
