@@ -206,7 +206,7 @@ impl Application {
     }
 
     /// Puts its processes below the system root: a stop of the node ends it when the last process
-    /// below the user root has ended (rules X6, A9).
+    /// below the user root has ended (rules X6, A9). What it needs must be a service too.
     pub fn service(mut self) -> Self {
         self.parts.root = Root::System;
         self
@@ -221,7 +221,8 @@ impl Application {
             })
         };
         let needs = self.needs.iter().map(valid).collect::<std::result::Result<_, _>>()?;
-        Ok(Declared { name: valid(&self.name)?, needs })
+        let is_service = self.parts.root == Root::System;
+        Ok(Declared { name: valid(&self.name)?, needs, is_service })
     }
 }
 

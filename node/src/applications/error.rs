@@ -27,6 +27,14 @@ pub enum ApplicationError {
         /// The one that it needs.
         needs: Name,
     },
+    /// A service needs an application that is none, and would end before it.
+    #[error("service {application} needs {needs}, which is no service and would end before it")]
+    ServiceNeedsNoService {
+        /// The service.
+        application: Name,
+        /// The one that it needs.
+        needs: Name,
+    },
     /// Applications need each other. The first is named again at the end.
     #[error("applications need each other in a cycle: {}", listed(.0))]
     Cycle(Vec<Name>),

@@ -74,6 +74,8 @@ pub(crate) fn stops_node(mode: Mode, end: TopEnd<'_>) -> bool {
 pub(crate) struct Declared {
     pub(crate) name: Name,
     pub(crate) needs: Vec<Name>,
+    /// Whether it ends after all that are no services.
+    pub(crate) is_service: bool,
 }
 
 /// Checks the declarations of a node: names, needs and cycles (rule A1).
@@ -85,9 +87,15 @@ pub(crate) fn check(declared: &[Declared]) -> Result<(), ApplicationError> {
         }
     }
     for one in declared {
-        if let Some(needs) = one.needs.iter().find(|needs| !places.contains_key(needs)) {
-            let (application, needs) = (one.name.clone(), needs.clone());
-            return Err(ApplicationError::NeedsUnknown { application, needs });
+        for needed in &one.needs {
+            let (application, needs) = (one.name.clone(), needed.clone());
+            match places.get(needed) {
+                None => return Err(ApplicationError::NeedsUnknown { application, needs }),
+                Some(place) if one.is_service && !declared[*place].is_service => {
+                    return Err(ApplicationError::ServiceNeedsNoService { application, needs });
+                }
+                Some(_) => {}
+            }
         }
     }
     sorted(declared, 0..declared.len()).map(drop).map_err(ApplicationError::Cycle)

@@ -12,6 +12,7 @@ fn declared(all: &[(&str, &[&str])]) -> Vec<Declared> {
         .map(|(one, needs)| Declared {
             name: name(one),
             needs: needs.iter().map(|need| name(need)).collect(),
+            is_service: one.starts_with("service"),
         })
         .collect()
 }
@@ -36,6 +37,17 @@ fn a1_a_need_that_is_not_there_is_an_error() {
     let all = declared(&[("shop", &["storage"])]);
     let error = check(&all).unwrap_err();
     assert_eq!(error.to_string(), "application shop needs storage, which is not given");
+}
+
+#[test]
+fn a1_a_service_needs_services_alone() {
+    let all =
+        declared(&[("shop", &["service 1"]), ("service 1", &["service 2"]), ("service 2", &[])]);
+    assert_eq!(check(&all), Ok(()));
+    let all = declared(&[("service 1", &["service 2", "shop"]), ("service 2", &[]), ("shop", &[])]);
+    let error = check(&all).unwrap_err().to_string();
+    let expected = "service service 1 needs shop, which is no service and would end before it";
+    assert_eq!(error, expected);
 }
 
 #[test]
@@ -65,6 +77,7 @@ fn a2_a_chain_of_a_hundred_thousand_is_ordered_on_a_small_stack() {
         .map(|at| Declared {
             name: called(at),
             needs: (at + 1 < LENGTH).then(|| called(at + 1)).into_iter().collect(),
+            is_service: false,
         })
         .collect();
     let small = std::thread::Builder::new().stack_size(64 << 10);
@@ -111,6 +124,7 @@ proptest! {
             .map(|at| Declared {
                 name: called(at),
                 needs: edges.iter().filter(|(from, _)| *from == at).map(|(_, to)| called(*to)).collect(),
+                is_service: false,
             })
             .collect();
         match check(&all) {
