@@ -418,8 +418,7 @@ mod tests {
                     let mut is_address = false;
                     for line in text.lines() {
                         if line.starts_with("impl") {
-                            let plain =
-                                [" Address<M, C>", " Address<M, M>", " NamedAddress<M, C>"];
+                            let plain = [" Address<M, C>", " Address<M, M>", " NamedAddress<M, C>"];
                             is_address =
                                 plain.iter().any(|it| line.trim_end_matches(" {").ends_with(it));
                             is_address &= !line.contains(" for ");

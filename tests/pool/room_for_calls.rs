@@ -45,9 +45,7 @@ fn pool(sim: &Simulation, workers: usize) -> Address<Ask, PoolCommand> {
 fn h8_room_at_a_pool_is_waited_for_in_line() {
     for sim in simulations(20) {
         let pool = pool(&sim, 2);
-        let mut lines: Vec<_> = (0..5)
-            .map(|_| pool.reserve_or_wait().into_future())
-            .collect();
+        let mut lines: Vec<_> = (0..5).map(|_| pool.reserve_or_wait().into_future()).collect();
         let mut rooms: Vec<Permit<Ask>> = Vec::new();
         for (number, line) in lines.iter_mut().enumerate() {
             match poll_once(line) {

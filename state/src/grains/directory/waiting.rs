@@ -173,8 +173,7 @@ fn k2_the_first_waiter_keeps_its_place_in_the_line_of_the_mailbox_when_polled_ag
     let mut first = waits_at(&shared, 1);
     assert!(polled(&mut first, noop).is_none());
     // Those that know the grain itself stand in the same line.
-    let mut others: Vec<_> =
-        (0..2).map(|_| grain.reserve_or_wait().into_future()).collect();
+    let mut others: Vec<_> = (0..2).map(|_| grain.reserve_or_wait().into_future()).collect();
     let cx = &mut task::Context::from_waker(noop);
     assert!(others.iter_mut().all(|other| other.as_mut().poll(cx).is_pending()));
     assert!(polled(&mut first, noop).is_none());
