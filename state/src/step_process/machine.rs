@@ -55,7 +55,9 @@ pub(crate) struct Closing<P: StepProcess> {
 impl<P: StepProcess> Drop for Closing<P> {
     fn drop(&mut self) {
         if let Err(panic) = contain(|| self.process.close()) {
-            tracing::error!(target: "krarup", %panic, "a step process panicked in its close");
+            let _ = contain(|| {
+                tracing::error!(target: "krarup", %panic, "a step process panicked in its close");
+            });
         }
     }
 }
