@@ -668,3 +668,54 @@ fn f8_of_timeouts_of_all_kinds_that_are_due_at_the_same_time_the_first_one_set_c
         assert_eq!(log.take(), expected);
     }
 }
+
+/// Ends when it is idle for a second. Postpones words in the state `a`, but `set` it handles, and
+/// `fail` fails.
+fn passivated(log: &Log) -> Machine<Script> {
+    let script = Script::new(log, |_, state, event| {
+        Ok(match event {
+            Event::Message(Say::Word("b")) => Next::state("b"),
+            Event::Message(Say::Word("fail")) => return Err(boom()),
+            Event::Message(_) if state == "a" => Next::keep().postpone(event),
+            _ => Next::keep(),
+        })
+    });
+    let begins = |ctx: &mut Context<Say>| {
+        ctx.passivate_after(Some(SECOND));
+        Ok(First::state("a"))
+    };
+    script.begins(begins).machine()
+}
+
+#[test]
+fn d10_a_state_machine_that_has_postponed_something_is_not_passivated() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let machine = passivated(&log);
+        let address = sim.spawn(|| machine).wait().unwrap();
+        address.send(Say::Word("later")).unwrap();
+        sim.advance(10 * SECOND);
+        assert!(address.is_alive());
+        address.send(Say::Word("b")).unwrap();
+        sim.advance(SECOND / 2);
+        assert_eq!(log.lines().last(), Some(&"b word later".to_owned()));
+        assert!(address.is_alive());
+        sim.advance(10 * SECOND);
+        assert!(!address.is_alive());
+        assert_eq!(sim.stats().dead_letters, 0);
+    }
+}
+
+#[test]
+fn d10_a_state_machine_that_was_replaced_in_place_has_postponed_nothing() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let factory = move || passivated(&log);
+    let address = sim.spawn(|| InPlace::new(factory)).wait().unwrap();
+    for word in ["later", "fail"] {
+        address.send(Say::Word(word)).unwrap();
+        sim.run_until_idle();
+    }
+    assert_eq!((address.is_alive(), sim.stats().dead_letters), (true, 1));
+    sim.advance(10 * SECOND);
+    assert!(!address.is_alive());
+}
