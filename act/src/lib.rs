@@ -157,6 +157,7 @@ pub use topics::subscribe::{Numbered, Subscribe, SubscriptionState};
 pub use topics::subscription_options::WhenFull;
 pub use topics::table::{TopicInfo, TopicTable};
 pub use topics::topic::{Topic, TopicSubscriber};
+pub use traces::aside::AsideTrace;
 pub use traces::enter::outside_traces;
 pub use traces::held::HeldTrace;
 pub use traces::propagation::{Propagation, SpanTies, TraceSampler, TraceSamplerError};

@@ -218,10 +218,8 @@ fn u4_items_of_a_batcher_that_is_killed_are_dead_letters_or_failed() {
         sim.kill(items.pid());
         sim.advance(SECOND * 5);
         let end = called.wait().unwrap();
-        assert!(
-            matches!(end, Err(CallError::Terminated { reason: Reason::Killed, .. })),
-            "{end:?}"
-        );
+        // Its batch was open, so a retry is safe (rule C2).
+        assert!(matches!(end, Err(CallError::NotBegun { reason: Reason::Killed, .. })), "{end:?}");
         // Three were under way; two were in open batches, and the call; one was in the mailbox.
         assert_eq!(sim.stats().dead_letters, 4);
         assert_eq!(sim.stats().timers, 0);
@@ -272,6 +270,74 @@ fn u5_a_stop_drains_within_its_time() {
         items.finish();
         sim.advance(SECOND * 3);
         assert_eq!((sink.take().len(), items.is_alive()), (3, false));
+    }
+}
+
+#[test]
+fn u5_a_drain_is_not_held_up_by_room_that_was_given_back() {
+    for sim in simulations() {
+        let items = batcher(&sim, &Sink::default(), SECOND, 100);
+        let room = items.reserve().unwrap();
+        let drains = items.clone();
+        let drains = sim.task(async move { drains.drain().await }).start().unwrap();
+        sim.run_until_idle();
+        drop(room);
+        assert_eq!(drains.wait(), Ok(Ok(())));
+    }
+}
+
+#[test]
+fn u5_a_finish_is_not_held_up_by_room_that_was_given_back() {
+    for sim in simulations() {
+        let items = batcher(&sim, &Sink::default(), SECOND, 100);
+        let room = items.reserve().unwrap();
+        items.finish();
+        sim.run_until_idle();
+        drop(room);
+        sim.run_until_idle();
+        assert!(!items.is_alive());
+    }
+}
+
+#[test]
+fn u5_an_item_is_accepted_when_it_is_sent_not_when_room_is_reserved_for_it() {
+    for sim in simulations() {
+        let sink = Sink::default();
+        let items = batcher(&sim, &sink, SECOND, 100);
+        let (early, late, lost) = (items.reserve(), items.reserve(), items.reserve());
+        early.unwrap().send(1.into());
+        items.drain().wait().unwrap();
+        assert_eq!(sink.take(), [[1]]);
+        // After a drain it is in a later batch.
+        late.unwrap().send(2.into());
+        sim.advance(SECOND * 2);
+        assert_eq!(sink.take(), [[2]]);
+        // After a `finish` it is a dead letter.
+        items.finish();
+        sim.run_until_idle();
+        let before = sim.stats().dead_letters;
+        lost.unwrap().send(3.into());
+        assert_eq!((items.is_alive(), sim.stats().dead_letters - before), (false, 1));
+    }
+}
+
+#[test]
+fn u5_a_stop_waits_its_shutdown_time_after_a_finish_too() {
+    for sim in simulations() {
+        let work = |_: Vec<u32>| std::future::pending::<()>();
+        let items = sim.spawn(move || Batcher::new(work).size(1).shutdown(SECOND)).wait().unwrap();
+        send(&items, [1]);
+        sim.run_until_idle();
+        let end = sim.node().watch(items.pid());
+        items.finish();
+        sim.advance(SECOND * 60);
+        assert!(items.is_alive());
+        items.process().request_stop(Reason::Shutdown);
+        sim.advance(SECOND - MILLISECOND);
+        assert!(items.is_alive());
+        sim.advance(MILLISECOND * 2);
+        assert!(!items.is_alive());
+        assert_eq!(end.wait().map(|down| down.reason), Ok(Reason::Shutdown));
     }
 }
 

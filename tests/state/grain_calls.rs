@@ -1,11 +1,13 @@
 //! Grains as callees and as mailboxes: who calls one waits for a process (rule C5), who sends to
 //! one may wait for room (rules K2, M6), and what goes wrong has a type (rule K3).
 
+use crate::machine_support::{Say, Script};
 use crate::support::{Act, Log, Puppet, boom, simulations};
 use krarup::Recipient;
 use krarup::grains::{GrainAddress, GrainCalls, GrainCommand, Grains, ToGrain};
 use krarup::prelude::*;
 use krarup::supervisor::InPlace;
+use krarup::{Event, Next};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -676,4 +678,32 @@ fn k2_nothing_is_lost_between_threads_when_grains_go_by_themselves() {
     assert_eq!(node.stats().dead_letters, 0);
     assert!(grains.inspect().wait().unwrap().number("passivated") > Some(0));
     node.stop().wait().unwrap();
+}
+
+#[test]
+fn k2_an_idle_grain_that_is_a_state_machine_loses_nothing_that_it_has_postponed() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let noted = log.clone();
+        let machine = move |_: &u32| {
+            let script = Script::new(&noted, |_, state, event| {
+                Ok(match event {
+                    Event::Message(Say::Word("open")) => Next::state("b"),
+                    event if state == "a" => Next::keep().postpone(event),
+                    _ => Next::keep(),
+                })
+            });
+            script.machine()
+        };
+        let grains = sim.spawn(move || Grains::new(machine).idle(SECOND)).wait().unwrap();
+        grains.send_to(1, Say::Word("later")).unwrap();
+        sim.advance(10 * SECOND);
+        assert_eq!(log.count("dropped"), 0);
+        grains.send_to(1, Say::Word("open")).unwrap();
+        sim.run_until_idle();
+        assert_eq!((log.count("b word later"), log.count("dropped")), (1, 0));
+        // It has nothing any more, and goes when it is idle.
+        sim.advance(SECOND);
+        assert_eq!((log.count("dropped"), sim.stats().dead_letters), (1, 0));
+    }
 }

@@ -386,6 +386,19 @@ fn k3_messages_held_for_a_grain_that_cannot_be_spawned_are_dead_letters() {
     }
 }
 
+#[test]
+fn k3_a_log_subscriber_that_panics_does_not_end_a_keeper_that_cannot_spawn_a_grain() {
+    let told = Journal::new(|event| event.target() == "krarup", |_| panic!("a log subscriber"));
+    tracing::subscriber::with_default(told, || {
+        let sim = Simulation::new(1);
+        let grains = puppets(&sim, &Log::new());
+        // There is none for 13.
+        assert!(asks(&grains, 13).is_err());
+        assert!(asks(&grains, 1).is_ok());
+        assert!(grains.is_alive());
+    });
+}
+
 /// Tasks lie in a list until the test runs them; but the next one that a task of the list brings
 /// runs before that goes on, if the test wants that.
 #[derive(Clone, Default)]

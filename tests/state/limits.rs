@@ -5,6 +5,7 @@ use crate::state_support::{COUNTS, Doer, HOUR, SECOND, asks, job, limited, numbe
 use crate::support::{Log, boom, simulations};
 use krarup::Reply;
 use krarup::behavior::behavior_fn;
+use krarup::grains::{GrainCalls, Grains};
 use krarup::mailbox::Overflow;
 use krarup::prelude::*;
 use krarup::state::{StateCalls, StateMessage, Stateful, StatefulError};
@@ -508,6 +509,36 @@ fn m5_a_bound_is_exact_while_a_step_process_is_blocked() {
             sim.run_until_idle();
         }
     }
+}
+
+#[test]
+fn d10_a_blocked_step_process_with_messages_is_not_passivated() {
+    let sim = Simulation::new(1);
+    let seen = Arc::new(AtomicUsize::new(0));
+    let counts = Arc::clone(&seen);
+    let grains = sim.spawn(move || {
+        let commands = Arc::new(Commands::new().awaited("sleep", |ctx, seconds| {
+            let sleep = ctx.sleep(SECOND * u32::try_from(seconds).unwrap_or(0));
+            async move {
+                sleep.await;
+                Ok(0)
+            }
+        }));
+        let blocked = move |_: &u32| {
+            let process = Blocked { seen: Arc::clone(&counts), first: true };
+            Stepped::new(process, Arc::clone(&commands), "main", [0])
+        };
+        Grains::new(blocked).idle(SECOND)
+    });
+    let grains = grains.wait().unwrap();
+    grains.send_to(1, 7).unwrap();
+    sim.run_until_idle();
+    grains.send_to(1, 8).unwrap();
+    sim.advance(9 * SECOND);
+    let before = seen.load(Ordering::SeqCst);
+    assert!(before < 2, "it is blocked");
+    sim.advance(2 * SECOND);
+    assert_eq!((seen.load(Ordering::SeqCst), sim.stats().dead_letters), (2, 0));
 }
 
 /// What one sender sends while others do, and the actor is at its limit, comes in its order, once,

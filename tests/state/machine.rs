@@ -8,7 +8,7 @@ use krarup::behavior::{BehaviorContext, behavior_fn};
 use krarup::observe::Value;
 use krarup::prelude::*;
 use krarup::supervisor::InPlace;
-use krarup::{Entered, Event, First, Machine, Next, Timestamp};
+use krarup::{Entered, Event, First, Machine, Next, StateMachine, Timestamp};
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -586,4 +586,136 @@ fn f8_a_timeout_is_due_while_a_callback_waits_and_keeps_its_place_among_the_mess
         sim.advance(10 * SECOND);
         assert_eq!(log.take(), ["3", "StateTimeout", "4"]);
     }
+}
+
+/// Waits in the enter call of the state 1.
+struct SlowToEnter(Log);
+
+impl StateMachine for SlowToEnter {
+    type State = u32;
+    type Message = u32;
+    type Internal = &'static str;
+    type Timer = ();
+
+    async fn init(&mut self, _: &mut Context<u32>) -> Result<First<Self>> {
+        Ok(First::state(0))
+    }
+
+    async fn enter(&mut self, ctx: &mut Context<u32>, from: u32, to: u32) -> Result<Entered<Self>> {
+        if to == 1 {
+            ctx.sleep(SECOND).await;
+        }
+        self.0.note(format!("enter {to} {from}"));
+        Ok(Entered::new().state_timeout(SECOND, "over"))
+    }
+
+    async fn handle_event(
+        &mut self,
+        _: &mut Context<u32>,
+        state: u32,
+        event: Event<Self>,
+    ) -> Result<Next<Self>> {
+        self.0.note(format!("{state} {event:?}"));
+        Ok(match event {
+            Event::Message(to) if to != state => Next::state(to).insert("inserted").postpone(event),
+            _ => Next::keep(),
+        })
+    }
+}
+
+#[test]
+fn f2_a_transition_is_carried_out_though_its_enter_call_waits() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let machine = Machine::new(SlowToEnter(log.clone()));
+        let address = sim.spawn(|| machine).wait().unwrap();
+        sim.advance(5 * SECOND);
+        assert_eq!(log.take(), ["enter 0 0", "0 StateTimeout"]);
+        address.send(1).unwrap();
+        sim.advance(5 * SECOND);
+        let expected = ["0 Message", "enter 1 0", "1 Internal", "1 Message", "1 StateTimeout"];
+        assert_eq!(log.take(), expected);
+        assert_eq!(sim.stats().dead_letters, 0);
+    }
+}
+
+#[test]
+fn f8_of_timeouts_of_all_kinds_that_are_due_at_the_same_time_the_first_one_set_comes_first() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let script = Script::new(&log, |_, _, event| {
+            Ok(match event {
+                Event::Message(_) => Next::keep()
+                    .timeout("n", SECOND, "1")
+                    .state_timeout(SECOND, "2")
+                    .timeout("m", SECOND, "3")
+                    .event_timeout(SECOND, "4"),
+                // An event cancels the event time-out.
+                _ => Next::keep(),
+            })
+        });
+        let begins = |_: &mut Context<Say>| {
+            Ok(First::state("a").event_timeout(SECOND, "1").state_timeout(SECOND, "2"))
+        };
+        let machine = script.begins(begins).machine();
+        let address = sim.spawn(|| machine).wait().unwrap();
+        log.take();
+        sim.advance(2 * SECOND);
+        assert_eq!(log.take(), ["a event_timeout 1", "a state_timeout 2"]);
+        address.send(Say::Word("set")).unwrap();
+        sim.advance(2 * SECOND);
+        let expected = ["a word set", "a timeout n 1", "a state_timeout 2", "a timeout m 3"];
+        assert_eq!(log.take(), expected);
+    }
+}
+
+/// Ends when it is idle for a second. Postpones words in the state `a`, but `set` it handles, and
+/// `fail` fails.
+fn passivated(log: &Log) -> Machine<Script> {
+    let script = Script::new(log, |_, state, event| {
+        Ok(match event {
+            Event::Message(Say::Word("b")) => Next::state("b"),
+            Event::Message(Say::Word("fail")) => return Err(boom()),
+            Event::Message(_) if state == "a" => Next::keep().postpone(event),
+            _ => Next::keep(),
+        })
+    });
+    let begins = |ctx: &mut Context<Say>| {
+        ctx.passivate_after(Some(SECOND));
+        Ok(First::state("a"))
+    };
+    script.begins(begins).machine()
+}
+
+#[test]
+fn d10_a_state_machine_that_has_postponed_something_is_not_passivated() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let machine = passivated(&log);
+        let address = sim.spawn(|| machine).wait().unwrap();
+        address.send(Say::Word("later")).unwrap();
+        sim.advance(10 * SECOND);
+        assert!(address.is_alive());
+        address.send(Say::Word("b")).unwrap();
+        sim.advance(SECOND / 2);
+        assert_eq!(log.lines().last(), Some(&"b word later".to_owned()));
+        assert!(address.is_alive());
+        sim.advance(10 * SECOND);
+        assert!(!address.is_alive());
+        assert_eq!(sim.stats().dead_letters, 0);
+    }
+}
+
+#[test]
+fn d10_a_state_machine_that_was_replaced_in_place_has_postponed_nothing() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let factory = move || passivated(&log);
+    let address = sim.spawn(|| InPlace::new(factory)).wait().unwrap();
+    for word in ["later", "fail"] {
+        address.send(Say::Word(word)).unwrap();
+        sim.run_until_idle();
+    }
+    assert_eq!((address.is_alive(), sim.stats().dead_letters), (true, 1));
+    sim.advance(10 * SECOND);
+    assert!(!address.is_alive());
 }

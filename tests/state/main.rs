@@ -20,6 +20,7 @@ mod grains;
 mod limits;
 mod machine;
 mod machine_timeouts;
+mod machine_traces;
 mod numbers;
 mod order;
 mod panics;

@@ -318,6 +318,24 @@ fn o4_a_panicking_filter_loses_only_the_ask_of_its_batch() {
 }
 
 #[test]
+fn m5_a_message_that_a_panicking_filter_loses_keeps_no_room() {
+    for sim in simulations(3) {
+        for number in [2, 0] {
+            let state = Picky { fuse: AtomicBool::new(true) };
+            let picky = sim.spawn(move || Stateful::new(state).restarts(1, SECOND)).mailbox(1);
+            let picky = picky.wait().unwrap();
+            let asked = picky.clone();
+            let ask = move |reply| Numbered(number, false, reply);
+            let asks = sim.task(async move { asked.ask(ask).await.is_ok() }).start().unwrap();
+            sim.run_until_idle();
+            assert_eq!(asks.wait(), Ok(number != 2));
+            assert_eq!(picky.waiting(), 0);
+            assert!(picky.notice(()).is_ok(), "there is room");
+        }
+    }
+}
+
+#[test]
 fn o5_values_left_by_a_handler_and_its_promises_may_panic_together() {
     for guard_first in [true, false] {
         for how in ["kill", "fail", "restart"] {

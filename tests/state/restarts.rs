@@ -541,3 +541,19 @@ fn o6_a_finishing_actor_that_restarts_serves_waiting_messages_and_finishes() {
         assert_eq!(sim.stats().dead_letters, 0);
     }
 }
+
+#[test]
+fn o6_a_log_subscriber_that_panics_does_not_keep_a_state_actor_from_its_restart() {
+    let told = Journal::new(|event| event.target() == "krarup", |_| panic!("a log subscriber"));
+    tracing::subscriber::with_default(told, || {
+        for sim in simulations(3) {
+            let log = Log::new();
+            let doer = restarting(&sim, &log, 1, Ok(()));
+            doer.notice(job("fails").failing(boom())).unwrap();
+            sim.run_until_idle();
+            let hooks = ["notice fails", "before_restart boom", "restart", "after_restart boom"];
+            assert_eq!(log.take(), hooks);
+            assert!(doer.is_alive());
+        }
+    });
+}

@@ -1,5 +1,6 @@
 //! Step processes (rules W1 to W5): entry points, commands, completions by tag, and their ends.
 
+use crate::support::journal::Journal;
 use crate::support::{Guard, Log, boom, simulations};
 use krarup::behavior::behavior_fn;
 use krarup::prelude::*;
@@ -592,6 +593,23 @@ fn w4_a_close_that_panics_does_no_harm() {
     let reason = probe.expect_down(SECOND, running.pid());
     assert!(!reason.is_abnormal(), "{reason}");
     assert_eq!(log.take(), ["init main 0", "close", "dropped"]);
+}
+
+#[test]
+fn w4_a_close_that_panics_does_no_harm_though_the_log_subscriber_panics_too() {
+    let told = Journal::new(|event| event.target() == "krarup", |_| panic!("a log subscriber"));
+    tracing::subscriber::with_default(told, || {
+        let (sim, log) = (Simulation::new(1), Log::new());
+        let mut machine = machine(&log, |_, _, _| panic!("in a step"));
+        machine.sore = true;
+        let commands = commands(&log, &Kept::default());
+        let running = sim.spawn(move || Stepped::new(machine, commands, "main", [0]));
+        let running = running.start().unwrap();
+        let end = sim.node().watch(running.pid());
+        let reason = end.wait().unwrap().reason.to_string();
+        assert!(reason.contains("in a step"), "{reason}");
+        assert_eq!(log.take(), ["init main 0", "close", "dropped"]);
+    });
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::host::delegate::Delegate;
 use crate::host::host::Host;
 use crate::observe::supervision_log::SupervisionLog;
 use crate::received::Received;
+use crate::traces::aside::AsideTrace;
 use krarup_gen::{GroupChange, NoBound, Pid, Reason, WatchGroupError};
 use std::fmt;
 use std::sync::Arc;
@@ -30,8 +31,8 @@ use std::time::Duration;
 /// |---|---|
 /// | receiving a part of what arrives | [`receive_early`](Self::receive_early), [`receive_control`](Self::receive_control), [`poll_request`](Self::poll_request) |
 /// | stops and suspensions while a callback runs | [`is_stopping`](Self::is_stopping), [`take_stop`](Self::take_stop), [`stop_by_signal`](Self::stop_by_signal), [`is_suspended`](Self::is_suspended) |
-/// | messages received ahead of their turn | [`hold_room`](Self::hold_room), [`poll_holding`](Self::poll_holding), [`take_holding`](Self::take_holding), [`free_room`](Self::free_room), [`drops_oldest`](Self::drops_oldest) |
-/// | messages handled again, or never | [`sender_number`](Self::sender_number), [`set_sender`](Self::set_sender), [`dead_letter`](Self::dead_letter), [`dead_letter_other`](Self::dead_letter_other) |
+/// | messages received ahead of their turn | [`hold_room`](Self::hold_room), [`poll_holding`](Self::poll_holding), [`take_holding`](Self::take_holding), [`free_room`](Self::free_room), [`set_holds_messages`](Self::set_holds_messages), [`drops_oldest`](Self::drops_oldest) |
+/// | messages handled again, or never | [`sender_number`](Self::sender_number), [`set_sender`](Self::set_sender), [`keep_trace`](Self::keep_trace), [`resume_trace`](Self::resume_trace), [`dead_letter`](Self::dead_letter), [`dead_letter_other`](Self::dead_letter_other) |
 /// | acting for the process elsewhere | [`route_main`](Self::route_main), [`delegate`](Self::delegate), [`own_process`](Self::own_process), [`node_host`](Self::node_host) |
 /// | its label and its class | [`show_state`](Self::show_state), [`class_varies`](Self::class_varies), [`controls_waiting`](Self::controls_waiting) |
 /// | keeping, supervising and listing other processes | [`passivate_if`](Self::passivate_if), [`unregister_from`](Self::unregister_from), [`supervision_log`](Self::supervision_log), [`watch_own_members`](Self::watch_own_members) |
@@ -137,6 +138,9 @@ pub trait BehaviorContext<M: Send + 'static, C: Send + 'static>: Sealed {
     /// there are fewer than `messages`.
     fn free_room(&mut self, messages: usize);
 
+    /// As [`OwnProcess::set_holds_messages`].
+    fn set_holds_messages(&mut self, holds: bool);
+
     /// Whether the mailbox drops its oldest message when it is full. A message that has been
     /// received cannot be dropped any more, so it should then stay in the mailbox.
     #[must_use]
@@ -149,6 +153,14 @@ pub trait BehaviorContext<M: Send + 'static, C: Send + 'static>: Sealed {
 
     /// Sets the sender of the message in progress, for a message that is handled again.
     fn set_sender(&mut self, sender: Option<Pid>);
+
+    /// Returns the trace of the message in progress, for a message that is set aside; `None` if it
+    /// has none. The later handling belongs to the trace, below the span of this one.
+    fn keep_trace(&self) -> Option<AsideTrace>;
+
+    /// Ends the handling in progress, and begins that of a message that was set aside, of this type:
+    /// in its trace, or in none.
+    fn resume_trace(&mut self, kept: Option<AsideTrace>, message: &'static str);
 
     /// Drops a message that will not be handled, and counts it as a dead letter of this
     /// sender. For behaviours that receive messages or commands ahead of their turn. A
@@ -279,6 +291,11 @@ impl<M: Send + 'static, C: Send + 'static> BehaviorContext<M, C> for Context<M, 
     }
 
     #[inline]
+    fn set_holds_messages(&mut self, holds: bool) {
+        self.cell.set_holds_messages(holds);
+    }
+
+    #[inline]
     fn drops_oldest(&self) -> bool {
         Context::drops_oldest(self)
     }
@@ -291,6 +308,16 @@ impl<M: Send + 'static, C: Send + 'static> BehaviorContext<M, C> for Context<M, 
     #[inline]
     fn set_sender(&mut self, sender: Option<Pid>) {
         Context::set_sender(self, sender);
+    }
+
+    #[inline]
+    fn keep_trace(&self) -> Option<AsideTrace> {
+        Context::keep_trace(self)
+    }
+
+    #[inline]
+    fn resume_trace(&mut self, kept: Option<AsideTrace>, message: &'static str) {
+        Context::resume_trace(self, kept, message);
     }
 
     fn dead_letter<T: Send + 'static>(&self, message: T, sender: Option<Pid>) {

@@ -11,6 +11,7 @@ use super::context::Context;
 use super::idle_state::{Idle, PassivationPolicy};
 use crate::host::host::Alarm;
 use crate::mailbox::entry::Notice;
+use crate::process::progress::ProcessMark;
 use crate::received::Received;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +32,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
     /// Ends this process normally when no message and no notice has arrived for this long
     /// (`GoAkt`'s passivation). An actor runs `terminate`. `None` cancels it. A process with
-    /// stashed messages is not passivated. A time of zero is over at the next tick of a millisecond.
+    /// stashed messages is not passivated, nor is a state machine that has postponed something. A time of zero is over at the next tick of a millisecond.
     pub fn passivate_after(&mut self, time: Option<Duration>) {
         self.change_idle(|idle| idle.passivate = time);
     }
@@ -170,8 +171,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             return None;
         }
         if idle.passivation_due().is_some_and(|due| due <= now) {
-            // Stashed messages would be lost.
+            // What is stashed, or held by the behaviour, would be lost.
             let goes = cold.stash.is_empty()
+                && !self.cell.progress.has(ProcessMark::HoldsMessages)
                 && idle.policy.as_mut().is_none_or(|policy| (policy.may_go)());
             if goes {
                 return Some(Received::Finish);

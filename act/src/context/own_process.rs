@@ -60,6 +60,13 @@ impl<M: Send + 'static, C: Send + 'static> OwnProcess<M, C> {
         self.cell.host.cancel_timer(key);
     }
 
+    /// Says whether the behaviour holds messages that it has received and not handled. While it does,
+    /// the process is not passivated (rule D10).
+    #[inline]
+    pub fn set_holds_messages(&self, holds: bool) {
+        self.cell.set_holds_messages(holds);
+    }
+
     /// Drops a message that a handler has seen and that will not be handled again, and counts it
     /// as a dead letter of this sender. A destructor that panics does no harm.
     pub fn lose(&self, message: M, sender: Option<Pid>) {

@@ -3,6 +3,7 @@
 use super::context::Context;
 use crate::observe::watched_job::InHand;
 use crate::process::current::{self, CurrentContext};
+use crate::traces::aside::AsideTrace;
 use crate::traces::carried::CarriedContext;
 use crate::traces::open_span::{MessageFacts, OpenSpan};
 use crate::traces::propagation::TraceSampler;
@@ -61,6 +62,25 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         let cold = self.cold();
         cold.job.get_or_insert(InHand::NOT_WATCHED);
         self.slow_path = true;
+    }
+
+    /// See [`BehaviorContext::keep_trace`](crate::BehaviorContext::keep_trace).
+    #[inline]
+    pub(crate) fn keep_trace(&self) -> Option<AsideTrace> {
+        if !current::is_traced() {
+            return None;
+        }
+        current::carry_aside(&*self.cell.host).map(AsideTrace)
+    }
+
+    /// See [`BehaviorContext::resume_trace`](crate::BehaviorContext::resume_trace).
+    #[inline]
+    pub(crate) fn resume_trace(&mut self, kept: Option<AsideTrace>, message: &'static str) {
+        match kept {
+            Some(AsideTrace(carried)) => self.begin_traced(&carried, message),
+            None if current::is_traced() => current::end_handling(None),
+            None => {}
+        }
     }
 
     /// Begins the handling of a message that a timer has brought: a trace of its own, linked with

@@ -23,7 +23,8 @@ fn a_mark_is_not_lost_when_another_thread_changes_another() {
             ProcessMark::HasCleaners,
             ProcessMark::Exposed,
             ProcessMark::Traced,
+            ProcessMark::HoldsMessages,
         ];
-        assert_eq!(marks.map(|mark| progress.has(mark)), [false, true, true, false]);
+        assert_eq!(marks.map(|mark| progress.has(mark)), [false, true, true, false, false]);
     });
 }

@@ -9,7 +9,7 @@ use super::current;
 use super::deferred;
 use super::facts::BehaviorFacts;
 use super::process::Guarded;
-use super::progress::Progress;
+use super::progress::{ProcessMark, Progress};
 use super::relations::Relations;
 use super::waker::{Wakeable, WakingCount};
 use crate::addressing::route::Route;
@@ -179,6 +179,14 @@ impl<M, C> Cell<M, C> {
         // A subscriber converts the dead letter or logs it. That is user code, and must not
         // affect the sender.
         deferred::when_free(move || log_contained(|| host.dead_letter(letter)));
+    }
+
+    /// Sets whether its behaviour holds messages. Most calls change nothing.
+    #[inline]
+    pub(crate) fn set_holds_messages(&self, holds: bool) {
+        if self.progress.has(ProcessMark::HoldsMessages) != holds {
+            self.progress.set(ProcessMark::HoldsMessages, holds);
+        }
     }
 
     pub(crate) fn locked_relations(&self) -> MutexGuard<'_, Relations> {

@@ -48,6 +48,8 @@ pub(crate) enum ProcessMark {
     Exposed = 4,
     /// It has a tracer, for those that look. Written under the mailbox's lock, and by the turn.
     Traced = 8,
+    /// Its behaviour holds messages that it has received and not handled. Set and cleared by the turn.
+    HoldsMessages = 16,
 }
 
 /// The class that a process has set for itself, in `Progress::said`; 0 means none.

@@ -19,10 +19,12 @@
 //! | [`carried`] | the context on its way in a mailbox |
 //! | [`open_span`] | the spans of `tracing` |
 //! | [`enter`] | code outside of processes that runs in a context |
+//! | [`aside`] | the trace of a message that a behaviour sets aside |
 //! | [`held`] | a context that a behaviour keeps for one of its handlers |
 //!
 //! The context of the thread is in `process/current/traces.rs`.
 
+pub(crate) mod aside;
 pub(crate) mod carried;
 pub(crate) mod enter;
 pub(crate) mod held;

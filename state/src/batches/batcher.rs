@@ -27,8 +27,8 @@ const SHUTDOWN: Duration = Duration::from_secs(5);
 ///
 /// An item is sent, or called to hear what became of it (U4): see [`BatchItem`]. A batch fails if
 /// its future returns an error or panics; the calls of its items fail with the reason, and all
-/// others go on. [`drain`](crate::BatcherCalls::drain) waits for what was accepted, and so does a
-/// stop (U5).
+/// others go on. [`drain`](crate::BatcherCalls::drain) waits for what was sent before, and so
+/// does a stop (U5).
 ///
 /// ```
 /// # mod krarup { pub use {krarup_gen::*, krarup_node as testing, krarup_state as batches}; }
@@ -116,7 +116,7 @@ impl<T, K, F, B> Batcher<T, K, F, B> {
         self
     }
 
-    /// Sets how long a stop waits for the items that were accepted; by default 5 s. Then the
+    /// Sets how long a stop waits for the items that were sent before; by default 5 s. Then the
     /// batches under way are ended, and the other items are dead letters. A supervisor must give
     /// its child at least as long.
     #[must_use]

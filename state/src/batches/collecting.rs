@@ -35,9 +35,9 @@ struct RunningBatch {
 
 /// A request to be told when all that was accepted before it is done.
 struct Draining {
-    /// It is served when this many items have been received.
-    received: u64,
-    /// Then: the last batch to be waited for.
+    /// The alarm that lies in the mailbox behind what was accepted before.
+    mark: Ref,
+    /// Since the mark was received: the last batch to be waited for.
     last: Option<BatchId>,
     /// Whom to answer; `None` is the batcher itself, which stops.
     reply: Option<Reply<()>>,
@@ -51,9 +51,6 @@ pub(super) struct Collecting<T: Send + 'static, K, F, B> {
     plan: BatchPlan<K, Collected<T>>,
     running: Vec<RunningBatch>,
     drains: Vec<Draining>,
-    /// Items received so far, and those of them that keep their room.
-    received: u64,
-    kept: usize,
     /// Items that are in batches.
     items: usize,
     alarm: Option<(Ref, TimerKey, Timestamp)>,
@@ -89,8 +86,6 @@ where
             plan: BatchPlan::new(limits),
             running: Vec::new(),
             drains: Vec::new(),
-            received: 0,
-            kept: 0,
             items: 0,
             alarm: None,
             shutdown,
@@ -104,7 +99,6 @@ where
         loop {
             let received = self.receive(cx);
             self.plan.tick(self.ctx.now());
-            self.close_for_drains();
             let ended = self.poll_running(cx);
             let started = self.start();
             self.answer_drains();
@@ -136,8 +130,6 @@ where
         match item {
             Received::Message(message) => {
                 let sender = self.ctx.sender();
-                self.received += 1;
-                self.kept += usize::from(keeps_room);
                 self.items += 1;
                 let key = (self.key)(&message.item);
                 self.plan.push(key, Collected { message, sender, keeps_room }, self.ctx.now());
@@ -145,6 +137,7 @@ where
             Received::Command(BatcherCommand::Drain(reply)) => self.drain(Some(reply)),
             Received::Alarm(alarm) => {
                 self.alarm.take_if(|(set, _, _)| *set == alarm);
+                self.close_for_drain(alarm);
             }
             Received::Stop(reason) => self.stop(reason, Some(self.shutdown)),
             Received::Finish => self.stop(Reason::Normal, None),
@@ -161,32 +154,29 @@ where
         true
     }
 
-    /// Waits for all items that were accepted by now.
+    /// Waits for all items that are in the mailbox or in batches now. Nothing is counted: room
+    /// that is reserved may be given back.
     fn drain(&mut self, reply: Option<Reply<()>>) {
-        let waiting = self.ctx.address().waiting().saturating_sub(self.kept);
-        let received = self.received.saturating_add(u64::try_from(waiting).unwrap_or(u64::MAX));
-        self.drains.push(Draining { received, last: None, reply });
+        self.drains.push(Draining { mark: self.own.ring_alarm(), last: None, reply });
     }
 
     /// Ends when all items that were accepted by now are done, or when the time is over.
     fn stop(&mut self, reason: Reason, limit: Option<Duration>) {
         if self.stop.is_none() {
-            self.stop = Some(reason);
             self.drain(None);
         }
-        // A stop limits the time of a `finish` before it, too.
-        if let (None, Some(limit)) = (&self.limit, limit) {
-            self.limit = Some(Box::pin(self.ctx.sleep(limit)));
+        // A stop has its reason and its time after a `finish`, too.
+        if self.limit.is_none() {
+            self.stop = Some(reason);
+            self.limit = limit.map(|limit| Box::pin(self.ctx.sleep(limit)));
         }
     }
 
-    /// Closes what is open for those that wait for it.
-    fn close_for_drains(&mut self) {
-        let Collecting { plan, drains, received, .. } = self;
-        for drain in drains.iter_mut().filter(|drain| drain.last.is_none()) {
-            if drain.received <= *received {
-                drain.last = Some(plan.close());
-            }
+    /// Closes what is open for the drain with this mark.
+    fn close_for_drain(&mut self, mark: Ref) {
+        let Collecting { plan, drains, .. } = self;
+        if let Some(drain) = drains.iter_mut().find(|drain| drain.mark == mark) {
+            drain.last = Some(plan.close());
         }
     }
 
@@ -257,7 +247,6 @@ where
     fn gone(&mut self, id: BatchId, items: usize, room: usize) {
         self.plan.ended(id);
         self.items = self.items.saturating_sub(items);
-        self.kept = self.kept.saturating_sub(room);
         self.ctx.free_room(room);
     }
 

@@ -50,14 +50,16 @@ impl<T: fmt::Debug> fmt::Debug for BatchItem<T> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BatcherCommand {
-    /// Closes what is open, and is answered when all items that were accepted before are done.
+    /// Closes what is open, and is answered when all items that were sent before are done.
     Drain(Reply<()>),
 }
 
 /// What one does with the address of a batcher, besides sending.
 pub trait BatcherCalls {
-    /// Closes the batches that are open now, and waits until all items that were accepted before
-    /// are done or have failed (rule U5). Items continue to be accepted. There is no timeout.
+    /// Closes the batches that are open now, and waits until all items that were sent before are
+    /// done or have failed (rule U5). Items continue to be accepted. It does not wait for room that
+    /// is reserved ([`Address::reserve`]): an item of a permit counts from when it is sent. There
+    /// is no timeout.
     ///
     /// # Errors
     /// The batcher has ended.

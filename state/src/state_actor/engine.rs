@@ -27,7 +27,7 @@ use crate::state_actor::state_actor::StateActor;
 use crate::state_actor::state_message::StateMessage;
 use crate::table::TableKey;
 use krarup_act::{BehaviorContext, contain};
-use krarup_gen::{Inspection, Reason, Timestamp};
+use krarup_gen::{Inspection, Reason, Result, Timestamp};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -200,7 +200,11 @@ impl<A: StateActor> Engine<A> {
             && !(self.classes.may_begin() && self.classes.messages() == 0)
     }
 
-    fn take_next(&mut self) -> krarup_gen::Result<Option<Following<A>>> {
+    /// Takes the next item, if any may be taken.
+    ///
+    /// # Errors
+    /// A filter of the actor has panicked.
+    fn take_next(&mut self) -> Result<Option<Following<A>>> {
         let mut owner = self.shared.owner.lock();
         let Some(StateOwner { actor, ctx }) = owner.as_mut() else { return Ok(None) };
         if self.told.is_none() {
@@ -214,19 +218,11 @@ impl<A: StateActor> Engine<A> {
                 self.classes.close();
             }
         }
-        let keeps_room = self.classes.may_begin()
-            && match (self.classes.asks.front(), self.classes.notices.front()) {
-                (Some(ask), _) => ask.keeps_room,
-                (None, notice) => notice.is_some_and(|notice| notice.keeps_room),
-            };
-        let next = match contain(|| self.classes.next(&By(actor))) {
-            Ok(next) => next,
+        let first_keeps_room = self.keeps_room && first_keeps_room(&self.classes);
+        let next = contain(|| self.classes.next(&By(actor))).inspect_err(|_| {
             // A filter has panicked: the message whose batch was being formed is lost (rule O4).
-            Err(panic) => {
-                ctx.free_room(usize::from(keeps_room));
-                return Err(panic);
-            }
-        };
+            ctx.free_room(usize::from(first_keeps_room));
+        })?;
         if self.keeps_room
             && let Some(next) = &next
         {
@@ -340,6 +336,12 @@ impl<A: StateActor> Engine<A> {
         }
         contain(|| drop(actor))
     }
+}
+
+/// Whether the ask or notice that begins next keeps its room.
+fn first_keeps_room<R, X, A, N, E>(classes: &Classes<R, X, Posted<A>, Posted<N>, E>) -> bool {
+    let notice = || classes.notices.front().is_some_and(|notice| notice.keeps_room);
+    classes.may_begin() && classes.asks.front().map_or_else(notice, |ask| ask.keeps_room)
 }
 
 /// Counts the items in `next` that kept their room.

@@ -35,7 +35,7 @@ use crate::state_machine::next::{
 };
 use crate::state_machine::timeouts::{AlarmOrder, Timeouts};
 use crate::state_machine::types::MachineTypes;
-use krarup_act::TimerKey;
+use krarup_act::{AsideTrace, TimerKey};
 use krarup_gen::{Ref, Timestamp, Value};
 use std::collections::{HashSet, VecDeque};
 
@@ -61,13 +61,15 @@ pub(crate) enum Instruction<S: MachineTypes> {
     Hibernate,
 }
 
-/// The time, and what the process allows. Both cost something, so they are looked up only if they
-/// are needed.
+/// The time, what the process allows, and its trace. They cost something, so they are looked up only
+/// if they are needed.
 #[derive(Clone, Copy)]
 pub(crate) struct ProcessLimits<'a> {
     pub(crate) now: &'a dyn Fn() -> Timestamp,
     /// How many messages may be postponed.
     pub(crate) bound: &'a dyn Fn() -> Option<usize>,
+    /// The trace of the event in progress, for a message that is postponed.
+    pub(crate) trace: &'a dyn Fn() -> Option<AsideTrace>,
 }
 
 impl<S: MachineTypes> MachineEngine<S> {
@@ -165,7 +167,11 @@ impl<S: MachineTypes> MachineEngine<S> {
     pub(crate) fn next_event(&mut self) -> Option<SentEvent<S>> {
         let agenda = self.agenda.as_mut()?;
         agenda.queue.pop_front().or_else(|| {
-            agenda.timeouts.take_zero().map(|event| SentEvent { sender: ITSELF, event })
+            agenda.timeouts.take_zero().map(|event| SentEvent {
+                sender: ITSELF,
+                trace: None,
+                event,
+            })
         })
     }
 
@@ -299,9 +305,12 @@ impl<S: MachineTypes> Agenda<S> {
             match action {
                 NextAction::Postpone(event) => {
                     let bound = if to.is_none() { (limits.bound)() } else { None };
-                    self.postpone(SentEvent { sender, event }, bound);
+                    let trace = if event.is_message() { (limits.trace)() } else { None };
+                    self.postpone(SentEvent { sender, trace, event }, bound);
                 }
-                NextAction::Insert(event) => inserted.push(SentEvent { sender: ITSELF, event }),
+                NextAction::Insert(event) => {
+                    inserted.push(SentEvent { sender: ITSELF, trace: None, event });
+                }
                 NextAction::Timeout(kind, action) => times.push((kind, action)),
                 NextAction::Hibernate => hibernates = true,
             }

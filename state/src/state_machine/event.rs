@@ -1,8 +1,8 @@
 //! The events of a state machine.
 
 use crate::state_machine::types::MachineTypes;
-use krarup_act::Dynamic;
-use krarup_gen::{Down, Exit};
+use krarup_act::{AsideTrace, Dynamic};
+use krarup_gen::{DeadLetterCause, Down, Exit};
 use std::fmt;
 
 /// An event of a [`StateMachine`](crate::StateMachine) (`gen_statem`'s event types).
@@ -37,13 +37,32 @@ pub(crate) const ITSELF: u64 = u64::MAX;
 pub(crate) struct SentEvent<S: MachineTypes> {
     /// The number of the sending process; 0 if it came from outside any process.
     pub(crate) sender: u64,
+    /// The trace in which a postponed message comes again.
+    pub(crate) trace: Option<AsideTrace>,
     pub(crate) event: Event<S>,
+}
+
+impl<S: MachineTypes> SentEvent<S> {
+    /// Its message becomes a dead letter: the span of its next handling says so (rule V57).
+    pub(crate) fn fail_trace(&mut self, cause: DeadLetterCause) {
+        if let Some(trace) = self.trace.take() {
+            trace.fail(self.event.message_type(), cause.as_str());
+        }
+    }
 }
 
 impl<S: MachineTypes> Event<S> {
     /// Whether it is a message that somebody has sent: a dead letter if it is lost.
     pub(crate) fn is_message(&self) -> bool {
         matches!(self, Event::Message(_) | Event::Other(_))
+    }
+
+    /// The type of a message.
+    pub(crate) fn message_type(&self) -> &'static str {
+        match self {
+            Event::Other(other) => other.type_name(),
+            _ => std::any::type_name::<S::Message>(),
+        }
     }
 }
 

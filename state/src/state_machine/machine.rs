@@ -19,7 +19,7 @@ use krarup_act::{
     ActorEnd, Behavior, BehaviorContext, Contained, Context, Delivery, DroppedCalls,
     InspectRequest, OwnProcess, Received, Restartable, contain, first_failure,
 };
-use krarup_gen::{Pid, Reason, Result, Value};
+use krarup_gen::{DeadLetterCause, Pid, Reason, Result, Value};
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -59,8 +59,12 @@ impl<S: StateMachine> Machine<S> {
         };
         Poll::Ready(match request {
             Some(request) => self.received(ctx, request),
-            None => Ok(self.engine.next_event().map(|SentEvent { sender, event }| {
+            None => Ok(self.engine.next_event().map(|SentEvent { sender, trace, event }| {
                 ctx.set_sender(pid_of(ctx.pid(), sender));
+                // What the machine has inserted belongs to the trace of the event in progress.
+                if sender != ITSELF {
+                    ctx.resume_trace(trace, event.message_type());
+                }
                 event
             })),
         })
@@ -124,8 +128,11 @@ impl<S: StateMachine> Machine<S> {
         };
         match entered {
             Ok(entered) if !ctx.is_stopping() => {
-                let now = || ctx.now();
-                let limits = ProcessLimits { now: &now, bound: &|| ctx.mailbox_bound() };
+                let limits = ProcessLimits {
+                    now: &|| ctx.now(),
+                    bound: &|| ctx.mailbox_bound(),
+                    trace: &|| ctx.keep_trace(),
+                };
                 self.engine.entered(entered, limits);
                 Ok(())
             }
@@ -137,8 +144,9 @@ impl<S: StateMachine> Machine<S> {
     }
 
     /// Loses a message that cannot be postponed (rule F13).
-    fn refuse(&self, event: SentEvent<S>) {
+    fn refuse(&self, mut event: SentEvent<S>) {
         let Some(own) = &self.own else { return };
+        event.fail_trace(DeadLetterCause::Overflow);
         let sender = pid_of(own.pid(), event.sender);
         match event.event {
             Event::Message(message) => own.refuse(message, sender),
@@ -193,7 +201,8 @@ async fn arming<S: StateMachine, F: Future>(
     .await
 }
 
-/// Sets the alarms that time-outs need, and cancels those that none needs: the process waits.
+/// Sets the alarms that time-outs need, and cancels those that none needs: the process waits. While
+/// events are postponed it is not passivated.
 #[inline]
 fn arm<S: StateMachine>(engine: &mut MachineEngine<S>, own: Option<&OwnProcess<S::Message>>) {
     if engine.has_agenda() {
@@ -217,6 +226,7 @@ fn arm_all<S: StateMachine>(engine: &mut MachineEngine<S>, own: Option<&OwnProce
             }
         }
     }
+    own.set_holds_messages(engine.postponed() > 0);
     engine.release();
 }
 
@@ -236,7 +246,8 @@ fn stopped<M: Send + 'static>(ctx: &mut Context<M>) -> ActorEnd {
 
 /// Counts a waiting message as a dead letter, and drops what waits. Contained: the destructors
 /// are a user's.
-fn lose<S: StateMachine>(own: &OwnProcess<S::Message>, waiting: SentEvent<S>) {
+fn lose<S: StateMachine>(own: &OwnProcess<S::Message>, mut waiting: SentEvent<S>) {
+    waiting.fail_trace(DeadLetterCause::Unhandled);
     let sender = pid_of(own.pid(), waiting.sender);
     match waiting.event {
         Event::Message(message) => own.lose(message, sender),
@@ -323,8 +334,11 @@ impl<S: StateMachine> Restartable for Machine<S> {
                         Ok(next) => break (next, sender),
                     }
                 };
-                let now = || ctx.now();
-                let limits = ProcessLimits { now: &now, bound: &|| ctx.mailbox_bound() };
+                let limits = ProcessLimits {
+                    now: &|| ctx.now(),
+                    bound: &|| ctx.mailbox_bound(),
+                    trace: &|| ctx.keep_trace(),
+                };
                 self.engine.handled(next, sender, limits);
             }
         }
@@ -388,6 +402,8 @@ impl<S: StateMachine> Drop for Machine<S> {
         let (events, alarms) = self.engine.close();
         events.for_each(|event| lose(own, event));
         alarms.for_each(|key| own.cancel_alarm(key));
+        // A machine that takes its place begins with nothing.
+        own.set_holds_messages(false);
     }
 }
 

@@ -162,8 +162,8 @@ impl<S: MachineTypes> Actions<S> {
     /// The events that they hold. `sender` is that of the event in hand.
     pub(crate) fn into_events(self, sender: u64) -> impl Iterator<Item = SentEvent<S>> {
         self.list.into_iter().filter_map(move |action| match action {
-            NextAction::Postpone(event) => Some(SentEvent { sender, event }),
-            NextAction::Insert(event) => Some(SentEvent { sender: ITSELF, event }),
+            NextAction::Postpone(event) => Some(SentEvent { sender, trace: None, event }),
+            NextAction::Insert(event) => Some(SentEvent { sender: ITSELF, trace: None, event }),
             NextAction::Timeout(..) | NextAction::Hibernate => None,
         })
     }

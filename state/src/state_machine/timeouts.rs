@@ -158,21 +158,19 @@ impl<S: MachineTypes> Timeouts<S> {
         if self.past_alarms.len() < self.past.len() {
             return Some(AlarmOrder::Ring);
         }
-        let unarmed = |timeout: &Option<Timeout<S::Internal>>| match timeout {
-            Some(Timeout { due: DueTime::At(at, None), number, .. }) => Some((*number, *at)),
-            _ => None,
-        };
-        // In the order in which they were set.
-        let state = unarmed(&self.state).map(|(number, at)| (number, TimeoutKind::State, at));
-        let event = unarmed(&self.event).map(|(number, at)| (number, TimeoutKind::Event, at));
-        let named = self.unarmed.first_key_value().and_then(|(number, name)| {
-            match self.named.get(name)?.due {
-                DueTime::At(at, None) => Some((*number, TimeoutKind::Named(name.clone()), at)),
+        let state = self.state.iter().map(|timeout| (timeout, TimeoutKind::State));
+        let event = self.event.iter().map(|timeout| (timeout, TimeoutKind::Event));
+        let named = self.unarmed.values().next();
+        let named =
+            named.and_then(|name| Some((self.named.get(name)?, TimeoutKind::Named(name.clone()))));
+        let unarmed =
+            state.chain(event).chain(named).filter_map(|(timeout, kind)| match timeout.due {
+                DueTime::At(at, None) => Some((timeout.number, kind, at)),
                 _ => None,
-            }
-        });
-        let first = [state, event, named].into_iter().flatten().min_by_key(|first| first.0);
-        first.map(|(_, kind, at)| AlarmOrder::Set { kind, at })
+            });
+        // In the order in which they were set.
+        let (_, kind, at) = unarmed.min_by_key(|(number, ..)| *number)?;
+        Some(AlarmOrder::Set { kind, at })
     }
 
     /// Records the alarm that was set for a time-out.

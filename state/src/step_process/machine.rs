@@ -55,7 +55,9 @@ pub(crate) struct Closing<P: StepProcess> {
 impl<P: StepProcess> Drop for Closing<P> {
     fn drop(&mut self) {
         if let Err(panic) = contain(|| self.process.close()) {
-            tracing::error!(target: "krarup", %panic, "a step process panicked in its close");
+            let _ = contain(|| {
+                tracing::error!(target: "krarup", %panic, "a step process panicked in its close");
+            });
         }
     }
 }
@@ -105,6 +107,8 @@ impl<P: StepProcess> RunningSteps<P> {
         {
             return Poll::Ready(end);
         }
+        // Messages wait in `events` while it is blocked: it is not idle.
+        self.ctx.set_holds_messages(!self.events.is_empty());
         let goes_on = self.due && !held;
         // The next step belongs to another poll: a step costs as much as a message. An
         // event that arrived since the last look is seen when the process is parked, or by

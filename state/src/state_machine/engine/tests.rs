@@ -65,8 +65,10 @@ impl Stage {
                 Instruction::Enter { from, to } => {
                     self.told.push(format!("enter {to} {from}"));
                     let (now, bound) = (self.now, self.bound);
-                    self.engine
-                        .entered(enter(to), ProcessLimits { now: &|| now, bound: &|| bound });
+                    self.engine.entered(
+                        enter(to),
+                        ProcessLimits { now: &|| now, bound: &|| bound, trace: &|| None },
+                    );
                 }
                 Instruction::Refuse(event) => {
                     self.told.push(format!("refuse {}", word(&event.event)));
@@ -114,7 +116,11 @@ impl Stage {
         enter: &mut dyn FnMut(char) -> Entered<Words>,
     ) {
         let (now, bound) = (self.now, self.bound);
-        self.engine.handled(next, sender, ProcessLimits { now: &|| now, bound: &|| bound });
+        self.engine.handled(
+            next,
+            sender,
+            ProcessLimits { now: &|| now, bound: &|| bound, trace: &|| None },
+        );
         self.obey(enter);
     }
 
@@ -301,7 +307,7 @@ fn f8_a_timeout_that_is_set_again_or_cancelled_does_not_come_by_its_old_alarm() 
 #[test]
 fn f8_a_timeout_that_is_set_and_cancelled_before_the_process_waits_has_no_alarm() {
     let mut stage = Stage::in_state('a');
-    let zero = ProcessLimits { now: &|| Timestamp::ZERO, bound: &|| None };
+    let zero = ProcessLimits { now: &|| Timestamp::ZERO, bound: &|| None, trace: &|| None };
     stage.engine.handled(
         Next::keep().state_timeout(SECOND, "s").timeout("t", SECOND, "t"),
         0,
@@ -395,7 +401,7 @@ fn f8_named_timeouts_that_are_due_at_the_same_time_come_in_the_order_in_which_th
 #[test]
 fn f11_an_error_of_enter_ends_in_the_new_state_and_anything_else_in_the_old_one() {
     let mut stage = Stage::in_state('a');
-    let limits = ProcessLimits { now: &|| Timestamp::ZERO, bound: &|| None };
+    let limits = ProcessLimits { now: &|| Timestamp::ZERO, bound: &|| None, trace: &|| None };
     stage.engine.handled(Next::state('b'), 0, limits);
     assert_eq!(stage.state(), 'a', "until `enter` has returned, for a panic in it");
     assert!(matches!(stage.engine.instruction(), Some(Instruction::Enter { from: 'a', to: 'b' })));
@@ -408,7 +414,7 @@ fn f11_everything_that_waits_is_found_when_the_machine_ends() {
     let mut stage = Stage::in_state('a');
     stage.handled_from(7, Next::keep().postpone(message("postponed")));
     stage.handled(Next::keep().insert_message("queued").insert("internal"));
-    let limits = ProcessLimits { now: &|| Timestamp::ZERO, bound: &|| None };
+    let limits = ProcessLimits { now: &|| Timestamp::ZERO, bound: &|| None, trace: &|| None };
     // It ends in the enter call, with what the event wanted.
     let next = Next::state('b').postpone(message("in hand")).insert_message("wanted");
     stage.engine.handled(next, 9, limits);
