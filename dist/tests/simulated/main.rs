@@ -11,5 +11,7 @@ mod groups_seeds;
 mod keeping;
 mod looking_in;
 mod races;
+mod restarts;
 mod rights;
 mod two_members;
+mod unsent;
