@@ -24,10 +24,10 @@ use crate::functions::table::FunctionTable;
 use crate::groups::shared::SharedScope;
 use crate::keeping::KeepPlan;
 use crate::messages::{ClusterMessage, ConnectionMessage};
-use crate::peer::{NotSent, PeerNode};
 use crate::peer::owner::PeerOwner;
 use crate::peer::queue_limits::QueueLimits;
 use crate::peer::signal::{LetterReceiver, Signal, UnwrittenLetter};
+use crate::peer::{NotSent, PeerNode};
 use crate::peer_log::PeerLog;
 use crate::rights::admission::Admission;
 use crate::rpc::pending_rpcs::{RpcEnd, Rpcs};
@@ -276,6 +276,22 @@ impl ClusterCore {
 
     pub(crate) fn log_connected(&self, peer: &Atom, creation: u32) {
         self.log.connected(self.now(), peer, creation);
+    }
+
+    /// Logs that a peer is down, and why.
+    pub(crate) fn log_disconnected(&self, peer: &Atom, why: &dyn fmt::Display) {
+        self.log.disconnected(self.now(), peer, why);
+    }
+
+    /// Logs that a message of a peer could not be read.
+    pub(crate) fn log_undecodable(
+        &self,
+        peer: &Atom,
+        to: &dyn fmt::Display,
+        expected: &str,
+        why: &str,
+    ) {
+        self.log.undecodable(self.now(), peer, (to, expected), why);
     }
 
     /// Logs what a function on a peer prints.

@@ -9,9 +9,9 @@
 use crate::calls::caller::alias_of;
 use crate::calls::pending_calls::{PendingCall, answer, call_error};
 use crate::core::ClusterCore;
+use crate::peer::owner::PeerOwner;
 use crate::peer::proxy::{RemoteProcess, RemoteTarget};
 use crate::peer::signal::{Signal, SignalPayload};
-use crate::peer::owner::PeerOwner;
 use crate::peer::{NotPushed, NotSent, Phase};
 use crate::terms::reading::Reading;
 use crate::terms::writing::Writing;
@@ -306,7 +306,10 @@ impl ClusterCore {
             return;
         };
         // While the peer is dialled, the monitor waits in the queue, and is sent.
-        if matches!(peer.state.lock().phase, Phase::Idle | Phase::Losing | Phase::Gone | Phase::Ended) {
+        if matches!(
+            peer.state.lock().phase,
+            Phase::Idle | Phase::Losing | Phase::Gone | Phase::Ended
+        ) {
             return;
         }
         let by = u64::from(from.serial) << 32 | u64::from(from.id);

@@ -271,8 +271,7 @@ impl Process for RemoteProcess {
     }
 
     fn schedule(&self, _: Option<Ready>) {
-        for (flag, reason) in
-            [(&self.stale, Reason::NoProcess), (&self.cut, Reason::NoConnection)]
+        for (flag, reason) in [(&self.stale, Reason::NoProcess), (&self.cut, Reason::NoConnection)]
         {
             if flag.swap(false, Ordering::Relaxed)
                 && let Some(myself) = self.myself.upgrade()

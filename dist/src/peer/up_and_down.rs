@@ -26,10 +26,7 @@ impl PeerNode {
         let since = owner.host().now();
         let (wakers, stale) = {
             let mut state = self.state.lock();
-            if matches!(
-                state.phase,
-                Phase::Up(_) | Phase::Losing | Phase::Gone | Phase::Ended
-            ) {
+            if matches!(state.phase, Phase::Up(_) | Phase::Losing | Phase::Gone | Phase::Ended) {
                 return false;
             }
             let outbox = Outbox::default();

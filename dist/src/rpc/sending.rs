@@ -3,8 +3,8 @@
 use crate::core::ClusterCore;
 use crate::functions::outcome::ending;
 use crate::one_shot::{OneShotReceiver, one_shot};
-use crate::peer::signal::{Signal, SignalPayload};
 use crate::peer::PeerNode;
+use crate::peer::signal::{Signal, SignalPayload};
 use crate::rpc::pending_rpcs::RpcEnd;
 use krarup_act::current_pid;
 use krarup_gen::Pid;

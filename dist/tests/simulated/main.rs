@@ -11,6 +11,7 @@ mod groups_seeds;
 mod keeping;
 mod looking_in;
 mod races;
+mod refusals;
 mod restarts;
 mod rights;
 mod two_members;
