@@ -176,7 +176,7 @@ pub trait ClusterCalls: HasCluster {
     /// ```
     ///
     /// # Errors
-    /// [`ServeError`] if a name is not valid or taken, or the cluster does not run.
+    /// [`ServeError`] if a name is empty, not valid or taken, or the cluster does not run.
     fn serve<A, R, F, U>(&self, module: &str, function: &str, run: F) -> Result<(), ServeError>
     where
         A: FunctionArguments + DeserializeOwned + Send + 'static,
@@ -212,7 +212,7 @@ pub trait ClusterCalls: HasCluster {
     /// ```
     ///
     /// # Errors
-    /// [`ServeError`] if a name is not valid or taken, or the cluster does not run.
+    /// [`ServeError`] if a name is empty, not valid or taken, or the cluster does not run.
     fn serve_with<A, R, F, U>(&self, module: &str, function: &str, run: F) -> Result<(), ServeError>
     where
         A: FunctionArguments + DeserializeOwned + Send + 'static,
@@ -221,6 +221,7 @@ pub trait ClusterCalls: HasCluster {
         U: Future<Output = Result<R, TermException>> + Send + 'static,
     {
         let core = self.cluster()?.0;
+        check_served(module, function, A::ARITY)?;
         let name = function_name(module, function, A::ARITY)?;
         let (run, arguments) = (Arc::new(run), PhantomData);
         let served = Arc::new(TypedFunction::<A, F> { name: name.clone(), run, arguments });
@@ -259,7 +260,7 @@ pub trait ClusterCalls: HasCluster {
     /// ```
     ///
     /// # Errors
-    /// [`ServeError`] if a name is not valid or taken, or the cluster does not run.
+    /// [`ServeError`] if a name is empty, not valid or taken, or the cluster does not run.
     fn factory<A, B, F>(&self, module: &str, function: &str, make: F) -> Result<(), ServeError>
     where
         A: FunctionArguments + DeserializeOwned + Send + 'static,
@@ -267,6 +268,7 @@ pub trait ClusterCalls: HasCluster {
         F: Fn(A) -> B + Send + Sync + 'static,
     {
         let core = self.cluster()?.0;
+        check_served(module, function, A::ARITY)?;
         let name = function_name(module, function, A::ARITY)?;
         let (make, arguments) = (Arc::new(make), PhantomData);
         let names = || (module.to_owned(), function.to_owned(), A::ARITY);
@@ -474,3 +476,12 @@ pub trait ClusterCalls: HasCluster {
 }
 
 impl<T: HasCluster> ClusterCalls for T {}
+
+/// Whether a function can be served by this name: an atom may be empty, a name is not meant to be.
+fn check_served(module: &str, function: &str, arity: u8) -> Result<(), ServeError> {
+    if module.is_empty() || function.is_empty() {
+        let (module, function) = (module.to_owned(), function.to_owned());
+        return Err(ServeError::Empty { module, function, arity });
+    }
+    Ok(())
+}

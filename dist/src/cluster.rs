@@ -12,6 +12,7 @@ use crate::core::ClusterCore;
 use crate::discovery::Discovery;
 use crate::discovery::discoveries::Discoveries;
 use crate::encryption::Encryption;
+use crate::error::StartError;
 use crate::exports::inlet::Inlet;
 use crate::exports::{Exports, Sys};
 use crate::groups::settings::ScopeSettings;
@@ -19,7 +20,7 @@ use crate::peer::queue_limits::QueueLimits;
 use crate::rights::admission::Admission;
 use crate::rights::node_pattern::NodePatternError;
 use crate::simulated::network::SimNetwork;
-use krarup_gen::{Name, NameError};
+use krarup_gen::{Name, NodeName};
 use krarup_wire::epmd::EPMD_PORT;
 use krarup_wire::handshake::Cookie;
 use serde::Serialize;
@@ -80,7 +81,8 @@ struct ClusterSettings {
     /// The most processes that one peer may request.
     spawns: usize,
     exports: Exports<dyn Inlet<ClusterCore>>,
-    names: Vec<Result<Name, NameError>>,
+    /// What was set and cannot be meant, in the order of the settings.
+    mistakes: Vec<StartError>,
     scopes: ScopeSettings,
 }
 
@@ -105,7 +107,7 @@ impl Cluster {
                 queue: (QueueLimits::DEFAULT.soft, QueueLimits::DEFAULT.hard),
                 spawns: SPAWN_LIMIT,
                 exports: Exports::default(),
-                names: Vec::new(),
+                mistakes: Vec::new(),
                 scopes: ScopeSettings::default(),
             },
             running: None,
@@ -142,9 +144,18 @@ impl Cluster {
     }
 
     /// Finds this peer at a fixed address, without a port mapper.
+    ///
+    /// A name that is not one of a node fails the spawn with [`StartError::Name`], and an address
+    /// with port 0 with [`StartError::PeerPort`].
     #[must_use]
     pub fn peer(mut self, node: impl Into<String>, address: SocketAddr) -> Self {
-        self.settings.peers.insert(node.into(), address);
+        let node = node.into();
+        if let Err(error) = NodeName::new(&node) {
+            self.settings.mistakes.push(error.into());
+        } else if address.port() == 0 {
+            self.settings.mistakes.push(StartError::PeerPort { node: node.clone(), address });
+        }
+        self.settings.peers.insert(node, address);
         self
     }
 
@@ -162,7 +173,7 @@ impl Cluster {
     /// appeared (rule Zlive4). All other nodes are dialled when they are used, and nobody tells this
     /// node of third ones. The own name is skipped, so all nodes may have the same list.
     ///
-    /// A name that is not one of a node fails the spawn with [`StartError::Name`](crate::StartError::Name).
+    /// A name that is not one of a node fails the spawn with [`StartError::Name`].
     #[must_use]
     pub fn keep<N: Into<String>>(mut self, nodes: impl IntoIterator<Item = N>) -> Self {
         self.settings.kept.0.extend(nodes.into_iter().map(Into::into));
@@ -242,14 +253,21 @@ impl Cluster {
 
     /// Exports a name from the start, as
     /// [`ClusterCalls::export_with`](crate::ClusterCalls::export_with).
+    ///
+    /// A name that is not valid fails the spawn with [`StartError::ExportName`], and one that is
+    /// exported twice with [`StartError::ExportedTwice`].
     #[must_use]
     pub fn export<M>(mut self, name: &str, sys: Sys) -> Self
     where
         M: Serialize + DeserializeOwned + Send + 'static,
     {
         match Name::new(name) {
+            Ok(name) if self.settings.exports.of_name(name.as_str()).is_some() => {
+                let name = name.as_str().to_owned();
+                self.settings.mistakes.push(StartError::ExportedTwice { name });
+            }
             Ok(name) => self.settings.exports.add::<M>(&name, sys),
-            Err(error) => self.settings.names.push(Err(error)),
+            Err(error) => self.settings.mistakes.push(error.into()),
         }
         self
     }

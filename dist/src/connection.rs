@@ -26,8 +26,9 @@ use krarup_gen::{Inspection, Reason, Result};
 use krarup_io::{Channel, Closed, CodecError, ConnectionOptions, Protocol};
 use krarup_wire::etf::Atom;
 use krarup_wire::frame::{FrameFormat, FrameLimits, FrameRead, Frames, Payload};
-use krarup_wire::handshake::{Handshake, PeerIdentity};
+use krarup_wire::handshake::{Handshake, HandshakeError, PeerIdentity};
 use krarup_wire::peers::ConnectionId;
+use std::fmt;
 use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::pin::pin;
@@ -52,6 +53,8 @@ pub(crate) struct PeerConnection {
     dialled: Option<Atom>,
     /// The peer whose table entry this connection is.
     peer: Option<Atom>,
+    /// The name that the peer of an accepted connection has sent, which is not proved.
+    claimed: Option<Atom>,
     stage: ConnectionStage,
     /// The connection that this one replaces when it is up.
     replaces: Option<ConnectionId>,
@@ -83,6 +86,7 @@ pub(crate) fn options() -> ConnectionOptions {
         .send_buffer(SEND_BUFFER)
         .close_timeout(Duration::from_secs(2))
         .linger(Duration::from_millis(200))
+        .expects_loss()
 }
 
 impl PeerConnection {
@@ -100,6 +104,7 @@ impl PeerConnection {
             core,
             id,
             peer: dialled.clone(),
+            claimed: None,
             dialled,
             stage: ConnectionStage::New,
             replaces: None,
@@ -133,9 +138,38 @@ impl PeerConnection {
 
     /// Closes the connection because of these bytes.
     fn fail_with(&mut self, channel: &mut Channel<Self>, why: &ConnectionError, bytes: &[u8]) {
-        self.core.log_closed(self.peer.as_ref(), why, bytes);
+        self.log_failed(why, bytes);
         self.over();
         channel.close();
+    }
+
+    /// Logs why the connection is closed, and counts a dial whose handshake failed: an accepted
+    /// connection is counted when it is over.
+    fn log_failed(&self, why: &ConnectionError, bytes: &[u8]) {
+        self.core.log_closed(self.peer.as_ref().or(self.claimed.as_ref()), why, bytes);
+        // One that gives way to another connection, or is not wanted any more, has not failed.
+        let gives_way = matches!(
+            why,
+            ConnectionError::Closed(_) | ConnectionError::Handshake(HandshakeError::GivesWay)
+        );
+        let is_dial = self.dialled.is_some() && !matches!(self.stage, ConnectionStage::Up(..));
+        if is_dial && !self.is_closed && !gives_way {
+            self.core.counters.handshake_failed();
+        }
+    }
+
+    /// The connection was lost, or the peer has closed it: this side has no reason of its own.
+    fn log_lost(&self, why: &dyn fmt::Display) {
+        if self.is_closed {
+            return;
+        }
+        match &self.stage {
+            ConnectionStage::Up(_, peer) => self.core.log_disconnected(&peer.name, why),
+            ConnectionStage::Handshake(_) if self.dialled.is_some() => {
+                self.log_failed(&ConnectionError::ClosedInHandshake, &[]);
+            }
+            ConnectionStage::Handshake(_) | ConnectionStage::New => {}
+        }
     }
 
     /// The connection is the one of its peer.
@@ -339,6 +373,7 @@ impl Protocol for PeerConnection {
     }
 
     async fn ended(&mut self, channel: &mut Channel<Self>) -> Result {
+        self.log_lost(&Closed::Peer);
         self.over();
         channel.close();
         Ok(())
@@ -354,7 +389,9 @@ impl Protocol for PeerConnection {
     async fn closed(&mut self, _: &mut Channel<Self>, why: &Closed) {
         if !self.is_closed && is_of_tls(why) {
             let why = ConnectionError::Tls(why.to_string());
-            self.core.log_closed(self.peer.as_ref(), &why, &[]);
+            self.log_failed(&why, &[]);
+        } else if !matches!(why, Closed::Local | Closed::Aborted) {
+            self.log_lost(why);
         }
         self.over();
     }

@@ -24,15 +24,15 @@ use crate::functions::table::FunctionTable;
 use crate::groups::shared::SharedScope;
 use crate::keeping::KeepPlan;
 use crate::messages::{ClusterMessage, ConnectionMessage};
-use crate::peer::PeerNode;
 use crate::peer::owner::PeerOwner;
 use crate::peer::queue_limits::QueueLimits;
-use crate::peer::signal::Signal;
+use crate::peer::signal::{LetterReceiver, Signal, UnwrittenLetter};
+use crate::peer::{NotSent, PeerNode};
 use crate::peer_log::PeerLog;
 use crate::rights::admission::Admission;
-use crate::rpc::pending_rpcs::Rpcs;
+use crate::rpc::pending_rpcs::{RpcEnd, Rpcs};
 use krarup_act::{Address, Host, Recipient};
-use krarup_gen::{DeadLetter, DeadLetterCause, NodeName, Pid};
+use krarup_gen::{DeadLetter, DeadLetterCause, Name, NodeName, Pid, Target};
 use krarup_wire::ControlMessage;
 use krarup_wire::codec::TermCodec;
 use krarup_wire::etf::Atom;
@@ -42,7 +42,7 @@ use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
@@ -85,6 +85,8 @@ pub(crate) struct ClusterCore {
     gone: Arc<PeerNode>,
     limits: QueueLimits,
     nodes: Mutex<HashMap<Atom, Arc<PeerNode>>>,
+    /// Set and read with `nodes` locked: no peer is added to a cluster that has ended.
+    has_ended: AtomicBool,
     peers: Mutex<Peers>,
     connections: Mutex<BTreeMap<ConnectionId, Address<ConnectionMessage>>>,
     /// Accepted connections whose handshakes are not over, the oldest first (rule Zhs7).
@@ -143,6 +145,7 @@ impl ClusterCore {
             gone,
             limits,
             nodes: Mutex::default(),
+            has_ended: AtomicBool::new(false),
             peers: Mutex::new(Peers::new(me, limit)),
             connections: Mutex::default(),
             pending: Mutex::default(),
@@ -194,6 +197,9 @@ impl ClusterCore {
         if nodes.len() >= MOST_NODES {
             return None;
         }
+        if self.has_ended.load(Ordering::Relaxed) {
+            return Some(PeerNode::ended(name.clone(), node, self.limits));
+        }
         let rights = self.admission.rights_of(name.as_str());
         let peer = PeerNode::new(name.clone(), node, self.limits, rights);
         nodes.insert(name.clone(), Arc::clone(&peer));
@@ -212,8 +218,13 @@ impl ClusterCore {
         up
     }
 
-    fn all_peers(&self) -> Vec<Arc<PeerNode>> {
-        let mut all: Vec<Arc<PeerNode>> = self.nodes.lock().values().cloned().collect();
+    /// Ends the table of peers. Returns those in it, in the order of their names.
+    fn end_peers(&self) -> Vec<Arc<PeerNode>> {
+        let mut all: Vec<Arc<PeerNode>> = {
+            let nodes = self.nodes.lock();
+            self.has_ended.store(true, Ordering::Relaxed);
+            nodes.values().cloned().collect()
+        };
         all.sort_by(|one, other| one.name.cmp(&other.name));
         all
     }
@@ -267,6 +278,22 @@ impl ClusterCore {
         self.log.connected(self.now(), peer, creation);
     }
 
+    /// Logs that a peer is down, and why.
+    pub(crate) fn log_disconnected(&self, peer: &Atom, why: &dyn fmt::Display) {
+        self.log.disconnected(self.now(), peer, why);
+    }
+
+    /// Logs that a message of a peer could not be read.
+    pub(crate) fn log_undecodable(
+        &self,
+        peer: &Atom,
+        to: &dyn fmt::Display,
+        expected: &str,
+        why: &str,
+    ) {
+        self.log.undecodable(self.now(), peer, (to, expected), why);
+    }
+
     /// Logs what a function on a peer prints.
     pub(crate) fn log_output(&self, peer: &Atom, text: &str) {
         self.output_log.printed(self.now(), peer, text);
@@ -281,12 +308,33 @@ impl ClusterCore {
         self.host.user_host().unwrap_or_else(|| Arc::clone(&self.host))
     }
 
-    /// The cluster has ended: all connections are lost (rule Zlive7).
+    /// The cluster has ended: all connections are lost, and nothing is sent any more (rule
+    /// Zlive7). A stand-in of it finds the next cluster of the node behind [`Host::network`], so
+    /// this one leaves that place before its peers refuse what comes.
     pub(crate) fn shut_down(self: &Arc<Self>) {
         self.host.set_network(None);
-        for peer in self.all_peers() {
-            peer.lost(self);
+        for peer in self.end_peers() {
+            peer.end(self);
         }
+    }
+
+    /// Offers a message to another node as a dead letter.
+    fn unsent(&self, to: impl Into<Target>, by: u64, cause: DeadLetterCause) {
+        let from = (by != 0).then(|| Pid::local(by, self.host.node_pid().creation()));
+        self.host.dead_letter(DeadLetter::new(to, from, "a message to another node", cause));
+    }
+
+    /// As [`ClusterCore::unsent`], by the receiver as it is named on the wire.
+    fn unsent_letter(&self, peer: &PeerNode, letter: UnwrittenLetter, cause: DeadLetterCause) {
+        let UnwrittenLetter { by, to } = letter;
+        let to = match to {
+            LetterReceiver::Pid(to) => self.pid_of(&to).map(Target::from),
+            LetterReceiver::Name(name) => {
+                let name = Name::new(name.as_str()).ok();
+                name.map(|name| Target::Remote(name, peer.node.clone()))
+            }
+        };
+        self.unsent(to.unwrap_or_else(|| Target::Node(peer.node.clone())), by, cause);
     }
 }
 
@@ -301,24 +349,30 @@ impl PeerOwner for ClusterCore {
         }
     }
 
-    fn not_sent(&self, signal: Signal) {
+    fn not_sent(&self, peer: &PeerNode, signal: Signal, why: NotSent) {
         match &signal.control {
-            ControlMessage::Monitor { reference, .. } => {
-                if let Some(number) = self.number_of(reference) {
-                    self.callee_is_gone(number);
-                }
-            }
-            ControlMessage::SpawnRequest { reference, .. } => self.rpc_not_supported(reference),
-            // Its receiver has ended with its node: as a message to a dead process here (rule Zid5).
-            ControlMessage::SendSender { from, to } => {
-                if let Some(to) = self.pid_of(to) {
-                    let (from, what) = (self.own_pid(from), "a message to another node");
-                    let letter = DeadLetter::new(to, from, what, DeadLetterCause::NoProcess);
-                    self.host.dead_letter(letter);
-                }
+            ControlMessage::Monitor { reference, .. } => match self.number_of(reference) {
+                Some(number) if why == NotSent::Lost => self.call_is_lost(number),
+                Some(number) => self.callee_is_gone(number),
+                None => {}
+            },
+            ControlMessage::SpawnRequest { reference, .. } => {
+                let end = if why == NotSent::Lost { RpcEnd::Lost } else { RpcEnd::NotSupported };
+                self.rpc_not_sent(reference, end);
             }
             _ => {}
         }
+        let Some(letter) = UnwrittenLetter::of(signal.by, signal.control) else { return };
+        // Its receiver has ended with its node: as a message to a dead process here (rule Zid5).
+        let cause = match why {
+            NotSent::Lost => DeadLetterCause::NoConnection,
+            NotSent::Stale | NotSent::Unknown => DeadLetterCause::NoProcess,
+        };
+        self.unsent_letter(peer, letter, cause);
+    }
+
+    fn not_written(&self, peer: &PeerNode, letter: UnwrittenLetter) {
+        self.unsent_letter(peer, letter, DeadLetterCause::NoConnection);
     }
 
     fn log_dropped(&self, peer: &Atom, why: &dyn fmt::Display) {

@@ -29,8 +29,9 @@ pub struct ClusterStats {
     /// Messages to scopes of groups that were missed because too much waited. The members of the
     /// node were asked for again (rule Zpg4).
     pub missed_scope_messages: u64,
-    /// Connections of others that have ended before they were up: strangers, wrong cookies and
-    /// certificates, handshakes that took too long, and dials that gave way to this node's (rules
+    /// Connections that have ended before they were up. Of others: strangers, wrong cookies and
+    /// certificates, handshakes that took too long, and dials that gave way to this node's. Of this
+    /// node: dials whose handshake failed, most often because the cookies differ (rules Zhs4,
     /// Zsec6, Zhs11).
     pub failed_handshakes: u64,
 }

@@ -23,7 +23,9 @@ pub enum StartError {
     /// It would listen on an address that others can reach, without encryption. See
     /// [`Cluster::allow_clear_text`](crate::Cluster::allow_clear_text), and `Cluster::tls` with
     /// the feature `tls`.
-    #[error("{address} can be reached from outside, and messages would cross in clear text")]
+    #[error(
+        "{address} can be reached from outside, and messages would cross in clear text: use `tls`, or permit it with `allow_clear_text`"
+    )]
     ClearText {
         /// The address.
         address: SocketAddr,
@@ -49,6 +51,23 @@ pub enum StartError {
     /// A node could announce no member of a group.
     #[error("a limit of 0 members would refuse every member of a group")]
     MemberLimit,
+    /// A peer has an address with port 0, to which nothing can connect.
+    #[error("the address {address} of the peer {node} has port 0, to which nothing can connect")]
+    PeerPort {
+        /// The name of the peer.
+        node: String,
+        /// The address.
+        address: SocketAddr,
+    },
+    /// A name of a process to be exported is not valid.
+    #[error(transparent)]
+    ExportName(#[from] NameError),
+    /// A name is exported twice.
+    #[error("the name {name:?} is exported twice")]
+    ExportedTwice {
+        /// The name.
+        name: String,
+    },
     /// It cannot listen.
     #[error("the cluster cannot listen: {0}")]
     Listen(CallError),
@@ -145,6 +164,16 @@ pub enum ServeError {
     /// The name of the module or of the function is not valid.
     #[error(transparent)]
     Name(#[from] FunctionNameError),
+    /// The name of the module or of the function is empty.
+    #[error("{module:?}:{function:?}/{arity} cannot be served: a name is empty")]
+    Empty {
+        /// The module.
+        module: String,
+        /// The function.
+        function: String,
+        /// The number of arguments.
+        arity: u8,
+    },
     /// Another one has this name and this number of arguments. See
     /// [`ClusterCalls::unserve`](crate::ClusterCalls::unserve).
     #[error("{module}:{function}/{arity} is served already")]
@@ -204,6 +233,9 @@ pub enum ConnectionError {
     /// The handshake took too long (rule Zhs7).
     #[error("the handshake took too long")]
     HandshakeTimeout,
+    /// The peer has closed the connection that was dialled before its handshake was over.
+    #[error("the peer closed during the handshake, as it does if the cookies differ")]
+    ClosedInHandshake,
     /// The handshake of TLS failed: a certificate was refused, or the bytes are not TLS (rule
     /// Zhs11).
     #[error("TLS: {0}")]

@@ -9,6 +9,8 @@
 //!              everybody bound to a process there is told
 //! ```
 //!
+//! When the cluster ends, the peer is lost, and has ended: nothing is recorded any more.
+//!
 //! A signal goes into a queue under the lock of the peer, which is a leaf: whoever holds the
 //! locks of two processes may take it. [`PeerNode::flush`], without any lock, writes the queue as
 //! frames and hands them to the socket. One thread at a time does that for one peer, so signals
@@ -92,6 +94,8 @@ pub(crate) struct PeerNodeState {
     pub(crate) runs: Runs<(Asker, SignalPayload)>,
     /// Senders that wait for room.
     line: RoomLine,
+    /// The cluster has ended (rule Zlive7).
+    is_ended: bool,
     /// Futures that wait for a connection, or for its loss.
     wakers: Vec<Waker>,
 }
@@ -103,17 +107,26 @@ pub(crate) enum Phase {
     Losing,
     /// The peer is an earlier incarnation of this node: all its processes have ended.
     Gone,
+    /// The cluster has ended: there is no connection, and nobody dials (rule Zlive7).
+    Ended,
 }
 
-/// What became of a signal.
+/// A signal that was not recorded.
+#[derive(Debug)]
+pub(crate) struct NotPushed {
+    pub(crate) signal: Signal,
+    pub(crate) why: NotSent,
+}
+
+/// Why a signal is not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pushed {
-    /// It will be sent.
-    Recorded,
-    /// It was dropped: the connection is being lost.
+pub(crate) enum NotSent {
+    /// There is no connection: it is lost, none could be made, or the cluster has ended.
     Lost,
-    /// It was dropped: it was meant for an incarnation that has ended (rule Zid5).
+    /// It was meant for an incarnation that has ended (rule Zid5).
     Stale,
+    /// The peer does not know such signals.
+    Unknown,
 }
 
 /// Who is at the other end of a connection, and who has dialled.
@@ -176,6 +189,11 @@ impl PeerNode {
         PeerNode::in_phase(name, node, limits, (Phase::Gone, None))
     }
 
+    /// A node of a cluster that has ended.
+    pub(crate) fn ended(name: Atom, node: NodeName, limits: QueueLimits) -> Arc<Self> {
+        PeerNode::in_phase(name, node, limits, (Phase::Ended, None))
+    }
+
     fn in_phase(
         name: Atom,
         node: NodeName,
@@ -197,6 +215,7 @@ impl PeerNode {
                 foreign: ForeignMonitors::default(),
                 runs: Runs::default(),
                 line: RoomLine::default(),
+                is_ended: false,
                 wakers: Vec::new(),
             }),
             proxies: Mutex::default(),
@@ -225,8 +244,10 @@ impl PeerNode {
     }
 
     /// Records a signal. [`PeerNode::flush`] must follow when no lock is held.
-    pub(crate) fn push(&self, signal: Signal) {
-        let _ = self.state.lock().push(signal);
+    /// Returns a signal that is not sent.
+    #[must_use]
+    pub(crate) fn push(&self, signal: Signal) -> Option<NotPushed> {
+        self.state.lock().push(signal)
     }
 
     /// Records a signal if a connection is up. Returns whether it did; then [`PeerNode::flush`] must
@@ -240,13 +261,15 @@ impl PeerNode {
         is_up
     }
 
-    /// Asks for a connection if there is none. [`PeerNode::flush`] must follow.
-    pub(crate) fn want(&self) {
+    /// Asks for a connection if there is none. [`PeerNode::flush`] must follow. Returns false if
+    /// there will be none: it is being lost, or the cluster has ended.
+    pub(crate) fn want(&self) -> bool {
         let mut state = self.state.lock();
         if matches!(state.phase, Phase::Idle) {
             state.phase = Phase::Dialling;
             state.wants_dial = true;
         }
+        !state.is_losing()
     }
 
     /// Ready with whether there is a connection, when nobody dials any more.
@@ -255,7 +278,7 @@ impl PeerNode {
         let mut state = self.state.lock();
         let over = match state.phase {
             Phase::Up(_) => true,
-            Phase::Idle | Phase::Gone => false,
+            Phase::Idle | Phase::Gone | Phase::Ended => false,
             Phase::Dialling | Phase::Losing => {
                 state.wakers.push(waker);
                 return Poll::Pending;
@@ -299,10 +322,22 @@ impl PeerNodeState {
         }
     }
 
-    pub(crate) fn push(&mut self, signal: Signal) -> Pushed {
+    /// Whether what is said now reaches nobody: the connection is being lost, or the cluster has
+    /// ended.
+    pub(crate) fn is_losing(&self) -> bool {
+        matches!(self.phase, Phase::Losing | Phase::Ended)
+    }
+
+    pub(crate) fn is_ended(&self) -> bool {
+        matches!(self.phase, Phase::Ended)
+    }
+
+    /// Records a signal, or returns it.
+    #[must_use]
+    pub(crate) fn push(&mut self, signal: Signal) -> Option<NotPushed> {
         match &self.phase {
-            Phase::Losing => return Pushed::Lost,
-            Phase::Gone => return Pushed::Stale,
+            Phase::Losing | Phase::Ended => return Some(NotPushed { signal, why: NotSent::Lost }),
+            Phase::Gone => return Some(NotPushed { signal, why: NotSent::Stale }),
             Phase::Idle => {
                 self.phase = Phase::Dialling;
                 self.wants_dial = true;
@@ -311,7 +346,7 @@ impl PeerNodeState {
         }
         let current = self.incarnation();
         if current.is_some() && signal.to.is_some() && signal.to != current {
-            return Pushed::Stale;
+            return Some(NotPushed { signal, why: NotSent::Stale });
         }
         self.queued += signal.bytes();
         self.queue.push_back(signal);
@@ -319,7 +354,7 @@ impl PeerNodeState {
         if let Phase::Up(up) = &mut self.phase {
             up.sent.most_waiting = up.sent.most_waiting.max(waiting);
         }
-        Pushed::Recorded
+        None
     }
 
     fn waiting(&self) -> usize {

@@ -14,8 +14,8 @@ const MOST_BYTES: usize = 24;
 const MOST_LINES: u32 = 10;
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// The log of what peers did wrong, at most ten lines a second, or of what their functions
-/// print. A line says how many were omitted before it.
+/// The log of what peers did wrong, and of connections, at most ten lines a second, or of what
+/// their functions print. A line says how many were omitted before it.
 #[derive(Debug)]
 pub(crate) struct PeerLog {
     /// The most lines in one period.
@@ -97,6 +97,33 @@ impl PeerLog {
         let peer = shown(&peer.as_str());
         let _ = contain(|| {
             tracing::info!(target: "krarup::cluster", peer, creation, omitted, "connected");
+        });
+    }
+
+    /// Logs that a connection that was up is lost, or was closed by the peer.
+    pub(crate) fn disconnected(&self, now: Duration, peer: &Atom, why: &dyn fmt::Display) {
+        let Some(omitted) = self.admit(now) else { return };
+        let (peer, why) = (shown(&peer.as_str()), shown(why));
+        let _ = contain(|| {
+            tracing::info!(target: "krarup::cluster", peer, why, omitted, "disconnected");
+        });
+    }
+
+    /// Logs that a message of a peer is not one of the type that its receiver takes.
+    pub(crate) fn undecodable(
+        &self,
+        now: Duration,
+        peer: &Atom,
+        (to, expected): (&dyn fmt::Display, &str),
+        why: &str,
+    ) {
+        let Some(omitted) = self.admit(now) else { return };
+        let (peer, to, why) = (shown(&peer.as_str()), shown(to), shown(&why));
+        let _ = contain(|| {
+            tracing::warn!(
+                target: "krarup::cluster", peer, to, expected, why, omitted,
+                "could not read a message"
+            );
         });
     }
 

@@ -157,6 +157,7 @@ impl DeadLetterCause {
         DeadLetterCause::Revoked,
         DeadLetterCause::Expired,
         DeadLetterCause::Undecodable,
+        DeadLetterCause::NoConnection,
     ];
 
     /// Returns the name of the cause: lower case, with underscores.
@@ -169,6 +170,7 @@ impl DeadLetterCause {
             DeadLetterCause::Revoked => "revoked",
             DeadLetterCause::Expired => "expired",
             DeadLetterCause::Undecodable => "undecodable",
+            DeadLetterCause::NoConnection => "no_connection",
         }
     }
 }

@@ -75,6 +75,9 @@ pub enum DeadLetterCause {
     Expired,
     /// It came from another node, and is not a message of its receiver's type (rule Zmsg8).
     Undecodable,
+    /// Its receiver is on another node, and there was no connection: none could be made, or it was
+    /// lost before the message was written (rule Zmsg16).
+    NoConnection,
 }
 
 impl fmt::Display for DeadLetterCause {
@@ -86,6 +89,7 @@ impl fmt::Display for DeadLetterCause {
             DeadLetterCause::Revoked => "alias was revoked",
             DeadLetterCause::Expired => "waited longer than its time to live",
             DeadLetterCause::Undecodable => "is not a message that the receiver takes",
+            DeadLetterCause::NoConnection => "no connection to the receiver's node",
         })
     }
 }
@@ -107,6 +111,7 @@ mod tests {
             (DeadLetterCause::Overflow, "dropped by a full mailbox"),
             (DeadLetterCause::Revoked, "alias was revoked"),
             (DeadLetterCause::Expired, "waited longer than its time to live"),
+            (DeadLetterCause::NoConnection, "no connection to the receiver's node"),
         ] {
             let letter = DeadLetter::new(to, None, "Order", cause);
             assert_eq!(letter.to_string(), format!("Order to <0.7.0>: {said}"));

@@ -86,7 +86,7 @@ impl<P: Protocol> Connection<P> {
         let why = Contained::new(self.open()).await.unwrap_or_else(Closed::Crashed);
         self.timer.clear();
         let why = self.close(why).await;
-        let reason = why.reason(self.is_client);
+        let reason = why.reason(self.is_client && !self.channel.options.expects_loss);
         // The connection is closed, whatever the callback requests.
         self.channel.request = ChannelRequest::Abort;
         Contained::new(self.protocol.closed(&mut self.channel, &why)).await?;

@@ -45,6 +45,7 @@ pub struct ConnectionOptions {
     pub(crate) frame: Option<Duration>,
     pub(crate) close: Option<Duration>,
     pub(crate) linger: Duration,
+    pub(crate) expects_loss: bool,
     pub(crate) connect: Duration,
     pub(crate) nodelay: bool,
     pub(crate) keepalive: Option<Duration>,
@@ -62,6 +63,7 @@ impl Default for ConnectionOptions {
             frame: None,
             close: Some(CLOSE),
             linger: LINGER,
+            expects_loss: false,
             connect: CONNECT,
             nodelay: true,
             keepalive: None,
@@ -178,6 +180,15 @@ impl ConnectionOptions {
         self
     }
 
+    /// Makes the loss of the connection no failure of a client: its process ends as that of an
+    /// accepted connection, `Normal` when the peer closes, and otherwise with `Shutdown`. For
+    /// connections between equals, whose protocol says what a loss means.
+    #[must_use]
+    pub fn expects_loss(mut self) -> Self {
+        self.expects_loss = true;
+        self
+    }
+
     /// Sets how long a client may take to connect.
     #[must_use]
     pub fn connect_timeout(mut self, limit: Duration) -> Self {
@@ -273,6 +284,7 @@ mod tests {
             (new().close_timeout(time), ConnectionOptions { close: Some(time), ..new() }),
             (new().close_timeout(None), ConnectionOptions { close: None, ..new() }),
             (new().linger(time), ConnectionOptions { linger: time, ..new() }),
+            (new().expects_loss(), ConnectionOptions { expects_loss: true, ..new() }),
             (new().connect_timeout(time), ConnectionOptions { connect: time, ..new() }),
             (new().nodelay(false), ConnectionOptions { nodelay: false, ..new() }),
             (new().nodelay(false).nodelay(true), new()),
@@ -297,6 +309,7 @@ mod tests {
             frame: None,
             close: Some(seconds(30)),
             linger: seconds(1),
+            expects_loss: false,
             connect: seconds(10),
             nodelay: true,
             keepalive: None,

@@ -31,8 +31,8 @@ pub enum EpmdError {
         /// The received first byte.
         found: u8,
     },
-    /// The name is registered already, or epmd does not accept it.
-    #[error("epmd does not register {name:?}: result {result}")]
+    /// The name is taken: a node of this name is registered already.
+    #[error("epmd does not register {name:?}: the name is taken by another node (result {result})")]
     NotRegistered {
         /// The name.
         name: String,

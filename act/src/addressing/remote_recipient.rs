@@ -66,6 +66,7 @@ impl RemoteRecipient {
                 Err(match error {
                     NotWritten::Full => SendError::Full { message, to },
                     NotWritten::NoProcess => SendError::NoProcess { message, to },
+                    NotWritten::NoConnection => SendError::NoConnection { message, to },
                     NotWritten::Unserializable(why) => {
                         SendError::Unserializable { message, to, why: why.into() }
                     }

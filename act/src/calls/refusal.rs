@@ -22,6 +22,10 @@ pub(crate) fn refused<M>(host: &dyn Host, callee: Pid, error: SendError<M>) -> C
             to: *to,
             reason: Reason::error(format!("the request cannot be written: {why}")),
         },
+        // As of a connection that is lost while the call waits (rule Zcall4).
+        SendError::NoConnection { to, .. } => {
+            CallError::Terminated { to: *to, reason: Reason::NoConnection }
+        }
         _ if host.is_stopping() => CallError::NodeStopped { to: callee },
         SendError::Revoked { alias, .. } => CallError::Revoked { alias: *alias },
         SendError::NoProcess { to, .. } => CallError::NoProcess { to: *to },

@@ -84,6 +84,8 @@ pub enum NotWritten {
     Full,
     /// The process is known to have ended (rule Zid5).
     NoProcess,
+    /// The cluster has ended, and none runs in its place (rule Zlive7).
+    NoConnection,
     /// The message cannot be written, for this reason (rule Zmsg14).
     Unserializable(String),
 }

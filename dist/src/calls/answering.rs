@@ -55,7 +55,8 @@ impl RemoteCaller {
         };
         let incarnation = core.incarnation(&self.pid.node, self.pid.creation);
         let payload = SignalPayload::Bytes(payload);
-        peer.push(Signal::new(by, control, incarnation).with_payload(payload));
+        // Whoever waits for it has been told of the loss.
+        drop(peer.push(Signal::new(by, control, incarnation).with_payload(payload)));
         peer.flush(core);
     }
 
@@ -96,7 +97,7 @@ impl RemoteCaller {
         };
         let payload = SignalPayload::Term(reason);
         let incarnation = core.incarnation(&self.pid.node, self.pid.creation);
-        peer.push(Signal::new(by, control, incarnation).with_payload(payload));
+        drop(peer.push(Signal::new(by, control, incarnation).with_payload(payload)));
         peer.flush(core);
     }
 }

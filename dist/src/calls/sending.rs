@@ -9,9 +9,10 @@
 use crate::calls::caller::alias_of;
 use crate::calls::pending_calls::{PendingCall, answer, call_error};
 use crate::core::ClusterCore;
+use crate::peer::owner::PeerOwner;
 use crate::peer::proxy::{RemoteProcess, RemoteTarget};
 use crate::peer::signal::{Signal, SignalPayload};
-use crate::peer::{Phase, Pushed};
+use crate::peer::{NotPushed, NotSent, Phase};
 use crate::terms::reading::Reading;
 use crate::terms::writing::Writing;
 use krarup_act::{
@@ -113,23 +114,19 @@ impl ClusterCore {
             self.calls.insert(reference.number(), PendingCall { token, node, monitor });
         }
         signals.push(Signal::new(number, control, incarnation).with_payload(payload));
+        let begun: Vec<u64> = nested.iter().map(|(_, reference)| reference.number()).collect();
         self.begin_nested(&peer.name, nested, tokens);
         let core = Arc::clone(self);
         let call = is_call.then_some(reference.number());
         let send = move || {
-            let pushed = {
+            let not_pushed: Vec<NotPushed> = {
                 let mut state = peer.state.lock();
-                signals.into_iter().map(|signal| state.push(signal)).last()
+                signals.into_iter().filter_map(|signal| state.push(signal)).collect()
             };
             peer.flush(&core);
-            match (pushed, call) {
-                (Some(Pushed::Lost), Some(call)) => {
-                    if let Some(lost) = core.calls.take(call) {
-                        lost.fail_with(Reason::NoConnection);
-                    }
-                }
-                (Some(Pushed::Stale), Some(call)) => core.callee_is_gone(call),
-                _ => {}
+            for NotPushed { signal, why } in not_pushed {
+                core.nested_not_sent(&begun, why);
+                core.not_sent(&peer, signal, why);
             }
         };
         Ok(WrittenMessage { call, send: Box::new(send) })
@@ -152,8 +149,9 @@ impl ClusterCore {
         let Encoded { bytes, tokens, nested } = self
             .encode(message, (by, to.pid()), (MessageKind::Plain, false))
             .map_err(|why| unserializable(to.pid(), why))?;
+        let begun: Vec<u64> = nested.iter().map(|(_, reference)| reference.number()).collect();
         self.begin_nested(&to.peer().name, nested, tokens);
-        self.post(to, (by, number), bytes)
+        self.post(to, (by, number), bytes, &begun)
     }
 
     /// Sends a term as it is, without the codec.
@@ -175,7 +173,7 @@ impl ClusterCore {
         if let Err(error) = term.write(&mut bytes) {
             return Err(unserializable(to.pid(), error.to_string()));
         }
-        self.post(to, (by, number), bytes)
+        self.post(to, (by, number), bytes, &[])
     }
 
     fn post(
@@ -183,6 +181,7 @@ impl ClusterCore {
         to: &RemoteProcess,
         (by, number): (Pid, u64),
         bytes: Vec<u8>,
+        begun: &[u64],
     ) -> Result<(), SendError<()>> {
         let from = self.ours(by);
         let control = match to.target() {
@@ -192,10 +191,15 @@ impl ClusterCore {
         };
         let payload = SignalPayload::Bytes(bytes);
         let signal = Signal::new(number, control, to.incarnation()).with_payload(payload);
-        // Another incarnation may have come up since it was looked at.
-        let pushed = to.peer().state.lock().push(signal);
-        if pushed == Pushed::Stale {
-            return Err(SendError::NoProcess { message: (), to: to.pid() });
+        // Another incarnation may have come up since it was looked at, or the connection is lost.
+        if let Some(NotPushed { signal, why }) = to.peer().push(signal) {
+            self.nested_not_sent(begun, why);
+            self.not_sent(to.peer(), signal, why);
+            let (message, to) = ((), to.pid());
+            return Err(match why {
+                NotSent::Lost => SendError::NoConnection { message, to },
+                NotSent::Stale | NotSent::Unknown => SendError::NoProcess { message, to },
+            });
         }
         to.peer().flush(self);
         Ok(())
@@ -245,11 +249,18 @@ impl ClusterCore {
         let Encoded { bytes, tokens, nested } = self
             .encode(message, (by, to), (MessageKind::Plain, false))
             .map_err(|why| unserializable(to, why))?;
+        let begun: Vec<u64> = nested.iter().map(|(_, reference)| reference.number()).collect();
         self.begin_nested(&peer.name, nested, tokens);
         let incarnation = self.incarnation(alias.node(), alias.creation());
         let control = ControlMessage::AliasSend { from: self.ours(by), alias: alias.clone() };
         let payload = SignalPayload::Bytes(bytes);
-        peer.push(Signal::new(number, control, incarnation).with_payload(payload));
+        let signal = Signal::new(number, control, incarnation).with_payload(payload);
+        if let Some(NotPushed { why, .. }) = peer.push(signal) {
+            self.nested_not_sent(&begun, why);
+            if why == NotSent::Lost {
+                return Err(SendError::NoConnection { message: (), to });
+            }
+        }
         peer.flush(self);
         Ok(())
     }
@@ -295,13 +306,18 @@ impl ClusterCore {
             return;
         };
         // While the peer is dialled, the monitor waits in the queue, and is sent.
-        if matches!(peer.state.lock().phase, Phase::Idle | Phase::Losing | Phase::Gone) {
+        if matches!(
+            peer.state.lock().phase,
+            Phase::Idle | Phase::Losing | Phase::Gone | Phase::Ended
+        ) {
             return;
         }
         let by = u64::from(from.serial) << 32 | u64::from(from.id);
         let (from, target) = (from.clone(), target.clone());
         let reference = self.reference(Ref::new(number));
-        peer.push(Signal::new(by, ControlMessage::Demonitor { from, target, reference }, None));
+        let control = ControlMessage::Demonitor { from, target, reference };
+        // If the connection is lost, so is the monitor.
+        drop(peer.push(Signal::new(by, control, None)));
         peer.flush(self);
     }
 
@@ -333,6 +349,23 @@ impl ClusterCore {
         if !number.is_some_and(|number| self.answered(number, Decoder::new(payload))) {
             self.counters.late();
             self.host.count_late_reply();
+        }
+    }
+
+    /// The tokens inside a message that is not sent: nobody will answer them.
+    fn nested_not_sent(&self, begun: &[u64], why: NotSent) {
+        for number in begun {
+            match why {
+                NotSent::Lost => self.call_is_lost(*number),
+                NotSent::Stale | NotSent::Unknown => self.callee_is_gone(*number),
+            }
+        }
+    }
+
+    /// There is no connection to the callee.
+    pub(crate) fn call_is_lost(&self, number: u64) {
+        if let Some(call) = self.calls.take(number) {
+            call.fail_with(Reason::NoConnection);
         }
     }
 

@@ -30,8 +30,8 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 impl Cluster {
     async fn start(&mut self, ctx: &mut Context<ClusterMessage>) -> Result<RunningCluster> {
         let settings = &mut self.settings;
-        for name in settings.names.drain(..) {
-            name?;
+        if let Some(mistake) = settings.mistakes.drain(..).next() {
+            return Err(mistake.into());
         }
         if let Some(error) = settings.odd_patterns.drain(..).next() {
             return Err(StartError::NodePattern(error).into());

@@ -16,6 +16,7 @@ impl PeerConnection {
         match step {
             Ok(ReadStep::Incomplete | ReadStep::Read { .. }) => channel.send(&room)?,
             Ok(ReadStep::Decide { peer, .. }) => {
+                self.claimed = Some(peer.name.clone());
                 if let Err(error) = self.core.encryption.check(channel, &peer.name) {
                     let _ = handshake.decide(Decision::NotAllowed, &mut room);
                     channel.send(&room)?;

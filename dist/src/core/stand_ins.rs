@@ -6,7 +6,7 @@ use crate::peer::PeerNode;
 use crate::peer::proxies::NAMED;
 use crate::peer::proxy::{RemoteProcess, RemoteTarget, StandInHome};
 use krarup_act::{Dynamic, Host, Network, NotWritten, Process, WrittenMessage};
-use krarup_gen::{Name, NodeName, Pid, Reason, Ref, SendError};
+use krarup_gen::{DeadLetterCause, Name, NodeName, Pid, Reason, Ref, SendError, Target};
 use krarup_wire::etf::{Atom, ExternalPid, Reference};
 use std::any::Any;
 use std::sync::Arc;
@@ -104,6 +104,10 @@ impl StandInHome for ClusterCore {
             Some(core) => core.send_dynamic(to, message),
             None => Err(SendError::NoProcess { message, to: to.pid() }),
         }
+    }
+
+    fn unsent(&self, to: Target, by: u64) {
+        ClusterCore::unsent(self, to, by, DeadLetterCause::NoConnection);
     }
 
     fn flush(&self, peer: &Arc<PeerNode>) {

@@ -66,7 +66,8 @@ fn request(core: &Arc<ClusterCore>, by: Pid, (arity, arguments): (u8, Term)) -> 
     let mut payload = Vec::new();
     arguments.write(&mut payload).unwrap();
     let peer = core.peer(&Atom::fixed("a@sim")).unwrap();
-    peer.push(Signal::new(by.id(), control, None).with_payload(SignalPayload::Bytes(payload)));
+    let signal = Signal::new(by.id(), control, None);
+    assert!(peer.push(signal.with_payload(SignalPayload::Bytes(payload))).is_none());
     peer.flush(core);
     reference
 }

@@ -79,7 +79,8 @@ impl Dispatch<'_> {
             let linked = state.links.unlink_received(&key);
             // Before any other signal to that process (rule Zlink5).
             if let Some(signal) = said.take() {
-                state.push(signal);
+                // If the connection is lost, so is the link.
+                drop(state.push(signal));
             }
             linked
         });

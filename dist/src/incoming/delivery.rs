@@ -7,7 +7,7 @@ use crate::core::ClusterCore;
 use crate::exports::Sys;
 use crate::exports::inlet::{Inlet, RemoteMessage, Undelivered};
 use krarup_act::{MessageKind, Process};
-use krarup_gen::{Alias, CallError, DeadLetter, DeadLetterCause, Name, Ref, Target};
+use krarup_gen::{Alias, CallError, DeadLetter, DeadLetterCause, Name, Pid, Ref, Target};
 use krarup_wire::etf::{ExternalPid, Reference, Term};
 use krarup_wire::frame::Payload;
 use krarup_wire::{AliasRecipient, ControlMessage};
@@ -148,7 +148,7 @@ impl Dispatch<'_> {
             return;
         };
         let message = RemoteMessage { kind, caller: caller.clone(), alias, decoder, codec };
-        let pid = to.pid();
+        let (pid, expected) = (to.pid(), to.lane_types().0);
         let Err(error) = inlet.deliver(self.core, to, message) else { return };
         match &error {
             Undelivered::Undecodable(_) | Undelivered::NoReply => {
@@ -158,8 +158,13 @@ impl Dispatch<'_> {
             Undelivered::Refused(_) => {}
         }
         let Some(caller) = caller else {
-            if let Undelivered::Refused(_) = &error {
-                self.dead_letter(pid.into(), DeadLetterCause::Overflow);
+            match &error {
+                Undelivered::Refused(_) => self.dead_letter(pid.into(), DeadLetterCause::Overflow),
+                // A caller is told why.
+                Undelivered::Undecodable(why) => self.log_undecodable(pid, expected, why),
+                Undelivered::NoReply => {
+                    self.log_undecodable(pid, expected, "it is a call, and came as a cast");
+                }
             }
             return;
         };
@@ -169,6 +174,15 @@ impl Dispatch<'_> {
                 caller.refuse(self.core, by, &CallError::NoReply { to: pid });
             }
             Undelivered::Refused(error) => caller.refuse(self.core, by, &error),
+        }
+    }
+
+    /// Logs why a cast cannot be read, with the name of its receiver if it has one.
+    fn log_undecodable(&self, to: Pid, expected: &str, why: &str) {
+        let name = self.core.host.process(to).and_then(|process| process.info().name);
+        match name {
+            Some(name) => self.core.log_undecodable(&self.peer.name, &name, expected, why),
+            None => self.core.log_undecodable(&self.peer.name, &to, expected, why),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The way of a signal from the queue of a peer to its socket.
 
 use super::room::Overloaded;
-use super::{PeerNode, Phase};
+use super::{NotSent, PeerNode, Phase};
 use crate::peer::control_trace::TracedControl;
 use crate::peer::owner::PeerOwner;
 use crate::peer::signal::ShowControl;
@@ -82,28 +82,33 @@ impl PeerNode {
                 if let ControlMessage::SpawnRequest { .. } = signal.control
                     && !flags.contains(DistributionFlags::SPAWN)
                 {
-                    owner.not_sent(signal);
+                    owner.not_sent(self, signal, NotSent::Unknown);
                     continue;
                 }
                 sequence += 1;
                 match signal.frame(flags, sequence, show) {
-                    Ok(message) => messages.push(message),
+                    Ok(framed) => messages.push(framed),
                     Err(error) => owner.log_dropped(&self.name, &error),
                 }
             }
             let mut state = self.state.lock();
             state.flushing = false;
-            let Phase::Up(up) = &mut state.phase else { return };
-            if up.connection != connection {
-                continue;
-            }
+            let up = match &mut state.phase {
+                Phase::Up(up) if up.connection == connection => up,
+                // It was lost in between.
+                _ => {
+                    drop(state);
+                    for letter in messages.into_iter().filter_map(|framed| framed.letter) {
+                        owner.not_written(self, letter);
+                    }
+                    continue;
+                }
+            };
             up.sequence = sequence;
             up.sent.messages += messages.len() as u64;
             // A tick is no reason to leave out the next one.
             up.wrote |= !messages.is_empty();
-            for (by, message, bytes) in messages {
-                up.outbox.push(by, message, bytes);
-            }
+            messages.into_iter().for_each(|framed| up.outbox.push(framed));
             if state.queue.is_empty() {
                 break;
             }
@@ -226,7 +231,7 @@ mod tests {
     fn say(peer: &PeerNode, core: &Arc<ClusterCore>, bytes: usize) {
         let to = ExternalPid { node: peer.name.clone(), id: 1, serial: 0, creation: 4 };
         let signal = Signal::new(1, ControlMessage::Send { to }, None);
-        peer.push(signal.with_payload(SignalPayload::Bytes(vec![106; bytes])));
+        assert!(peer.push(signal.with_payload(SignalPayload::Bytes(vec![106; bytes]))).is_none());
         peer.flush(core);
     }
 

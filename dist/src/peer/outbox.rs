@@ -10,6 +10,7 @@
 //! messages of other senders pass between them. What a sender sends behind its own big message
 //! waits in its lane, so its messages stay in order (rule Zmsg2).
 
+use crate::peer::signal::{FramedSignal, UnwrittenLetter};
 use krarup_wire::frame::OutgoingMessage;
 use std::collections::VecDeque;
 
@@ -17,6 +18,8 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     ready: Vec<u8>,
+    /// The messages in `ready`.
+    letters: Vec<UnwrittenLetter>,
     lanes: VecDeque<SenderLane>,
     /// The bytes of the messages in the lanes.
     in_lanes: usize,
@@ -26,20 +29,31 @@ pub(crate) struct Outbox {
 #[derive(Debug)]
 struct SenderLane {
     sender: u64,
-    messages: VecDeque<(OutgoingMessage, usize)>,
+    messages: VecDeque<LaneMessage>,
+}
+
+/// A message in a lane.
+#[derive(Debug)]
+struct LaneMessage {
+    message: OutgoingMessage,
+    bytes: usize,
+    letter: Option<UnwrittenLetter>,
 }
 
 impl Outbox {
-    /// Adds a message of `bytes` bytes of this sender.
-    pub(crate) fn push(&mut self, sender: u64, mut message: OutgoingMessage, bytes: usize) {
+    /// Adds a message.
+    pub(crate) fn push(&mut self, framed: FramedSignal) {
+        let FramedSignal { by: sender, mut message, bytes, letter } = framed;
         let lane = self.lanes.iter_mut().find(|lane| lane.sender == sender);
         match lane {
-            Some(lane) => lane.messages.push_back((message, bytes)),
+            Some(lane) => lane.messages.push_back(LaneMessage { message, bytes, letter }),
             None if message.frames_left() > 1 => {
-                self.lanes.push_back(SenderLane { sender, messages: [(message, bytes)].into() });
+                let messages = [LaneMessage { message, bytes, letter }].into();
+                self.lanes.push_back(SenderLane { sender, messages });
             }
             None => {
                 message.write_frame(&mut self.ready);
+                self.letters.extend(letter);
                 return;
             }
         }
@@ -53,12 +67,14 @@ impl Outbox {
 
     /// Takes the frames that are ready, without a copy.
     pub(crate) fn take_ready(&mut self) -> Vec<u8> {
+        self.letters.clear();
         std::mem::take(&mut self.ready)
     }
 
     /// Moves frames to `out`: all that are ready, and fragments until there are `most` bytes.
     pub(crate) fn take(&mut self, most: usize, out: &mut Vec<u8>) {
         out.append(&mut self.ready);
+        self.letters.clear();
         while out.len() < most {
             let Some(mut lane) = self.lanes.pop_front() else { return };
             self.step(&mut lane, out);
@@ -70,7 +86,7 @@ impl Outbox {
 
     /// Writes one fragment of a lane, and the small messages behind it.
     fn step(&mut self, lane: &mut SenderLane, out: &mut Vec<u8>) {
-        while let Some((message, bytes)) = lane.messages.front_mut() {
+        while let Some(LaneMessage { message, bytes, .. }) = lane.messages.front_mut() {
             let big = message.frames_left() > 1;
             message.write_frame(out);
             if message.frames_left() > 0 {
@@ -82,6 +98,12 @@ impl Outbox {
                 return;
             }
         }
+    }
+
+    /// The messages of which not all bytes were taken, those of one sender in their order.
+    pub(crate) fn into_letters(self) -> impl Iterator<Item = UnwrittenLetter> {
+        let of_lane = |lane: SenderLane| lane.messages.into_iter().filter_map(|it| it.letter);
+        self.letters.into_iter().chain(self.lanes.into_iter().flat_map(of_lane))
     }
 
     /// The number of bytes that wait.
@@ -148,7 +170,8 @@ mod tests {
         for (number, sender, bytes) in
             [(1, 1, 1 << 20), (2, 1, 10), (3, 2, 10), (4, 3, 200_000), (5, 3, 1), (6, 4, 1)]
         {
-            outbox.push(sender, message(number, bytes), bytes);
+            let message = message(number, bytes);
+            outbox.push(FramedSignal { by: sender, message, bytes, letter: None });
         }
         assert_eq!(order(&mut outbox), [3, 6, 4, 5, 1, 2]);
     }

@@ -1,7 +1,8 @@
 //! What a peer uses of its cluster.
 
 use crate::events::NodeEvent;
-use crate::peer::signal::Signal;
+use crate::peer::signal::{Signal, UnwrittenLetter};
+use crate::peer::{NotSent, PeerNode};
 use krarup_act::Host;
 use krarup_wire::etf::Atom;
 use std::fmt;
@@ -14,9 +15,11 @@ pub(crate) trait PeerOwner {
     /// Makes a connection to a peer, unless that is under way.
     fn dial(&self, name: &Atom);
 
-    /// A signal is dropped: its process belongs to an incarnation that has ended, or the peer does
-    /// not know such signals.
-    fn not_sent(&self, signal: Signal);
+    /// A signal to a peer is dropped.
+    fn not_sent(&self, peer: &PeerNode, signal: Signal, why: NotSent);
+
+    /// A message to a peer was given to a connection, which is lost before it was written.
+    fn not_written(&self, peer: &PeerNode, letter: UnwrittenLetter);
 
     /// A signal could not be written.
     fn log_dropped(&self, peer: &Atom, why: &dyn fmt::Display);

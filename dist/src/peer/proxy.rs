@@ -7,14 +7,14 @@
 mod bonds;
 
 use crate::peer::signal::{Signal, SignalPayload};
-use crate::peer::{LinkKey, PeerNode};
+use crate::peer::{LinkKey, NotPushed, NotSent, PeerNode};
 use krarup_act::{
     Dynamic, Guarded, Host, InspectRequest, MutedSender, NotWritten, Process, Put, Ready, Remote,
-    Reply, Via, WrittenMessage, is_bound, lose,
+    Reply, Via, WrittenMessage, current_pid, is_bound, lose,
 };
 use krarup_gen::{
     Alias, CallError, Down, Exit, Label, Name, Pid, ProcessInfo, ProcessState, Reason, Ref, Root,
-    SendError,
+    SendError, Target,
 };
 use krarup_wire::ControlMessage;
 use krarup_wire::etf::{Atom, ExternalPid, Reference};
@@ -33,6 +33,9 @@ pub(crate) struct RemoteProcess {
     relations: Guarded,
     /// A bond was made with a process of an earlier incarnation (rule Zid5).
     stale: AtomicBool,
+    /// Something was said while the connection was being lost, or after the end of the cluster:
+    /// whoever is bound now is told, for nobody else may tell it (rule Zlink7).
+    cut: AtomicBool,
     /// A bond was made or removed since the last [`Process::schedule`].
     changed: AtomicBool,
 }
@@ -66,6 +69,9 @@ pub(crate) trait StandInHome: Send + Sync {
     /// Sends a value whose type is known only at run time.
     fn send_any(&self, to: &RemoteProcess, message: Dynamic) -> Result<(), SendError<Dynamic>>;
 
+    /// Offers a message of the process with this number as a dead letter: the cluster has ended.
+    fn unsent(&self, to: Target, by: u64);
+
     /// Sends what is recorded for a peer.
     fn flush(&self, peer: &Arc<PeerNode>);
 }
@@ -93,6 +99,7 @@ impl RemoteProcess {
             target,
             relations: Guarded::default(),
             stale: AtomicBool::new(false),
+            cut: AtomicBool::new(false),
             changed: AtomicBool::new(false),
         })
     }
@@ -120,6 +127,34 @@ impl RemoteProcess {
     pub(crate) fn is_stranger(&self) -> bool {
         let current = self.peer.state.lock().incarnation();
         current.is_some() && self.incarnation().is_some_and(|of| Some(of) != current)
+    }
+
+    /// Whether its cluster has ended.
+    fn is_ended(&self) -> bool {
+        self.peer.state.lock().is_ended()
+    }
+
+    /// The stand-in of the same process in the cluster that runs now, if this one's has ended: a
+    /// cluster that is started again has another [`ClusterCore`](crate::core::ClusterCore), and who
+    /// has a stand-in of before goes on with it (rule Zlive7).
+    fn successor(&self) -> Option<Arc<RemoteProcess>> {
+        let network = self.home.host().network()?;
+        let next = match &self.target {
+            RemoteTarget::Pid(_) => network.process(self.pid),
+            RemoteTarget::Name(name, _) => network.named(name, &self.peer.node),
+            RemoteTarget::Node => network.node(&self.peer.node),
+        };
+        RemoteProcess::of(next?).filter(|next| !Arc::ptr_eq(&next.peer, &self.peer))
+    }
+
+    /// Offers a message as a dead letter: the cluster has ended, and none runs in its place.
+    fn unsent(&self, by: u64) {
+        let to = match &self.target {
+            RemoteTarget::Pid(_) => Target::Pid(self.pid),
+            RemoteTarget::Name(name, _) => Target::Remote(name.clone(), self.peer.node.clone()),
+            RemoteTarget::Node => Target::Node(self.peer.node.clone()),
+        };
+        self.home.unsent(to, by);
     }
 
     fn external(&self) -> Option<&ExternalPid> {
@@ -162,7 +197,14 @@ impl RemoteProcess {
     /// Records a signal to the process, from the local process `by`.
     fn push(&self, by: u64, control: ControlMessage, payload: SignalPayload) {
         let signal = Signal::new(by, control, self.incarnation()).with_payload(payload);
-        self.peer.push(signal);
+        self.note_lost(self.peer.push(signal).as_ref());
+    }
+
+    /// Has whoever is bound told by the next [`Process::schedule`] if a signal is lost.
+    fn note_lost(&self, not_pushed: Option<&NotPushed>) {
+        if not_pushed.is_some_and(|not_pushed| not_pushed.why == NotSent::Lost) {
+            self.cut.store(true, Ordering::Relaxed);
+        }
     }
 }
 
@@ -229,11 +271,14 @@ impl Process for RemoteProcess {
     }
 
     fn schedule(&self, _: Option<Ready>) {
-        if self.stale.swap(false, Ordering::Relaxed)
-            && let Some(myself) = self.myself.upgrade()
+        for (flag, reason) in [(&self.stale, Reason::NoProcess), (&self.cut, Reason::NoConnection)]
         {
-            let process: Arc<dyn Process> = myself;
-            lose(&**self.home.host(), &process, &Reason::NoProcess);
+            if flag.swap(false, Ordering::Relaxed)
+                && let Some(myself) = self.myself.upgrade()
+            {
+                let process: Arc<dyn Process> = myself;
+                lose(&**self.home.host(), &process, &reason);
+            }
         }
         self.release_if_unbound();
         self.home.flush(&self.peer);
@@ -265,6 +310,13 @@ impl Process for RemoteProcess {
         message: Dynamic,
         _: Option<Alias>,
     ) -> Result<(), SendError<Dynamic>> {
+        if self.is_ended() {
+            if let Some(next) = self.successor() {
+                return next.send_dynamic(message, None);
+            }
+            self.unsent(current_pid().filter(|pid| pid.node() == 0).map_or(0, Pid::id));
+            return Err(SendError::NoConnection { message, to: self.pid });
+        }
         self.home.send_any(&self, message)
     }
 

@@ -63,7 +63,7 @@ impl PeerNode {
                 Some(if is_known { Overloaded::Ending } else { Overloaded::Connection(link) })
             }
             Phase::Dialling => Some(Overloaded::Dial),
-            Phase::Idle | Phase::Losing | Phase::Gone => None,
+            Phase::Idle | Phase::Losing | Phase::Gone | Phase::Ended => None,
         }
     }
 }

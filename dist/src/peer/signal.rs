@@ -6,7 +6,7 @@
 
 use crate::terms::reason::reason_to_term;
 use krarup_gen::Reason;
-use krarup_wire::etf::{Decoder, EncodeError, Term};
+use krarup_wire::etf::{Atom, Decoder, EncodeError, ExternalPid, Term};
 use krarup_wire::frame::{FrameFormat, OutgoingMessage};
 use krarup_wire::{AliasRecipient, ControlMessage, DistributionFlags};
 use std::borrow::Cow;
@@ -20,6 +20,46 @@ pub(crate) struct Signal {
     pub(crate) payload: SignalPayload,
     /// The incarnation of the peer for which it is meant; `None` if any.
     pub(crate) to: Option<u32>,
+}
+
+/// Whose a message is that was not written, and to whom it was sent.
+#[derive(Debug)]
+pub(crate) struct UnwrittenLetter {
+    /// The number of the process that has sent it; 0 if it came from outside any process.
+    pub(crate) by: u64,
+    pub(crate) to: LetterReceiver,
+}
+
+/// The receiver of a message.
+#[derive(Debug)]
+pub(crate) enum LetterReceiver {
+    Pid(ExternalPid),
+    Name(Atom),
+}
+
+impl UnwrittenLetter {
+    /// `None` if it is no message to a process or a name. An answer to an alias is none: its
+    /// caller is told of the loss.
+    pub(crate) fn of(by: u64, control: ControlMessage) -> Option<Self> {
+        let to = match control {
+            ControlMessage::Send { to } | ControlMessage::SendSender { to, .. } => {
+                LetterReceiver::Pid(to)
+            }
+            ControlMessage::RegSend { name, .. } => LetterReceiver::Name(name),
+            _ => return None,
+        };
+        Some(UnwrittenLetter { by, to })
+    }
+}
+
+/// A signal as a frame.
+pub(crate) struct FramedSignal {
+    /// The number of the process whose signals keep their order with this one.
+    pub(crate) by: u64,
+    pub(crate) message: OutgoingMessage,
+    pub(crate) bytes: usize,
+    /// What it is a dead letter to if it is not written.
+    pub(crate) letter: Option<UnwrittenLetter>,
 }
 
 /// Sees a control message, and how many bytes go with it.
@@ -61,14 +101,14 @@ impl Signal {
             }
     }
 
-    /// Writes the signal for a connection with these flags, and returns its size. `show` sees the
+    /// Writes the signal for a connection with these flags. `show` sees the
     /// control message as it crosses, and the bytes that go with it.
     pub(crate) fn frame(
         self,
         flags: DistributionFlags,
         sequence: u64,
         show: Option<&ShowControl<'_>>,
-    ) -> Result<(u64, OutgoingMessage, usize), EncodeError> {
+    ) -> Result<FramedSignal, EncodeError> {
         let Signal { by, control, payload, .. } = self;
         let mut head = Cow::default();
         let mut bytes = match payload {
@@ -88,7 +128,8 @@ impl Signal {
         }
         let format = FrameFormat::of(flags);
         let message = OutgoingMessage::in_parts(format, &control, (&head, bytes), sequence)?;
-        Ok((by, message, length))
+        let letter = UnwrittenLetter::of(by, control);
+        Ok(FramedSignal { by, message, bytes: length, letter })
     }
 }
 

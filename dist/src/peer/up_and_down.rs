@@ -1,7 +1,7 @@
 //! The begin and the loss of a connection to a peer.
 
 use super::traffic::SentCounters;
-use super::{PeerAbout, PeerLink, PeerNode, PeerNodeState, Phase, UpConnection};
+use super::{NotSent, PeerAbout, PeerLink, PeerNode, PeerNodeState, Phase, UpConnection};
 use crate::events::NodeEvent;
 use crate::peer::foreign::StandIn;
 use crate::peer::outbox::Outbox;
@@ -26,7 +26,7 @@ impl PeerNode {
         let since = owner.host().now();
         let (wakers, stale) = {
             let mut state = self.state.lock();
-            if matches!(state.phase, Phase::Up(_) | Phase::Losing | Phase::Gone) {
+            if matches!(state.phase, Phase::Up(_) | Phase::Losing | Phase::Gone | Phase::Ended) {
                 return false;
             }
             let outbox = Outbox::default();
@@ -51,7 +51,7 @@ impl PeerNode {
             (std::mem::take(&mut state.wakers), stale)
         };
         for signal in stale {
-            owner.not_sent(signal);
+            owner.not_sent(self, signal, NotSent::Stale);
         }
         let strangers = self.proxies.lock().bonded_of_others(incarnation);
         for process in strangers {
@@ -65,31 +65,42 @@ impl PeerNode {
     }
 
     /// The connection is lost, or could not be made. Everybody bound to a process there is
-    /// told (rule Zlink7).
+    /// told (rule Zlink7), and each message that was not written is a dead letter (rule Zmsg16).
     pub(crate) fn lost<O: PeerOwner>(&self, owner: &Arc<O>) {
-        let was_up = {
+        let before = {
             let mut state = self.state.lock();
-            let was_up = matches!(state.phase, Phase::Up(_));
-            if matches!(state.phase, Phase::Idle | Phase::Losing | Phase::Gone) {
-                return;
+            match state.phase {
+                Phase::Idle if state.is_ended => {
+                    state.phase = Phase::Ended;
+                    return;
+                }
+                Phase::Idle | Phase::Losing | Phase::Gone | Phase::Ended => return,
+                Phase::Dialling | Phase::Up(_) => {}
             }
-            state.phase = Phase::Losing;
-            was_up
+            std::mem::replace(&mut state.phase, Phase::Losing)
         };
         owner.calls_lost(&self.name);
+        let was_up = matches!(before, Phase::Up(_));
+        if let Phase::Up(up) = before {
+            for letter in up.outbox.into_letters() {
+                owner.not_written(self, letter);
+            }
+        }
         let wakers = loop {
             let (dropped, functions) = {
                 let mut state = self.state.lock();
                 state.clear()
             };
-            drop(dropped);
+            for signal in dropped {
+                owner.not_sent(self, signal, NotSent::Lost);
+            }
             for pid in functions {
                 end_function(&**owner.host(), pid);
             }
             let bonded = self.proxies.lock().take_bonded();
             if bonded.is_empty() {
                 let mut state = self.state.lock();
-                state.phase = Phase::Idle;
+                state.phase = if state.is_ended { Phase::Ended } else { Phase::Idle };
                 break std::mem::take(&mut state.wakers);
             }
             for process in bonded {
@@ -101,6 +112,13 @@ impl PeerNode {
         }
         wakers.into_iter().for_each(Waker::wake);
         self.wake_if_room();
+    }
+
+    /// The cluster has ended: the connection is lost, and none is made any more (rule Zlive7).
+    pub(crate) fn end<O: PeerOwner>(&self, owner: &Arc<O>) {
+        // Under the lock under which signals are recorded: whatever comes later is refused.
+        self.state.lock().is_ended = true;
+        self.lost(owner);
     }
 
     /// As [`PeerNode::lost`], unless another connection than this is up.

@@ -43,7 +43,8 @@ impl ClusterCore {
         let by = u64::from(from.serial) << 32 | u64::from(from.id);
         let (target, reference) = (Monitored::Pid(process), self.reference(Ref::new(number)));
         let control = ControlMessage::Demonitor { from, target, reference };
-        peer.push(Signal::new(by, control, None));
+        // If it is lost, there is nothing to remove.
+        drop(peer.push(Signal::new(by, control, None)));
         peer.flush(self);
     }
 }

@@ -3,8 +3,8 @@
 use crate::core::ClusterCore;
 use crate::functions::outcome::ending;
 use crate::one_shot::{OneShotReceiver, one_shot};
+use crate::peer::PeerNode;
 use crate::peer::signal::{Signal, SignalPayload};
-use crate::peer::{PeerNode, Pushed};
 use crate::rpc::pending_rpcs::RpcEnd;
 use krarup_act::current_pid;
 use krarup_gen::Pid;
@@ -51,9 +51,9 @@ impl ClusterCore {
         self.rpcs.insert(number, (peer.name.clone(), from), waits);
         peer.prints.store(true, Ordering::Relaxed);
         let signal = Signal::new(by, control, None).with_payload(SignalPayload::Bytes(payload));
-        let pushed = peer.state.lock().push(signal);
+        let not_pushed = peer.push(signal);
         peer.flush(self);
-        if pushed != Pushed::Recorded {
+        if not_pushed.is_some() {
             self.rpcs.not_sent(number, RpcEnd::Lost);
         }
         SentRpc { number, mark, end }
@@ -69,10 +69,11 @@ impl ClusterCore {
         self.output.get().is_some_and(|output| self.named(*output) == *pid)
     }
 
-    /// A request could not be sent: the peer does not know such requests.
-    pub(crate) fn rpc_not_supported(&self, reference: &Reference) {
+    /// A request could not be sent: the peer does not know such requests, or there is no
+    /// connection.
+    pub(crate) fn rpc_not_sent(&self, reference: &Reference, end: RpcEnd) {
         if let Some(number) = self.number_of(reference) {
-            self.rpcs.not_sent(number, RpcEnd::NotSupported);
+            self.rpcs.not_sent(number, end);
         }
     }
 }

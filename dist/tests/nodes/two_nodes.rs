@@ -294,7 +294,7 @@ fn zsec2_an_address_that_others_can_reach_needs_consent() {
     let cluster = || Cluster::new(Cookie::new("secret").unwrap()).listen(([0, 0, 0, 0], 0).into());
     let node = Node::start("open@127.0.0.1").unwrap();
     let error = node.spawn_system(cluster).wait().unwrap_err();
-    assert!(error.to_string().contains("clear text"), "{error}");
+    assert!(error.to_string().contains("`allow_clear_text`"), "{error}");
     node.spawn_system(move || cluster().allow_clear_text()).wait().unwrap();
 }
 

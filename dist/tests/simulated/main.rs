@@ -11,5 +11,8 @@ mod groups_seeds;
 mod keeping;
 mod looking_in;
 mod races;
+mod refusals;
+mod restarts;
 mod rights;
 mod two_members;
+mod unsent;

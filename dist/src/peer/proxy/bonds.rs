@@ -2,7 +2,7 @@
 
 use super::{RemoteProcess, RemoteTarget};
 use crate::peer::foreign::{OurMonitor, StandIn};
-use crate::peer::signal::SignalPayload;
+use crate::peer::signal::{Signal, SignalPayload};
 use krarup_act::{MessageRoom, NotWritten, Remote, RemoteRoom, WrittenMessage};
 use krarup_gen::{Pid, Ref, Target};
 use krarup_wire::{ControlMessage, Monitored};
@@ -16,11 +16,18 @@ impl Remote for RemoteProcess {
             self.stale.store(true, Ordering::Relaxed);
             return;
         }
-        let linked = self.peer.state.lock().links.link(self.key(local));
-        if linked == Ok(true) {
-            let control = ControlMessage::Link { from: self.home.ours(local), to: to.clone() };
-            self.push(local.id(), control, SignalPayload::None);
-        }
+        let control = ControlMessage::Link { from: self.home.ours(local), to: to.clone() };
+        let signal = Signal::new(local.id(), control, self.incarnation());
+        let not_pushed = {
+            let mut state = self.peer.state.lock();
+            // A link of a connection that is being lost must not look like one of the next.
+            if state.is_losing() || state.links.link(self.key(local)) == Ok(true) {
+                state.push(signal)
+            } else {
+                None
+            }
+        };
+        self.note_lost(not_pushed.as_ref());
     }
 
     fn unlink(&self, local: Pid) {
@@ -45,14 +52,26 @@ impl Remote for RemoteProcess {
             RemoteTarget::Name(name, atom) => {
                 (Monitored::Name(atom.clone()), StandIn::Name(name.clone()))
             }
-            RemoteTarget::Node => return self.peer.want(),
+            RemoteTarget::Node => {
+                if !self.peer.want() {
+                    self.cut.store(true, Ordering::Relaxed);
+                }
+                return;
+            }
         };
         let from = self.home.ours(by.unwrap_or(self.home.pid()));
         let ours = OurMonitor { from: from.clone(), target: target.clone(), stand_in };
-        self.peer.state.lock().monitors.insert(monitor.number(), ours);
         let reference = self.home.reference(monitor);
         let control = ControlMessage::Monitor { from, target, reference };
-        self.push(by.map_or(0, Pid::id), control, SignalPayload::None);
+        let signal = Signal::new(by.map_or(0, Pid::id), control, self.incarnation());
+        let not_pushed = {
+            let mut state = self.peer.state.lock();
+            if !state.is_losing() {
+                state.monitors.insert(monitor.number(), ours);
+            }
+            state.push(signal)
+        };
+        self.note_lost(not_pushed.as_ref());
     }
 
     fn demonitor(&self, monitor: Ref) {
@@ -67,14 +86,29 @@ impl Remote for RemoteProcess {
     }
 
     fn is_alive(&self) -> bool {
+        if self.is_ended()
+            && let Some(next) = self.successor()
+        {
+            return next.is_alive();
+        }
         !self.is_stranger()
     }
 
     fn end_call(&self, call: u64) {
         self.home.end_call(call);
+        if self.is_ended()
+            && let Some(next) = self.successor()
+        {
+            next.end_call(call);
+        }
     }
 
     fn room(&self) -> RemoteRoom {
+        if self.is_ended()
+            && let Some(next) = self.successor()
+        {
+            return next.room();
+        }
         let room = self.peer.room();
         Box::pin(async move { Box::new(room.await) as Box<dyn Send> })
     }
@@ -85,6 +119,13 @@ impl Remote for RemoteProcess {
         number: u64,
         room: MessageRoom,
     ) -> Result<WrittenMessage, NotWritten> {
+        if self.is_ended() {
+            if let Some(next) = self.successor() {
+                return next.write(message, number, room);
+            }
+            self.unsent(number);
+            return Err(NotWritten::NoConnection);
+        }
         if self.is_stranger() {
             return Err(NotWritten::NoProcess);
         }

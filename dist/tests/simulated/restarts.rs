@@ -1,0 +1,110 @@
+//! A cluster that ends and is started again, and recipients that were made before (rule Zlive7).
+
+use crate::sim_support::{Choices, Member, Order, Seen, Watching, members, some_turns};
+use krarup_dist::{Cluster, ClusterAddress, ClusterCalls, Cookie, SimNetwork};
+use krarup_gen::{CallError, DeadLetterCause, Memory, Reason, Result, SendError};
+use krarup_node::Simulation;
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// Starts the cluster of a node again.
+fn start_again(member: &Member, net: &SimNetwork) -> Result<ClusterAddress> {
+    let net = net.clone();
+    let cluster = move || Cluster::new(Cookie::new("secret").unwrap()).network(&net);
+    let cluster = member.node.spawn_system(cluster).wait()?;
+    cluster.carry::<Order>()?;
+    Ok(cluster)
+}
+
+#[test]
+fn zlive7_a_recipient_of_before_a_restart_of_the_cluster_works_after_it() {
+    Simulation::explore(0..50, |sim| {
+        let net = SimNetwork::new();
+        let [a, mut b] = members(sim, &net)?;
+        a.worker("stock")?;
+        let stock = b.remote("stock", "a@sim");
+        let by_pid = b.cluster.remote_pid::<Order>(stock.call(Order::Who).wait()?)?;
+        for round in 1..=2 {
+            b.node.kill(b.cluster.pid());
+            sim.run_until_idle();
+            b.cluster = start_again(&b, &net)?;
+            for recipient in [&stock, &by_pid] {
+                recipient.send(Order::Note(round))?;
+                let sum = recipient.call(|reply| Order::Add(2, 3, reply)).timeout(LONG).wait();
+                assert_eq!(sum, Ok(5));
+            }
+            let observer = b.observer()?;
+            observer.does(Watching::Add(stock.clone(), LONG));
+            sim.run_until_idle();
+            assert_eq!(observer.take(), [Seen::Sum(Ok(23))]);
+        }
+        assert_eq!(stock.call(Order::Notes).wait(), Ok(vec![1, 1, 2, 2]));
+        assert!(stock.is_alive() && by_pid.is_alive());
+        assert_eq!(b.calls(), 0);
+        Ok(())
+    });
+}
+
+#[test]
+fn zlive7_without_a_cluster_messages_and_calls_to_other_nodes_fail_at_once() {
+    let (sim, net) = (Simulation::new(2), SimNetwork::new());
+    let [a, b] = members(&sim, &net).unwrap();
+    a.worker("stock").unwrap();
+    let stock = b.remote("stock", "a@sim");
+    let pid = stock.call(Order::Who).wait().unwrap();
+    let by_pid = b.cluster.remote_pid::<Order>(pid).unwrap();
+    b.node.remember(Memory { dead_letters: 10, ..Memory::default() });
+    b.node.kill(b.cluster.pid());
+    sim.run_until_idle();
+    let begun = sim.now();
+    for recipient in [&stock, &by_pid] {
+        let to = recipient.pid();
+        let reason = Reason::NoConnection;
+        assert_eq!(recipient.call(Order::Who).wait(), Err(CallError::Terminated { to, reason }));
+        let error = recipient.send(Order::Note(1)).unwrap_err();
+        assert!(matches!(error, SendError::NoConnection { .. }), "{error}");
+        let error = recipient.send_or_wait(Order::Note(1)).wait().unwrap_err();
+        assert!(matches!(error, SendError::NoConnection { .. }), "{error}");
+    }
+    assert_eq!(sim.now(), begun);
+    let letters = b.node.view().dead_letters(0, 10).items;
+    let letters: Vec<_> =
+        letters.iter().map(|letter| (letter.item.to.to_string(), letter.item.cause)).collect();
+    let by_name = ("\"stock\" at a@sim".to_owned(), DeadLetterCause::NoConnection);
+    let by_pid = (pid.to_string(), DeadLetterCause::NoConnection);
+    assert_eq!(letters, [vec![by_name; 3], vec![by_pid; 3]].concat());
+}
+
+#[test]
+fn zlive7_whatever_is_sent_while_the_cluster_ends_has_an_outcome_without_a_timeout() {
+    Simulation::explore(0..200, |sim| {
+        let (net, choices) = (SimNetwork::new(), Choices(sim));
+        let [a, b] = members(sim, &net)?;
+        let worker = a.worker("stock")?;
+        let observers = [b.observer()?, b.observer()?];
+        let stock = b.remote("stock", "a@sim");
+        let target = b.pid_of(worker, &a);
+        let killed = choices.below(6);
+        for round in 0..6 {
+            if round == killed {
+                b.node.kill(b.cluster.pid());
+            }
+            for observer in &observers {
+                observer.does(Watching::Add(stock.clone(), LONG));
+                observer.does(Watching::Link(target));
+            }
+            some_turns(sim, choices.below(12));
+        }
+        sim.run_until_idle();
+        assert!(sim.now().as_nanos() < 1_000_000_000, "{}", sim.now());
+        for observer in &observers {
+            let seen = observer.take();
+            let sums = seen.iter().filter(|seen| matches!(seen, Seen::Sum(_))).count();
+            assert_eq!(sums, 6, "{seen:?}");
+            // A link over the connection that is lost, or one to a node that cannot be reached.
+            assert!(seen.iter().any(|seen| matches!(seen, Seen::Exit(..))), "{seen:?}");
+        }
+        Ok(())
+    });
+}
