@@ -79,6 +79,8 @@ macro_rules! page {
             "[docs/semantics.md#x2]: crate::pages::contract#x2\n",
             "[docs/semantics.md#zhs10]: crate::pages::contract#zhs10\n",
             "[docs/semantics.md#zlink7]: crate::pages::contract#zlink7\n",
+            "[docs/semantics.md#zlive7]: crate::pages::contract#zlive7\n",
+            "[docs/semantics.md#zmsg16]: crate::pages::contract#zmsg16\n",
             "[docs/semantics.md#zpg3]: crate::pages::contract#zpg3\n",
             "[docs/semantics.md#zpg4]: crate::pages::contract#zpg4\n",
             "[docs/settings.md]: crate::settings\n",
