@@ -13,7 +13,7 @@ fn receivers(of: &Member) -> Vec<String> {
         assert_eq!((letter.item.from, &letter.item.node), (None, &None));
         letter.item.to.to_string()
     };
-    letters.iter().map(|letter| receiver(letter)).collect()
+    letters.iter().map(receiver).collect()
 }
 
 #[test]
