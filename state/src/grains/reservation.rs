@@ -81,7 +81,7 @@ where
             let pid = grain.pid();
             let (_, room) = match self.at.take() {
                 Some(at) if at.0 == pid => self.at.insert(at),
-                _ => self.at.insert((pid, in_mailbox(grain))),
+                _ => self.at.insert((pid, in_mailbox(&grain))),
             };
             let Poll::Ready(found) = room.as_mut().poll(cx) else { return Poll::Pending };
             self.at = None;
@@ -120,7 +120,7 @@ where
     }
 }
 
-fn in_mailbox<M: Send + 'static, C: Send + 'static>(grain: Address<M, C>) -> InMailbox<M> {
+fn in_mailbox<M: Send + 'static, C: Send + 'static>(grain: &Address<M, C>) -> InMailbox<M> {
     grain.reserve_or_wait().into_future()
 }
 
