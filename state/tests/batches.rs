@@ -333,7 +333,7 @@ fn u5_a_stop_waits_its_shutdown_time_after_a_finish_too() {
         sim.advance(SECOND * 60);
         assert!(items.is_alive());
         items.process().request_stop(Reason::Shutdown);
-        sim.advance(999 * MILLISECOND);
+        sim.advance(MILLISECOND * 999);
         assert!(items.is_alive());
         sim.advance(MILLISECOND * 2);
         assert!(!items.is_alive());

@@ -31,7 +31,7 @@ use std::time::Duration;
 /// |---|---|
 /// | receiving a part of what arrives | [`receive_early`](Self::receive_early), [`receive_control`](Self::receive_control), [`poll_request`](Self::poll_request) |
 /// | stops and suspensions while a callback runs | [`is_stopping`](Self::is_stopping), [`take_stop`](Self::take_stop), [`stop_by_signal`](Self::stop_by_signal), [`is_suspended`](Self::is_suspended) |
-/// | messages received ahead of their turn | [`hold_room`](Self::hold_room), [`poll_holding`](Self::poll_holding), [`take_holding`](Self::take_holding), [`free_room`](Self::free_room), [`set_holds_messages`](Self::set_holds_messages), [`drops_oldest`](Self::drops_oldest) |
+/// | messages received ahead of their turn | [`hold_room`](Self::hold_room), [`poll_holding`](Self::poll_holding), [`take_holding`](Self::take_holding), [`free_room`](Self::free_room), [`drops_oldest`](Self::drops_oldest) |
 /// | messages handled again, or never | [`sender_number`](Self::sender_number), [`set_sender`](Self::set_sender), [`keep_trace`](Self::keep_trace), [`resume_trace`](Self::resume_trace), [`dead_letter`](Self::dead_letter), [`dead_letter_other`](Self::dead_letter_other) |
 /// | acting for the process elsewhere | [`route_main`](Self::route_main), [`delegate`](Self::delegate), [`own_process`](Self::own_process), [`node_host`](Self::node_host) |
 /// | its label and its class | [`show_state`](Self::show_state), [`class_varies`](Self::class_varies), [`controls_waiting`](Self::controls_waiting) |
@@ -137,9 +137,6 @@ pub trait BehaviorContext<M: Send + 'static, C: Send + 'static>: Sealed {
     /// Frees the room of messages that kept it and have been begun or lost; of all that keep it, if
     /// there are fewer than `messages`.
     fn free_room(&mut self, messages: usize);
-
-    /// As [`OwnProcess::set_holds_messages`].
-    fn set_holds_messages(&mut self, holds: bool);
 
     /// Whether the mailbox drops its oldest message when it is full. A message that has been
     /// received cannot be dropped any more, so it should then stay in the mailbox.
@@ -288,11 +285,6 @@ impl<M: Send + 'static, C: Send + 'static> BehaviorContext<M, C> for Context<M, 
     #[inline]
     fn free_room(&mut self, messages: usize) {
         Context::free_room(self, messages);
-    }
-
-    #[inline]
-    fn set_holds_messages(&mut self, holds: bool) {
-        self.cell.set_holds_messages(holds);
     }
 
     #[inline]

@@ -166,13 +166,7 @@ impl<S: MachineTypes> MachineEngine<S> {
     /// The event that comes before the mailbox, if there is one (rule F2).
     pub(crate) fn next_event(&mut self) -> Option<SentEvent<S>> {
         let agenda = self.agenda.as_mut()?;
-        agenda.queue.pop_front().or_else(|| {
-            agenda.timeouts.take_zero().map(|event| SentEvent {
-                sender: ITSELF,
-                trace: None,
-                event,
-            })
-        })
+        agenda.queue.pop_front().or_else(|| agenda.timeouts.take_zero().map(SentEvent::of_itself))
     }
 
     /// What is to be done with alarms before the process waits.
@@ -308,9 +302,7 @@ impl<S: MachineTypes> Agenda<S> {
                     let trace = if event.is_message() { (limits.trace)() } else { None };
                     self.postpone(SentEvent { sender, trace, event }, bound);
                 }
-                NextAction::Insert(event) => {
-                    inserted.push(SentEvent { sender: ITSELF, trace: None, event });
-                }
+                NextAction::Insert(event) => inserted.push(SentEvent::of_itself(event)),
                 NextAction::Timeout(kind, action) => times.push((kind, action)),
                 NextAction::Hibernate => hibernates = true,
             }

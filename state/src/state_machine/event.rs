@@ -43,6 +43,11 @@ pub(crate) struct SentEvent<S: MachineTypes> {
 }
 
 impl<S: MachineTypes> SentEvent<S> {
+    /// What the machine has inserted, or a time-out.
+    pub(crate) fn of_itself(event: Event<S>) -> Self {
+        SentEvent { sender: ITSELF, trace: None, event }
+    }
+
     /// Its message becomes a dead letter: the span of its next handling says so (rule V57).
     pub(crate) fn fail_trace(&mut self, cause: DeadLetterCause) {
         if let Some(trace) = self.trace.take() {

@@ -402,8 +402,6 @@ impl<S: StateMachine> Drop for Machine<S> {
         let (events, alarms) = self.engine.close();
         events.for_each(|event| lose(own, event));
         alarms.for_each(|key| own.cancel_alarm(key));
-        // A machine that takes its place begins with nothing.
-        own.set_holds_messages(false);
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the callbacks of a state machine return: the next state, and actions.
 
-use crate::state_machine::event::{Event, ITSELF, SentEvent};
+use crate::state_machine::event::{Event, SentEvent};
 use crate::state_machine::types::MachineTypes;
 use krarup_gen::Timestamp;
 use std::fmt;
@@ -163,7 +163,7 @@ impl<S: MachineTypes> Actions<S> {
     pub(crate) fn into_events(self, sender: u64) -> impl Iterator<Item = SentEvent<S>> {
         self.list.into_iter().filter_map(move |action| match action {
             NextAction::Postpone(event) => Some(SentEvent { sender, trace: None, event }),
-            NextAction::Insert(event) => Some(SentEvent { sender: ITSELF, trace: None, event }),
+            NextAction::Insert(event) => Some(SentEvent::of_itself(event)),
             NextAction::Timeout(..) | NextAction::Hibernate => None,
         })
     }

@@ -107,8 +107,6 @@ impl<P: StepProcess> RunningSteps<P> {
         {
             return Poll::Ready(end);
         }
-        // Messages wait in `events` while it is blocked: it is not idle.
-        self.ctx.set_holds_messages(!self.events.is_empty());
         let goes_on = self.due && !held;
         // The next step belongs to another poll: a step costs as much as a message. An
         // event that arrived since the last look is seen when the process is parked, or by
