@@ -9,7 +9,7 @@ use crate::exports::typed::Served;
 use crate::functions::arguments::FunctionArguments;
 use crate::functions::call::FunctionCall;
 use crate::functions::exception::TermException;
-use crate::functions::naming::{arity_of, function_name, list_of};
+use crate::functions::naming::{arity_of, function_name, list_of, served_name};
 use crate::functions::serving::{TypedFactory, TypedFunction};
 use crate::groups::term_groups::TermGroups;
 use crate::handle::ClusterHandle;
@@ -221,8 +221,7 @@ pub trait ClusterCalls: HasCluster {
         U: Future<Output = Result<R, TermException>> + Send + 'static,
     {
         let core = self.cluster()?.0;
-        check_served(module, function, A::ARITY)?;
-        let name = function_name(module, function, A::ARITY)?;
+        let name = served_name(module, function, A::ARITY)?;
         let (run, arguments) = (Arc::new(run), PhantomData);
         let served = Arc::new(TypedFunction::<A, F> { name: name.clone(), run, arguments });
         if core.functions.add(name, served) {
@@ -268,8 +267,7 @@ pub trait ClusterCalls: HasCluster {
         F: Fn(A) -> B + Send + Sync + 'static,
     {
         let core = self.cluster()?.0;
-        check_served(module, function, A::ARITY)?;
-        let name = function_name(module, function, A::ARITY)?;
+        let name = served_name(module, function, A::ARITY)?;
         let (make, arguments) = (Arc::new(make), PhantomData);
         let names = || (module.to_owned(), function.to_owned(), A::ARITY);
         if module == "erpc" {
@@ -476,12 +474,3 @@ pub trait ClusterCalls: HasCluster {
 }
 
 impl<T: HasCluster> ClusterCalls for T {}
-
-/// Whether a function can be served by this name: an atom may be empty, a name is not meant to be.
-fn check_served(module: &str, function: &str, arity: u8) -> Result<(), ServeError> {
-    if module.is_empty() || function.is_empty() {
-        let (module, function) = (module.to_owned(), function.to_owned());
-        return Err(ServeError::Empty { module, function, arity });
-    }
-    Ok(())
-}

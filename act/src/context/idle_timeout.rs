@@ -32,7 +32,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
     /// Ends this process normally when no message and no notice has arrived for this long
     /// (`GoAkt`'s passivation). An actor runs `terminate`. `None` cancels it. A process with
-    /// stashed messages is not passivated, nor is a state machine that has postponed something. A time of zero is over at the next tick of a millisecond.
+    /// stashed messages is not passivated, nor is a state machine that has postponed something. A
+    /// time of zero is over at the next tick of a millisecond.
     pub fn passivate_after(&mut self, time: Option<Duration>) {
         self.change_idle(|idle| idle.passivate = time);
     }

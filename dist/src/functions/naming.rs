@@ -1,7 +1,7 @@
 //! The names and the arguments of functions, as users give them.
 
 use crate::core::ClusterCore;
-use crate::error::FunctionNameError;
+use crate::error::{FunctionNameError, ServeError};
 use crate::functions::arguments::FunctionArguments;
 use crate::functions::table::FunctionName;
 use krarup_wire::etf::{Atom, Term};
@@ -21,6 +21,19 @@ pub(crate) fn function_name(
         })
     };
     Ok((atom(module)?, atom(function)?, arity))
+}
+
+/// As [`function_name`], of a function to be served. An atom may be empty; as a name it is not meant.
+pub(crate) fn served_name(
+    module: &str,
+    function: &str,
+    arity: u8,
+) -> Result<FunctionName, ServeError> {
+    if module.is_empty() || function.is_empty() {
+        let (module, function) = (module.to_owned(), function.to_owned());
+        return Err(ServeError::Empty { module, function, arity });
+    }
+    Ok(function_name(module, function, arity)?)
 }
 
 /// How many arguments these are.
