@@ -43,10 +43,13 @@ impl Actor for Clerk {
         match task {
             Task::Note => {}
             Task::Hold(reply) => self.held.push(reply),
-            Task::Ask(other) => drop(other.call(Task::Hold).await),
-            Task::Circle(other, own) => drop(other.call(|reply| Task::Back(own, reply)).await),
+            // Without a limit: a slow browser may look later than any.
+            Task::Ask(other) => drop(other.call(Task::Hold).no_timeout().await),
+            Task::Circle(other, own) => {
+                drop(other.call(|reply| Task::Back(own, reply)).no_timeout().await);
+            }
             Task::Back(other, reply) => {
-                drop(other.call(Task::Hold).await);
+                drop(other.call(Task::Hold).no_timeout().await);
                 reply.send(());
             }
             Task::Held(reply) => reply.send(self.held.len()),
@@ -99,7 +102,10 @@ impl Shop {
 
     /// `stock` waits for `ledger`, which does not answer; its mailbox gets so many messages.
     pub(crate) fn block_stock(&self, messages: usize) {
-        self.clerk("stock").send(Task::Ask(self.clerk("ledger"))).expect("stock takes it");
+        let ledger = self.clerk("ledger");
+        let before = held(&ledger);
+        self.clerk("stock").send(Task::Ask(ledger.clone())).expect("stock takes it");
+        while held(&ledger) == before {}
         for _ in 0..messages {
             self.clerk("stock").send(Task::Note).expect("stock takes it");
         }
@@ -109,12 +115,12 @@ impl Shop {
     pub(crate) fn fill_pool(&self) {
         let pool: Address<Task, PoolCommand> = self.node.lookup("workers").expect("the pool");
         let ledger = self.clerk("ledger");
-        let before = ledger.call(Task::Held).wait().expect("ledger answers");
+        let before = held(&ledger);
         for _ in 0..WORKERS {
             pool.send(Task::Ask(ledger.clone())).expect("the pool has room");
         }
         // What is sent after that stays in the queues.
-        while ledger.call(Task::Held).wait().expect("ledger answers") < before + WORKERS {}
+        while held(&ledger) < before + WORKERS {}
         while pool.send(Task::Ask(ledger.clone())).is_ok() {}
     }
 
@@ -123,6 +129,11 @@ impl Shop {
         let (one, other) = (self.clerk("billing"), self.clerk("prices"));
         one.send(Task::Circle(other, one.clone())).expect("billing takes it");
     }
+}
+
+/// How many replies a clerk keeps.
+fn held(clerk: &Address<Task>) -> usize {
+    clerk.call(Task::Held).wait().expect("the clerk answers")
 }
 
 impl Drop for Shop {
