@@ -36,6 +36,7 @@ mod process;
 mod received;
 mod registry;
 mod settle_lock;
+mod slots;
 mod sync;
 mod tasks;
 mod topics;

@@ -72,7 +72,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             return None;
         }
         let main = self.main.as_mut()?;
-        if main.is_empty() || !current::spend(|| self.cell.host.now()) {
+        if main.is_empty() || !current::spend(&self.cell.host) {
             return None;
         }
         match main.pop_front()? {

@@ -5,8 +5,8 @@ use super::stash_queue::StashedMessage;
 use super::timer_table::ProcessTimers;
 use crate::addressing::address::Address;
 use crate::addressing::route::Route;
-use crate::host::host::Host;
-use crate::mailbox::entry::{EntryQueue, SenderId};
+use crate::host::host::{Host, TimerKey};
+use crate::mailbox::entry::{EntryQueue, MailboxEntry, SenderId};
 use crate::mailbox::overflow::Overflow;
 use crate::process::cell::Cell;
 use crate::process::crash::{contain, drop_contained};
@@ -350,18 +350,31 @@ impl<M, C> Context<M, C> {
     /// not keep the next from running.
     fn cancel_timers(&mut self) {
         let Some(cold) = &mut self.cold else { return };
-        let timers = std::mem::replace(&mut cold.timers, ProcessTimers::new());
-        let (keys, actions) = timers.into_parts();
+        let mut timers = std::mem::replace(&mut cold.timers, ProcessTimers::new());
+        let in_order = timers.in_order();
         let idle = cold.idle.take();
         let idle_key = idle.as_ref().and_then(|idle| idle.key());
         drop_contained(idle);
-        for key in keys.into_iter().chain(idle_key) {
-            // The action of a timer for another process is dropped there.
-            let _ = contain(|| self.cell.host.cancel_timer(key));
+        cancel(&self.cell.host, &in_order, idle_key);
+        for (timer, _) in in_order {
+            drop_contained(timers.remove(timer));
         }
-        for action in actions {
-            drop_contained(action);
+    }
+
+    /// Drops an entry that was taken off Main.
+    fn leave_unhandled(&self, entry: MailboxEntry<M>) {
+        if entry.is_letter() {
+            let (message, sender) = (entry.type_name(), entry.sender());
+            self.cell.dead_letter_named(message, sender, DeadLetterCause::Unhandled);
         }
+        current::not_begun(|| drop_contained(entry));
+    }
+}
+
+/// Cancels timers. The action of one for another process is dropped there.
+fn cancel(host: &Arc<dyn Host>, timers: &[(Ref, TimerKey)], idle: Option<TimerKey>) {
+    for key in timers.iter().map(|(_, key)| *key).chain(idle) {
+        let _ = contain(|| host.cancel_timer(key));
     }
 }
 
@@ -374,20 +387,18 @@ impl<M, C> Drop for Context<M, C> {
             return;
         }
         self.cancel_timers();
-        let lost = |message: &'static str, sender: SenderId| {
-            self.cell.dead_letter_named(message, sender, DeadLetterCause::Unhandled);
-        };
         let sorted = self.cold.as_mut().and_then(|cold| cold.sorted.take());
-        let (sorted, order) = sorted.map(|sorted| sorted.into_parts()).unzip();
-        let sorted = sorted.into_iter().flatten();
-        let main = self.main.take().into_iter().flat_map(|main| *main);
-        for entry in sorted.chain(main) {
-            if entry.is_letter() {
-                lost(entry.type_name(), entry.sender());
+        if let Some(mut sorted) = sorted {
+            while let Some(entry) = sorted.pop() {
+                self.leave_unhandled(entry);
             }
-            current::not_begun(|| drop_contained(entry));
+            drop_contained(sorted);
         }
-        drop_contained(order);
+        if let Some(main) = self.main.take() {
+            for entry in *main {
+                self.leave_unhandled(entry);
+            }
+        }
         let Some(cold) = self.cold.take() else { return };
         // Field by field, so that a new field cannot be dropped unnoticed.
         let ColdContext {
@@ -414,7 +425,7 @@ impl<M, C> Drop for Context<M, C> {
             if let Some(context) = context {
                 OpenSpan::lost(&context, type_name::<M>(), DeadLetterCause::Unhandled.as_str());
             }
-            lost(type_name::<M>(), sender);
+            self.cell.dead_letter_named(type_name::<M>(), sender, DeadLetterCause::Unhandled);
             drop_contained(message);
         }
         drop_contained(tracer);

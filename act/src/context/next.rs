@@ -154,7 +154,7 @@ impl<M: Send + 'static> Context<M, M> {
 /// Whether a message may be taken off Main now; if so it is charged to the budget.
 #[inline]
 fn may_take<M, C>(cell: &Cell<M, C>) -> bool {
-    !cell.progress.attention.load(Ordering::Relaxed) && current::spend(|| cell.host.now())
+    !cell.progress.attention.load(Ordering::Relaxed) && current::spend(&cell.host)
 }
 
 /// A future of the next message; made by [`Context::next_message`].

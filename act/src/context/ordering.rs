@@ -72,7 +72,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 Some(Body::Message(message)) if wanted(message) => {}
                 _ => break,
             }
-            if !current::spend(|| self.cell.host.now()) {
+            if !current::spend(&self.cell.host) {
                 break;
             }
             let sorted = self.cold.as_mut().and_then(|cold| cold.sorted.as_mut());

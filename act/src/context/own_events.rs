@@ -28,11 +28,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         if self.is_suspended() {
             return self.pending(Wants::Control);
         }
-        if current::spend(|| self.cell.host.now()) {
-            Poll::Ready(None)
-        } else {
-            self.pending(Wants::Turn)
-        }
+        if current::spend(&self.cell.host) { Poll::Ready(None) } else { self.pending(Wants::Turn) }
     }
 
     /// See [`BehaviorContext::sender_number`](crate::BehaviorContext::sender_number).

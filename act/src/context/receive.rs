@@ -102,7 +102,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             if self.slow_path && self.is_suspended() {
                 return self.pending(Wants::Message);
             }
-            if !current::spend(|| self.cell.host.now()) {
+            if !current::spend(&self.cell.host) {
                 return self.pending(Wants::Turn);
             }
             if self.slow_path
@@ -230,7 +230,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 progress.attention.store(inbox.has_waiters(), Ordering::Relaxed);
                 return LookedUp::Main;
             }
-            if !current::spend(|| self.cell.host.now()) {
+            if !current::spend(&self.cell.host) {
                 return LookedUp::Wait(Wants::Turn);
             }
             let lane = if inbox.control_lengths().0 > 0 { Lane::Urgent } else { Lane::System };

@@ -92,13 +92,20 @@ impl<M> ProcessTimers<M> {
         self.0.is_empty()
     }
 
-    /// Returns the keys, to be cancelled, and the actions, in the order in which the timers were
-    /// made.
-    pub(crate) fn into_parts(self) -> (Vec<TimerKey>, Vec<TimerAction<M>>) {
-        let mut timers: Vec<_> = self.0.into_iter().collect();
-        timers.sort_unstable_by_key(|(reference, _)| *reference);
-        timers.into_iter().map(|(_, timer)| (timer.key, timer.action)).unzip()
+    /// Returns all timers, with the keys by which the host cancels them, in the order in which they were made.
+    pub(crate) fn in_order(&self) -> Vec<(Ref, TimerKey)> {
+        let mut timers = Vec::with_capacity(self.0.len());
+        for (reference, timer) in &self.0 {
+            timers.push((*reference, timer.key));
+        }
+        sort(&mut timers);
+        timers
     }
+}
+
+/// Compiled once, and not for each type of message.
+fn sort(timers: &mut [(Ref, TimerKey)]) {
+    timers.sort_unstable_by_key(|(reference, _)| *reference);
 }
 
 #[cfg(all(test, not(loom)))]
@@ -117,11 +124,11 @@ mod tests {
             timers.insert(Ref::new(number.into()), timer(number));
         }
         timers.remove(Ref::new(40));
-        let (keys, actions) = timers.into_parts();
-        let keys: Vec<_> = keys.iter().map(|key| key.index).collect();
+        let in_order = timers.in_order();
+        let keys: Vec<_> = in_order.iter().map(|(_, key)| key.index).collect();
         assert_eq!(keys, [1, 3, 7, 12, 900, 5_000]);
-        let numbers = actions.iter().map(|action| match action {
-            TimerAction::Once(number) => *number,
+        let numbers = in_order.iter().map(|(timer, _)| match timers.get(*timer) {
+            Some(ProcessTimer { action: TimerAction::Once(number), .. }) => *number,
             _ => 0,
         });
         assert!(numbers.eq(keys));

@@ -12,6 +12,7 @@
 //! messages do that a process has taken off Main and not yet handled.
 
 use super::entry::{Body, MailboxEntry, Notice, SenderId};
+use crate::slots::Slots;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 
@@ -75,7 +76,9 @@ type OrderedPosition = (i128, u64);
 /// Entries that were sorted by an order.
 pub(crate) struct Sorted<M> {
     order: Order<M>,
-    entries: BTreeMap<OrderedPosition, MailboxEntry<M>>,
+    /// Where the entries lie.
+    positions: BTreeMap<OrderedPosition, usize>,
+    entries: Slots<MailboxEntry<M>>,
     arrived: u64,
     /// The round of each sender's last message, for the fair order.
     rounds: HashMap<SenderId, i128>,
@@ -87,24 +90,35 @@ pub(crate) struct Sorted<M> {
 
 impl<M> Sorted<M> {
     pub(crate) fn new(order: Order<M>) -> Self {
-        let entries = BTreeMap::new();
-        Sorted { order, entries, arrived: 0, rounds: HashMap::new(), round: 0, last_round: 0 }
+        Sorted {
+            order,
+            positions: BTreeMap::new(),
+            entries: Slots::new(),
+            arrived: 0,
+            rounds: HashMap::new(),
+            round: 0,
+            last_round: 0,
+        }
     }
 
     /// Changes the order of entries that arrive from now on; those already sorted come before
     /// them. Returns the old order, to be dropped when this is done, because its destructor is
     /// a user's.
     pub(crate) fn reorder(&mut self, order: Order<M>) -> Order<M> {
-        let before = std::mem::replace(self, Sorted::new(order));
-        for entry in before.entries.into_values() {
-            self.arrived += 1;
-            self.entries.insert((i128::MIN, self.arrived), entry);
+        let mut before = std::mem::replace(self, Sorted::new(order));
+        while let Some(entry) = before.pop() {
+            self.put(i128::MIN, entry);
         }
         before.order
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.positions.is_empty()
+    }
+
+    fn put(&mut self, rank: i128, entry: MailboxEntry<M>) {
+        self.arrived += 1;
+        self.positions.insert((rank, self.arrived), self.entries.put(entry));
     }
 
     /// Sorts in the arrived entries. If the priority function panics, the entry stays in
@@ -112,34 +126,29 @@ impl<M> Sorted<M> {
     pub(crate) fn take_in(&mut self, arrived: &mut VecDeque<MailboxEntry<M>>) {
         while let Some(entry) = arrived.front() {
             let rank = self.rank(entry);
-            self.arrived += 1;
             if let Some(entry) = arrived.pop_front() {
-                self.entries.insert((rank, self.arrived), entry);
+                self.put(rank, entry);
             }
         }
     }
 
     /// Returns the next entry.
     pub(crate) fn first(&self) -> Option<&MailboxEntry<M>> {
-        self.entries.first_key_value().map(|(_, entry)| entry)
+        let (_, place) = self.positions.first_key_value()?;
+        self.entries.get(*place)
     }
 
     pub(crate) fn pop(&mut self) -> Option<MailboxEntry<M>> {
-        let ((rank, _), entry) = self.entries.pop_first()?;
+        let ((rank, _), place) = self.positions.pop_first()?;
         if matches!(self.order.0, OrderKind::Fair) && rank > self.round {
             self.round = rank;
             // A sender whose round has passed is treated like a new one. This runs once for
             // each round, so each sender is removed at most once for each message.
-            if self.rounds.len() > self.entries.len() {
+            if self.rounds.len() > self.positions.len() {
                 self.rounds.retain(|_, last| *last >= rank);
             }
         }
-        Some(entry)
-    }
-
-    /// Returns the entries in their order, and the order, whose destructor is a user's.
-    pub(crate) fn into_parts(self) -> (impl Iterator<Item = MailboxEntry<M>>, Order<M>) {
-        (self.entries.into_values(), self.order)
+        self.entries.take(place)
     }
 
     fn rank(&mut self, entry: &MailboxEntry<M>) -> i128 {

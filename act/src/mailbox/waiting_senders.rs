@@ -5,59 +5,85 @@
 //! of the mailbox, and there may be a hundred thousand senders.
 
 use super::permit::Waiter;
+use crate::slots::Slots;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 /// The senders in line, and the lines of senders that wait for several mailboxes.
 pub(crate) struct WaitingSenders<M> {
-    /// The waiters by their numbers.
-    in_order: BTreeMap<u64, Arc<Waiter<M>>>,
-    /// The number of each waiter, by its address in memory, which is stable while it is in
-    /// line.
-    numbers: BTreeMap<usize, u64>,
-    next: u64,
+    line: Line,
+    waiters: Slots<Arc<Waiter<M>>>,
     /// How many of the waiters are lines of senders.
     lines: usize,
 }
 
-fn place<M>(waiter: &Arc<Waiter<M>>) -> usize {
+/// Who comes next. It knows waiters by the places where they lie, and by their addresses in memory, which are
+/// stable while they are in line.
+#[derive(Default)]
+struct Line {
+    /// The places of the waiters, by their numbers.
+    in_order: BTreeMap<u64, usize>,
+    /// The number of each waiter, by its address in memory.
+    numbers: BTreeMap<usize, u64>,
+    next: u64,
+}
+
+impl Line {
+    /// Adds a waiter to the end, unless it is in line already. Its place is asked for if it is not.
+    fn push(&mut self, address: usize, place: impl FnOnce() -> usize) -> bool {
+        let Entry::Vacant(free) = self.numbers.entry(address) else { return false };
+        free.insert(self.next);
+        self.in_order.insert(self.next, place());
+        self.next += 1;
+        true
+    }
+
+    /// Removes the first waiter, and returns its place.
+    fn pop(&mut self) -> Option<usize> {
+        self.in_order.pop_first().map(|(_, place)| place)
+    }
+
+    /// Removes a waiter, and returns its place.
+    fn remove(&mut self, address: usize) -> Option<usize> {
+        let number = self.numbers.remove(&address)?;
+        self.in_order.remove(&number)
+    }
+}
+
+fn address<M>(waiter: &Arc<Waiter<M>>) -> usize {
     Arc::as_ptr(waiter).addr()
 }
 
 impl<M> WaitingSenders<M> {
     pub(crate) fn is_empty(&self) -> bool {
-        self.in_order.is_empty()
+        self.line.in_order.is_empty()
     }
 
     /// The number of senders in line, without the lines of senders.
     pub(crate) fn senders(&self) -> usize {
-        self.in_order.len() - self.lines
+        self.line.in_order.len() - self.lines
     }
 
     /// Adds a waiter to the end, unless it is in line already.
     pub(crate) fn push(&mut self, waiter: &Arc<Waiter<M>>) {
-        let number = self.next;
-        if let std::collections::btree_map::Entry::Vacant(free) = self.numbers.entry(place(waiter))
-        {
-            free.insert(number);
-            self.in_order.insert(number, Arc::clone(waiter));
+        if self.line.push(address(waiter), || self.waiters.put(Arc::clone(waiter))) {
             self.lines += usize::from(waiter.is_line());
-            self.next += 1;
         }
     }
 
     /// Removes the first waiter.
     pub(crate) fn pop(&mut self) -> Option<Arc<Waiter<M>>> {
-        let (_, waiter) = self.in_order.pop_first()?;
-        self.numbers.remove(&place(&waiter));
+        let waiter = self.line.pop().and_then(|place| self.waiters.take(place))?;
+        self.line.numbers.remove(&address(&waiter));
         self.lines -= usize::from(waiter.is_line());
         Some(waiter)
     }
 
     /// Removes this waiter, if it is in line.
     pub(crate) fn remove(&mut self, waiter: &Arc<Waiter<M>>) {
-        if let Some(number) = self.numbers.remove(&place(waiter)) {
-            self.in_order.remove(&number);
+        if let Some(place) = self.line.remove(address(waiter)) {
+            drop(self.waiters.take(place));
             self.lines -= usize::from(waiter.is_line());
         }
     }
@@ -65,17 +91,16 @@ impl<M> WaitingSenders<M> {
 
 impl<M> Default for WaitingSenders<M> {
     fn default() -> Self {
-        WaitingSenders { in_order: BTreeMap::new(), numbers: BTreeMap::new(), next: 0, lines: 0 }
+        WaitingSenders { line: Line::default(), waiters: Slots::new(), lines: 0 }
     }
 }
 
-/// Iterates in order of arrival.
-impl<M> IntoIterator for WaitingSenders<M> {
+/// Removes all, in order of arrival.
+impl<M> Iterator for WaitingSenders<M> {
     type Item = Arc<Waiter<M>>;
-    type IntoIter = std::collections::btree_map::IntoValues<u64, Arc<Waiter<M>>>;
 
-    fn into_iter(self) -> Self::IntoIter {
-        self.in_order.into_values()
+    fn next(&mut self) -> Option<Self::Item> {
+        self.pop()
     }
 }
 
@@ -99,7 +124,7 @@ mod tests {
         assert!(waiting.pop().is_some_and(|first| Arc::ptr_eq(&first, &waiters[0])));
         // A waiter that comes back goes to the end.
         waiting.push(&waiters[0]);
-        let order: Vec<_> = waiting.into_iter().collect();
+        let order: Vec<_> = waiting.collect();
         let expected = [2, 3, 4, 0].map(|number: usize| &waiters[number]);
         assert_eq!(order.len(), 4);
         assert!(order.iter().zip(expected).all(|(one, other)| Arc::ptr_eq(one, other)));

@@ -39,7 +39,7 @@ fn dying(ready: Ready) -> thread::JoinHandle<()> {
 
 /// The number of notices that the process receives now.
 fn notices(ctx: &mut Context<u32, u32>) -> usize {
-    let _turn = current::enter(ctx.pid(), &LIMITS, || ctx.now());
+    let _turn = current::enter(ctx.pid(), &LIMITS, &ctx.cell.host);
     let mut count = 0;
     let mut cx = std::task::Context::from_waker(noop_waker_ref());
     // Otherwise the flag would say that it has already looked into its mailbox.

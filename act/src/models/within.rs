@@ -40,7 +40,7 @@ fn an_inner_turn_leaves_the_outer_turn_unchanged() {
                 assert!(!inner.is_alive());
                 assert_eq!(current::pid(), Some(ctx.pid()));
                 assert!(!current::keeps_memory() && current::flooded().is_none());
-                assert!(current::spend(|| ctx.now()), "the budget is not used up");
+                assert!(current::spend(&ctx.cell.host), "the budget is not used up");
                 assert!(receiver.send(1).is_ok());
                 assert_eq!(current::take_sent(), 1);
                 other.clear();

@@ -5,6 +5,7 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fmt;
+use std::mem::needs_drop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Once};
@@ -82,23 +83,35 @@ pub fn note_panic_locations() {
 /// Returns [`Reason::Panic`] if `f` panics.
 #[inline]
 pub fn contain<T>(f: impl FnOnce() -> T) -> Result<T, Reason> {
+    let (mut f, mut value) = (Some(f), None);
+    catch(&mut || value = f.take().map(|f| f()))?;
+    Ok(value.expect("what has not panicked has returned"))
+}
+
+/// Does the same as [`contain`] without a call in between, for what runs in every turn or with every message.
+#[inline]
+pub(crate) fn contain_inline<T>(f: impl FnOnce() -> T) -> Result<T, Reason> {
     // The caller drops the values that `f` worked on and never looks at them again.
     catch_unwind(AssertUnwindSafe(f)).map_err(reason_of)
 }
 
-/// Runs `f`. A panic has already been printed and has no further effect.
-fn ignore(f: impl FnOnce()) {
-    let _ = contain(f);
+/// What catches a panic is compiled once here, and not for each type of message (docs/decisions.md).
+fn catch(f: &mut dyn FnMut()) -> Result<(), Reason> {
+    contain_inline(f)
 }
 
-/// Drops a value that may be a user's and may panic.
+/// Drops a value that may be a user's and may panic. The panic has already been printed and has no further effect.
 pub(crate) fn drop_contained<T>(value: T) {
-    ignore(|| drop(value));
+    if const { !needs_drop::<T>() } {
+        return;
+    }
+    let mut value = Some(value);
+    let _ = catch(&mut || value = None);
 }
 
 /// Calls `tracing`. The subscriber and the code that formats a reason are user code.
 pub(crate) fn log_contained(f: impl FnOnce()) {
-    ignore(f);
+    let _ = contain(f);
 }
 
 /// Returns the reason of a process that failed again while it ended.
@@ -165,7 +178,7 @@ impl<F: Future> Future for Contained<F> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let future = self.project().future;
-        match contain(|| future.poll(cx)) {
+        match contain_inline(|| future.poll(cx)) {
             Ok(poll) => poll.map(Ok),
             Err(reason) => Poll::Ready(Err(reason)),
         }

@@ -87,7 +87,7 @@ where
             return self.run_apart(limits, slot);
         }
         slot.begin(self.cell.pid);
-        let _turn = current::enter(self.cell.pid, limits, || self.cell.host.now());
+        let _turn = current::enter(self.cell.pid, limits, &self.cell.host);
         self.cell.progress.running.store(true, Ordering::Relaxed);
         loop {
             // A process with a pending exit is not polled again. The flag is only a hint; the
@@ -192,7 +192,7 @@ where
         let waited = AwaitedProcess::of_word(life.cell.progress.waits_for.load(Ordering::Relaxed));
         current::begin_poll(&waker, waited);
         let mut cx = Context::from_waker(&waker);
-        let polled = crash::contain(|| {
+        let polled = crash::contain_inline(|| {
             if let StageProjection::NotStarted { seed } = life.stage.as_mut().project()
                 && let Some(seed) = seed.take()
             {
@@ -322,7 +322,7 @@ where
     /// Polls the future again within the budget. A future that wakes itself in every poll thus
     /// gives other processes their turns.
     fn again(self: Pin<Box<Self>>) -> Parked<Self> {
-        if current::spend(|| self.cell.host.now()) {
+        if current::spend(&self.cell.host) {
             return Parked::Again(self);
         }
         self.cell.progress.rest();

@@ -160,43 +160,50 @@ impl<M> SendError<M> {
     /// Returns the same error about another message. For wrappers that put a user's message
     /// into one of their own.
     pub fn map<N>(self, f: impl FnOnce(M) -> N) -> SendError<N> {
+        let (error, message) = self.replace(());
+        error.replace(f(message)).0
+    }
+
+    /// Returns the same error about another message, and the message. The one list of all kinds of error, which is
+    /// compiled for each pair of types.
+    fn replace<N>(self, message: N) -> (SendError<N>, M) {
         match self {
-            SendError::Full { message, to } => SendError::Full { message: f(message), to },
-            SendError::NoProcess { message, to } => {
-                SendError::NoProcess { message: f(message), to }
+            SendError::Full { message: old, to } => (SendError::Full { message, to }, old),
+            SendError::NoProcess { message: old, to } => {
+                (SendError::NoProcess { message, to }, old)
             }
-            SendError::NoName { message, name } => SendError::NoName { message: f(message), name },
-            SendError::Revoked { message, alias } => {
-                SendError::Revoked { message: f(message), alias }
+            SendError::NoName { message: old, name } => (SendError::NoName { message, name }, old),
+            SendError::Revoked { message: old, alias } => {
+                (SendError::Revoked { message, alias }, old)
             }
-            SendError::NoConnection { message, to } => {
-                SendError::NoConnection { message: f(message), to }
+            SendError::NoConnection { message: old, to } => {
+                (SendError::NoConnection { message, to }, old)
             }
-            SendError::NoWorkers { message, to } => {
-                SendError::NoWorkers { message: f(message), to }
+            SendError::NoWorkers { message: old, to } => {
+                (SendError::NoWorkers { message, to }, old)
             }
-            SendError::RateLimited { message, to, retry_after } => {
-                SendError::RateLimited { message: f(message), to, retry_after }
+            SendError::RateLimited { message: old, to, retry_after } => {
+                (SendError::RateLimited { message, to, retry_after }, old)
             }
-            SendError::Draining { message, to } => SendError::Draining { message: f(message), to },
-            SendError::NotReservable { message, to } => {
-                SendError::NotReservable { message: f(message), to }
+            SendError::Draining { message: old, to } => (SendError::Draining { message, to }, old),
+            SendError::NotReservable { message: old, to } => {
+                (SendError::NotReservable { message, to }, old)
             }
-            SendError::Timeout { message, to, limit } => {
-                SendError::Timeout { message: f(message), to, limit }
+            SendError::Timeout { message: old, to, limit } => {
+                (SendError::Timeout { message, to, limit }, old)
             }
-            SendError::OwnMailbox { message, to } => {
-                SendError::OwnMailbox { message: f(message), to }
+            SendError::OwnMailbox { message: old, to } => {
+                (SendError::OwnMailbox { message, to }, old)
             }
-            SendError::CannotWait { message, cause } => {
-                SendError::CannotWait { message: f(message), cause }
+            SendError::CannotWait { message: old, cause } => {
+                (SendError::CannotWait { message, cause }, old)
             }
-            SendError::Unserializable { message, to, why } => {
-                SendError::Unserializable { message: f(message), to, why }
+            SendError::Unserializable { message: old, to, why } => {
+                (SendError::Unserializable { message, to, why }, old)
             }
-            SendError::NoNode { message, node } => SendError::NoNode { message: f(message), node },
-            SendError::WrongType { message, to, types } => {
-                SendError::WrongType { message: f(message), to, types }
+            SendError::NoNode { message: old, node } => (SendError::NoNode { message, node }, old),
+            SendError::WrongType { message: old, to, types } => {
+                (SendError::WrongType { message, to, types }, old)
             }
         }
     }

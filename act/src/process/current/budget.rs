@@ -1,15 +1,16 @@
 //! How much a turn may still do: messages, time, and an overdraft for the work it makes for others.
 
 use super::local::{LocalTurn, TURN};
+use crate::host::host::Host;
 use crate::process::turn_state::AfterSpecialPoll;
-use krarup_gen::Timestamp;
+use std::sync::Arc;
 
 /// Takes one message from the budget of the turn. Returns false if the turn is used up.
 #[inline]
-pub(crate) fn spend(now: impl FnOnce() -> Timestamp) -> bool {
+pub(crate) fn spend(host: &Arc<dyn Host>) -> bool {
     TURN.with(|turn| {
         let budget = turn.budget.get();
-        if budget <= 0 || (turn.deadline.get() != 0 && is_late(turn, now)) {
+        if budget <= 0 || (turn.deadline.get() != 0 && is_late(turn, host)) {
             return false;
         }
         turn.budget.set(budget - 1);
@@ -26,10 +27,10 @@ pub(crate) fn refund() {
 }
 
 #[cold]
-fn is_late(turn: &LocalTurn, now: impl FnOnce() -> Timestamp) -> bool {
+fn is_late(turn: &LocalTurn, host: &Arc<dyn Host>) -> bool {
     let state = turn.state.get();
     turn.state.set(state.not_fresh());
-    !state.is_fresh() && now().as_nanos() >= turn.deadline.get()
+    !state.is_fresh() && host.now().as_nanos() >= turn.deadline.get()
 }
 
 /// Charges the turn for more than the current message, because its sends have made work for

@@ -1,11 +1,13 @@
 //! The values of the turn that runs on this thread, its begin and its end.
 
+use crate::host::host::Host;
 use crate::host::ready::TurnLimits;
 use crate::process::awaited::AwaitedProcess;
 use crate::process::turn_state::TurnState;
 use crate::sync::thread_local;
-use krarup_gen::{Pid, Timestamp};
+use krarup_gen::Pid;
 use std::cell::Cell;
+use std::sync::Arc;
 use std::task::Waker;
 
 /// The values of a turn that only this thread uses.
@@ -77,11 +79,12 @@ pub(crate) fn is_busy() -> bool {
 /// Begins a turn of the process on this thread, where no turn runs. The turn ends when the
 /// guard is dropped.
 #[inline]
-pub(crate) fn enter(pid: Pid, limits: &TurnLimits, now: impl FnOnce() -> Timestamp) -> TurnGuard {
+pub(crate) fn enter(pid: Pid, limits: &TurnLimits, host: &Arc<dyn Host>) -> TurnGuard {
     TURN.with(|turn| {
         turn.pid.set(pid);
         turn.budget.set(i64::from(limits.throughput.get()));
-        turn.deadline.set(limits.deadline.map_or(0, |limit| (now() + limit).as_nanos().max(1)));
+        let deadline = limits.deadline.map_or(0, |limit| (host.now() + limit).as_nanos().max(1));
+        turn.deadline.set(deadline);
         turn.state.set(TurnState::BEGUN);
         // Earlier sends on this thread were not made by this process.
         turn.sent.set(0);
