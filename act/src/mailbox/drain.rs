@@ -51,19 +51,39 @@ impl<M, C> DrainedMailbox<M, C> {
                 context,
                 muted: _,
             } = *cold;
-            context.into_iter().for_each(|context| drop(Dropped::Context(context)));
-            receiver.into_iter().for_each(|waker| drop(Dropped::Receiver(waker)));
+            if let Some(context) = context {
+                drop(Dropped::Context(context));
+            }
+            if let Some(waker) = receiver {
+                drop(Dropped::Receiver(waker));
+            }
             let waiting = (!waiting.is_empty()).then_some(waiting);
             last = NotifiedLast { starter, waiting };
             rest = (pending_exit, tracer, Some(overflow));
-            urgent.into_iter().chain(system).for_each(|c| drop(Dropped::Control(c)));
+            for lane in [urgent, system] {
+                for entry in lane {
+                    drop(Dropped::Control(entry));
+                }
+            }
         }
-        let main = main.into_iter().flat_map(|main| *main);
-        first.into_iter().chain(main).for_each(|entry| drop(Dropped::Entry(entry)));
+        if let Some(entry) = first {
+            drop(Dropped::Entry(entry));
+        }
+        if let Some(main) = main {
+            for entry in *main {
+                drop(Dropped::Entry(entry));
+            }
+        }
         let (pending_exit, tracer, overflow) = rest;
-        pending_exit.into_iter().for_each(|pending_exit| drop(Dropped::PendingExit(pending_exit)));
-        tracer.into_iter().for_each(|tracer| drop(Dropped::Tracer(tracer)));
-        overflow.into_iter().for_each(|overflow| drop(Dropped::Overflow(overflow)));
+        if let Some(reason) = pending_exit {
+            drop(Dropped::PendingExit(reason));
+        }
+        if let Some(tracer) = tracer {
+            drop(Dropped::Tracer(tracer));
+        }
+        if let Some(overflow) = overflow {
+            drop(Dropped::Overflow(overflow));
+        }
         last
     }
 }
@@ -73,13 +93,6 @@ pub(crate) struct NotifiedLast<M> {
     pub(crate) starter: Option<SlotSender<Result<(), SpawnError>>>,
     /// The senders that wait for room, if there are any.
     pub(crate) waiting: Option<WaitingSenders<M>>,
-}
-
-impl<M> NotifiedLast<M> {
-    /// Whether the spawner still waits.
-    pub(crate) fn is_start_awaited(&self) -> bool {
-        self.starter.as_ref().is_some_and(SlotSender::is_awaited)
-    }
 }
 
 impl<M> Default for NotifiedLast<M> {

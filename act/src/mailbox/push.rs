@@ -106,10 +106,10 @@ impl<M, C> Inbox<M, C> {
             let main = self.queue();
             main.push_back(MailboxEntry { sender, body: Body::Message(message) });
             let length = main.len();
-            if length >= CHARGE_STEP {
-                // For a sender of another node the receiver's number would mean another
-                // process.
-                self.charge(length, if sender == 0 { 0 } else { receiver }, deep);
+            // For a sender of another node the receiver's number would mean another process.
+            let receiver = if sender == 0 { 0 } else { receiver };
+            if length >= CHARGE_STEP && charge(length + self.batch as usize, receiver) {
+                self.tell_depth(length, deep);
             }
         }
     }
@@ -122,23 +122,10 @@ impl<M, C> Inbox<M, C> {
         self.main.get_or_insert_with(|| Box::new(VecDeque::with_capacity(room)))
     }
 
-    /// Charges the running turn for one more message in a queue of this length. The last batch
-    /// is added, because the receiver may not have handled all of it yet.
-    #[inline]
-    fn charge(&self, length: usize, receiver: u64, deep: impl FnOnce(usize)) {
-        let steps = (length + self.batch as usize) / CHARGE_STEP;
-        if steps >= DEEP {
-            return self.charge_deep(steps, length, receiver, deep);
-        }
-        current::charge(u32::try_from(steps).unwrap_or(0), receiver);
-    }
-
-    /// As [`Inbox::charge`], for a queue so long that the host should be notified.
+    /// Calls `deep` with the length of a very long queue, at multiples of `DEEP_STEP`.
     #[cold]
-    fn charge_deep(&self, steps: usize, length: usize, receiver: u64, deep: impl FnOnce(usize)) {
-        let charged = u32::try_from(steps.min(MOST_CHARGED)).unwrap_or(0);
-        current::charge(charged, receiver);
-        let length = length + usize::from(self.first.is_some());
+    fn tell_depth(&self, queued: usize, deep: impl FnOnce(usize)) {
+        let length = queued + usize::from(self.first.is_some());
         if length.is_multiple_of(DEEP_STEP) {
             deep(length);
         }
@@ -166,9 +153,18 @@ impl<M, C> Inbox<M, C> {
             let main = self.queue();
             main.push_back(entry);
             let length = main.len();
-            if length >= CHARGE_STEP {
-                self.charge(length, 0, deep);
+            if length >= CHARGE_STEP && charge(length + self.batch as usize, 0) {
+                self.tell_depth(length, deep);
             }
         }
     }
+}
+
+/// Charges the running turn for one more message at a process for which so many wait: in the queue, and in the
+/// last batch, because it may not have handled all of that yet. Returns whether the host should be notified.
+#[inline]
+fn charge(waiting: usize, receiver: u64) -> bool {
+    let steps = waiting / CHARGE_STEP;
+    current::charge(u32::try_from(steps.min(MOST_CHARGED)).unwrap_or(0), receiver);
+    steps >= DEEP
 }

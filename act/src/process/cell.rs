@@ -4,23 +4,22 @@
 //! then holds no user values. The future, with the state in it, lives in the [`Ready`] that is
 //! parked in the mailbox or running, and is dropped when the process ends.
 
-use super::crash::{contain, log_contained};
+use super::cell_core::CellCore;
 use super::current;
-use super::deferred;
 use super::facts::BehaviorFacts;
 use super::process::Guarded;
-use super::progress::{ProcessMark, Progress};
-use super::relations::Relations;
+use super::progress::Progress;
 use super::waker::{Wakeable, WakingCount};
 use crate::addressing::route::Route;
 use crate::host::host::Host;
 use crate::lock::Lock;
 use crate::mailbox::inbox::{Inbox, MailboxPhase, MainPush};
 use crate::mailbox::overflow::Overflow;
-use crate::sync::{MutexGuard, Ordering};
-use krarup_gen::{DeadLetter, DeadLetterCause, Label, Name, Pid, ProcessKind, Timestamp};
+use crate::sync::Ordering;
+use krarup_gen::{DeadLetterCause, Pid};
 use once_cell::race::OnceBox;
 use std::any::type_name;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// The order of the fields is their order in memory. The fields that a send and a turn touch
@@ -32,14 +31,17 @@ pub(crate) struct Cell<M, C> {
     /// Set if this process is a route instead of having a Main lane: messages are handed on (a
     /// pool).
     pub(crate) route: OnceBox<Box<dyn Route<M>>>,
-    pub(crate) host: Arc<dyn Host>,
-    pub(crate) pid: Pid,
-    pub(crate) progress: Progress,
-    pub(crate) relations: Guarded,
-    /// The number of the process that spawned it; 0 if it was spawned from outside.
-    parent: u64,
-    pub(super) behavior: &'static BehaviorFacts,
-    pub(crate) started: Timestamp,
+    core: CellCore,
+}
+
+/// The fields of the part that knows no type of message are the cell's own.
+impl<M, C> Deref for Cell<M, C> {
+    type Target = CellCore;
+
+    #[inline]
+    fn deref(&self) -> &CellCore {
+        &self.core
+    }
 }
 
 /// The values from which a cell is made.
@@ -55,15 +57,17 @@ pub(crate) struct NewProcess<M> {
 impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(crate) fn new(birth: NewProcess<M>) -> Self {
         Cell {
-            pid: birth.pid,
-            parent: birth.parent.map_or(0, Pid::id),
-            started: birth.host.now(),
-            host: birth.host,
-            behavior: birth.behavior,
+            core: CellCore {
+                pid: birth.pid,
+                parent: birth.parent.map_or(0, Pid::id),
+                started: birth.host.now(),
+                host: birth.host,
+                behavior: birth.behavior,
+                progress: Progress::new(),
+                relations: Guarded::default(),
+            },
             inbox: Lock::new(Inbox::new(birth.bound, birth.overflow)),
             route: OnceBox::new(),
-            progress: Progress::new(),
-            relations: Guarded::default(),
         }
     }
 
@@ -102,13 +106,6 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         self.route.get().is_some()
     }
 
-    /// The number of user messages that wait on Main. `accepted` was read under the mailbox's
-    /// lock.
-    pub(crate) fn waiting(&self, accepted: u64) -> usize {
-        let waiting = accepted.saturating_sub(self.progress.taken.load(Ordering::Relaxed));
-        usize::try_from(waiting).unwrap_or(usize::MAX)
-    }
-
     pub(crate) fn is_alive(&self) -> bool {
         self.inbox.lock().phase != MailboxPhase::Terminated
     }
@@ -140,10 +137,6 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             None => Some(self.waiting(accepted) + usize::from(phase != MailboxPhase::Idle)),
         }
     }
-
-    pub(crate) fn parent_pid(&self) -> Option<Pid> {
-        (self.parent != 0).then(|| Pid::local(self.parent, self.pid.creation()))
-    }
 }
 
 // SAFETY: the count is a field of the cell that only `waker.rs` can use, and `WakingHandle::first` is the first to do so.
@@ -163,57 +156,5 @@ impl<M, C> Cell<M, C> {
     #[cold]
     pub(crate) fn dead_letter<T>(&self, sender: u64, cause: DeadLetterCause) {
         self.dead_letter_named(type_name::<T>(), sender, cause);
-    }
-
-    /// Does the same as [`Cell::lose`] for a message whose type is known by its name.
-    #[cold]
-    pub(crate) fn dead_letter_named(
-        &self,
-        message: &'static str,
-        sender: u64,
-        cause: DeadLetterCause,
-    ) {
-        let from = (sender != 0).then(|| Pid::local(sender, self.pid.creation()));
-        let letter = DeadLetter::new(self.pid, from, message, cause);
-        let host = Arc::clone(&self.host);
-        // A subscriber converts the dead letter or logs it. That is user code, and must not
-        // affect the sender.
-        deferred::when_free(move || log_contained(|| host.dead_letter(letter)));
-    }
-
-    /// Sets whether its behaviour holds messages. Most calls change nothing.
-    #[inline]
-    pub(crate) fn set_holds_messages(&self, holds: bool) {
-        if self.progress.has(ProcessMark::HoldsMessages) != holds {
-            self.progress.set(ProcessMark::HoldsMessages, holds);
-        }
-    }
-
-    pub(crate) fn locked_relations(&self) -> MutexGuard<'_, Relations> {
-        self.relations.0.lock()
-    }
-
-    pub(crate) fn label(&self) -> Label {
-        let given = self.locked_relations().label().cloned();
-        // The label of a behaviour is user code. Other threads call it too, also before the
-        // first turn.
-        let own = || Label::of_type(contain(self.behavior.label).unwrap_or("label panicked"));
-        given.map_or_else(own, Label::given)
-    }
-
-    /// The state that the process shows as its label, if it shows one.
-    pub(crate) fn state_label(&self) -> Option<Name> {
-        let shown = self.locked_relations().shown_state()?;
-        self.host.state_labels().name(shown)
-    }
-
-    /// What is known of the type of its behaviour.
-    pub(crate) fn facts(&self) -> &'static BehaviorFacts {
-        self.behavior
-    }
-
-    /// The kind of its behaviour. That is user code, as the label is.
-    pub(crate) fn kind(&self) -> ProcessKind {
-        contain(self.behavior.kind).unwrap_or_default()
     }
 }

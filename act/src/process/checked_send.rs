@@ -76,7 +76,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 Err(message) => Err(self.is_revoked(alias, message, sender)),
             },
             Err(error) => {
-                self.note_refused(&error, type_name::<M>(), sender);
+                self.note_refusal(error.refusal(), type_name::<M>(), sender);
                 Err(error.map(|()| message))
             }
         }
@@ -150,7 +150,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 Err(SendError::Full { message, to: self.pid })
             }
             Err(error) => {
-                self.note_refused(&error, message.type_name(), sender);
+                self.note_refusal(error.refusal(), message.type_name(), sender);
                 Err(error.map(|()| message))
             }
         }

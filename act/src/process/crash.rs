@@ -84,8 +84,16 @@ pub fn note_panic_locations() {
 #[inline]
 pub fn contain<T>(f: impl FnOnce() -> T) -> Result<T, Reason> {
     let (mut f, mut value) = (Some(f), None);
-    catch(&mut || value = f.take().map(|f| f()))?;
-    Ok(value.expect("what has not panicked has returned"))
+    let run = &mut || {
+        if let Some(f) = f.take() {
+            value = Some(f());
+        }
+    };
+    match (catch(run), value) {
+        (Ok(()), Some(value)) => Ok(value),
+        (Ok(()), None) => unreachable!("what has not panicked has returned"),
+        (Err(reason), _) => Err(reason),
+    }
 }
 
 /// Does the same as [`contain`] without a call in between, for what runs in every turn or with every message.

@@ -1,6 +1,7 @@
 //! The crash report of a process that has failed. It is made only if its node remembers crashes.
 
 use super::cell::Cell;
+use super::cell_core::CellCore;
 use super::exit_source::ExitSource;
 use super::relations::Bonds;
 use crate::host::host::Host;
@@ -59,11 +60,7 @@ pub(super) struct Dead<'a> {
 
 /// Makes the report of a process that has ended abnormally, unless the end was ordered.
 #[cold]
-pub(super) fn report<M, C>(cell: &Cell<M, C>, records: &NodeRecords, dead: &Dead<'_>)
-where
-    M: Send + 'static,
-    C: Send + 'static,
-{
+pub(super) fn report(cell: &CellCore, records: &NodeRecords, dead: &Dead<'_>) {
     let host = &*cell.host;
     let mut cause = cause(cell, dead);
     if is_ordered(cell, dead.reason, &cause) {
@@ -121,11 +118,7 @@ fn sender_of(report: &CrashReport) -> Option<Pid> {
 }
 
 /// The owner of a task: the task is its doing.
-fn owner_of<M, C>(cell: &Cell<M, C>) -> Option<Pid>
-where
-    M: Send + 'static,
-    C: Send + 'static,
-{
+fn owner_of(cell: &CellCore) -> Option<Pid> {
     (cell.label().full() == TASK_LABEL).then(|| cell.parent_pid()).flatten()
 }
 
@@ -141,11 +134,7 @@ fn text_in_hand(dead: &Dead<'_>) -> Option<String> {
 }
 
 /// What has ended the process.
-fn cause<M, C>(cell: &Cell<M, C>, dead: &Dead<'_>) -> CrashCause
-where
-    M: Send + 'static,
-    C: Send + 'static,
-{
+fn cause(cell: &CellCore, dead: &Dead<'_>) -> CrashCause {
     if let Some(source) = dead.note.source {
         let parent = cell.parent_pid();
         let by_parent = source.kind == CrashCauseKind::Signal
@@ -163,11 +152,7 @@ where
 }
 
 /// Whether the parent has killed the process, or the node stops.
-fn is_ordered<M, C>(cell: &Cell<M, C>, reason: &Reason, cause: &CrashCause) -> bool
-where
-    M: Send + 'static,
-    C: Send + 'static,
-{
+fn is_ordered(cell: &CellCore, reason: &Reason, cause: &CrashCause) -> bool {
     let by_parent =
         cause.by.zip(cell.parent_pid()).is_some_and(|(by, parent)| by.is_same_process(parent));
     let killed = matches!(reason, Reason::Killed) && cause.kind == CrashCauseKind::Kill;

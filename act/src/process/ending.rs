@@ -12,22 +12,29 @@
 //! reason. Any of it may panic. So the stages are functions in one list, and each is contained:
 //! the next stage runs even if one fails. Values that a later stage needs lie in [`Ending`]. A
 //! stage that handles several things contains each of them.
+//!
+//! Only three stages handle messages: those of [`Mail`], which is compiled for each type of message. The others are
+//! compiled once.
 
 use super::asked_to_end::ask_to_end;
 use super::bonds;
 use super::cell::Cell;
+use super::cell_core::CellCore;
 use super::crash::{contain, drop_contained, log_contained};
 use super::crash_reporting::{Dead, DeathNote, logs_crashes, report};
 use super::current::{self, OrphanCause};
 use super::last_item;
 use super::muting::release;
+use super::process::Process;
 use super::progress::ProcessMark;
 use super::relations::{Bonds, Retired};
+use crate::calls::slot::SlotSender;
 use crate::host::host::ProcessEnd;
 use crate::lifecycle::cleaners::Cleaners;
-use crate::mailbox::drain::{DrainedMailbox, Dropped, NotifiedLast};
+use crate::mailbox::drain::{DrainedMailbox, Dropped};
 use crate::mailbox::entry::{Body, ControlEntry, Notice};
 use crate::mailbox::muted_senders::MutedSender;
+use crate::mailbox::waiting_senders::WaitingSenders;
 use crate::traces::open_span::OpenSpan;
 use krarup_gen::{
     DeadLetterCause, MessageTotals, Name, Reason, Recorded, RecordedItem, SpawnError, TraceEnd,
@@ -35,16 +42,17 @@ use krarup_gen::{
 use std::any::type_name;
 use std::sync::Arc;
 
-type EndStage<'a, M, C> = fn(&mut Ending<'a, M, C>);
+type EndStage = fn(&mut Ending<'_>, &mut dyn Mail);
 
 /// A process that is ending, and the values that one stage passes to the next.
-struct Ending<'a, M, C> {
-    cell: &'a Arc<Cell<M, C>>,
+struct Ending<'a> {
+    core: &'a CellCore,
+    process: &'a dyn Process,
     reason: Reason,
     muted: Vec<Arc<dyn MutedSender>>,
-    remains: Option<DrainedMailbox<M, C>>,
     initialised: bool,
-    last_to_hear: NotifiedLast<M>,
+    /// The spawner, if it waits for the start.
+    starter: Option<SlotSender<Result<(), SpawnError>>>,
     name: Option<Name>,
     /// No process can be bound to it any more.
     is_closed: bool,
@@ -57,35 +65,53 @@ struct Ending<'a, M, C> {
     letters_lost: u64,
 }
 
+/// The mailbox of a process that is ending.
+trait Mail {
+    fn close(&mut self, ending: &mut Ending<'_>);
+
+    /// Drops the entries. Reply tokens in them fail their calls later, after the name is free.
+    fn drop_entries(&mut self, ending: &mut Ending<'_>);
+
+    /// Refuses the senders that wait for room.
+    fn refuse_waiters(&mut self);
+
+    /// Drops what a stage that did not complete has left.
+    fn let_go(&mut self);
+}
+
 /// Ends a process whose future has been dropped. `terminate` has already run, if it runs at
 /// all.
-pub(super) fn end<M, C>(cell: &Arc<Cell<M, C>>, reason: Reason)
+pub(super) fn end<M, C>(cell: &Cell<M, C>, reason: Reason)
 where
     M: Send + 'static,
     C: Send + 'static,
 {
-    let stages: &[EndStage<'_, M, C>] = &[
-        Ending::run_cleaners,
-        Ending::log,
-        Ending::close_mailbox,
-        Ending::release_muted,
-        Ending::drop_remaining_mail,
-        Ending::free_names,
-        Ending::fail_calls,
-        Ending::close_relations,
-        Ending::forget_failed_start,
-        Ending::tell_subscribers,
-        Ending::fire_bonds,
-        Ending::tell_starter,
-        Ending::refuse_waiters,
+    run_stages(cell, cell, &mut MailOf { cell, remains: None, waiting: None }, reason);
+}
+
+fn run_stages(core: &CellCore, process: &dyn Process, mail: &mut dyn Mail, reason: Reason) {
+    let stages: &[EndStage] = &[
+        |ending, _| ending.run_cleaners(),
+        |ending, _| ending.log(),
+        |ending, mail| mail.close(ending),
+        |ending, _| ending.release_muted(),
+        |ending, mail| mail.drop_entries(ending),
+        |ending, _| ending.free_names(),
+        |ending, _| ending.fail_calls(),
+        |ending, _| ending.close_relations(),
+        |ending, _| ending.forget_failed_start(),
+        |ending, _| ending.tell_subscribers(),
+        |ending, _| ending.fire_bonds(),
+        |ending, _| ending.tell_starter(),
+        |_, mail| mail.refuse_waiters(),
     ];
     let mut ending = Ending {
-        cell,
+        core,
+        process,
         reason,
         muted: Vec::new(),
-        remains: None,
         initialised: true,
-        last_to_hear: NotifiedLast::default(),
+        starter: None,
         name: None,
         is_closed: false,
         bonds: None,
@@ -96,29 +122,36 @@ where
     };
     for stage in stages {
         // A panic in a stage has been printed and has no further effect.
-        let _ = contain(|| stage(&mut ending));
+        let _ = contain(|| stage(&mut ending, mail));
     }
-    ending.let_go();
+    ending.let_go(mail);
 }
 
-impl<M: Send + 'static, C: Send + 'static> Ending<'_, M, C> {
+/// The mailbox of a process with messages of these types.
+struct MailOf<'a, M, C> {
+    cell: &'a Cell<M, C>,
+    remains: Option<DrainedMailbox<M, C>>,
+    waiting: Option<WaitingSenders<M>>,
+}
+
+impl Ending<'_> {
     /// Runs the cleaners. The state has been dropped and the name is not free yet, so resources
     /// that a successor needs are released before it can start.
     fn run_cleaners(&mut self) {
-        if self.cell.progress.has(ProcessMark::HasCleaners) {
-            let cleaners = self.cell.locked_relations().take_cleaners();
+        if self.core.progress.has(ProcessMark::HasCleaners) {
+            let cleaners = self.core.locked_relations().take_cleaners();
             self.clean(cleaners);
         }
     }
 
     #[inline]
     fn clean(&self, cleaners: Cleaners) {
-        let owner = self.cell.pid;
-        cleaners.run(owner, &self.reason, |task| ask_to_end(&*self.cell.host, owner, task));
+        let owner = self.core.pid;
+        cleaners.run(owner, &self.reason, |task| ask_to_end(&*self.core.host, owner, task));
     }
 
     fn log(&mut self) {
-        let (cell, pid, reason) = (self.cell, self.cell.pid, &self.reason);
+        let (cell, pid, reason) = (self.core, self.core.pid, &self.reason);
         // A dropped simulation kills the processes that still live. That needs no warning.
         let is_dropped = || {
             *reason == Reason::Killed
@@ -134,28 +167,6 @@ impl<M: Send + 'static, C: Send + 'static> Ending<'_, M, C> {
         });
     }
 
-    fn close_mailbox(&mut self) {
-        let mut inbox = self.cell.inbox.lock();
-        // A bare process that ended without ever waiting has not failed to start.
-        self.initialised = inbox.initialised || (!inbox.orderly && self.reason.is_normal());
-        self.messages = self.cell.messages(&inbox);
-        if self.reason.is_abnormal() {
-            let last = last_item::left::<M, C>(self.cell.pid);
-            self.death = Some(DeathNote::of(self.cell, &mut inbox, last));
-            // Those in a batch were dropped with the context.
-            self.letters_lost = self.cell.waiting(inbox.accepted()) as u64;
-        }
-        self.muted = inbox.take_muted(u64::MAX);
-        let log = inbox.cold_if_any().and_then(|cold| cold.item_log.take());
-        let remains = inbox.close();
-        drop(inbox);
-        self.remains = (!remains.is_empty()).then_some(remains);
-        if let Some(log) = log {
-            log.end_trace(TraceEnd::Ended);
-            self.recorded = log.recorded();
-        }
-    }
-
     /// The senders that waited for this process to catch up go on.
     fn release_muted(&mut self) {
         if !self.muted.is_empty() {
@@ -163,19 +174,137 @@ impl<M: Send + 'static, C: Send + 'static> Ending<'_, M, C> {
         }
     }
 
-    /// Drops the entries of the mailbox. Reply tokens in them fail their calls later, after the
-    /// name is free.
-    fn drop_remaining_mail(&mut self) {
-        if let Some(remains) = self.remains.take() {
-            self.drop_mail(remains);
+    /// Frees the name before any process is notified. The relations are closed after that, so a
+    /// process that comes too late for them cannot learn of the end before the name is free, nor find
+    /// the ended one in the node.
+    ///
+    /// A process that has nothing to free and nobody to notify is removed from the node under the
+    /// lock of its relations, which are closed by then. That is the same order with one lock less.
+    fn free_names(&mut self) {
+        let end = ProcessEnd { kind: self.reason.kind(), messages: self.messages };
+        let (retired, is_member) = {
+            let mut relations = self.core.locked_relations();
+            self.is_closed = relations.close_if_empty();
+            if self.is_closed {
+                return self.core.host.retire(self.core.pid, None, &end);
+            }
+            (relations.retire(), relations.is_member)
+        };
+        // Before the name is free, so that a successor finds its keys free (rules G2, G7).
+        if is_member {
+            self.core.host.memberships().end(self.core.pid);
+        }
+        let Some(Retired { name, aliases, cleaners }) = retired else {
+            return self.core.host.retire(self.core.pid, None, &end);
+        };
+        for alias in aliases {
+            self.core.host.remove_alias(alias);
+        }
+        self.core.host.retire(self.core.pid, name.as_ref(), &end);
+        self.name = name;
+        // A context can be moved out of its process, to a thread that was just adding a
+        // cleaner.
+        self.clean(cleaners);
+    }
+
+    /// Fails the calls whose tokens were dropped with the process.
+    fn fail_calls(&mut self) {
+        current::settle_orphans(OrphanCause::Ended(&self.reason));
+    }
+
+    fn close_relations(&mut self) {
+        if !self.is_closed {
+            self.bonds = bonds::close(self.process);
         }
     }
 
-    #[inline(never)]
-    fn drop_mail(&mut self, remains: DrainedMailbox<M, C>) {
-        let Ending { cell, last_to_hear, letters_lost, .. } = self;
+    /// Removes the link of a spawner that waits for the start. It is notified of a failed start
+    /// by the result of the spawn alone.
+    fn forget_failed_start(&mut self) {
+        if !self.initialised
+            && self.starter.as_ref().is_some_and(SlotSender::is_awaited)
+            && let Some(parent) = self.core.parent_pid()
+        {
+            bonds::forget_link(&*self.core.host, self.core.pid, parent);
+        }
+    }
+
+    fn tell_subscribers(&mut self) {
+        if let Some(note) = &self.death
+            && let Some(records) = self.core.host.records()
+            && (records.crashes.is_on() || records.reports.is_heard() || logs_crashes())
+        {
+            let dead = Dead {
+                reason: &self.reason,
+                note,
+                recorded: &self.recorded,
+                name: self.name.as_ref(),
+                bonds: self.bonds.as_deref(),
+                initialised: self.initialised,
+                letters_lost: self.letters_lost,
+                messages: self.messages,
+            };
+            // Labels, the text of the reason and the log subscriber are user code.
+            let _ = contain(|| report(self.core, records, &dead));
+        }
+        self.core.host.note_ended(self.core.pid, self.name.take(), &self.reason);
+    }
+
+    fn fire_bonds(&mut self) {
+        if let Some(bonds) = self.bonds.take() {
+            bonds::fire(&*self.core.host, self.core.pid, *bonds, &self.reason);
+        }
+    }
+
+    fn tell_starter(&mut self) {
+        if let Some(starter) = self.starter.take() {
+            let failed = || SpawnError::Init(self.reason.clone());
+            let _ = starter.send(if self.initialised { Ok(()) } else { Err(failed()) });
+        }
+    }
+
+    /// Drops the remaining values one by one, because two panics must not coincide. Most of
+    /// them remain only if a stage did not complete.
+    fn let_go(self, mail: &mut dyn Mail) {
+        let Ending { reason, muted, starter, name, bonds, .. } = self;
+        muted.into_iter().for_each(drop_contained);
+        mail.let_go();
+        drop_contained(starter);
+        drop_contained(name);
+        drop_contained(bonds);
+        // A call whose token lies in a reason is failed by nothing else.
+        drop_contained(reason);
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> Mail for MailOf<'_, M, C> {
+    fn close(&mut self, ending: &mut Ending<'_>) {
+        let mut inbox = self.cell.inbox.lock();
+        // A bare process that ended without ever waiting has not failed to start.
+        ending.initialised = inbox.initialised || (!inbox.orderly && ending.reason.is_normal());
+        ending.messages = self.cell.messages(&inbox);
+        if ending.reason.is_abnormal() {
+            let last = last_item::left(self.cell.pid, type_name::<M>(), type_name::<C>());
+            ending.death = Some(DeathNote::of(self.cell, &mut inbox, last));
+            // Those in a batch were dropped with the context.
+            ending.letters_lost = self.cell.waiting(inbox.accepted()) as u64;
+        }
+        ending.muted = inbox.take_muted(u64::MAX);
+        let log = inbox.cold_if_any().and_then(|cold| cold.item_log.take());
+        let remains = inbox.close();
+        drop(inbox);
+        self.remains = (!remains.is_empty()).then_some(remains);
+        if let Some(log) = log {
+            log.end_trace(TraceEnd::Ended);
+            ending.recorded = log.recorded();
+        }
+    }
+
+    fn drop_entries(&mut self, ending: &mut Ending<'_>) {
+        let Some(remains) = self.remains.take() else { return };
+        let cell = self.cell;
         let beyond = std::cell::Cell::new(0);
-        *last_to_hear = remains.drop_all(|dropped| {
+        let last = remains.drop_all(|dropped| {
             match &dropped {
                 Dropped::Entry(entry) if entry.is_letter() => {
                     if let Body::Notice(notice) = &entry.body
@@ -209,100 +338,12 @@ impl<M: Send + 'static, C: Send + 'static> Ending<'_, M, C> {
             }
             current::not_begun(|| drop_contained(dropped));
         });
-        *letters_lost += beyond.get();
-    }
-
-    /// Frees the name before any process is notified. The relations are closed after that, so a
-    /// process that comes too late for them cannot learn of the end before the name is free, nor find
-    /// the ended one in the node.
-    ///
-    /// A process that has nothing to free and nobody to notify is removed from the node under the
-    /// lock of its relations, which are closed by then. That is the same order with one lock less.
-    fn free_names(&mut self) {
-        let end = ProcessEnd { kind: self.reason.kind(), messages: self.messages };
-        let (retired, is_member) = {
-            let mut relations = self.cell.locked_relations();
-            self.is_closed = relations.close_if_empty();
-            if self.is_closed {
-                return self.cell.host.retire(self.cell.pid, None, &end);
-            }
-            (relations.retire(), relations.is_member)
-        };
-        // Before the name is free, so that a successor finds its keys free (rules G2, G7).
-        if is_member {
-            self.cell.host.memberships().end(self.cell.pid);
-        }
-        let Some(Retired { name, aliases, cleaners }) = retired else {
-            return self.cell.host.retire(self.cell.pid, None, &end);
-        };
-        for alias in aliases {
-            self.cell.host.remove_alias(alias);
-        }
-        self.cell.host.retire(self.cell.pid, name.as_ref(), &end);
-        self.name = name;
-        // A context can be moved out of its process, to a thread that was just adding a
-        // cleaner.
-        self.clean(cleaners);
-    }
-
-    /// Fails the calls whose tokens were dropped with the process.
-    fn fail_calls(&mut self) {
-        current::settle_orphans(OrphanCause::Ended(&self.reason));
-    }
-
-    fn close_relations(&mut self) {
-        if !self.is_closed {
-            self.bonds = bonds::close(&**self.cell);
-        }
-    }
-
-    /// Removes the link of a spawner that waits for the start. It is notified of a failed start
-    /// by the result of the spawn alone.
-    fn forget_failed_start(&mut self) {
-        if !self.initialised
-            && self.last_to_hear.is_start_awaited()
-            && let Some(parent) = self.cell.parent_pid()
-        {
-            bonds::forget_link(&*self.cell.host, self.cell.pid, parent);
-        }
-    }
-
-    fn tell_subscribers(&mut self) {
-        if let Some(note) = &self.death
-            && let Some(records) = self.cell.host.records()
-            && (records.crashes.is_on() || records.reports.is_heard() || logs_crashes())
-        {
-            let dead = Dead {
-                reason: &self.reason,
-                note,
-                recorded: &self.recorded,
-                name: self.name.as_ref(),
-                bonds: self.bonds.as_deref(),
-                initialised: self.initialised,
-                letters_lost: self.letters_lost,
-                messages: self.messages,
-            };
-            // Labels, the text of the reason and the log subscriber are user code.
-            let _ = contain(|| report(self.cell, records, &dead));
-        }
-        self.cell.host.note_ended(self.cell.pid, self.name.take(), &self.reason);
-    }
-
-    fn fire_bonds(&mut self) {
-        if let Some(bonds) = self.bonds.take() {
-            bonds::fire(&*self.cell.host, self.cell.pid, *bonds, &self.reason);
-        }
-    }
-
-    fn tell_starter(&mut self) {
-        if let Some(starter) = self.last_to_hear.starter.take() {
-            let failed = || SpawnError::Init(self.reason.clone());
-            let _ = starter.send(if self.initialised { Ok(()) } else { Err(failed()) });
-        }
+        (ending.starter, self.waiting) = (last.starter, last.waiting);
+        ending.letters_lost += beyond.get();
     }
 
     fn refuse_waiters(&mut self) {
-        let Some(waiting) = self.last_to_hear.waiting.take() else { return };
+        let Some(waiting) = self.waiting.take() else { return };
         for waiter in waiting {
             // Dropping the slot wakes the sender, whose waker may be user code.
             let _ = contain(|| waiter.refuse());
@@ -310,17 +351,8 @@ impl<M: Send + 'static, C: Send + 'static> Ending<'_, M, C> {
         }
     }
 
-    /// Drops the remaining values one by one, because two panics must not coincide. Most of
-    /// them remain only if a stage did not complete.
-    fn let_go(self) {
-        let Ending { reason, muted, remains, last_to_hear, name, bonds, .. } = self;
-        muted.into_iter().for_each(drop_contained);
-        remains.into_iter().for_each(drop_contained);
-        last_to_hear.starter.into_iter().for_each(drop_contained);
-        last_to_hear.waiting.into_iter().for_each(drop_contained);
-        name.into_iter().for_each(drop_contained);
-        bonds.into_iter().for_each(drop_contained);
-        // A call whose token lies in a reason is failed by nothing else.
-        drop_contained(reason);
+    fn let_go(&mut self) {
+        drop_contained(self.remains.take());
+        drop_contained(self.waiting.take());
     }
 }

@@ -10,7 +10,6 @@
 
 use crate::sync::thread_local;
 use krarup_gen::{ItemInHand, ItemKind, Pid};
-use std::any::type_name;
 use std::cell::Cell;
 
 const SENDER: u64 = (1 << 56) - 1;
@@ -41,8 +40,9 @@ pub(crate) fn leave(pid: Pid, word: u64) {
     let _ = LEFT.try_with(|left| left.set((pid.id(), word)));
 }
 
-/// The last item of this process, if its context was the last that was dropped on this thread.
-pub(crate) fn left<M, C>(pid: Pid) -> Option<ItemInHand> {
+/// The last item of this process, if its context was the last that was dropped on this thread. With the types of its
+/// messages and its commands.
+pub(crate) fn left(pid: Pid, message: &'static str, command: &'static str) -> Option<ItemInHand> {
     let (number, word) = LEFT.try_with(Cell::get).ok()?;
     if number != pid.id() {
         return None;
@@ -62,8 +62,8 @@ pub(crate) fn left<M, C>(pid: Pid) -> Option<ItemInHand> {
     ];
     let kind = kinds.into_iter().find(|kind| of_kind(0, *kind) == word & !SENDER)?;
     let type_name = match kind {
-        ItemKind::Message => Some(type_name::<M>()),
-        ItemKind::Command => Some(type_name::<C>()),
+        ItemKind::Message => Some(message),
+        ItemKind::Command => Some(command),
         _ => None,
     };
     let sender = sender(word);
@@ -79,15 +79,15 @@ mod tests {
     fn v15_the_last_item_is_that_of_the_process_that_left_it() {
         let (pid, other) = (Pid::local(7, 1), Pid::local(8, 1));
         leave(pid, 0);
-        let item = left::<u32, String>(pid);
+        let item = left(pid, "u32", "String");
         assert_eq!(item, Some(ItemInHand::new(ItemKind::Message, Some("u32"), None)));
-        assert_eq!(left::<u32, String>(other), None);
+        assert_eq!(left(other, "u32", "String"), None);
         leave(pid, of_kind(8, ItemKind::Command));
-        let item = left::<u32, u8>(pid);
+        let item = left(pid, "u32", "u8");
         assert_eq!(item, Some(ItemInHand::new(ItemKind::Command, Some("u8"), Some(other))));
         leave(pid, of_kind(of_kind(8, ItemKind::Command), ItemKind::State));
-        assert_eq!(left::<u32, u8>(pid).map(|item| item.kind), Some(ItemKind::State));
+        assert_eq!(left(pid, "u32", "u8").map(|item| item.kind), Some(ItemKind::State));
         leave(pid, NOTHING);
-        assert_eq!((left::<u32, u8>(pid), sender(NOTHING)), (None, 0));
+        assert_eq!((left(pid, "u32", "u8"), sender(NOTHING)), (None, 0));
     }
 }

@@ -35,6 +35,7 @@ pub(crate) mod asked_to_end;
 pub(crate) mod awaited;
 pub(crate) mod bonds;
 pub(crate) mod cell;
+pub(crate) mod cell_core;
 mod checked_send;
 pub(crate) mod crash;
 mod crash_reporting;

@@ -14,7 +14,7 @@ use crate::mailbox::push::Refused;
 use crate::sync::Ordering;
 use crate::topics::event_ticket::EventTicket;
 use crate::traces::open_span::OpenSpan;
-use krarup_gen::{DeadLetterCause, Lane, Priority, Ref, RefusalCause, SendError};
+use krarup_gen::{DeadLetterCause, Lane, Priority, Ref, SendError};
 use std::any::type_name;
 
 /// A message that does not go straight into a mailbox.
@@ -76,20 +76,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     fn note_sent(&self, sent: &Result<(), SendError<M>>, sender: u64) {
         match sent {
             Ok(()) => current::count_sent(),
-            Err(error) => self.note_refused(error, type_name::<M>(), sender),
-        }
-    }
-
-    /// Counts a message that is given back to its sender, as a dead letter if the process has
-    /// ended.
-    #[cold]
-    pub(super) fn note_refused<T>(&self, error: &SendError<T>, message: &'static str, sender: u64) {
-        match error.refusal() {
-            Some(RefusalCause::NoProcess) => {
-                self.dead_letter_named(message, sender, DeadLetterCause::NoProcess);
-            }
-            Some(cause) => self.host.count_refusal(cause),
-            None => {}
+            Err(error) => self.note_refusal(error.refusal(), type_name::<M>(), sender),
         }
     }
 
@@ -275,13 +262,6 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let notice = Box::new(Notice::Event(ticket));
         let ready = inbox.push_notice(notice, |length| self.is_deep(length));
         Ok(self.unlock(inbox, ready))
-    }
-
-    /// Informs the host that very many messages wait. The mailbox is locked, so the host only
-    /// records this and reports it later.
-    #[cold]
-    pub(crate) fn is_deep(&self, length: usize) {
-        self.host.mailbox_is_deep(self.pid, length);
     }
 
     /// Sends a message that was accepted before there was a route along the route. A call that

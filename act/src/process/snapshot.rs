@@ -1,63 +1,58 @@
 //! What a cell tells about its process without the process's help: a description with text, or
 //! numbers alone.
+//!
+//! What the mailbox tells is read under its lock into [`SeenMailbox`]; what is made of it knows no type of message.
 
 use super::awaited::AwaitedProcess;
 use super::cell::Cell;
+use super::cell_core::CellCore;
 use super::progress::ProcessMark;
 use crate::mailbox::inbox::{Inbox, MailboxPhase};
 use crate::sync::Ordering;
-use krarup_gen::{Class, MessageTotals, Pid, ProcessInfo, ProcessState, Sample, Wait, WaitKind};
+use krarup_gen::{
+    Class, MessageTotals, Pid, ProcessInfo, ProcessKind, ProcessState, Sample, Wait, WaitKind,
+};
 use std::any::type_name;
 use std::time::Duration;
+
+/// What was read of a mailbox.
+struct SeenMailbox {
+    phase: MailboxPhase,
+    initialised: bool,
+    suspended: bool,
+    suspensions: u32,
+    urgent: usize,
+    system: usize,
+    accepted: u64,
+    controls: usize,
+    bound: Option<usize>,
+    /// The senders that wait for room in it.
+    waiters: usize,
+    /// The sender of its first entry; 0: none.
+    head: u64,
+    /// The process that this one waits for, if only that answer can wake it.
+    edge: Option<AwaitedProcess>,
+}
 
 impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// A description of the process (rule X3).
     pub(super) fn snapshot(&self) -> ProcessInfo {
-        let (name, aliases, own_label, links, (monitors, monitored_by)) = {
-            let relations = self.relations.0.lock();
-            let (name, own_label) = (relations.name().cloned(), relations.own_label().cloned());
-            (name, relations.aliases(), own_label, relations.links(), relations.monitors())
-        };
         let numbers = self.numbers_of_any_phase();
         let inbox = self.inbox.lock();
         let (trapping, queues) = (inbox.trapping, inbox.queue_bytes());
         drop(inbox);
         let log = self.item_log();
         let is_traced = log.as_ref().is_some_and(|log| log.is_tracing());
-        let fixed = size_of::<Self>() + self.behavior.future;
-        ProcessInfo::new(self.pid, self.label(), numbers.state).with(|info| {
-            info.name = name;
-            info.label = own_label.or_else(|| self.state_label());
-            info.kind = numbers.kind;
-            info.aliases = aliases;
-            info.parent = numbers.parent;
-            info.trapping = trapping;
-            info.links = links;
-            info.monitors = monitors;
-            info.monitored_by = monitored_by;
-            info.urgent = numbers.urgent;
-            info.system = numbers.system;
-            info.main = numbers.main;
-            info.mailbox = numbers.mailbox;
-            info.room_waiters = numbers.room_waiters;
-            info.waits = numbers.waits;
-            info.suspensions = numbers.suspensions;
-            info.traced = is_traced || self.progress.has(ProcessMark::Traced);
-            info.recorded = log.map_or(0, |log| log.size());
-            info.message_type = type_name::<M>();
-            info.command_type = type_name::<C>();
-            info.shallow_bytes = fixed + queues;
-            info.pool = self.route.get().and_then(|route| route.gauges());
-            info.messages_in = numbers.messages_in;
-            info.messages_out = numbers.messages_out;
-            info.handled = numbers.handled;
-            self.host.dispatcher_name().clone_into(&mut info.dispatcher);
-            info.class = numbers.class;
-            info.root = numbers.root;
-            info.application = self.host.application().map(|(name, _)| name.clone());
-            info.running_time = numbers.running_time;
-            info.uptime = numbers.uptime;
-        })
+        let (recorded, gauges) = (log.map_or(0, |log| log.size()), self.route.get());
+        let mut info = self.describe(numbers);
+        info.trapping = trapping;
+        info.traced |= is_traced;
+        info.recorded = recorded;
+        info.message_type = type_name::<M>();
+        info.command_type = type_name::<C>();
+        info.shallow_bytes = size_of::<Self>() + self.behavior.future + queues;
+        info.pool = gauges.and_then(|route| route.gauges());
+        info
     }
 
     /// The numbers of the process, if it has not ended.
@@ -70,26 +65,104 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let kind = self.kind();
         let on_route = self.route.get().map(|route| (route.waiting(), route.room_waiters()));
         let inbox = self.inbox.lock();
-        let state = self.state(&inbox);
+        // The counters of the turns are read under the lock too.
+        let sample = self.sample(kind, on_route, &self.look_at(&inbox));
+        drop(inbox);
+        self.complete(sample)
+    }
+
+    fn look_at(&self, inbox: &Inbox<M, C>) -> SeenMailbox {
         let (urgent, system) = inbox.control_lengths();
-        let accepted = inbox.accepted();
-        let messages = self.messages(&inbox);
-        let taken = self.progress.taken.load(Ordering::Relaxed);
-        let head = inbox.head_sender();
-        let sample = Sample::new(self.pid, kind, state).with(|sample| {
-            sample.urgent = urgent;
-            sample.system = system;
+        SeenMailbox {
+            phase: inbox.phase,
+            initialised: inbox.initialised,
+            suspended: inbox.is_suspended(),
+            suspensions: inbox.suspensions(),
+            urgent,
+            system,
+            accepted: inbox.accepted(),
+            controls: inbox.controls(),
+            bound: inbox.bound(),
+            waiters: inbox.waiters(),
+            head: inbox.head_sender(),
+            edge: self.edge(inbox),
+        }
+    }
+
+    /// The counters of its messages.
+    pub(super) fn messages(&self, inbox: &Inbox<M, C>) -> MessageTotals {
+        self.totals(inbox.accepted(), inbox.controls())
+    }
+}
+
+impl CellCore {
+    fn describe(&self, numbers: Sample) -> ProcessInfo {
+        let (name, aliases, own_label, links, (monitors, monitored_by)) = {
+            let relations = self.relations.0.lock();
+            let (name, own_label) = (relations.name().cloned(), relations.own_label().cloned());
+            (name, relations.aliases(), own_label, relations.links(), relations.monitors())
+        };
+        ProcessInfo::new(self.pid, self.label(), numbers.state).with(|info| {
+            info.name = name;
+            info.label = own_label.or_else(|| self.state_label());
+            info.kind = numbers.kind;
+            info.aliases = aliases;
+            info.parent = numbers.parent;
+            info.links = links;
+            info.monitors = monitors;
+            info.monitored_by = monitored_by;
+            info.urgent = numbers.urgent;
+            info.system = numbers.system;
+            info.main = numbers.main;
+            info.mailbox = numbers.mailbox;
+            info.room_waiters = numbers.room_waiters;
+            info.waits = numbers.waits;
+            info.suspensions = numbers.suspensions;
+            info.traced = self.progress.has(ProcessMark::Traced);
+            info.messages_in = numbers.messages_in;
+            info.messages_out = numbers.messages_out;
+            info.handled = numbers.handled;
+            self.host.dispatcher_name().clone_into(&mut info.dispatcher);
+            info.class = numbers.class;
+            info.root = numbers.root;
+            info.application = self.host.application().map(|(name, _)| name.clone());
+            info.running_time = numbers.running_time;
+            info.uptime = numbers.uptime;
+        })
+    }
+
+    /// The numbers that must agree. Called under the lock of the mailbox.
+    fn sample(
+        &self,
+        kind: ProcessKind,
+        on_route: Option<(usize, usize)>,
+        mailbox: &SeenMailbox,
+    ) -> Sample {
+        let state = self.state(mailbox);
+        let messages = self.totals(mailbox.accepted, mailbox.controls);
+        let head = mailbox.head;
+        Sample::new(self.pid, kind, state).with(|sample| {
+            sample.urgent = mailbox.urgent;
+            sample.system = mailbox.system;
             sample.main = match on_route {
                 Some((waiting, _)) => waiting,
                 None if state == ProcessState::Terminated => 0,
-                None => self.waiting(accepted),
+                None => self.waiting(mailbox.accepted),
             };
-            sample.mailbox = inbox.bound();
-            sample.room_waiters = inbox.waiters() + on_route.map_or(0, |(_, senders)| senders);
-            sample.waits = self.wait(&inbox);
-            sample.suspensions = inbox.suspensions();
-        });
-        drop(inbox);
+            sample.mailbox = mailbox.bound;
+            sample.room_waiters = mailbox.waiters + on_route.map_or(0, |(_, senders)| senders);
+            sample.waits = self.wait(mailbox);
+            sample.suspensions = mailbox.suspensions;
+            sample.messages_in = messages.messages_in;
+            sample.messages_out = messages.messages_out;
+            sample.handled = messages.handled;
+            sample.taken = self.progress.taken.load(Ordering::Relaxed);
+            sample.head_sender = (head != 0).then(|| Pid::local(head, self.pid.creation()));
+        })
+    }
+
+    /// Adds what needs no lock.
+    fn complete(&self, sample: Sample) -> Sample {
         sample.with(|sample| {
             sample.parent = self.parent_pid();
             sample.root = self.host.root();
@@ -98,31 +171,25 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 Class::Varying => Class::Normal,
                 class => class,
             };
-            sample.messages_in = messages.messages_in;
-            sample.messages_out = messages.messages_out;
-            sample.handled = messages.handled;
-            sample.taken = taken;
-            sample.head_sender = (head != 0).then(|| Pid::local(head, self.pid.creation()));
             sample.running_time = Duration::from_nanos(self.progress.ran.load(Ordering::Relaxed));
             sample.uptime = self.host.now().since(self.started);
         })
     }
 
-    /// The counters of its messages.
-    pub(super) fn messages(&self, inbox: &Inbox<M, C>) -> MessageTotals {
+    fn totals(&self, accepted: u64, controls: usize) -> MessageTotals {
         let beside_main = self.progress.beside_main.load(Ordering::Relaxed);
         MessageTotals::new(
-            inbox.accepted() + beside_main + inbox.controls() as u64,
+            accepted + beside_main + controls as u64,
             self.progress.sent.load(Ordering::Relaxed),
             self.progress.taken.load(Ordering::Relaxed) + beside_main,
         )
     }
 
-    fn state(&self, inbox: &Inbox<M, C>) -> ProcessState {
-        match inbox.phase {
+    fn state(&self, mailbox: &SeenMailbox) -> ProcessState {
+        match mailbox.phase {
             MailboxPhase::Terminated => ProcessState::Terminated,
-            _ if inbox.is_suspended() => ProcessState::Suspended,
-            _ if !inbox.initialised => ProcessState::Init,
+            _ if mailbox.suspended => ProcessState::Suspended,
+            _ if !mailbox.initialised => ProcessState::Init,
             MailboxPhase::Idle => ProcessState::Idle,
             MailboxPhase::Waiting | MailboxPhase::Listening => ProcessState::Waiting,
             MailboxPhase::Active if self.progress.running.load(Ordering::Relaxed) => {
@@ -133,15 +200,15 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 
     /// What the process waits for inside a handler: room, or the answer of one call.
-    fn wait(&self, inbox: &Inbox<M, C>) -> Option<Wait> {
+    fn wait(&self, mailbox: &SeenMailbox) -> Option<Wait> {
         let word = AwaitedProcess::of_word(self.progress.waits_for.load(Ordering::Relaxed));
-        if word.is_none() || inbox.phase != MailboxPhase::Waiting {
+        if word.is_none() || mailbox.phase != MailboxPhase::Waiting {
             return None;
         }
         let on = |wait: AwaitedProcess| Pid::local(wait.callee(), self.pid.creation());
         if word.is_for_room() {
             return Some(Wait::new(on(word), WaitKind::Room));
         }
-        self.edge(inbox).map(|wait| Wait::new(on(wait), WaitKind::Call))
+        mailbox.edge.map(|wait| Wait::new(on(wait), WaitKind::Call))
     }
 }

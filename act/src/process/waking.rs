@@ -150,14 +150,6 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         alone.then_some(wait)
     }
 
-    /// Schedules the process, if there is one. No lock may be held, because the executor may be
-    /// a user's.
-    pub(crate) fn schedule_if(&self, ready: Option<Ready>) {
-        if let Some(ready) = ready {
-            self.host.schedule(ready);
-        }
-    }
-
     /// Releases the lock and then schedules the process.
     pub(crate) fn release(&self, inbox: LockGuard<'_, Inbox<M, C>>, ready: Option<Ready>) {
         let ready = self.unlock(inbox, ready);

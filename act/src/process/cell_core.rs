@@ -1,0 +1,129 @@
+//! What a process has apart from its messages, and so apart from their types.
+//!
+//! Whatever works on this alone is compiled once; what works on a [`Cell`](super::cell::Cell) is compiled again for
+//! each type of message (docs/decisions.md).
+
+use super::crash::{contain, log_contained};
+use super::deferred;
+use super::facts::BehaviorFacts;
+use super::process::Guarded;
+use super::progress::{ProcessMark, Progress};
+use super::relations::Relations;
+use crate::host::host::Host;
+use crate::host::ready::Ready;
+use crate::sync::{MutexGuard, Ordering};
+use krarup_gen::{
+    DeadLetter, DeadLetterCause, Label, Name, Pid, ProcessKind, RefusalCause, Timestamp,
+};
+use std::sync::Arc;
+
+/// The last part of a cell. The order of the fields is their order in memory; see there.
+#[repr(C)]
+pub(crate) struct CellCore {
+    pub(crate) host: Arc<dyn Host>,
+    pub(crate) pid: Pid,
+    pub(crate) progress: Progress,
+    pub(crate) relations: Guarded,
+    /// The number of the process that spawned it; 0 if it was spawned from outside.
+    pub(super) parent: u64,
+    pub(super) behavior: &'static BehaviorFacts,
+    pub(crate) started: Timestamp,
+}
+
+impl CellCore {
+    pub(crate) fn parent_pid(&self) -> Option<Pid> {
+        (self.parent != 0).then(|| Pid::local(self.parent, self.pid.creation()))
+    }
+
+    /// Does the same as `Cell::dead_letter` for a message whose type is known by its name.
+    #[cold]
+    pub(crate) fn dead_letter_named(
+        &self,
+        message: &'static str,
+        sender: u64,
+        cause: DeadLetterCause,
+    ) {
+        let from = (sender != 0).then(|| Pid::local(sender, self.pid.creation()));
+        let letter = DeadLetter::new(self.pid, from, message, cause);
+        let host = Arc::clone(&self.host);
+        // A subscriber converts the dead letter or logs it. That is user code, and must not
+        // affect the sender.
+        deferred::when_free(move || log_contained(|| host.dead_letter(letter)));
+    }
+
+    /// Sets whether its behaviour holds messages. Most calls change nothing.
+    #[inline]
+    pub(crate) fn set_holds_messages(&self, holds: bool) {
+        if self.progress.has(ProcessMark::HoldsMessages) != holds {
+            self.progress.set(ProcessMark::HoldsMessages, holds);
+        }
+    }
+
+    pub(crate) fn locked_relations(&self) -> MutexGuard<'_, Relations> {
+        self.relations.0.lock()
+    }
+
+    pub(crate) fn label(&self) -> Label {
+        let given = self.locked_relations().label().cloned();
+        // The label of a behaviour is user code. Other threads call it too, also before the
+        // first turn.
+        let own = || Label::of_type(contain(self.behavior.label).unwrap_or("label panicked"));
+        given.map_or_else(own, Label::given)
+    }
+
+    /// The state that the process shows as its label, if it shows one.
+    pub(crate) fn state_label(&self) -> Option<Name> {
+        let shown = self.locked_relations().shown_state()?;
+        self.host.state_labels().name(shown)
+    }
+
+    /// What is known of the type of its behaviour.
+    pub(crate) fn facts(&self) -> &'static BehaviorFacts {
+        self.behavior
+    }
+
+    /// The kind of its behaviour. That is user code, as the label is.
+    pub(crate) fn kind(&self) -> ProcessKind {
+        contain(self.behavior.kind).unwrap_or_default()
+    }
+
+    /// The number of user messages that wait on Main. `accepted` was read under the mailbox's
+    /// lock.
+    pub(crate) fn waiting(&self, accepted: u64) -> usize {
+        let waiting = accepted.saturating_sub(self.progress.taken.load(Ordering::Relaxed));
+        usize::try_from(waiting).unwrap_or(usize::MAX)
+    }
+
+    /// Schedules the process, if there is one. No lock may be held, because the executor may be
+    /// a user's.
+    pub(crate) fn schedule_if(&self, ready: Option<Ready>) {
+        if let Some(ready) = ready {
+            self.host.schedule(ready);
+        }
+    }
+
+    /// Informs the host that very many messages wait. The mailbox is locked, so the host only
+    /// records this and reports it later.
+    #[cold]
+    pub(crate) fn is_deep(&self, length: usize) {
+        self.host.mailbox_is_deep(self.pid, length);
+    }
+
+    /// Counts a message that is given back to its sender, as a dead letter if the process has
+    /// ended.
+    #[cold]
+    pub(super) fn note_refusal(
+        &self,
+        refusal: Option<RefusalCause>,
+        message: &'static str,
+        sender: u64,
+    ) {
+        match refusal {
+            Some(RefusalCause::NoProcess) => {
+                self.dead_letter_named(message, sender, DeadLetterCause::NoProcess);
+            }
+            Some(cause) => self.host.count_refusal(cause),
+            None => {}
+        }
+    }
+}
