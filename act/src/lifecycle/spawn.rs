@@ -31,16 +31,22 @@ pub struct Inside;
 /// these, and nothing has changed then (rule B1).
 #[must_use = "a process is not spawned until it is awaited, waited for or started"]
 pub struct Spawn<B: Behavior, F, P = Outside> {
-    host: Arc<dyn Host>,
     factory: F,
+    overflow: Overflow<B::Message>,
+    order: Option<Order<B::Message>>,
+    options: SpawnOptions,
+    kind: PhantomData<fn() -> (B, P)>,
+}
+
+/// The options that know no type of message.
+struct SpawnOptions {
+    host: Arc<dyn Host>,
     parent: Option<Arc<dyn Process>>,
     /// The pid of a parent that is only shown.
     under: Option<Pid>,
     name: Option<CheckedName>,
     label: Option<CheckedName>,
     mailbox: Option<usize>,
-    overflow: Overflow<B::Message>,
-    order: Option<Order<B::Message>>,
     dispatcher: Option<String>,
     class: Option<Class>,
     init_timeout: Option<Duration>,
@@ -52,7 +58,28 @@ pub struct Spawn<B: Behavior, F, P = Outside> {
     pid: Option<UnusedPid>,
     link: Option<LinkUrgency>,
     monitor: Option<(Ref, LinkUrgency)>,
-    kind: PhantomData<fn() -> (B, P)>,
+}
+
+impl SpawnOptions {
+    fn new(host: Arc<dyn Host>, parent: Option<Arc<dyn Process>>) -> Self {
+        SpawnOptions {
+            host,
+            parent,
+            under: None,
+            name: None,
+            label: None,
+            mailbox: None,
+            dispatcher: None,
+            class: None,
+            init_timeout: None,
+            kill_grace: KILL_GRACE,
+            record: 0,
+            one_by_one: false,
+            pid: None,
+            link: None,
+            monitor: None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +108,9 @@ where
     /// Makes a spawn from outside of a process that is shown as a child of this one, which may
     /// have ended. For hosts.
     pub fn under(host: Arc<dyn Host>, parent: Pid, factory: F) -> Self {
-        Spawn { under: Some(parent), ..Self::new(host, factory, None) }
+        let mut spawn = Self::new(host, factory, None);
+        spawn.options.under = Some(parent);
+        spawn
     }
 }
 
@@ -103,31 +132,17 @@ where
 {
     pub(crate) fn new(host: Arc<dyn Host>, factory: F, parent: Option<Arc<dyn Process>>) -> Self {
         Spawn {
-            host,
             factory,
-            parent,
-            under: None,
-            name: None,
-            label: None,
-            mailbox: None,
             overflow: Overflow::Refuse,
             order: None,
-            dispatcher: None,
-            class: None,
-            init_timeout: None,
-            kill_grace: KILL_GRACE,
-            record: 0,
-            one_by_one: false,
-            pid: None,
-            link: None,
-            monitor: None,
+            options: SpawnOptions::new(host, parent),
             kind: PhantomData,
         }
     }
 
     /// Registers the process under this name, before its `init` runs (rules N2, N3).
     pub fn name(mut self, name: impl AsRef<str>) -> Self {
-        self.name = Some(Name::new(name));
+        self.options.name = Some(Name::new(name));
         self
     }
 
@@ -135,14 +150,14 @@ where
     /// name of its type. For closures ([`behavior_fn`](crate::behavior_fn)), and for types with
     /// several uses. A label is not a name: it need not be unique, and no process is found by it.
     pub fn label(mut self, label: impl AsRef<str>) -> Self {
-        self.label = Some(Name::new(label));
+        self.options.label = Some(Name::new(label));
         self
     }
 
     /// Bounds the Main lane to this many waiting messages, at least 1 (rule M5). By default
     /// the mailbox is unbounded.
     pub fn mailbox(mut self, messages: usize) -> Self {
-        self.mailbox = Some(messages);
+        self.options.mailbox = Some(messages);
         self
     }
 
@@ -164,7 +179,7 @@ where
     /// Runs the process on the dispatcher of this name; by default on that of its parent, or
     /// on the node's default.
     pub fn dispatcher(mut self, name: impl Into<String>) -> Self {
-        self.dispatcher = Some(name.into());
+        self.options.dispatcher = Some(name.into());
         self
     }
 
@@ -172,7 +187,7 @@ where
     /// dispatcher without a queue (pinned, calling-thread or an executor) it makes no
     /// difference.
     pub fn class(mut self, class: Class) -> Self {
-        self.class = Some(class);
+        self.options.class = Some(class);
         self
     }
 
@@ -183,28 +198,28 @@ where
     /// longer path; a process without a recorder pays nothing. A process may also turn its recorder
     /// on ([`Context::record`]), as may others ([`NodeView::record`](crate::NodeView::record)).
     pub fn record(mut self, items: usize) -> Self {
-        self.record = items;
+        self.options.record = items;
         self
     }
 
     /// Has the process take its messages one by one, so that waiting messages can be taken
     /// back.
     pub(crate) fn one_by_one(mut self) -> Self {
-        self.one_by_one = true;
+        self.options.one_by_one = true;
         self
     }
 
     /// Gives the process this reserved pid, for which callers may already wait (see
     /// [`Delegate`](crate::Delegate)). A pid of another node is ignored.
     pub fn pid(mut self, pid: UnusedPid) -> Self {
-        self.pid = Some(pid);
+        self.options.pid = Some(pid);
         self
     }
 
     /// Kills the process if its `init` has not returned within this time. Applies to `.await`
     /// and `.wait()`.
     pub fn init_timeout(mut self, timeout: Duration) -> Self {
-        self.init_timeout = Some(timeout);
+        self.options.init_timeout = Some(timeout);
         self
     }
 
@@ -213,7 +228,7 @@ where
     /// its thread cannot be ended. After this time the spawn fails although the process has
     /// not ended, and the name is free.
     pub fn kill_grace(mut self, grace: Duration) -> Self {
-        self.kill_grace = grace;
+        self.options.kill_grace = grace;
         self
     }
 }
@@ -230,26 +245,26 @@ where
     /// link to no process (rule L4): it ends with [`Reason::NoProcess`](krarup_gen::Reason::NoProcess)
     /// before its first instruction, and a spawn that is awaited fails with that reason.
     pub fn link(mut self) -> Self {
-        self.link.get_or_insert(LinkUrgency::Ordinary);
+        self.options.link.get_or_insert(LinkUrgency::Ordinary);
         self
     }
 
     /// Links the child, with the exit notice on the Urgent lane (rule M3).
     pub fn link_urgent(mut self) -> Self {
-        self.link = Some(LinkUrgency::Urgent);
+        self.options.link = Some(LinkUrgency::Urgent);
         self
     }
 
     /// Monitors the child with this reference, made by [`Context::make_ref`] (rule L1). If this
     /// process has ended, nobody holds the monitor, and none is made.
     pub fn monitor(mut self, monitor: Ref) -> Self {
-        self.monitor = Some((monitor, LinkUrgency::Ordinary));
+        self.options.monitor = Some((monitor, LinkUrgency::Ordinary));
         self
     }
 
     /// Monitors the child, with the notice on the Urgent lane (rule M3).
     pub fn monitor_urgent(mut self, monitor: Ref) -> Self {
-        self.monitor = Some((monitor, LinkUrgency::Urgent));
+        self.options.monitor = Some((monitor, LinkUrgency::Urgent));
         self
     }
 }
@@ -257,14 +272,14 @@ where
 impl<B: Behavior, F, P> fmt::Debug for Spawn<B, F, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Spawn")
-            .field("name", &self.name)
-            .field("label", &self.label)
-            .field("mailbox", &self.mailbox)
+            .field("name", &self.options.name)
+            .field("label", &self.options.label)
+            .field("mailbox", &self.options.mailbox)
             .field("overflow", &self.overflow)
             .field("order", &self.order)
-            .field("dispatcher", &self.dispatcher)
-            .field("class", &self.class)
-            .field("parent", &self.parent.as_ref().map(|parent| parent.pid()))
+            .field("dispatcher", &self.options.dispatcher)
+            .field("class", &self.options.class)
+            .field("parent", &self.options.parent.as_ref().map(|parent| parent.pid()))
             .finish_non_exhaustive()
     }
 }

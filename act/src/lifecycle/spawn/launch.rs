@@ -1,28 +1,33 @@
 //! How a spawn becomes a process: its options are checked, the cell is made and admitted, links and
 //! monitors are set, and the process is scheduled.
 
-use super::{AddressOf, LinkUrgency, Spawn};
+use super::{AddressOf, LinkUrgency, Spawn, SpawnOptions};
 use crate::addressing::address::Address;
 use crate::addressing::naming::release_name;
 use crate::behavior::Behavior;
 use crate::calls::deadline::within;
 use crate::calls::pending::wait;
-use crate::calls::slot::{SlotSender, slot};
+use crate::calls::slot::{SlotReceiver, SlotSender, slot};
 use crate::context::Context;
 use crate::host::host::Host;
 use crate::mailbox::inbox::UNBOUNDED;
 use crate::mailbox::overflow::Overflow;
+use crate::observe::watch::watch;
 use crate::process::cell::{Cell, NewProcess};
+use crate::process::cell_core::CellCore;
 use crate::process::facts::BehaviorFacts;
 use crate::process::process::Process;
 use crate::process::turn::Life;
 use crate::process::waker::WakingHandle;
 use crate::process::{bonds, current};
-use krarup_gen::{CannotWait, Class, NoBound, OrderError, SpawnError, Target, TooManyRecorded};
+use krarup_gen::{
+    CannotWait, Class, Name, NoBound, OrderError, Pid, SpawnError, Target, TooManyRecorded,
+};
 use std::any::Any;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 impl<B, F, P> Spawn<B, F, P>
 where
@@ -45,7 +50,7 @@ where
         if current::pid().is_some() {
             return Err(CannotWait::InProcess.into());
         }
-        let host = Arc::clone(&self.host);
+        let host = Arc::clone(&self.options.host);
         wait(&*host, self.run())?
     }
 
@@ -60,34 +65,17 @@ where
         (AddressOf<B>, impl Future<Output = Result<(), SpawnError>> + Send + use<B, F, P>),
         SpawnError,
     > {
-        let host = Arc::clone(&self.host);
-        let (timeout, grace) = (self.init_timeout, self.kill_grace);
-        // Kept to release the name if the process cannot be ended.
-        let name = timeout.and(self.name.as_ref()).and_then(|name| name.as_ref().ok().cloned());
-        let (sender, mut started) = slot();
-        let address = self.launch(Some(sender))?;
-        let spawned = address.clone();
-        let init = async move {
-            let outcome = match timeout {
-                None => started.await,
-                Some(limit) => match within(&host, limit, &mut started).await {
-                    Some(outcome) => outcome,
-                    None => {
-                        // The name is free again before the error is returned (rule N3).
-                        let end = spawned.watch();
-                        spawned.process().kill();
-                        if within(&host, grace, end).await.is_none()
-                            && let Some(name) = name
-                        {
-                            release_name(&*host, name.as_str(), spawned.pid());
-                        }
-                        Some(Err(SpawnError::Timeout(limit)))
-                    }
-                },
-            };
-            // A starter that is dropped without a value means that the node has stopped.
-            outcome.unwrap_or(Err(SpawnError::NodeStopping))
+        let options = &self.options;
+        let limits = InitLimits {
+            host: Arc::clone(&options.host),
+            timeout: options.init_timeout,
+            kill_grace: options.kill_grace,
+            // Kept to release the name if the process cannot be ended.
+            name: options.name.as_ref().and_then(|name| name.as_ref().ok().cloned()),
         };
+        let (sender, started) = slot();
+        let address = self.launch(Some(sender))?;
+        let init = started_within(limits, address.process(), started);
         Ok((address, init))
     }
 
@@ -101,44 +89,22 @@ where
         self,
         starter: Option<SlotSender<Result<(), SpawnError>>>,
     ) -> Result<AddressOf<B>, SpawnError> {
-        let factory = self.factory;
-        let name = self.name.transpose()?;
-        let label = self.label.transpose().map_err(SpawnError::InvalidLabel)?;
-        if self.order.is_some()
-            && (self.one_by_one || matches!(self.overflow, Overflow::DropOldest))
-        {
-            return Err(OrderError.into());
-        }
-        TooManyRecorded::check(self.record)?;
-        let bound = match self.mailbox {
-            Some(0) => return Err(SpawnError::ZeroMailbox),
-            // A bound beyond any memory counts as no bound.
-            Some(messages) => u32::try_from(messages).unwrap_or(UNBOUNDED),
-            None if !matches!(self.overflow, Overflow::Refuse) => {
-                return Err(NoBound.into());
-            }
-            None => UNBOUNDED,
-        };
-        let host = match self.dispatcher {
-            None => self.host,
-            Some(name) => {
-                // Another dispatcher does not change the class.
-                let class = self.host.class();
-                of_class(self.host.with_dispatcher(&name)?, Some(class))?
-            }
-        };
-        let host = of_class(host, self.class)?;
+        let Spawn { factory, overflow, order, mut options, .. } = self;
+        let checked = options.check(
+            order.is_some(),
+            matches!(overflow, Overflow::Refuse),
+            matches!(overflow, Overflow::DropOldest),
+        )?;
         let run = |ctx| factory().run(ctx);
         let own = WakingHandle::first(Cell::<B::Message, B::Command>::new(NewProcess {
-            pid: self.pid.and_then(|pid| pid.on(&*host)).unwrap_or_else(|| host.next_pid()),
-            parent: self.parent.as_ref().map(|parent| parent.pid()).or(self.under),
+            pid: checked.pid,
+            parent: options.parent_pid(),
             behavior: facts::<B, _, _>(&run),
-            bound,
-            overflow: self.overflow,
-            host,
+            bound: checked.bound,
+            overflow,
+            host: checked.host,
         }));
         let cell = Arc::clone(&own);
-        let host = &cell.host;
         if let Some(starter) = starter {
             cell.inbox.lock().cold().starter = Some(starter);
         }
@@ -147,39 +113,151 @@ where
         {
             cell.begin_in_context(context);
         }
-        if self.one_by_one {
+        if options.one_by_one {
             cell.inbox.lock().take_one_by_one();
         }
+        let process: Arc<dyn Process> = Arc::clone(&cell) as Arc<dyn Process>;
+        options.admit(&cell, process, checked.name, checked.label)?;
+        let mut ctx = Context::new(Arc::clone(&cell));
+        if let Some(order) = order {
+            ctx.set_order(order)?;
+        }
+        if options.record > 0 {
+            ctx.record(options.record)?;
+        }
+        cell.host.schedule(Life::ready(own, move || run(ctx)));
+        Ok(Address::new(cell))
+    }
+}
+
+/// What was made of options that are valid.
+struct CheckedOptions {
+    host: Arc<dyn Host>,
+    pid: Pid,
+    name: Option<Name>,
+    label: Option<Name>,
+    bound: u32,
+}
+
+impl SpawnOptions {
+    /// Checks all options before anything is changed.
+    fn check(
+        &mut self,
+        is_ordered: bool,
+        refuses: bool,
+        drops_oldest: bool,
+    ) -> Result<CheckedOptions, SpawnError> {
+        let name = self.name.take().transpose()?;
+        let label = self.label.take().transpose().map_err(SpawnError::InvalidLabel)?;
+        if is_ordered && (self.one_by_one || drops_oldest) {
+            return Err(OrderError.into());
+        }
+        TooManyRecorded::check(self.record)?;
+        let bound = match self.mailbox {
+            Some(0) => return Err(SpawnError::ZeroMailbox),
+            // A bound beyond any memory counts as no bound.
+            Some(messages) => u32::try_from(messages).unwrap_or(UNBOUNDED),
+            None if !refuses => return Err(NoBound.into()),
+            None => UNBOUNDED,
+        };
+        let host = match &self.dispatcher {
+            None => Arc::clone(&self.host),
+            Some(name) => {
+                // Another dispatcher does not change the class.
+                let class = self.host.class();
+                of_class(self.host.with_dispatcher(name)?, Some(class))?
+            }
+        };
+        let host = of_class(host, self.class)?;
+        let reserved = self.pid.take().and_then(|pid| pid.on(&*host));
+        let pid = reserved.unwrap_or_else(|| host.next_pid());
+        Ok(CheckedOptions { host, pid, name, label, bound })
+    }
+
+    fn parent_pid(&self) -> Option<Pid> {
+        self.parent.as_ref().map(|parent| parent.pid()).or(self.under)
+    }
+
+    /// Admits the process to its node. Its links and monitors are set before it runs (rule L1).
+    fn admit(
+        &self,
+        core: &CellCore,
+        process: Arc<dyn Process>,
+        name: Option<Name>,
+        label: Option<Name>,
+    ) -> Result<(), SpawnError> {
         if let Some(name) = &name {
-            cell.locked_relations().set_name(name.clone());
+            core.locked_relations().set_name(name.clone());
         }
         if let Some(label) = label {
-            cell.locked_relations().set_label(label);
+            core.locked_relations().set_label(label);
         }
-        let process: Arc<dyn Process> = Arc::clone(&cell) as Arc<dyn Process>;
+        let host = &*core.host;
+        let child =
+            self.parent.as_ref().filter(|_| self.link.is_some()).map(|_| Arc::clone(&process));
         host.admit(process, name.as_ref())?;
-        // Links and monitors are set before the process runs (rule L1).
         if let Some(parent) = &self.parent {
-            if let Some(urgency) = self.link {
-                let child = Arc::clone(&cell) as Arc<dyn Process>;
-                bonds::link_child(&**host, parent, &child, urgency == LinkUrgency::Urgent);
+            if let (Some(urgency), Some(child)) = (self.link, child) {
+                bonds::link_child(host, parent, &child, urgency == LinkUrgency::Urgent);
             }
             if let Some((monitor, urgency)) = self.monitor {
-                let target = Target::Pid(cell.pid);
-                bonds::monitor(&**host, parent, monitor, target, urgency == LinkUrgency::Urgent);
+                let target = Target::Pid(core.pid);
+                bonds::monitor(host, parent, monitor, target, urgency == LinkUrgency::Urgent);
             }
         }
         // Charged to the turn: a process that spawns many lets them run before it continues.
         current::charge(1, 0);
-        let mut ctx = Context::new(Arc::clone(&cell));
-        if let Some(order) = self.order {
-            ctx.set_order(order)?;
-        }
-        if self.record > 0 {
-            ctx.record(self.record)?;
-        }
-        host.schedule(Life::ready(own, move || run(ctx)));
-        Ok(Address::new(cell))
+        Ok(())
+    }
+}
+
+/// How long a spawn waits for `init`, and what it does then.
+struct InitLimits {
+    host: Arc<dyn Host>,
+    timeout: Option<Duration>,
+    kill_grace: Duration,
+    name: Option<Name>,
+}
+
+/// Waits until `init` has returned, and ends a process that takes longer than it may.
+async fn started_within(
+    InitLimits { host, timeout, kill_grace, name }: InitLimits,
+    process: Arc<dyn Process>,
+    mut started: SlotReceiver<Result<(), SpawnError>>,
+) -> Result<(), SpawnError> {
+    let outcome = match timeout {
+        None => started.await,
+        Some(limit) => match within(&host, limit, &mut started).await {
+            Some(outcome) => outcome,
+            None => {
+                // The name is free again before the error is returned (rule N3).
+                let pid = process.pid();
+                let end = watch(Arc::clone(&host), Target::Pid(pid));
+                process.kill();
+                if within(&host, kill_grace, end).await.is_none()
+                    && let Some(name) = name
+                {
+                    release_name(&*host, name.as_str(), pid);
+                }
+                Some(Err(SpawnError::Timeout(limit)))
+            }
+        },
+    };
+    // A starter that is dropped without a value means that the node has stopped.
+    outcome.unwrap_or(Err(SpawnError::NodeStopping))
+}
+
+impl<B, F, P> IntoFuture for Spawn<B, F, P>
+where
+    B: Behavior,
+    F: FnOnce() -> B + Send + 'static,
+    P: 'static,
+{
+    type Output = Result<AddressOf<B>, SpawnError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
     }
 }
 
@@ -206,20 +284,6 @@ impl<B: Behavior, F> FactsOf<B, F> {
 
     fn show_command(command: &dyn Any) -> Option<String> {
         command.downcast_ref().and_then(B::show_command)
-    }
-}
-
-impl<B, F, P> IntoFuture for Spawn<B, F, P>
-where
-    B: Behavior,
-    F: FnOnce() -> B + Send + 'static,
-    P: 'static,
-{
-    type Output = Result<AddressOf<B>, SpawnError>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.run())
     }
 }
 
