@@ -341,7 +341,7 @@ where
                 current::count_sent();
                 Ok(())
             }
-            Err(error) => Err(error.map(|()| message)),
+            Err(error) => Err(error.with_message(message)),
         }
     }
 

@@ -91,7 +91,7 @@ fn send_into<T: Send + 'static>(
 ) -> Result<(), SendError<T>> {
     match room {
         Ok(room) => recipient.send_into(room, message),
-        Err(error) => Err(error.map(|()| message)),
+        Err(error) => Err(error.with_message(message)),
     }
 }
 

@@ -139,7 +139,7 @@ impl<T: Send + 'static> DeliverMessage<T> for ByPid {
         let mut returned = None;
         let error = error.map(|message| returned = message.downcast::<T>().ok());
         match returned {
-            Some(message) => Err(error.map(|()| message)),
+            Some(message) => Err(error.with_message(message)),
             // Unreachable: it was sent as a `T`.
             None => Ok(()),
         }

@@ -107,7 +107,7 @@ fn send_into<M>(room: Result<Permit<M>, SendError<()>>, message: M) -> Result<()
             permit.send(message);
             Ok(())
         }
-        Err(error) => Err(error.map(|()| message)),
+        Err(error) => Err(error.with_message(message)),
     }
 }
 

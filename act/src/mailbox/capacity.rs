@@ -5,6 +5,7 @@ use super::entry::MailboxEntry;
 use super::inbox::{Inbox, MailboxPhase, MainPush, MainTake, UNBOUNDED};
 use super::overflow::{Divert, Overflow};
 use super::permit::Waiter;
+use super::take::take_at;
 use crate::host::ready::Ready;
 use std::sync::Arc;
 
@@ -130,7 +131,7 @@ impl<M, C> Inbox<M, C> {
         }
         let main = self.main.as_mut()?;
         let place = main.iter().position(MailboxEntry::takes_room)?;
-        main.remove(place)
+        take_at(main, place)
     }
 
     /// Has messages taken out one by one from now on, so that all waiting messages are in the

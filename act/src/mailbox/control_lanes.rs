@@ -3,6 +3,7 @@
 
 use super::entry::ControlEntry;
 use super::inbox::Inbox;
+use super::take::take_at;
 use crate::process::exit_source::ExitSource;
 use krarup_gen::CrashCauseKind;
 
@@ -20,7 +21,7 @@ impl<M, C> Inbox<M, C> {
         }
         let Some(cold) = &mut self.cold else { return false };
         let stop = cold.urgent.iter().position(|control| matches!(control, ControlEntry::Stop(_)));
-        match stop.and_then(|place| cold.urgent.remove(place)) {
+        match stop.and_then(|place| take_at(&mut cold.urgent, place)) {
             Some(ControlEntry::Stop(reason)) => {
                 cold.pending_exit = Some(reason);
                 cold.exit_source = Some(ExitSource::new(CrashCauseKind::Parent, None));

@@ -8,6 +8,7 @@ use super::inbox::{Inbox, MainTake};
 use crate::in_transit::InTransit;
 use crate::observe::item_log::ChangedLog;
 use crate::observe::trace::Tracer;
+use std::collections::VecDeque;
 
 /// What [`Inbox::take_first`] has taken.
 pub(crate) enum TakenFirst<M> {
@@ -139,6 +140,18 @@ impl<M, C> Inbox<M, C> {
     pub(crate) fn take_request(&mut self) -> Option<ControlEntry<C>> {
         let urgent = &mut self.cold.as_mut()?.urgent;
         let place = urgent.iter().position(ControlEntry::is_for_suspended)?;
-        urgent.remove(place)
+        take_at(urgent, place)
     }
+}
+
+/// Takes an entry out of a queue, by moving those before it, which are few. `VecDeque::remove` does the same with
+/// far more code, which would be compiled for each type of message.
+pub(super) fn take_at<T>(queue: &mut VecDeque<T>, place: usize) -> Option<T> {
+    if place >= queue.len() {
+        return None;
+    }
+    for at in (1..=place).rev() {
+        queue.swap(at, at - 1);
+    }
+    queue.pop_front()
 }

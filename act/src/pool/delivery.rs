@@ -154,7 +154,7 @@ where
                 self.fill_each(None, each, copy, message, sender, times);
                 Ok(())
             }
-            Err(error) => Err(error.map(|()| message)),
+            Err(error) => Err(error.with_message(message)),
         }
     }
 
@@ -164,7 +164,7 @@ where
     #[inline(never)]
     fn hand_out_attended(&self, hint: u64, message: M, sender: u64) -> Result<(), SendError<M>> {
         if let Err(error) = self.take_token() {
-            return Err(error.map(|()| message));
+            return Err(error.with_message(message));
         }
         let times = self.times(&message);
         let handed = self.hand_out(hint, message, sender, times);

@@ -28,7 +28,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
         if self.is_routed() {
             drop(relations);
-            return self.send(message);
+            return self.send_by_call(message);
         }
         if current::is_traced() {
             drop(relations);
@@ -65,7 +65,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     ) -> Result<(), SendError<M>> {
         if self.is_routed() {
             // The process has become a route in the meantime.
-            return self.send(message);
+            return self.send_by_call(message);
         }
         match self.reserve(None) {
             Ok(held) => match self.fill_held_by_alias(alias, held, message, sender) {
@@ -77,7 +77,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             },
             Err(error) => {
                 self.note_refusal(error.refusal(), type_name::<M>(), sender);
-                Err(error.map(|()| message))
+                Err(error.with_message(message))
             }
         }
     }
@@ -151,7 +151,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             }
             Err(error) => {
                 self.note_refusal(error.refusal(), message.type_name(), sender);
-                Err(error.map(|()| message))
+                Err(error.with_message(message))
             }
         }
     }

@@ -36,7 +36,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 self.fill(held, job.into_message(), sender);
                 Ok(())
             }
-            Err(error) => Err(error.map(|()| job.into_message())),
+            Err(error) => Err(error.with_message(job.into_message())),
         }
     }
 

@@ -98,7 +98,7 @@ pub trait Process: Any + Send + Sync {
     /// look.
     fn ran(&self, time: Duration);
 
-    /// Puts an exit signal into its mailbox; see the table at `Cell::put_exit`.
+    /// Puts an exit signal into its mailbox; see the table at `CellCore::effect_of_exit`.
     ///
     /// Does not schedule the process and runs no user code, so the caller may hold a lock.
     fn put_exit(&self, exit: Exit, via: Via) -> Put;

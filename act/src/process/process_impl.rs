@@ -1,6 +1,7 @@
 //! How a cell implements [`Process`]: sends, questions and exit signals from outside.
 
 use super::cell::Cell;
+use super::cell_core::CellCore;
 use super::current;
 use super::exit_source::ExitSource;
 use super::process::{Guarded, Process, Put, Via};
@@ -64,51 +65,31 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         self.progress.ran.store(ran, Ordering::Relaxed);
     }
 
-    /// | the process | from its parent | by | reason | what happens |
-    /// |---|---|---|---|---|
-    /// | any | - | signal | `Kill` | ends as `Killed` (D3) |
-    /// | traps, stops in order | yes | any | any | stop request (L3) |
-    /// | traps | - | any | any | notice (L3) |
-    /// | does not trap, stops in order | yes | signal | not `Normal` | stop request (D5) |
-    /// | does not trap | - | - | `Normal` | nothing, unless it is from itself (L7) |
-    /// | does not trap | - | - | other | ends with that reason (L2) |
-    ///
-    /// Whether the process traps is decided now, when the signal arrives.
     fn put_exit(&self, exit: Exit, via: Via) -> Put {
         let inbox = self.inbox.lock();
         if inbox.phase == MailboxPhase::Terminated {
             return Put::unheard(None);
         }
-        let by_signal = via == Via::Signal;
-        if by_signal && matches!(exit.reason, Reason::Kill) {
-            let source = ExitSource::new(CrashCauseKind::Kill, Some(exit.pid));
-            return Put::unheard(self.set_pending_exit(inbox, Reason::Killed, source));
-        }
-        let from_parent = inbox.orderly
-            && self.parent_pid().is_some_and(|parent| parent.is_same_process(exit.pid));
-        if inbox.trapping {
-            if from_parent {
-                return Put::unheard(self.put_urgent(inbox, ControlEntry::Stop(exit.reason)));
+        match self.effect_of_exit(exit, via, inbox.trapping, inbox.orderly) {
+            ExitEffect::Nothing(exit) => {
+                // The lock is released before the reason is dropped, because it is a user value.
+                drop(inbox);
+                drop(exit);
+                Put::unheard(None)
             }
-            let (link, urgent) = match via {
-                Via::Signal => (None, false),
-                Via::Link { number, urgent } => (Some(number), urgent),
-            };
-            return Put::notice(if urgent {
-                self.put_urgent(inbox, ControlEntry::Exit { exit, link })
-            } else {
-                self.put_notice(inbox, Notice::Exit { exit, link })
-            });
+            ExitEffect::End(reason, source) => {
+                Put::unheard(self.set_pending_exit(inbox, reason, source))
+            }
+            ExitEffect::Stop(reason) => {
+                Put::unheard(self.put_urgent(inbox, ControlEntry::Stop(reason)))
+            }
+            ExitEffect::Notice { exit, link, urgent: true } => {
+                Put::notice(self.put_urgent(inbox, ControlEntry::Exit { exit, link }))
+            }
+            ExitEffect::Notice { exit, link, urgent: false } => {
+                Put::notice(self.put_notice(inbox, Notice::Exit { exit, link }))
+            }
         }
-        if exit.reason.is_normal() && !(by_signal && exit.pid == self.pid) {
-            return Put::unheard(None);
-        }
-        Put::unheard(if from_parent && by_signal {
-            self.put_urgent(inbox, ControlEntry::Stop(exit.reason))
-        } else {
-            let kind = if by_signal { CrashCauseKind::Signal } else { CrashCauseKind::Link };
-            self.set_pending_exit(inbox, exit.reason, ExitSource::new(kind, Some(exit.pid)))
-        })
     }
 
     fn put_down(&self, down: Down, urgent: bool) -> Option<Ready> {
@@ -201,9 +182,12 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
             message.downcast::<M>()
         };
         match (typed, by) {
-            (Ok(message), None) => self.send(message).map_err(|error| error.map(Dynamic::new)),
-            (Ok(message), Some(alias)) => {
-                self.send_by_alias(alias, message).map_err(|error| error.map(Dynamic::new))
+            (Ok(message), by) => {
+                let sent = match by {
+                    None => self.send_by_call(message),
+                    Some(alias) => self.send_by_alias(alias, message),
+                };
+                sent.map_err(|error| error.map(Dynamic::new))
             }
             (Err(message), by) => self.send_other(message, by),
         }
@@ -350,5 +334,60 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let ready = self.attract(inbox);
         self.schedule_if(ready);
         drop(before);
+    }
+}
+
+/// What an exit signal does to a process.
+enum ExitEffect {
+    /// The signal is dropped.
+    Nothing(Exit),
+    /// It ends with this reason.
+    End(Reason, ExitSource),
+    /// It is asked to stop.
+    Stop(Reason),
+    Notice {
+        exit: Exit,
+        link: Option<u64>,
+        urgent: bool,
+    },
+}
+
+impl CellCore {
+    /// | the process | from its parent | by | reason | what happens |
+    /// |---|---|---|---|---|
+    /// | any | - | signal | `Kill` | ends as `Killed` (D3) |
+    /// | traps, stops in order | yes | any | any | stop request (L3) |
+    /// | traps | - | any | any | notice (L3) |
+    /// | does not trap, stops in order | yes | signal | not `Normal` | stop request (D5) |
+    /// | does not trap | - | - | `Normal` | nothing, unless it is from itself (L7) |
+    /// | does not trap | - | - | other | ends with that reason (L2) |
+    ///
+    /// Whether the process traps is decided now, when the signal arrives.
+    fn effect_of_exit(&self, exit: Exit, via: Via, trapping: bool, orderly: bool) -> ExitEffect {
+        let by_signal = via == Via::Signal;
+        if by_signal && matches!(exit.reason, Reason::Kill) {
+            let source = ExitSource::new(CrashCauseKind::Kill, Some(exit.pid));
+            return ExitEffect::End(Reason::Killed, source);
+        }
+        let from_parent =
+            orderly && self.parent_pid().is_some_and(|parent| parent.is_same_process(exit.pid));
+        if trapping {
+            if from_parent {
+                return ExitEffect::Stop(exit.reason);
+            }
+            let (link, urgent) = match via {
+                Via::Signal => (None, false),
+                Via::Link { number, urgent } => (Some(number), urgent),
+            };
+            return ExitEffect::Notice { exit, link, urgent };
+        }
+        if exit.reason.is_normal() && !(by_signal && exit.pid == self.pid) {
+            return ExitEffect::Nothing(exit);
+        }
+        if from_parent && by_signal {
+            return ExitEffect::Stop(exit.reason);
+        }
+        let kind = if by_signal { CrashCauseKind::Signal } else { CrashCauseKind::Link };
+        ExitEffect::End(exit.reason, ExitSource::new(kind, Some(exit.pid)))
     }
 }

@@ -116,7 +116,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 self.fill(held, message, sender);
                 Ok(())
             }
-            Err(error) => Err(error.map(|()| message)),
+            Err(error) => Err(error.with_message(message)),
         }
     }
 

@@ -60,6 +60,12 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         Ok(())
     }
 
+    /// Does the same as [`Cell::send`], with code that is not compiled into the caller.
+    #[cold]
+    pub(super) fn send_by_call(&self, message: M) -> Result<(), SendError<M>> {
+        self.send(message)
+    }
+
     /// Sends on Main when the message cannot simply be put into the mailbox.
     #[inline(never)]
     fn send_apart(

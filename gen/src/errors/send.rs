@@ -221,6 +221,13 @@ impl<M> SendError<M> {
     }
 }
 
+impl SendError<()> {
+    /// Returns the same error about this message: the reverse of [`SendError::without_message`].
+    pub fn with_message<M>(self, message: M) -> SendError<M> {
+        self.replace(message).0
+    }
+}
+
 impl<M> fmt::Display for SendError<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
