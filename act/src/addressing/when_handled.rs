@@ -12,7 +12,7 @@
 
 use crate::addressing::address::Address;
 use crate::observe::watched_job::Mark;
-use crate::process::crash::contain;
+use crate::process::crash::ignore;
 use crate::sync::Mutex;
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ impl<F: FnOnce()> Drop for HandledMark<F> {
         // Taken out first: a user's function does not run under a lock.
         let then = self.0.lock().take();
         if let Some(then) = then {
-            let _ = contain(then);
+            ignore(then);
         }
     }
 }

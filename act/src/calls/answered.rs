@@ -2,7 +2,7 @@
 
 use crate::calls::reply::{Answer, Reply};
 use crate::calls::slot::SlotReceiver;
-use crate::process::crash::contain;
+use crate::process::crash::ignore;
 use krarup_gen::{CallError, Pid};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ where
                 Some(answer) => answer.map_err(|error| *error),
                 None => Err(CallError::NoReply { to: self.callee }),
             };
-            let _ = contain(|| on(answer));
+            ignore(|| on(answer));
         }
     }
 }

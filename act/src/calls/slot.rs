@@ -4,7 +4,7 @@
 use crate::calls::slot_cache;
 use crate::calls::slot_ends::{FillingEnd, Slot, WaitingEnd, slot_of};
 use crate::in_transit::InTransit;
-use crate::process::crash::contain;
+use crate::process::crash::ignore;
 use crate::process::current;
 use crate::sync::Ordering;
 use krarup_gen::Timestamp;
@@ -217,7 +217,7 @@ fn abandon<T>(slot: &Slot<SlotState<T>>) {
 /// Wakes the waiter. The waker may be user code and panic; that must not keep other waiters
 /// from being woken.
 fn wake(waker: Waker) {
-    let _ = contain(|| waker.wake());
+    ignore(|| waker.wake());
 }
 
 impl<T> Slot<SlotState<T>> {

@@ -9,7 +9,7 @@ use crate::host::host::{Host, TimerKey};
 use crate::mailbox::entry::{EntryQueue, MailboxEntry, SenderId};
 use crate::mailbox::overflow::Overflow;
 use crate::process::cell::Cell;
-use crate::process::crash::{contain, drop_contained};
+use crate::process::crash::{drop_contained, ignore};
 use crate::process::current;
 use crate::process::last_item;
 use crate::process::process::Process;
@@ -374,7 +374,7 @@ impl<M, C> Context<M, C> {
 /// Cancels timers. The action of one for another process is dropped there.
 fn cancel(host: &Arc<dyn Host>, timers: &[(Ref, TimerKey)], idle: Option<TimerKey>) {
     for key in timers.iter().map(|(_, key)| *key).chain(idle) {
-        let _ = contain(|| host.cancel_timer(key));
+        ignore(|| host.cancel_timer(key));
     }
 }
 

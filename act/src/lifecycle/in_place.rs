@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::host::host::Host;
 use crate::lifecycle::restartable::Restartable;
 use crate::observe::recording::record_supervision;
-use crate::process::crash::{Contained, contain, first_failure, log_contained};
+use crate::process::crash::{Contained, contain, first_failure, ignore, log_contained};
 use crate::process::current::{self, OrphanCause};
 use krarup_gen::{
     Pid, ProcessKind, Reason, ReasonRecord, RestartKind, RestartWindow, Result, SupervisionAction,
@@ -281,7 +281,7 @@ where
             if let Some(mut state) = failed.take() {
                 // The first failure is the cause, whatever fails afterwards.
                 let _ = Contained::new(state.before_restart(ctx, &failure)).await;
-                let _ = contain(|| drop(state));
+                ignore(|| drop(state));
                 // The reply tokens in the state were dropped with it.
                 current::settle_orphans(OrphanCause::Ended(&failure));
             }
@@ -330,7 +330,7 @@ where
     ) -> Result<A, (Option<A>, Reason)> {
         let mut state = contain(|| (self.factory)()).map_err(|panic| (None, panic))?;
         if let Err(reason) = Contained::new(state.init(ctx)).await.unwrap_or_else(Err) {
-            let _ = contain(|| drop(state));
+            ignore(|| drop(state));
             return Err((None, reason));
         }
         match Contained::new(state.after_restart(ctx, failure)).await.unwrap_or_else(Err) {

@@ -171,7 +171,7 @@ impl<M, C> Inbox<M, C> {
     pub(crate) fn fill(
         &mut self,
         entry: MailboxEntry<M>,
-        deep: impl FnOnce(usize),
+        deep: &dyn Fn(usize),
     ) -> Result<Option<Ready>, MailboxEntry<M>> {
         if self.phase == MailboxPhase::Terminated {
             return Err(entry);

@@ -42,8 +42,8 @@ mod tests {
         let mut inbox = Inbox::<u64, ()>::new(UNBOUNDED, Overflow::Refuse);
         for sender in senders {
             match sender {
-                0 => drop(inbox.push_notice(Box::new(Notice::Finish), |_| ())),
-                sender => inbox.put_in(*sender, *sender, 99, |_| ()),
+                0 => drop(inbox.push_notice(Box::new(Notice::Finish), &|_| ())),
+                sender => inbox.put_in(*sender, *sender, 99, &|_| ()),
             }
         }
         let passed = inbox.overtake(places);

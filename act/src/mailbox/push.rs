@@ -8,6 +8,7 @@ use super::inbox::{Inbox, MailboxPhase, MainPush, UNBOUNDED};
 use super::overflow::Overflow;
 use crate::host::ready::Ready;
 use crate::process::current;
+use crate::sync::{AtomicU64, Ordering};
 use std::collections::VecDeque;
 
 /// From this queue length on a sender pays for each message that it adds. It pays one message
@@ -33,9 +34,9 @@ pub(crate) enum Refused<M> {
 
 impl<M, C> Inbox<M, C> {
     /// Puts a user's message on Main of the process with the number `receiver`. `taken`
-    /// returns how many user messages the process has taken off Main so far; the difference
+    /// is how many user messages the process has taken off Main so far; the difference
     /// from the number accepted is the number that waits. `taken` only grows, and is written
-    /// before a message is handled. So a stale value can refuse a message that has just got
+    /// before a message is handled, relaxed. So a stale value can refuse a message that has just got
     /// room, but never accept one too many. A sender that has seen an effect of a message also
     /// sees its room (rule M5).
     #[inline]
@@ -44,8 +45,8 @@ impl<M, C> Inbox<M, C> {
         message: M,
         sender: SenderId,
         receiver: u64,
-        taken: impl FnOnce() -> u64,
-        deep: impl FnOnce(usize),
+        taken: &AtomicU64,
+        deep: &dyn Fn(usize),
     ) -> Result<Option<Ready>, Refused<M>> {
         if self.phase == MailboxPhase::Terminated {
             return Err(Refused::Dead(message));
@@ -64,10 +65,10 @@ impl<M, C> Inbox<M, C> {
         message: M,
         sender: SenderId,
         receiver: u64,
-        taken: impl FnOnce() -> u64,
-        deep: impl FnOnce(usize),
+        taken: &AtomicU64,
+        deep: &dyn Fn(usize),
     ) -> Result<Option<Ready>, Refused<M>> {
-        if self.bound != UNBOUNDED && !self.has_room(taken()) {
+        if self.bound != UNBOUNDED && !self.has_room(taken.load(Ordering::Relaxed)) {
             return Err(match &self.cold {
                 Some(cold) if !matches!(cold.overflow, Overflow::Refuse) => {
                     Refused::Overflow(message)
@@ -81,10 +82,10 @@ impl<M, C> Inbox<M, C> {
 
     /// Whether [`Inbox::push_main`] would put a message in directly.
     #[inline]
-    pub(crate) fn is_open(&self, taken: impl FnOnce() -> u64) -> bool {
+    pub(crate) fn is_open(&self, taken: &AtomicU64) -> bool {
         self.phase != MailboxPhase::Terminated
             && self.way == MainPush::Direct
-            && (self.bound == UNBOUNDED || self.has_room(taken()))
+            && (self.bound == UNBOUNDED || self.has_room(taken.load(Ordering::Relaxed)))
     }
 
     /// Puts a message on Main for which there is room. `deep` is called with the queue length,
@@ -96,7 +97,7 @@ impl<M, C> Inbox<M, C> {
         message: M,
         sender: SenderId,
         receiver: u64,
-        deep: impl FnOnce(usize),
+        deep: &dyn Fn(usize),
     ) {
         self.accepted += 1;
         // Write to each of the two places directly; a temporary would be one more copy.
@@ -124,7 +125,7 @@ impl<M, C> Inbox<M, C> {
 
     /// Calls `deep` with the length of a very long queue, at multiples of `DEEP_STEP`.
     #[cold]
-    fn tell_depth(&self, queued: usize, deep: impl FnOnce(usize)) {
+    fn tell_depth(&self, queued: usize, deep: &dyn Fn(usize)) {
         let length = queued + usize::from(self.first.is_some());
         if length.is_multiple_of(DEEP_STEP) {
             deep(length);
@@ -139,14 +140,14 @@ impl<M, C> Inbox<M, C> {
     pub(crate) fn push_notice(
         &mut self,
         notice: Box<Notice<M>>,
-        deep: impl FnOnce(usize),
+        deep: &dyn Fn(usize),
     ) -> Option<Ready> {
         debug_assert!(self.phase != MailboxPhase::Terminated);
         self.push_entry(MailboxEntry { sender: 0, body: Body::Notice(notice) }, deep);
         self.ready_for_mail()
     }
 
-    pub(crate) fn push_entry(&mut self, entry: MailboxEntry<M>, deep: impl FnOnce(usize)) {
+    pub(crate) fn push_entry(&mut self, entry: MailboxEntry<M>, deep: &dyn Fn(usize)) {
         if self.first.is_none() && self.main.as_ref().is_none_or(|main| main.is_empty()) {
             self.first = Some(entry);
         } else {

@@ -17,7 +17,7 @@
 //! other flags of its relations tells. Processes with consecutive numbers share a page, as in the
 //! registry of a node, because a million processes with a key each are the measured case (G9).
 
-use crate::process::crash::{contain, drop_contained};
+use crate::process::crash::{drop_contained, ignore};
 use crate::process::process::Process;
 use crate::sync::Mutex;
 use krarup_gen::{Name, Pid};
@@ -163,7 +163,7 @@ impl Memberships {
         };
         for membership in in_order {
             // The keys of registries are users' values.
-            let _ = contain(|| membership.end(pid));
+            ignore(|| membership.end(pid));
             drop_contained(membership);
         }
     }

@@ -93,14 +93,14 @@ impl Owner {
     // ── the other threads ───────────────────────────────────────────────────────
 
     fn send(&self, message: u32) -> Result<(), Refused<u32>> {
-        let taken = || self.taken.load(Ordering::Relaxed);
+        let taken = &self.taken;
         if self.fault == MailboxFault::LooksBeforePushing {
             let ready = self.inbox.lock().ready_for_mail();
-            let _ = self.inbox.lock().push_main(message, 0, 0, taken, |_| {})?;
+            let _ = self.inbox.lock().push_main(message, 0, 0, taken, &|_| {})?;
             self.schedule(ready);
             return Ok(());
         }
-        let ready = self.inbox.lock().push_main(message, 0, 0, taken, |_| {})?;
+        let ready = self.inbox.lock().push_main(message, 0, 0, taken, &|_| {})?;
         self.schedule(ready);
         Ok(())
     }
@@ -331,7 +331,7 @@ fn counting_after_handling_refuses_a_sender_that_has_seen_the_effect() {
 fn a_bound_checked_under_another_lock_is_exceeded() {
     fn send(inbox: &Lock<Inbox<u32, ()>>) -> u64 {
         let has_room = inbox.lock().accepted() < 1;
-        u64::from(has_room && inbox.lock().push_main(1, 0, 0, || 0, |_| {}).is_ok())
+        u64::from(has_room && inbox.lock().push_main(1, 0, 0, &AtomicU64::new(0), &|_| {}).is_ok())
     }
 
     model(|| {

@@ -1,6 +1,6 @@
 //! The futures that wait until a process has a name, by name (rule H1).
 
-use crate::process::crash::contain;
+use crate::process::crash::ignore;
 use crate::sync::{AtomicU64, Mutex, Ordering};
 use krarup_gen::Name;
 use std::collections::BTreeMap;
@@ -99,7 +99,7 @@ impl NameWaits {
 /// Wakes in the order of the numbers. A waker may be user code and panic; the others are woken.
 fn wake(waiters: BTreeMap<u64, Waker>) {
     for waker in waiters.into_values() {
-        let _ = contain(|| waker.wake());
+        ignore(|| waker.wake());
     }
 }
 

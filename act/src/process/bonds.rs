@@ -7,7 +7,7 @@
 //! a mailbox is taken. The receiving process is scheduled after the locks are released, because
 //! an executor is user code and may need the lock of the same process.
 
-use super::crash::contain;
+use super::crash::ignore;
 use super::process::{Process, Via};
 use super::relations::{Bonds, Link, Relations, Watcher, Watching};
 use crate::calls::slot::SlotSender;
@@ -292,13 +292,13 @@ pub(crate) fn close(process: &dyn Process) -> Option<Box<Bonds>> {
 /// and the executors are user code.
 pub(crate) fn fire(host: &dyn Host, dead: Pid, bonds: Bonds, reason: &Reason) {
     for (monitor, watching) in bonds.watching {
-        let _ = contain(|| forget_watcher(host, &watching, monitor));
+        ignore(|| forget_watcher(host, &watching, monitor));
     }
     for (pid, link) in bonds.links {
-        let _ = contain(|| fire_link(host, dead, pid, link, reason));
+        ignore(|| fire_link(host, dead, pid, link, reason));
     }
     for (monitor, watcher) in bonds.watched {
-        let _ = contain(|| fire_monitor(host, monitor, watcher, reason));
+        ignore(|| fire_monitor(host, monitor, watcher, reason));
     }
 }
 

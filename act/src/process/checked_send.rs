@@ -7,7 +7,6 @@ use super::reservation::{ReservedRoom, Unfilled};
 use crate::addressing::dynamic::Dynamic;
 use crate::mailbox::entry::{Body, MailboxEntry, Notice};
 use crate::mailbox::push::Refused;
-use crate::sync::Ordering;
 use krarup_gen::{Alias, DeadLetterCause, Lane, MessageTypes, RefusalCause, SendError};
 use std::any::type_name;
 use std::sync::Arc;
@@ -34,9 +33,13 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             drop(relations);
             return self.send_with_room_by_alias(alias, message, sender);
         }
-        let taken = || self.progress.taken.load(Ordering::Relaxed);
-        let deep = |length| self.is_deep(length);
-        let pushed = self.inbox.lock().push_main(message, sender, self.pid.id(), taken, deep);
+        let pushed = self.inbox.lock().push_main(
+            message,
+            sender,
+            self.pid.id(),
+            &self.progress.taken,
+            &|length| self.is_deep(length),
+        );
         drop(relations);
         match pushed {
             Ok(ready) => {

@@ -117,9 +117,19 @@ pub(crate) fn drop_contained<T>(value: T) {
     let _ = catch(&mut || value = None);
 }
 
+/// Runs `f`. A panic has already been printed and has no further effect.
+pub(crate) fn ignore<T>(f: impl FnOnce() -> T) {
+    let mut f = Some(f);
+    let _ = catch(&mut || {
+        if let Some(f) = f.take() {
+            drop(f());
+        }
+    });
+}
+
 /// Calls `tracing`. The subscriber and the code that formats a reason are user code.
 pub(crate) fn log_contained(f: impl FnOnce()) {
-    let _ = contain(f);
+    ignore(f);
 }
 
 /// Returns the reason of a process that failed again while it ended.

@@ -20,7 +20,7 @@ use super::asked_to_end::ask_to_end;
 use super::bonds;
 use super::cell::Cell;
 use super::cell_core::CellCore;
-use super::crash::{contain, drop_contained, log_contained};
+use super::crash::{drop_contained, ignore, log_contained};
 use super::crash_reporting::{Dead, DeathNote, logs_crashes, report};
 use super::current::{self, OrphanCause};
 use super::last_item;
@@ -122,7 +122,7 @@ fn run_stages(core: &CellCore, process: &dyn Process, mail: &mut dyn Mail, reaso
     };
     for stage in stages {
         // A panic in a stage has been printed and has no further effect.
-        let _ = contain(|| stage(&mut ending, mail));
+        ignore(|| stage(&mut ending, mail));
     }
     ending.let_go(mail);
 }
@@ -245,7 +245,7 @@ impl Ending<'_> {
                 messages: self.messages,
             };
             // Labels, the text of the reason and the log subscriber are user code.
-            let _ = contain(|| report(self.core, records, &dead));
+            ignore(|| report(self.core, records, &dead));
         }
         self.core.host.note_ended(self.core.pid, self.name.take(), &self.reason);
     }
@@ -346,7 +346,7 @@ impl<M: Send + 'static, C: Send + 'static> Mail for MailOf<'_, M, C> {
         let Some(waiting) = self.waiting.take() else { return };
         for waiter in waiting {
             // Dropping the slot wakes the sender, whose waker may be user code.
-            let _ = contain(|| waiter.refuse());
+            ignore(|| waiter.refuse());
             drop_contained(waiter);
         }
     }

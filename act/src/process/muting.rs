@@ -2,7 +2,7 @@
 //! [`mailbox::muted_senders`](crate::mailbox::muted_senders).
 
 use super::cell::Cell;
-use super::crash::contain;
+use super::crash::{contain, ignore};
 use crate::host::ready::Ready;
 use crate::host::worker_slot::WorkerSlot;
 use crate::lock::LockGuard;
@@ -82,7 +82,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 #[cold]
 pub(super) fn release(senders: Vec<Arc<dyn MutedSender>>) {
     for sender in senders {
-        let _ = contain(move || sender.unmute());
+        ignore(move || sender.unmute());
     }
 }
 

@@ -45,12 +45,11 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
         let mut inbox = self.inbox.lock();
         // Relaxed: see `Inbox::push_main`.
-        if !inbox.is_open(|| self.progress.taken.load(Ordering::Relaxed)) {
+        if !inbox.is_open(&self.progress.taken) {
             drop(inbox);
             return self.send_apart(RoutedMessage { message, sender });
         }
-        let deep = |length| self.is_deep(length);
-        inbox.put_in(message.arrive(), sender, self.pid.id(), deep);
+        inbox.put_in(message.arrive(), sender, self.pid.id(), &|length| self.is_deep(length));
         let ready = inbox.ready_for_mail();
         drop(inbox);
         current::count_sent();
@@ -98,9 +97,13 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             return self.send_in_context(message, sender);
         }
         // Relaxed: see `Inbox::push_main`.
-        let taken = || self.progress.taken.load(Ordering::Relaxed);
-        let deep = |length| self.is_deep(length);
-        let pushed = self.inbox.lock().push_main(message, sender, self.pid.id(), taken, deep);
+        let pushed = self.inbox.lock().push_main(
+            message,
+            sender,
+            self.pid.id(),
+            &self.progress.taken,
+            &|length| self.is_deep(length),
+        );
         match pushed {
             Ok(None) => Ok(()),
             Ok(Some(ready)) => {
@@ -213,7 +216,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             drop(inbox);
             return None;
         }
-        let ready = inbox.push_notice(Box::new(notice), |length| self.is_deep(length));
+        let ready = inbox.push_notice(Box::new(notice), &|length| self.is_deep(length));
         self.unlock(inbox, ready)
     }
 
@@ -237,7 +240,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             None => Notice::Beyond(message),
             Some(context) => Notice::BeyondTraced(message, context),
         });
-        let ready = inbox.push_notice(notice, |length| self.is_deep(length));
+        let ready = inbox.push_notice(notice, &|length| self.is_deep(length));
         Ok(self.unlock(inbox, ready))
     }
 
@@ -250,7 +253,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             return Err(message);
         }
         let entry = MailboxEntry { sender: subscription.number(), body: Body::Event(message) };
-        inbox.push_entry(entry, |length| self.is_deep(length));
+        inbox.push_entry(entry, &|length| self.is_deep(length));
         let ready = inbox.ready_for_mail();
         Ok(self.unlock(inbox, ready))
     }
@@ -266,7 +269,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             return Err(ticket);
         }
         let notice = Box::new(Notice::Event(ticket));
-        let ready = inbox.push_notice(notice, |length| self.is_deep(length));
+        let ready = inbox.push_notice(notice, &|length| self.is_deep(length));
         Ok(self.unlock(inbox, ready))
     }
 

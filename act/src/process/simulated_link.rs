@@ -16,7 +16,6 @@ use crate::lock::LockGuard;
 use crate::mailbox::entry::{Body, ControlEntry, MailboxEntry, Notice};
 use crate::mailbox::inbox::{Inbox, MailboxPhase};
 use crate::mailbox::push::Refused;
-use crate::sync::Ordering;
 use krarup_gen::{Pid, Priority, SendError};
 use std::any::{Any, type_name};
 
@@ -33,9 +32,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         if inbox.phase == MailboxPhase::Terminated {
             return Err(SendError::NoProcess { message, to: self.pid });
         }
-        let taken = || self.progress.taken.load(Ordering::Relaxed);
-        let deep = |length| self.is_deep(length);
-        let put = inbox.put(message, sender, self.pid.id(), taken, deep);
+        let put = inbox.put(message, sender, self.pid.id(), &self.progress.taken, &|length| {
+            self.is_deep(length)
+        });
         match put {
             Ok(ready) => {
                 self.settle(&mut inbox, sender);
@@ -98,7 +97,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     ) -> Result<Option<Ready>, MailboxEntry<M>> {
         let sender = entry.sender;
         let mut inbox = self.inbox.lock();
-        let ready = inbox.fill(entry, |length| self.is_deep(length))?;
+        let ready = inbox.fill(entry, &|length| self.is_deep(length))?;
         self.settle(&mut inbox, sender);
         Ok(ready)
     }

@@ -4,7 +4,7 @@
 //! A subscriber is user code, so each call of it is contained. If it panics, only its span is
 //! lost (rule D4).
 
-use super::crash::contain;
+use super::crash::{contain, ignore};
 use krarup_gen::{Label, Name, Pid};
 use tracing::Span;
 
@@ -31,12 +31,12 @@ impl TurnSpan {
 impl Drop for TurnSpan {
     fn drop(&mut self) {
         if let Some(span) = self.0.take() {
-            let _ = contain(|| span.with_subscriber(|(id, subscriber)| subscriber.exit(id)));
+            ignore(|| span.with_subscriber(|(id, subscriber)| subscriber.exit(id)));
             close(span);
         }
     }
 }
 
 fn close(span: Span) {
-    let _ = contain(|| drop(span));
+    ignore(|| drop(span));
 }

@@ -5,7 +5,7 @@
 
 use super::awaited::AwaitedProcess;
 use super::cell::Cell;
-use super::crash::contain;
+use super::crash::ignore;
 use super::current::{self, CurrentContext};
 use super::exit_source::ExitSource;
 use super::progress::ProcessMark;
@@ -93,7 +93,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         drop(inbox);
         current::resume(context);
         if let Some(receiver) = receiver {
-            let _ = contain(|| receiver.wake());
+            ignore(|| receiver.wake());
             // The wake-up has also set this flag for the process, but the poll that follows now
             // serves it.
             self.inbox.lock().notified = false;
@@ -121,7 +121,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             inbox.cold().receiver.replace(waker)
         };
         drop(inbox);
-        let _ = contain(|| drop(before));
+        ignore(|| drop(before));
     }
 
     /// Has the process poked some 10 ms from now, see [`Host::poke_later`](crate::Host::poke_later).

@@ -22,7 +22,7 @@
 
 use crate::addressing::address::Address;
 use crate::host::ready::Ready;
-use crate::process::crash::{contain, drop_contained};
+use crate::process::crash::{contain, drop_contained, ignore};
 use crate::sync::{AtomicU64, Ordering, thread_local};
 use krarup_gen::{Pid, Reason, Ref};
 use std::cell::Cell;
@@ -242,7 +242,7 @@ pub(crate) fn deliver<T>(
         }
     }
     for (at, ready) in due {
-        let _ = contain(|| hearers[at].schedule(ready));
+        ignore(|| hearers[at].schedule(ready));
     }
     heard
 }

@@ -5,7 +5,7 @@ use crate::calls::slot::SlotSender;
 use crate::host::host::Host;
 use crate::host::ready::Ready;
 use crate::observe::watched_job::Mark;
-use crate::process::crash::{contain, drop_contained};
+use crate::process::crash::{drop_contained, ignore};
 use krarup_gen::{Pid, Reason};
 use std::any::Any;
 use std::sync::Arc;
@@ -91,13 +91,13 @@ impl<T> Effects<T> {
     pub(crate) fn carry_out(self) {
         let Effects { ready, events, values, ended, waker, .. } = self;
         for (host, ready) in ready {
-            let _ = contain(|| host.schedule(ready));
+            ignore(|| host.schedule(ready));
         }
         if let Some(waker) = waker {
-            let _ = contain(|| waker.wake());
+            ignore(|| waker.wake());
         }
         for hearer in ended {
-            let _ = contain(|| hearer.forget());
+            ignore(|| hearer.forget());
         }
         events.into_iter().for_each(drop_contained);
         values.into_iter().for_each(drop_contained);

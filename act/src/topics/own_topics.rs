@@ -7,7 +7,7 @@
 
 use super::hearer::HearerLoad;
 use super::table::{AnyTopic, TopicTable};
-use crate::process::crash::{contain, drop_contained};
+use crate::process::crash::{drop_contained, ignore};
 use crate::sync::Mutex;
 use krarup_gen::{Inspection, Reason, Ref, Value};
 use std::collections::BTreeMap;
@@ -114,14 +114,14 @@ impl OwnTopics {
         let opened = std::mem::take(&mut topics.opened);
         drop(topics);
         for subscription in subscriptions.into_values() {
-            let _ = contain(|| subscription.depart(true));
+            ignore(|| subscription.depart(true));
             drop_contained(subscription);
         }
         for topic in opened.into_values() {
             if let Some(table) = table {
                 table.remove(topic.id());
             }
-            let _ = contain(|| topic.end(reason));
+            ignore(|| topic.end(reason));
             drop_contained(topic);
         }
     }

@@ -1,6 +1,6 @@
 //! The topics of a node, by their names and by their references (rules E1, E11).
 
-use crate::process::crash::{contain, drop_contained};
+use crate::process::crash::{drop_contained, ignore};
 use crate::sync::Mutex;
 use krarup_gen::{Inspection, Name, Pid, Reason, Ref, TopicId};
 use std::any::Any;
@@ -126,7 +126,7 @@ impl TopicTable {
         drop(topics);
         drop_contained(names);
         for topic in all.into_values() {
-            let _ = contain(|| topic.end(reason));
+            ignore(|| topic.end(reason));
             drop_contained(topic);
         }
     }

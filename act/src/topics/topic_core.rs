@@ -16,7 +16,7 @@ use super::own_topics::OwnTopics;
 use super::table::{AnyTopic, TopicInfo};
 use super::waiting_publishers::{PublisherPlace, WaitingPublishers};
 use crate::observe::watched_job::Mark;
-use crate::process::crash::{contain, drop_contained, log_contained};
+use crate::process::crash::{drop_contained, ignore, log_contained};
 use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
 use krarup_gen::{Pid, Reason, Timestamp, TopicId};
 use std::any::type_name;
@@ -301,7 +301,7 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
     pub(crate) fn mark(&self, mark: &Mark, myself: Option<Pid>) {
         for hearer in self.hearers() {
             if !myself.is_some_and(|own| own.is_same_process(hearer.pid())) {
-                let _ = contain(|| hearer.mark(mark));
+                ignore(|| hearer.mark(mark));
             }
             drop_contained(hearer);
         }
@@ -338,6 +338,6 @@ impl<T: Send + Sync + 'static> AnyTopic for TopicCore<T> {
 
 pub(super) fn wake(waker: Option<Waker>) {
     if let Some(waker) = waker {
-        let _ = contain(|| waker.wake());
+        ignore(|| waker.wake());
     }
 }

@@ -5,7 +5,7 @@
 
 use super::carried::CarriedContext;
 use super::trace_context::TraceContext;
-use crate::process::crash::contain;
+use crate::process::crash::{contain, ignore};
 use krarup_gen::{Pid, Timestamp};
 use tracing::field::Empty;
 use tracing::{Span, info_span};
@@ -108,21 +108,21 @@ impl OpenSpan {
     /// Makes it the span of what this thread logs.
     pub(crate) fn enter(&self) {
         if let Some(span) = &self.0 {
-            let _ = contain(|| span.with_subscriber(|(id, subscriber)| subscriber.enter(id)));
+            ignore(|| span.with_subscriber(|(id, subscriber)| subscriber.enter(id)));
         }
     }
 
     /// Undoes [`OpenSpan::enter`].
     pub(crate) fn exit(&self) {
         if let Some(span) = &self.0 {
-            let _ = contain(|| span.with_subscriber(|(id, subscriber)| subscriber.exit(id)));
+            ignore(|| span.with_subscriber(|(id, subscriber)| subscriber.exit(id)));
         }
     }
 
     /// Records that it ends by an error.
     pub(crate) fn fail(&self, error: &'static str) {
         if let Some(span) = &self.0 {
-            let _ = contain(|| {
+            ignore(|| {
                 span.record("error.type", error);
                 span.record("otel.status_code", "ERROR");
             });
@@ -132,7 +132,7 @@ impl OpenSpan {
     /// Records how many sends do not belong to the trace, because there were too many.
     pub(crate) fn leave_out(&self, sends: u64) {
         if let Some(span) = &self.0 {
-            let _ = contain(|| span.record("krarup.sends_left_out", sends));
+            ignore(|| span.record("krarup.sends_left_out", sends));
         }
     }
 }
@@ -150,7 +150,7 @@ fn opened<E>(
 impl Drop for OpenSpan {
     fn drop(&mut self) {
         if let Some(span) = self.0.take() {
-            let _ = contain(|| drop(span));
+            ignore(|| drop(span));
         }
     }
 }

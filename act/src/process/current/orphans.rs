@@ -5,7 +5,7 @@
 
 use super::local::{OuterTurn, leave, pid};
 use super::traces::{OuterContext, without_context};
-use crate::process::crash::contain;
+use crate::process::crash::ignore;
 use crate::sync::{LocalKey, thread_local};
 use krarup_gen::{CallError, Pid, Reason};
 use std::cell::{Cell, RefCell};
@@ -28,7 +28,7 @@ impl OrphanedReply {
             OrphanCause::Ended(reason) if !begun => OrphanCause::NotBegun(reason),
             fate => fate,
         };
-        let _ = contain(|| fail(pid, fate));
+        ignore(|| fail(pid, fate));
     }
 }
 
@@ -166,7 +166,7 @@ pub(crate) fn drop_refused<T>(message: T, error: &CallError) {
 /// Does the same as [`apart`], with an answer for those calls.
 pub(crate) fn refusing(fate: OrphanCause<'_>, f: impl FnOnce()) {
     let own = take_orphans();
-    let _ = contain(f);
+    ignore(f);
     settle_orphans(fate);
     drop(own);
 }
