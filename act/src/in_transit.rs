@@ -1,5 +1,5 @@
 //! How a message gets from its sender to its handler without a copy in between. Everything in this
-//! crate that is marked `#[inline(always)]`, wrapped in [`InTransit`] or forgotten (`forget`) on
+//! crate that is marked `inline(always)`, wrapped in [`InTransit`] or forgotten (`forget`) on
 //! the way of a message or of an answer is explained here.
 //!
 //! A sender makes a message of parts, which lie in registers. If the message must have an address
@@ -28,6 +28,9 @@
 //!   job:      PoolRoute::send ─► SharedPool::hand_out_by
 //! ```
 //!
+//! A build with debug assertions has none of it: there it would only compile the way of a message once more into
+//! every place that sends (docs/decisions.md).
+//!
 //! A change on one of these ways is measured with `bench/count.sh` (docs/performance.md).
 
 use std::mem::ManuallyDrop;
@@ -41,14 +44,14 @@ pub(crate) struct InTransit<T>(ManuallyDrop<T>);
 
 impl<T> InTransit<T> {
     #[allow(clippy::inline_always, reason = "the value stays in registers")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn new(value: T) -> Self {
         InTransit(ManuallyDrop::new(value))
     }
 
     /// The value, which is dropped like any other from now on.
     #[allow(clippy::inline_always, reason = "the value stays in registers")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn arrive(self) -> T {
         ManuallyDrop::into_inner(self.0)
     }

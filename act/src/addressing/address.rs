@@ -72,7 +72,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// needs a message that is `Sync`; of one that is not, write
     /// `send(message).map_err(SendError::without_message)?`.
     #[allow(clippy::inline_always, reason = "see `in_transit`")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn send(&self, message: M) -> Result<(), SendError<M>> {
         self.cell.send(message)
     }

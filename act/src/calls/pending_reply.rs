@@ -58,7 +58,7 @@ impl<T: Send + 'static> PendingReply<T> {
 
     /// Runs in a later poll. `suspicious` returns whether the callee itself seems to wait.
     #[allow(clippy::inline_always, reason = "see `in_transit`")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn poll(
         &mut self,
         host: &Arc<dyn Host>,

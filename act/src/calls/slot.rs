@@ -139,7 +139,7 @@ impl<T> SlotSender<T> {
 
     /// As [`SlotSender::send`], and runs the function that the waiter left for a late value.
     #[allow(clippy::inline_always, reason = "see `in_transit`")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn send_or_late(self, value: T) {
         if let Err((value, late)) = self.settle(value) {
             // The function runs first: the value is a user's, and its destructor may panic.
@@ -160,7 +160,7 @@ impl<T> SlotSender<T> {
 
     /// Fills the slot, or returns the value with the function that the waiter left for it.
     #[allow(clippy::inline_always, reason = "see `in_transit`")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn settle(mut self, value: T) -> Result<(), (T, Option<Late>)> {
         let end = self.0.take();
         // The sender is empty now, so there is nothing to drop.
@@ -293,7 +293,7 @@ impl<T: Send + 'static> SlotReceiver<T> {
 
     /// As awaiting it, but records no edge in the wait graph: the caller does (rule C5).
     #[allow(clippy::inline_always, reason = "see `in_transit`")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn poll_value(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         let Some(end) = &mut self.0 else { return Poll::Ready(None) };
         let state = match end.settled() {

@@ -112,7 +112,7 @@ impl<S> FillingEnd<S> {
     /// Has `fill` change the contents; it gets none if the slot is settled. If it succeeds the slot is settled,
     /// and belongs to the waiting end from then on.
     #[allow(clippy::inline_always, reason = "see `in_transit`")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn settle<R, E>(
         self,
         fill: impl FnOnce(Option<&mut S>) -> Result<R, E>,

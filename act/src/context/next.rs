@@ -87,7 +87,7 @@ impl<M: Send + 'static> Context<M, M> {
     }
 
     #[allow(clippy::inline_always, reason = "see `in_transit`")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn poll_next(&mut self) -> Poll<Delivery<M>> {
         // The two usual cases; in both the message is moved directly to its handler.
         if let Some(main) = self.main.as_mut().filter(|main| !main.is_empty()) {
@@ -167,7 +167,7 @@ impl<M: Send + 'static> Future for NextMessage<'_, M> {
     type Output = Delivery<M>;
 
     #[allow(clippy::inline_always, reason = "see `in_transit`")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn poll(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<Self::Output> {
         let context = &mut *self.get_mut().context;
         if context.is_drained() {

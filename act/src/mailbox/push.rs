@@ -59,7 +59,7 @@ impl<M, C> Inbox<M, C> {
 
     /// As [`Inbox::push_main`], after a check that the process is alive and Main is no route.
     #[allow(clippy::inline_always, reason = "see `in_transit`")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn put(
         &mut self,
         message: M,
@@ -91,7 +91,7 @@ impl<M, C> Inbox<M, C> {
     /// Puts a message on Main for which there is room. `deep` is called with the queue length,
     /// at multiples of `DEEP_STEP`, if very many messages wait.
     #[allow(clippy::inline_always, reason = "see `in_transit`")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn put_in(
         &mut self,
         message: M,

@@ -43,7 +43,7 @@ impl<M, C> Inbox<M, C> {
     /// `batch`, which must be `None`. The message is moved to its handler
     /// without a temporary.
     #[allow(clippy::inline_always, reason = "see `in_transit`")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn take_first(&mut self, batch: &mut EntryQueue<M>) -> TakenFirst<M> {
         match self.first.take() {
             Some(MailboxEntry { sender, body: Body::Message(message) }) => {

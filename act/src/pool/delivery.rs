@@ -62,7 +62,7 @@ where
 
     /// Does the same as [`SharedPool::hand_out`], with `hand_to` as the way to a worker.
     #[allow(clippy::inline_always, reason = "see `in_transit`")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn hand_out_by(
         &self,
         hint: u64,

@@ -29,7 +29,7 @@ struct RoutedMessage<M> {
 impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Sends on Main.
     #[allow(clippy::inline_always, reason = "see `in_transit`")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn send(&self, message: M) -> Result<(), SendError<M>> {
         let sender = current::sender(self.pid.creation());
         // Nothing below unwinds. A message that is not dropped here needs no address in memory.
