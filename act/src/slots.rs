@@ -60,7 +60,7 @@ mod tests {
         let mut slots = Slots::new();
         let places: Vec<_> = (0..=KEPT).map(|number| slots.put(number)).collect();
         assert!(places.iter().copied().eq(0..=KEPT));
-        assert_eq!((slots.take(1), slots.take(1), slots.take(9)), (Some(1), None, None));
+        assert_eq!((slots.take(1), slots.take(1), slots.take(KEPT + 1)), (Some(1), None, None));
         assert_eq!(slots.put(7), 1);
         assert_eq!((slots.get(1), slots.get(2), slots.get(KEPT + 1)), (Some(&7), Some(&2), None));
         for place in places {
