@@ -4,7 +4,7 @@ use crate::addressing::dynamic::Dynamic;
 use crate::behavior::Behavior;
 use crate::context::Context;
 use crate::observe::inspect_request::InspectRequest;
-use crate::process::crash::{Contained, contain, first_failure};
+use crate::process::crash::{Contained, first_failure, try_drop};
 use crate::process::current;
 use crate::received::{Delivery, Received};
 use krarup_gen::{Down, Exit, Inspection, ProcessKind, Reason, Result};
@@ -172,7 +172,7 @@ impl<A: Actor> Behavior for A {
         async move {
             ctx.stop_in_order();
             if let Err(reason) = Contained::new(self.init(&mut ctx)).await.unwrap_or_else(Err) {
-                return Err(first_failure(reason, contain(|| drop(self))));
+                return Err(first_failure(reason, try_drop(self)));
             }
             ctx.initialised();
             // One guard around the loop costs once for each poll; a guard for each message
@@ -188,7 +188,7 @@ impl<A: Actor> Behavior for A {
             // The first failure is the cause, whatever fails afterwards.
             let terminated = Contained::new(self.terminate(&mut ctx, &reason)).await;
             let reason = first_failure(reason, terminated);
-            Err(first_failure(reason, contain(|| drop(self))))
+            Err(first_failure(reason, try_drop(self)))
         }
     }
 

@@ -129,7 +129,7 @@ pub use pool::routing::{
 pub use pool::settings::PoolError;
 pub use pool::statistics::PoolStatistics;
 pub use process::crash::{
-    Contained, contain, contain_quietly, first_failure, note_panic_locations,
+    Contained, contain, contain_inline, contain_quietly, first_failure, note_panic_locations,
 };
 pub use process::current::note_receiver;
 pub use process::deferred::{holding, when_free};

@@ -32,20 +32,27 @@ where
     F: Future + Send,
     F::Output: Send,
 {
+    let mut output = None;
+    let future = async { output = Some(future.await) };
+    wait_for(host, pin!(future))?;
+    output.ok_or(CannotWait::Stalled)
+}
+
+/// Does the same for a future of any type, and so is compiled once.
+fn wait_for(
+    host: &dyn Host,
+    future: Pin<&mut (dyn Future<Output = ()> + Send)>,
+) -> Result<(), CannotWait> {
     if is_in_process() {
         return Err(CannotWait::InProcess);
     }
     if host.is_driving_runtime() {
         return Err(CannotWait::InRuntime);
     }
-    let mut output = None;
-    let future = async { output = Some(future.await) };
     if current::is_traced() {
-        wait_in_context(host, pin!(future))?;
-    } else {
-        host.wait(pin!(future)).map_err(|Stalled| CannotWait::Stalled)?;
+        return wait_in_context(host, future);
     }
-    output.ok_or(CannotWait::Stalled)
+    host.wait(future).map_err(|Stalled| CannotWait::Stalled)
 }
 
 /// Does the same for a future that is polled in the trace context of this thread. Between its

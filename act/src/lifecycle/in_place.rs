@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::host::host::Host;
 use crate::lifecycle::restartable::Restartable;
 use crate::observe::recording::record_supervision;
-use crate::process::crash::{Contained, contain, first_failure, ignore, log_contained};
+use crate::process::crash::{Contained, contain, first_failure, ignore, log_contained, try_drop};
 use crate::process::current::{self, OrphanCause};
 use krarup_gen::{
     Pid, ProcessKind, Reason, ReasonRecord, RestartKind, RestartWindow, Result, SupervisionAction,
@@ -217,7 +217,7 @@ where
         ctx.stop_in_order();
         let mut state = (self.factory)();
         if let Err(reason) = Contained::new(state.init(&mut ctx)).await.unwrap_or_else(Err) {
-            return Err(first_failure(reason, contain(|| drop(state))));
+            return Err(first_failure(reason, try_drop(state)));
         }
         ctx.initialised();
         loop {
@@ -349,7 +349,7 @@ async fn last_words<A: Restartable>(
 ) -> Reason {
     let terminated = Contained::new(state.terminate(ctx, &reason)).await;
     let reason = first_failure(reason, terminated);
-    first_failure(reason, contain(|| drop(state)))
+    first_failure(reason, try_drop(state))
 }
 
 /// Yields to other processes if the turn is over. A kill takes effect here.

@@ -12,7 +12,7 @@ use crate::behavior::Behavior;
 use crate::context::Context;
 use crate::mailbox::overflow::Overflow;
 use crate::observe::watched_job::Discarded;
-use crate::process::crash::{Contained, contain, first_failure};
+use crate::process::crash::{Contained, first_failure, try_drop};
 use crate::process::current;
 use krarup_gen::{ProcessKind, Result};
 use std::fmt;
@@ -281,15 +281,15 @@ where
         let mut pool_workers = PoolWorkers::new(&ctx, factory, routing, settings.rounded());
         let mut pool = PoolContext::new(&mut ctx, &mut pool_workers);
         if let Err(reason) = Contained::new(behavior.init(&mut pool)).await.unwrap_or_else(Err) {
-            return Err(first_failure(reason, contain(|| drop(behavior))));
+            return Err(first_failure(reason, try_drop(behavior)));
         }
         let opened = opening::open(&mut pool_workers, &mut behavior, &mut ctx);
         let held = match Contained::new(opened).await.unwrap_or_else(Err) {
             Ok(held) => held,
             Err(reason) => {
                 pool_workers.end_workers(&mut ctx).await;
-                let reason = first_failure(reason, contain(|| drop(behavior)));
-                return Err(first_failure(reason, contain(|| drop(pool_workers))));
+                let reason = first_failure(reason, try_drop(behavior));
+                return Err(first_failure(reason, try_drop(pool_workers)));
             }
         };
         ctx.route_main(pool_workers.entrance());
@@ -306,8 +306,8 @@ where
         // The first failure is the reason, whatever fails after it.
         let terminated = Contained::new(behavior.terminate(&mut pool, &reason)).await;
         let reason = first_failure(reason, terminated);
-        let reason = first_failure(reason, contain(|| drop(behavior)));
-        let reason = first_failure(reason, contain(|| drop(pool_workers)));
+        let reason = first_failure(reason, try_drop(behavior));
+        let reason = first_failure(reason, try_drop(pool_workers));
         if reason.is_normal() { Ok(()) } else { Err(reason) }
     }
 

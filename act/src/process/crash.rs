@@ -97,8 +97,11 @@ pub fn contain<T>(f: impl FnOnce() -> T) -> Result<T, Reason> {
 }
 
 /// Does the same as [`contain`] without a call in between, for what runs in every turn or with every message.
+///
+/// # Errors
+/// Returns [`Reason::Panic`] if `f` panics.
 #[inline]
-pub(crate) fn contain_inline<T>(f: impl FnOnce() -> T) -> Result<T, Reason> {
+pub fn contain_inline<T>(f: impl FnOnce() -> T) -> Result<T, Reason> {
     // The caller drops the values that `f` worked on and never looks at them again.
     catch_unwind(AssertUnwindSafe(f)).map_err(reason_of)
 }
@@ -108,23 +111,33 @@ fn catch(f: &mut dyn FnMut()) -> Result<(), Reason> {
     contain_inline(f)
 }
 
-/// Drops a value that may be a user's and may panic. The panic has already been printed and has no further effect.
-pub(crate) fn drop_contained<T>(value: T) {
-    if const { !needs_drop::<T>() } {
-        return;
-    }
-    let mut value = Some(value);
-    let _ = catch(&mut || value = None);
+/// Does the same as [`contain`] for what returns nothing.
+pub(crate) fn attempt(f: impl FnOnce()) -> Result<(), Reason> {
+    let mut f = Some(f);
+    catch(&mut || {
+        if let Some(f) = f.take() {
+            f();
+        }
+    })
 }
 
 /// Runs `f`. A panic has already been printed and has no further effect.
 pub(crate) fn ignore<T>(f: impl FnOnce() -> T) {
-    let mut f = Some(f);
-    let _ = catch(&mut || {
-        if let Some(f) = f.take() {
-            drop(f());
-        }
-    });
+    let _ = attempt(|| drop(f()));
+}
+
+/// Drops a value that may be a user's, and returns a panic of its destructor as a reason.
+pub(crate) fn try_drop<T>(value: T) -> Result<(), Reason> {
+    if const { !needs_drop::<T>() } {
+        return Ok(());
+    }
+    let mut value = Some(value);
+    catch(&mut || value = None)
+}
+
+/// Does the same as [`try_drop`]. The panic has already been printed and has no further effect.
+pub(crate) fn drop_contained<T>(value: T) {
+    let _ = try_drop(value);
 }
 
 /// Calls `tracing`. The subscriber and the code that formats a reason are user code.

@@ -361,7 +361,7 @@ where
     /// Drops the state and then ends the process (rule D6).
     fn end(mut self: Pin<Box<Self>>, reason: Reason) {
         self.cell.progress.rest();
-        let dropped = crash::contain(|| self.as_mut().project().stage.set(Stage::Ended));
+        let dropped = crash::attempt(|| self.as_mut().project().stage.set(Stage::Ended));
         let reason = crash::first_failure(reason, dropped);
         if current::is_traced() {
             let in_order = matches!(reason.kind(), ReasonKind::Normal | ReasonKind::Shutdown);

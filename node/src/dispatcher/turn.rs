@@ -1,12 +1,12 @@
 //! A turn, as every dispatcher runs it.
 
-use krarup_act::{Ready, TurnLimits, contain};
+use krarup_act::{Ready, TurnLimits, contain, contain_inline};
 
 /// Runs one turn. A turn contains the panics of its process. This is the second line of defence:
 /// no other panic may cost a worker either.
 #[inline]
 pub(crate) fn run(ready: Ready, limits: &TurnLimits) -> Option<Ready> {
-    contain(|| ready.run(limits)).unwrap_or_else(|reason| {
+    contain_inline(|| ready.run(limits)).unwrap_or_else(|reason| {
         // The log subscriber is user code too.
         let _ = contain(
             || tracing::error!(target: "krarup", %reason, "a turn panicked outside its process"),

@@ -11,6 +11,7 @@ use crate::calls::slot::{SlotReceiver, SlotSender, slot};
 use crate::context::Context;
 use crate::host::host::Host;
 use crate::mailbox::inbox::UNBOUNDED;
+use crate::mailbox::order::Order;
 use crate::mailbox::overflow::Overflow;
 use crate::observe::watch::watch;
 use crate::process::cell::{Cell, NewProcess};
@@ -89,17 +90,49 @@ where
         self,
         starter: Option<SlotSender<Result<(), SpawnError>>>,
     ) -> Result<AddressOf<B>, SpawnError> {
-        let Spawn { factory, overflow, order, mut options, .. } = self;
-        let checked = options.check(
+        let Spawn { factory, overflow, order, options, .. } = self;
+        let run = |ctx| factory().run(ctx);
+        let Admitted { own, ctx } =
+            options.make(overflow, order, facts::<B, _, _>(&run), starter)?;
+        let cell = Arc::clone(&ctx.cell);
+        cell.host.schedule(Life::ready(own, move || run(ctx)));
+        Ok(Address::new(cell))
+    }
+}
+
+/// A process that its node knows, and that has not run.
+struct Admitted<M: Send + 'static, C: Send + 'static> {
+    own: WakingHandle<Cell<M, C>>,
+    ctx: Context<M, C>,
+}
+
+/// What was made of options that are valid.
+struct CheckedOptions {
+    host: Arc<dyn Host>,
+    pid: Pid,
+    name: Option<Name>,
+    label: Option<Name>,
+    bound: u32,
+}
+
+impl SpawnOptions {
+    /// Makes the process. What depends on its factory comes after that.
+    fn make<M: Send + 'static, C: Send + 'static>(
+        mut self,
+        overflow: Overflow<M>,
+        order: Option<Order<M>>,
+        behavior: &'static BehaviorFacts,
+        starter: Option<SlotSender<Result<(), SpawnError>>>,
+    ) -> Result<Admitted<M, C>, SpawnError> {
+        let checked = self.check(
             order.is_some(),
             matches!(overflow, Overflow::Refuse),
             matches!(overflow, Overflow::DropOldest),
         )?;
-        let run = |ctx| factory().run(ctx);
-        let own = WakingHandle::first(Cell::<B::Message, B::Command>::new(NewProcess {
+        let own = WakingHandle::first(Cell::new(NewProcess {
             pid: checked.pid,
-            parent: options.parent_pid(),
-            behavior: facts::<B, _, _>(&run),
+            parent: self.parent_pid(),
+            behavior,
             bound: checked.bound,
             overflow,
             host: checked.host,
@@ -113,33 +146,21 @@ where
         {
             cell.begin_in_context(context);
         }
-        if options.one_by_one {
+        if self.one_by_one {
             cell.inbox.lock().take_one_by_one();
         }
         let process: Arc<dyn Process> = Arc::clone(&cell) as Arc<dyn Process>;
-        options.admit(&cell, process, checked.name, checked.label)?;
-        let mut ctx = Context::new(Arc::clone(&cell));
+        self.admit(&cell, process, checked.name, checked.label)?;
+        let mut ctx = Context::new(cell);
         if let Some(order) = order {
             ctx.set_order(order)?;
         }
-        if options.record > 0 {
-            ctx.record(options.record)?;
+        if self.record > 0 {
+            ctx.record(self.record)?;
         }
-        cell.host.schedule(Life::ready(own, move || run(ctx)));
-        Ok(Address::new(cell))
+        Ok(Admitted { own, ctx })
     }
-}
 
-/// What was made of options that are valid.
-struct CheckedOptions {
-    host: Arc<dyn Host>,
-    pid: Pid,
-    name: Option<Name>,
-    label: Option<Name>,
-    bound: u32,
-}
-
-impl SpawnOptions {
     /// Checks all options before anything is changed.
     fn check(
         &mut self,
