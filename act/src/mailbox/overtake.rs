@@ -43,7 +43,7 @@ mod tests {
         for sender in senders {
             match sender {
                 0 => drop(inbox.push_notice(Box::new(Notice::Finish), &|_| ())),
-                sender => inbox.put_in(*sender, *sender, 99, &|_| ()),
+                sender => inbox.put_in(*sender, *sender, 99, |_| ()),
             }
         }
         let passed = inbox.overtake(places);

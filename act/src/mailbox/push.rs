@@ -97,7 +97,7 @@ impl<M, C> Inbox<M, C> {
         message: M,
         sender: SenderId,
         receiver: u64,
-        deep: &dyn Fn(usize),
+        deep: impl Fn(usize),
     ) {
         self.accepted += 1;
         // Write to each of the two places directly; a temporary would be one more copy.
@@ -110,7 +110,7 @@ impl<M, C> Inbox<M, C> {
             // For a sender of another node the receiver's number would mean another process.
             let receiver = if sender == 0 { 0 } else { receiver };
             if length >= CHARGE_STEP && charge(length + self.batch as usize, receiver) {
-                self.tell_depth(length, deep);
+                self.tell_depth(length, &deep);
             }
         }
     }

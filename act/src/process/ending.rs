@@ -20,7 +20,7 @@ use super::asked_to_end::ask_to_end;
 use super::bonds;
 use super::cell::Cell;
 use super::cell_core::CellCore;
-use super::crash::{drop_contained, ignore, log_contained};
+use super::crash::{contain_inline, drop_contained, ignore, log_contained};
 use super::crash_reporting::{Dead, DeathNote, logs_crashes, report};
 use super::current::{self, OrphanCause};
 use super::last_item;
@@ -42,7 +42,7 @@ use krarup_gen::{
 use std::any::type_name;
 use std::sync::Arc;
 
-type EndStage = fn(&mut Ending<'_>, &mut dyn Mail);
+type EndStage<'a> = fn(&mut Ending<'a>, &mut dyn Mail);
 
 /// A process that is ending, and the values that one stage passes to the next.
 struct Ending<'a> {
@@ -90,19 +90,19 @@ where
 }
 
 fn run_stages(core: &CellCore, process: &dyn Process, mail: &mut dyn Mail, reason: Reason) {
-    let stages: &[EndStage] = &[
-        |ending, _| ending.run_cleaners(),
-        |ending, _| ending.log(),
+    let stages: &[EndStage<'_>] = &[
+        Ending::run_cleaners,
+        Ending::log,
         |ending, mail| mail.close(ending),
-        |ending, _| ending.release_muted(),
+        Ending::release_muted,
         |ending, mail| mail.drop_entries(ending),
-        |ending, _| ending.free_names(),
-        |ending, _| ending.fail_calls(),
-        |ending, _| ending.close_relations(),
-        |ending, _| ending.forget_failed_start(),
-        |ending, _| ending.tell_subscribers(),
-        |ending, _| ending.fire_bonds(),
-        |ending, _| ending.tell_starter(),
+        Ending::free_names,
+        Ending::fail_calls,
+        Ending::close_relations,
+        Ending::forget_failed_start,
+        Ending::tell_subscribers,
+        Ending::fire_bonds,
+        Ending::tell_starter,
         |_, mail| mail.refuse_waiters(),
     ];
     let mut ending = Ending {
@@ -122,7 +122,7 @@ fn run_stages(core: &CellCore, process: &dyn Process, mail: &mut dyn Mail, reaso
     };
     for stage in stages {
         // A panic in a stage has been printed and has no further effect.
-        ignore(|| stage(&mut ending, mail));
+        let _ = contain_inline(|| stage(&mut ending, mail));
     }
     ending.let_go(mail);
 }
@@ -137,7 +137,7 @@ struct MailOf<'a, M, C> {
 impl Ending<'_> {
     /// Runs the cleaners. The state has been dropped and the name is not free yet, so resources
     /// that a successor needs are released before it can start.
-    fn run_cleaners(&mut self) {
+    fn run_cleaners(&mut self, _: &mut dyn Mail) {
         if self.core.progress.has(ProcessMark::HasCleaners) {
             let cleaners = self.core.locked_relations().take_cleaners();
             self.clean(cleaners);
@@ -150,7 +150,7 @@ impl Ending<'_> {
         cleaners.run(owner, &self.reason, |task| ask_to_end(&*self.core.host, owner, task));
     }
 
-    fn log(&mut self) {
+    fn log(&mut self, _: &mut dyn Mail) {
         let (cell, pid, reason) = (self.core, self.core.pid, &self.reason);
         // A dropped simulation kills the processes that still live. That needs no warning.
         let is_dropped = || {
@@ -168,7 +168,7 @@ impl Ending<'_> {
     }
 
     /// The senders that waited for this process to catch up go on.
-    fn release_muted(&mut self) {
+    fn release_muted(&mut self, _: &mut dyn Mail) {
         if !self.muted.is_empty() {
             release(std::mem::take(&mut self.muted));
         }
@@ -180,7 +180,7 @@ impl Ending<'_> {
     ///
     /// A process that has nothing to free and nobody to notify is removed from the node under the
     /// lock of its relations, which are closed by then. That is the same order with one lock less.
-    fn free_names(&mut self) {
+    fn free_names(&mut self, _: &mut dyn Mail) {
         let end = ProcessEnd { kind: self.reason.kind(), messages: self.messages };
         let (retired, is_member) = {
             let mut relations = self.core.locked_relations();
@@ -208,11 +208,11 @@ impl Ending<'_> {
     }
 
     /// Fails the calls whose tokens were dropped with the process.
-    fn fail_calls(&mut self) {
+    fn fail_calls(&mut self, _: &mut dyn Mail) {
         current::settle_orphans(OrphanCause::Ended(&self.reason));
     }
 
-    fn close_relations(&mut self) {
+    fn close_relations(&mut self, _: &mut dyn Mail) {
         if !self.is_closed {
             self.bonds = bonds::close(self.process);
         }
@@ -220,7 +220,7 @@ impl Ending<'_> {
 
     /// Removes the link of a spawner that waits for the start. It is notified of a failed start
     /// by the result of the spawn alone.
-    fn forget_failed_start(&mut self) {
+    fn forget_failed_start(&mut self, _: &mut dyn Mail) {
         if !self.initialised
             && self.starter.as_ref().is_some_and(SlotSender::is_awaited)
             && let Some(parent) = self.core.parent_pid()
@@ -229,7 +229,7 @@ impl Ending<'_> {
         }
     }
 
-    fn tell_subscribers(&mut self) {
+    fn tell_subscribers(&mut self, _: &mut dyn Mail) {
         if let Some(note) = &self.death
             && let Some(records) = self.core.host.records()
             && (records.crashes.is_on() || records.reports.is_heard() || logs_crashes())
@@ -250,13 +250,13 @@ impl Ending<'_> {
         self.core.host.note_ended(self.core.pid, self.name.take(), &self.reason);
     }
 
-    fn fire_bonds(&mut self) {
+    fn fire_bonds(&mut self, _: &mut dyn Mail) {
         if let Some(bonds) = self.bonds.take() {
             bonds::fire(&*self.core.host, self.core.pid, *bonds, &self.reason);
         }
     }
 
-    fn tell_starter(&mut self) {
+    fn tell_starter(&mut self, _: &mut dyn Mail) {
         if let Some(starter) = self.starter.take() {
             let failed = || SpawnError::Init(self.reason.clone());
             let _ = starter.send(if self.initialised { Ok(()) } else { Err(failed()) });
@@ -269,9 +269,9 @@ impl Ending<'_> {
         let Ending { reason, muted, starter, name, bonds, .. } = self;
         muted.into_iter().for_each(drop_contained);
         mail.let_go();
-        drop_contained(starter);
-        drop_contained(name);
-        drop_contained(bonds);
+        starter.into_iter().for_each(drop_contained);
+        name.into_iter().for_each(drop_contained);
+        bonds.into_iter().for_each(drop_contained);
         // A call whose token lies in a reason is failed by nothing else.
         drop_contained(reason);
     }
@@ -352,7 +352,9 @@ impl<M: Send + 'static, C: Send + 'static> Mail for MailOf<'_, M, C> {
     }
 
     fn let_go(&mut self) {
-        drop_contained(self.remains.take());
-        drop_contained(self.waiting.take());
+        if self.remains.is_some() || self.waiting.is_some() {
+            drop_contained(self.remains.take());
+            drop_contained(self.waiting.take());
+        }
     }
 }

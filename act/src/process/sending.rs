@@ -49,7 +49,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             drop(inbox);
             return self.send_apart(RoutedMessage { message, sender });
         }
-        inbox.put_in(message.arrive(), sender, self.pid.id(), &|length| self.is_deep(length));
+        inbox.put_in(message.arrive(), sender, self.pid.id(), |length| self.is_deep(length));
         let ready = inbox.ready_for_mail();
         drop(inbox);
         current::count_sent();

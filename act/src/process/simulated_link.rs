@@ -32,10 +32,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         if inbox.phase == MailboxPhase::Terminated {
             return Err(SendError::NoProcess { message, to: self.pid });
         }
-        let put = inbox.put(message, sender, self.pid.id(), &self.progress.taken, &|length| {
-            self.is_deep(length)
-        });
-        match put {
+        let deep = |length| self.is_deep(length);
+        match inbox.put(message, sender, self.pid.id(), &self.progress.taken, &deep) {
             Ok(ready) => {
                 self.settle(&mut inbox, sender);
                 drop(inbox);

@@ -37,7 +37,7 @@ use super::watchdog::{INTERVAL, Watchdog};
 use crate::sync::Parker;
 use crate::threads;
 use crossbeam_deque::{Injector, Steal, Stealer, Worker};
-use krarup_act::{Poke, Ready, contain};
+use krarup_act::{Poke, Ready, contain, contain_inline};
 use krarup_gen::DispatcherStats;
 use parking_lot::Mutex;
 use std::cell::{Cell, OnceCell};
@@ -262,7 +262,7 @@ impl SharedDispatcher {
             };
             // A turn contains the panics of its process. This is the second line of defence,
             // around all turns: no other panic may cost a worker either.
-            while let Err(reason) = contain(&mut turns) {
+            while let Err(reason) = contain_inline(&mut turns) {
                 // The log subscriber is user code too.
                 let _ = contain(|| tracing::error!(target: "krarup", %reason, "a turn panicked outside its process"));
             }

@@ -22,7 +22,7 @@ use crate::process::turn::Life;
 use crate::process::waker::WakingHandle;
 use crate::process::{bonds, current};
 use krarup_gen::{
-    CannotWait, Class, Name, NoBound, OrderError, Pid, SpawnError, Target, TooManyRecorded,
+    CannotWait, Class, Name, NoBound, OrderError, Pid, Ref, SpawnError, Target, TooManyRecorded,
 };
 use std::any::Any;
 use std::marker::PhantomData;
@@ -106,24 +106,17 @@ struct Admitted<M: Send + 'static, C: Send + 'static> {
     ctx: Context<M, C>,
 }
 
-/// What was made of options that are valid.
-struct CheckedOptions {
-    host: Arc<dyn Host>,
-    pid: Pid,
-    name: Option<Name>,
-    label: Option<Name>,
-    bound: u32,
-}
-
 impl SpawnOptions {
     /// Makes the process. What depends on its factory comes after that.
+    #[inline]
     fn make<M: Send + 'static, C: Send + 'static>(
-        mut self,
+        self,
         overflow: Overflow<M>,
         order: Option<Order<M>>,
         behavior: &'static BehaviorFacts,
         starter: Option<SlotSender<Result<(), SpawnError>>>,
     ) -> Result<Admitted<M, C>, SpawnError> {
+        let (one_by_one, record) = (self.one_by_one, self.record);
         let checked = self.check(
             order.is_some(),
             matches!(overflow, Overflow::Refuse),
@@ -131,7 +124,7 @@ impl SpawnOptions {
         )?;
         let own = WakingHandle::first(Cell::new(NewProcess {
             pid: checked.pid,
-            parent: self.parent_pid(),
+            parent: checked.shown_under,
             behavior,
             bound: checked.bound,
             overflow,
@@ -146,30 +139,30 @@ impl SpawnOptions {
         {
             cell.begin_in_context(context);
         }
-        if self.one_by_one {
+        if one_by_one {
             cell.inbox.lock().take_one_by_one();
         }
-        let process: Arc<dyn Process> = Arc::clone(&cell) as Arc<dyn Process>;
-        self.admit(&cell, process, checked.name, checked.label)?;
+        checked.place.admit(&cell, Arc::clone(&cell) as Arc<dyn Process>)?;
         let mut ctx = Context::new(cell);
         if let Some(order) = order {
             ctx.set_order(order)?;
         }
-        if self.record > 0 {
-            ctx.record(self.record)?;
+        if record > 0 {
+            ctx.record(record)?;
         }
         Ok(Admitted { own, ctx })
     }
 
     /// Checks all options before anything is changed.
+    #[inline]
     fn check(
-        &mut self,
+        self,
         is_ordered: bool,
         refuses: bool,
         drops_oldest: bool,
     ) -> Result<CheckedOptions, SpawnError> {
-        let name = self.name.take().transpose()?;
-        let label = self.label.take().transpose().map_err(SpawnError::InvalidLabel)?;
+        let name = self.name.transpose()?;
+        let label = self.label.transpose().map_err(SpawnError::InvalidLabel)?;
         if is_ordered && (self.one_by_one || drops_oldest) {
             return Err(OrderError.into());
         }
@@ -181,44 +174,57 @@ impl SpawnOptions {
             None if !refuses => return Err(NoBound.into()),
             None => UNBOUNDED,
         };
-        let host = match &self.dispatcher {
-            None => Arc::clone(&self.host),
+        let host = match self.dispatcher {
+            None => self.host,
             Some(name) => {
                 // Another dispatcher does not change the class.
                 let class = self.host.class();
-                of_class(self.host.with_dispatcher(name)?, Some(class))?
+                of_class(self.host.with_dispatcher(&name)?, Some(class))?
             }
         };
         let host = of_class(host, self.class)?;
-        let reserved = self.pid.take().and_then(|pid| pid.on(&*host));
-        let pid = reserved.unwrap_or_else(|| host.next_pid());
-        Ok(CheckedOptions { host, pid, name, label, bound })
+        let pid = self.pid.and_then(|pid| pid.on(&*host)).unwrap_or_else(|| host.next_pid());
+        let shown_under = self.parent.as_ref().map(|parent| parent.pid()).or(self.under);
+        let place =
+            Place { name, label, parent: self.parent, link: self.link, monitor: self.monitor };
+        Ok(CheckedOptions { host, pid, shown_under, bound, place })
     }
+}
 
-    fn parent_pid(&self) -> Option<Pid> {
-        self.parent.as_ref().map(|parent| parent.pid()).or(self.under)
-    }
+/// What was made of options that are valid.
+struct CheckedOptions {
+    host: Arc<dyn Host>,
+    pid: Pid,
+    /// The pid of the parent, which may only be shown.
+    shown_under: Option<Pid>,
+    bound: u32,
+    place: Place,
+}
 
+/// The place of a new process among the others.
+struct Place {
+    name: Option<Name>,
+    label: Option<Name>,
+    parent: Option<Arc<dyn Process>>,
+    link: Option<LinkUrgency>,
+    monitor: Option<(Ref, LinkUrgency)>,
+}
+
+impl Place {
     /// Admits the process to its node. Its links and monitors are set before it runs (rule L1).
-    fn admit(
-        &self,
-        core: &CellCore,
-        process: Arc<dyn Process>,
-        name: Option<Name>,
-        label: Option<Name>,
-    ) -> Result<(), SpawnError> {
-        if let Some(name) = &name {
+    #[inline]
+    fn admit(self, core: &CellCore, process: Arc<dyn Process>) -> Result<(), SpawnError> {
+        if let Some(name) = &self.name {
             core.locked_relations().set_name(name.clone());
         }
-        if let Some(label) = label {
+        if let Some(label) = self.label {
             core.locked_relations().set_label(label);
         }
         let host = &*core.host;
-        let child =
-            self.parent.as_ref().filter(|_| self.link.is_some()).map(|_| Arc::clone(&process));
-        host.admit(process, name.as_ref())?;
+        let child = self.link.map(|urgency| (Arc::clone(&process), urgency));
+        host.admit(process, self.name.as_ref())?;
         if let Some(parent) = &self.parent {
-            if let (Some(urgency), Some(child)) = (self.link, child) {
+            if let Some((child, urgency)) = child {
                 bonds::link_child(host, parent, &child, urgency == LinkUrgency::Urgent);
             }
             if let Some((monitor, urgency)) = self.monitor {
@@ -309,6 +315,7 @@ impl<B: Behavior, F> FactsOf<B, F> {
 }
 
 /// Returns the host for a process of this class.
+#[inline]
 fn of_class(host: Arc<dyn Host>, class: Option<Class>) -> Result<Arc<dyn Host>, SpawnError> {
     match class {
         Some(class) if class != host.class() => Ok(host.of_class(class)?.unwrap_or(host)),
