@@ -108,7 +108,8 @@ struct Admitted<M: Send + 'static, C: Send + 'static> {
 
 impl SpawnOptions {
     /// Makes the process. What depends on its factory comes after that.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "options that were not set cost nothing")]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn make<M: Send + 'static, C: Send + 'static>(
         self,
         overflow: Overflow<M>,
@@ -154,7 +155,8 @@ impl SpawnOptions {
     }
 
     /// Checks all options before anything is changed.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "options that were not set cost nothing")]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn check(
         self,
         is_ordered: bool,
@@ -212,7 +214,8 @@ struct Place {
 
 impl Place {
     /// Admits the process to its node. Its links and monitors are set before it runs (rule L1).
-    #[inline]
+    #[allow(clippy::inline_always, reason = "options that were not set cost nothing")]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn admit(self, core: &CellCore, process: Arc<dyn Process>) -> Result<(), SpawnError> {
         if let Some(name) = &self.name {
             core.locked_relations().set_name(name.clone());
@@ -315,7 +318,8 @@ impl<B: Behavior, F> FactsOf<B, F> {
 }
 
 /// Returns the host for a process of this class.
-#[inline]
+#[allow(clippy::inline_always, reason = "options that were not set cost nothing")]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn of_class(host: Arc<dyn Host>, class: Option<Class>) -> Result<Arc<dyn Host>, SpawnError> {
     match class {
         Some(class) if class != host.class() => Ok(host.of_class(class)?.unwrap_or(host)),
