@@ -16,7 +16,9 @@ use crate::context::Context;
 use crate::host::host::Host;
 use crate::lifecycle::restartable::Restartable;
 use crate::observe::recording::record_supervision;
-use crate::process::crash::{Contained, contain, first_failure, ignore, log_contained, try_drop};
+use crate::process::crash::{
+    Contained, contain, drop_contained, first_failure, log_contained, try_drop,
+};
 use crate::process::current::{self, OrphanCause};
 use krarup_gen::{
     Pid, ProcessKind, Reason, ReasonRecord, RestartKind, RestartWindow, Result, SupervisionAction,
@@ -281,7 +283,7 @@ where
             if let Some(mut state) = failed.take() {
                 // The first failure is the cause, whatever fails afterwards.
                 let _ = Contained::new(state.before_restart(ctx, &failure)).await;
-                ignore(|| drop(state));
+                drop_contained(state);
                 // The reply tokens in the state were dropped with it.
                 current::settle_orphans(OrphanCause::Ended(&failure));
             }
@@ -330,7 +332,7 @@ where
     ) -> Result<A, (Option<A>, Reason)> {
         let mut state = contain(|| (self.factory)()).map_err(|panic| (None, panic))?;
         if let Err(reason) = Contained::new(state.init(ctx)).await.unwrap_or_else(Err) {
-            ignore(|| drop(state));
+            drop_contained(state);
             return Err((None, reason));
         }
         match Contained::new(state.after_restart(ctx, failure)).await.unwrap_or_else(Err) {

@@ -155,3 +155,22 @@ pub(super) fn take_at<T>(queue: &mut VecDeque<T>, place: usize) -> Option<T> {
     }
     queue.pop_front()
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn m6_an_entry_is_taken_from_any_place_and_the_others_keep_their_order() {
+        for place in 0..4 {
+            // The queue goes round its end.
+            let mut queue = VecDeque::with_capacity(4);
+            queue.extend([9, 9, 0, 1]);
+            queue.drain(..2);
+            queue.extend([2, 3]);
+            assert_eq!(take_at(&mut queue, place), Some(place));
+            assert!(queue.iter().copied().eq((0..4).filter(|other| *other != place)));
+            assert_eq!(take_at(&mut queue, 3), None);
+        }
+    }
+}

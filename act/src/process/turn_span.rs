@@ -4,7 +4,7 @@
 //! A subscriber is user code, so each call of it is contained. If it panics, only its span is
 //! lost (rule D4).
 
-use super::crash::{contain, ignore};
+use super::crash::{contain, drop_contained, ignore};
 use krarup_gen::{Label, Name, Pid};
 use tracing::Span;
 
@@ -38,5 +38,5 @@ impl Drop for TurnSpan {
 }
 
 fn close(span: Span) {
-    ignore(|| drop(span));
+    drop_contained(span);
 }

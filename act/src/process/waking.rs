@@ -5,7 +5,7 @@
 
 use super::awaited::AwaitedProcess;
 use super::cell::Cell;
-use super::crash::ignore;
+use super::crash::{drop_contained, ignore};
 use super::current::{self, CurrentContext};
 use super::exit_source::ExitSource;
 use super::progress::ProcessMark;
@@ -121,7 +121,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             inbox.cold().receiver.replace(waker)
         };
         drop(inbox);
-        ignore(|| drop(before));
+        drop_contained(before);
     }
 
     /// Has the process poked some 10 ms from now, see [`Host::poke_later`](crate::Host::poke_later).

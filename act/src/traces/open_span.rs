@@ -5,7 +5,7 @@
 
 use super::carried::CarriedContext;
 use super::trace_context::TraceContext;
-use crate::process::crash::{contain, ignore};
+use crate::process::crash::{contain, drop_contained, ignore};
 use krarup_gen::{Pid, Timestamp};
 use tracing::field::Empty;
 use tracing::{Span, info_span};
@@ -150,7 +150,7 @@ fn opened<E>(
 impl Drop for OpenSpan {
     fn drop(&mut self) {
         if let Some(span) = self.0.take() {
-            ignore(|| drop(span));
+            drop_contained(span);
         }
     }
 }
