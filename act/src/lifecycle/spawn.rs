@@ -34,12 +34,12 @@ pub struct Spawn<B: Behavior, F, P = Outside> {
     factory: F,
     overflow: Overflow<B::Message>,
     order: Option<Order<B::Message>>,
-    options: SpawnOptions,
+    options: UntypedOptions,
     kind: PhantomData<fn() -> (B, P)>,
 }
 
 /// The options that know no type of message.
-struct SpawnOptions {
+struct UntypedOptions {
     host: Arc<dyn Host>,
     parent: Option<Arc<dyn Process>>,
     /// The pid of a parent that is only shown.
@@ -60,9 +60,9 @@ struct SpawnOptions {
     monitor: Option<(Ref, LinkUrgency)>,
 }
 
-impl SpawnOptions {
+impl UntypedOptions {
     fn new(host: Arc<dyn Host>, parent: Option<Arc<dyn Process>>) -> Self {
-        SpawnOptions {
+        UntypedOptions {
             host,
             parent,
             under: None,
@@ -135,7 +135,7 @@ where
             factory,
             overflow: Overflow::Refuse,
             order: None,
-            options: SpawnOptions::new(host, parent),
+            options: UntypedOptions::new(host, parent),
             kind: PhantomData,
         }
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// The senders in line, and the lines of senders that wait for several mailboxes.
 pub(crate) struct WaitingSenders<M> {
-    line: Line,
+    line: PlacesInLine,
     waiters: Slots<Arc<Waiter<M>>>,
     /// How many of the waiters are lines of senders.
     lines: usize,
@@ -21,7 +21,7 @@ pub(crate) struct WaitingSenders<M> {
 /// Who comes next. It knows waiters by the places where they lie, and by their addresses in memory, which are
 /// stable while they are in line.
 #[derive(Default)]
-struct Line {
+struct PlacesInLine {
     /// The places of the waiters, by their numbers.
     in_order: BTreeMap<u64, usize>,
     /// The number of each waiter, by its address in memory.
@@ -29,7 +29,7 @@ struct Line {
     next: u64,
 }
 
-impl Line {
+impl PlacesInLine {
     /// Adds a waiter to the end, unless it is in line already. Its place is asked for if it is not.
     fn push(&mut self, address: usize, place: impl FnOnce() -> usize) -> bool {
         let Entry::Vacant(free) = self.numbers.entry(address) else { return false };
@@ -91,7 +91,7 @@ impl<M> WaitingSenders<M> {
 
 impl<M> Default for WaitingSenders<M> {
     fn default() -> Self {
-        WaitingSenders { line: Line::default(), waiters: Slots::new(), lines: 0 }
+        WaitingSenders { line: PlacesInLine::default(), waiters: Slots::new(), lines: 0 }
     }
 }
 

@@ -13,7 +13,7 @@
 //! the next stage runs even if one fails. Values that a later stage needs lie in [`Ending`]. A
 //! stage that handles several things contains each of them.
 //!
-//! Only three stages handle messages: those of [`Mail`], which is compiled for each type of message. The others are
+//! Only three stages handle messages: those of [`EndedMailbox`], which is compiled for each type of message. The others are
 //! compiled once.
 
 use super::asked_to_end::ask_to_end;
@@ -42,7 +42,7 @@ use krarup_gen::{
 use std::any::type_name;
 use std::sync::Arc;
 
-type EndStage<'a> = fn(&mut Ending<'a>, &mut dyn Mail);
+type EndStage<'a> = fn(&mut Ending<'a>, &mut dyn EndedMailbox);
 
 /// A process that is ending, and the values that one stage passes to the next.
 struct Ending<'a> {
@@ -66,7 +66,7 @@ struct Ending<'a> {
 }
 
 /// The mailbox of a process that is ending.
-trait Mail {
+trait EndedMailbox {
     fn close(&mut self, ending: &mut Ending<'_>);
 
     /// Drops the entries. Reply tokens in them fail their calls later, after the name is free.
@@ -86,10 +86,10 @@ where
     M: Send + 'static,
     C: Send + 'static,
 {
-    run_stages(cell, cell, &mut MailOf { cell, remains: None, waiting: None }, reason);
+    run_stages(cell, cell, &mut EndedMailboxOf { cell, remains: None, waiting: None }, reason);
 }
 
-fn run_stages(core: &CellCore, process: &dyn Process, mail: &mut dyn Mail, reason: Reason) {
+fn run_stages(core: &CellCore, process: &dyn Process, mail: &mut dyn EndedMailbox, reason: Reason) {
     let stages: &[EndStage<'_>] = &[
         Ending::run_cleaners,
         Ending::log,
@@ -128,7 +128,7 @@ fn run_stages(core: &CellCore, process: &dyn Process, mail: &mut dyn Mail, reaso
 }
 
 /// The mailbox of a process with messages of these types.
-struct MailOf<'a, M, C> {
+struct EndedMailboxOf<'a, M, C> {
     cell: &'a Cell<M, C>,
     remains: Option<DrainedMailbox<M, C>>,
     waiting: Option<WaitingSenders<M>>,
@@ -137,7 +137,7 @@ struct MailOf<'a, M, C> {
 impl Ending<'_> {
     /// Runs the cleaners. The state has been dropped and the name is not free yet, so resources
     /// that a successor needs are released before it can start.
-    fn run_cleaners(&mut self, _: &mut dyn Mail) {
+    fn run_cleaners(&mut self, _: &mut dyn EndedMailbox) {
         if self.core.progress.has(ProcessMark::HasCleaners) {
             let cleaners = self.core.locked_relations().take_cleaners();
             self.clean(cleaners);
@@ -150,7 +150,7 @@ impl Ending<'_> {
         cleaners.run(owner, &self.reason, |task| ask_to_end(&*self.core.host, owner, task));
     }
 
-    fn log(&mut self, _: &mut dyn Mail) {
+    fn log(&mut self, _: &mut dyn EndedMailbox) {
         let (cell, pid, reason) = (self.core, self.core.pid, &self.reason);
         // A dropped simulation kills the processes that still live. That needs no warning.
         let is_dropped = || {
@@ -168,7 +168,7 @@ impl Ending<'_> {
     }
 
     /// The senders that waited for this process to catch up go on.
-    fn release_muted(&mut self, _: &mut dyn Mail) {
+    fn release_muted(&mut self, _: &mut dyn EndedMailbox) {
         if !self.muted.is_empty() {
             release(std::mem::take(&mut self.muted));
         }
@@ -180,7 +180,7 @@ impl Ending<'_> {
     ///
     /// A process that has nothing to free and nobody to notify is removed from the node under the
     /// lock of its relations, which are closed by then. That is the same order with one lock less.
-    fn free_names(&mut self, _: &mut dyn Mail) {
+    fn free_names(&mut self, _: &mut dyn EndedMailbox) {
         let end = ProcessEnd { kind: self.reason.kind(), messages: self.messages };
         let (retired, is_member) = {
             let mut relations = self.core.locked_relations();
@@ -208,11 +208,11 @@ impl Ending<'_> {
     }
 
     /// Fails the calls whose tokens were dropped with the process.
-    fn fail_calls(&mut self, _: &mut dyn Mail) {
+    fn fail_calls(&mut self, _: &mut dyn EndedMailbox) {
         current::settle_orphans(OrphanCause::Ended(&self.reason));
     }
 
-    fn close_relations(&mut self, _: &mut dyn Mail) {
+    fn close_relations(&mut self, _: &mut dyn EndedMailbox) {
         if !self.is_closed {
             self.bonds = bonds::close(self.process);
         }
@@ -220,7 +220,7 @@ impl Ending<'_> {
 
     /// Removes the link of a spawner that waits for the start. It is notified of a failed start
     /// by the result of the spawn alone.
-    fn forget_failed_start(&mut self, _: &mut dyn Mail) {
+    fn forget_failed_start(&mut self, _: &mut dyn EndedMailbox) {
         if !self.initialised
             && self.starter.as_ref().is_some_and(SlotSender::is_awaited)
             && let Some(parent) = self.core.parent_pid()
@@ -229,7 +229,7 @@ impl Ending<'_> {
         }
     }
 
-    fn tell_subscribers(&mut self, _: &mut dyn Mail) {
+    fn tell_subscribers(&mut self, _: &mut dyn EndedMailbox) {
         if let Some(note) = &self.death
             && let Some(records) = self.core.host.records()
             && (records.crashes.is_on() || records.reports.is_heard() || logs_crashes())
@@ -250,13 +250,13 @@ impl Ending<'_> {
         self.core.host.note_ended(self.core.pid, self.name.take(), &self.reason);
     }
 
-    fn fire_bonds(&mut self, _: &mut dyn Mail) {
+    fn fire_bonds(&mut self, _: &mut dyn EndedMailbox) {
         if let Some(bonds) = self.bonds.take() {
             bonds::fire(&*self.core.host, self.core.pid, *bonds, &self.reason);
         }
     }
 
-    fn tell_starter(&mut self, _: &mut dyn Mail) {
+    fn tell_starter(&mut self, _: &mut dyn EndedMailbox) {
         if let Some(starter) = self.starter.take() {
             let failed = || SpawnError::Init(self.reason.clone());
             let _ = starter.send(if self.initialised { Ok(()) } else { Err(failed()) });
@@ -265,7 +265,7 @@ impl Ending<'_> {
 
     /// Drops the remaining values one by one, because two panics must not coincide. Most of
     /// them remain only if a stage did not complete.
-    fn let_go(self, mail: &mut dyn Mail) {
+    fn let_go(self, mail: &mut dyn EndedMailbox) {
         let Ending { reason, muted, starter, name, bonds, .. } = self;
         muted.into_iter().for_each(drop_contained);
         mail.let_go();
@@ -277,7 +277,7 @@ impl Ending<'_> {
     }
 }
 
-impl<M: Send + 'static, C: Send + 'static> Mail for MailOf<'_, M, C> {
+impl<M: Send + 'static, C: Send + 'static> EndedMailbox for EndedMailboxOf<'_, M, C> {
     fn close(&mut self, ending: &mut Ending<'_>) {
         let mut inbox = self.cell.inbox.lock();
         // A bare process that ended without ever waiting has not failed to start.

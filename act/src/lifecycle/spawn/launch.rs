@@ -1,7 +1,7 @@
 //! How a spawn becomes a process: its options are checked, the cell is made and admitted, links and
 //! monitors are set, and the process is scheduled.
 
-use super::{AddressOf, LinkUrgency, Spawn, SpawnOptions};
+use super::{AddressOf, LinkUrgency, Spawn, UntypedOptions};
 use crate::addressing::address::Address;
 use crate::addressing::naming::release_name;
 use crate::behavior::Behavior;
@@ -92,7 +92,7 @@ where
     ) -> Result<AddressOf<B>, SpawnError> {
         let Spawn { factory, overflow, order, options, .. } = self;
         let run = |ctx| factory().run(ctx);
-        let Admitted { own, ctx } =
+        let AdmittedProcess { own, ctx } =
             options.make(overflow, order, facts::<B, _, _>(&run), starter)?;
         let cell = Arc::clone(&ctx.cell);
         cell.host.schedule(Life::ready(own, move || run(ctx)));
@@ -101,12 +101,12 @@ where
 }
 
 /// A process that its node knows, and that has not run.
-struct Admitted<M: Send + 'static, C: Send + 'static> {
+struct AdmittedProcess<M: Send + 'static, C: Send + 'static> {
     own: WakingHandle<Cell<M, C>>,
     ctx: Context<M, C>,
 }
 
-impl SpawnOptions {
+impl UntypedOptions {
     /// Makes the process. What depends on its factory comes after that.
     #[allow(clippy::inline_always, reason = "options that were not set cost nothing")]
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -116,7 +116,7 @@ impl SpawnOptions {
         order: Option<Order<M>>,
         behavior: &'static BehaviorFacts,
         starter: Option<SlotSender<Result<(), SpawnError>>>,
-    ) -> Result<Admitted<M, C>, SpawnError> {
+    ) -> Result<AdmittedProcess<M, C>, SpawnError> {
         let (one_by_one, record) = (self.one_by_one, self.record);
         let checked = self.check(
             order.is_some(),
@@ -151,7 +151,7 @@ impl SpawnOptions {
         if record > 0 {
             ctx.record(record)?;
         }
-        Ok(Admitted { own, ctx })
+        Ok(AdmittedProcess { own, ctx })
     }
 
     /// Checks all options before anything is changed.
@@ -188,7 +188,7 @@ impl SpawnOptions {
         let pid = self.pid.and_then(|pid| pid.on(&*host)).unwrap_or_else(|| host.next_pid());
         let shown_under = self.parent.as_ref().map(|parent| parent.pid()).or(self.under);
         let place =
-            Place { name, label, parent: self.parent, link: self.link, monitor: self.monitor };
+            SpawnPlace { name, label, parent: self.parent, link: self.link, monitor: self.monitor };
         Ok(CheckedOptions { host, pid, shown_under, bound, place })
     }
 }
@@ -200,11 +200,11 @@ struct CheckedOptions {
     /// The pid of the parent, which may only be shown.
     shown_under: Option<Pid>,
     bound: u32,
-    place: Place,
+    place: SpawnPlace,
 }
 
 /// The place of a new process among the others.
-struct Place {
+struct SpawnPlace {
     name: Option<Name>,
     label: Option<Name>,
     parent: Option<Arc<dyn Process>>,
@@ -212,7 +212,7 @@ struct Place {
     monitor: Option<(Ref, LinkUrgency)>,
 }
 
-impl Place {
+impl SpawnPlace {
     /// Admits the process to its node. Its links and monitors are set before it runs (rule L1).
     #[allow(clippy::inline_always, reason = "options that were not set cost nothing")]
     #[cfg_attr(not(debug_assertions), inline(always))]
