@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`process`] | the interface of a process towards the host and other processes |
 //! | [`cell`] | the parts of a process |
+//! | [`cell_core`] | those that know no type of message |
 //! | [`process_impl`] | how a cell implements that interface |
 //! | [`snapshot`] | what a cell tells about its process without its help |
 //! | [`facts`] | what is known of a process from its type |
