@@ -374,7 +374,9 @@ impl<M, C> Context<M, C> {
 /// Cancels timers. The action of one for another process is dropped there.
 fn cancel(host: &Arc<dyn Host>, timers: &[(Ref, TimerKey)], idle: Option<TimerKey>) {
     for key in timers.iter().map(|(_, key)| *key).chain(idle) {
-        ignore(|| host.cancel_timer(key));
+        ignore(|| {
+            host.cancel_timer(key);
+        });
     }
 }
 

@@ -5,6 +5,7 @@ use super::entry::MailboxEntry;
 use super::inbox::{Inbox, MailboxPhase, MainPush, MainTake, UNBOUNDED};
 use super::overflow::{Divert, Overflow};
 use super::permit::Waiter;
+use super::push::HearsOfDepth;
 use super::take::take_at;
 use crate::host::ready::Ready;
 use std::sync::Arc;
@@ -171,12 +172,12 @@ impl<M, C> Inbox<M, C> {
     pub(crate) fn fill(
         &mut self,
         entry: MailboxEntry<M>,
-        deep: &dyn Fn(usize),
+        hears: &dyn HearsOfDepth,
     ) -> Result<Option<Ready>, MailboxEntry<M>> {
         if self.phase == MailboxPhase::Terminated {
             return Err(entry);
         }
-        self.push_entry(entry, deep);
+        self.push_entry(entry, hears);
         Ok(self.ready_for_mail())
     }
 

@@ -36,14 +36,21 @@ mod tests {
     use crate::mailbox::entry::Notice;
     use crate::mailbox::inbox::UNBOUNDED;
     use crate::mailbox::overflow::Overflow;
+    use crate::mailbox::push::HearsOfDepth;
+
+    struct Unheard;
+
+    impl HearsOfDepth for Unheard {
+        fn is_deep(&self, _: usize) {}
+    }
 
     /// Enqueues messages by their senders, 0 for a notice, then moves the last one forward.
     fn overtakes(senders: &[u64], places: usize) -> (usize, Vec<u64>) {
         let mut inbox = Inbox::<u64, ()>::new(UNBOUNDED, Overflow::Refuse);
         for sender in senders {
             match sender {
-                0 => drop(inbox.push_notice(Box::new(Notice::Finish), &|_| ())),
-                sender => inbox.put_in(*sender, *sender, 99, |_| ()),
+                0 => drop(inbox.push_notice(Box::new(Notice::Finish), &Unheard)),
+                sender => inbox.put_in(*sender, *sender, 99, &Unheard),
             }
         }
         let passed = inbox.overtake(places);

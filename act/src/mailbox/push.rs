@@ -22,6 +22,11 @@ const DEEP: usize = 156;
 /// The host is notified at lengths that are multiples of this.
 pub(crate) const DEEP_STEP: usize = 16;
 
+/// Who hears that very many messages wait. Called with the mailbox locked.
+pub(crate) trait HearsOfDepth {
+    fn is_deep(&self, length: usize);
+}
+
 /// Why a message was not put in.
 pub(crate) enum Refused<M> {
     Dead(M),
@@ -46,7 +51,7 @@ impl<M, C> Inbox<M, C> {
         sender: SenderId,
         receiver: u64,
         taken: &AtomicU64,
-        deep: &dyn Fn(usize),
+        hears: &dyn HearsOfDepth,
     ) -> Result<Option<Ready>, Refused<M>> {
         if self.phase == MailboxPhase::Terminated {
             return Err(Refused::Dead(message));
@@ -54,7 +59,7 @@ impl<M, C> Inbox<M, C> {
         if self.way != MainPush::Direct {
             return Err(Refused::Routed(message));
         }
-        self.put(message, sender, receiver, taken, deep)
+        self.put(message, sender, receiver, taken, hears)
     }
 
     /// As [`Inbox::push_main`], after a check that the process is alive and Main is no route.
@@ -66,7 +71,7 @@ impl<M, C> Inbox<M, C> {
         sender: SenderId,
         receiver: u64,
         taken: &AtomicU64,
-        deep: &dyn Fn(usize),
+        hears: &dyn HearsOfDepth,
     ) -> Result<Option<Ready>, Refused<M>> {
         if self.bound != UNBOUNDED && !self.has_room(taken.load(Ordering::Relaxed)) {
             return Err(match &self.cold {
@@ -76,7 +81,7 @@ impl<M, C> Inbox<M, C> {
                 _ => Refused::Full(message),
             });
         }
-        self.put_in(message, sender, receiver, deep);
+        self.put_in(message, sender, receiver, hears);
         Ok(self.ready_for_mail())
     }
 
@@ -88,7 +93,7 @@ impl<M, C> Inbox<M, C> {
             && (self.bound == UNBOUNDED || self.has_room(taken.load(Ordering::Relaxed)))
     }
 
-    /// Puts a message on Main for which there is room. `deep` is called with the queue length,
+    /// Puts a message on Main for which there is room. `hears` is told the queue length,
     /// at multiples of `DEEP_STEP`, if very many messages wait.
     #[allow(clippy::inline_always, reason = "see `in_transit`")]
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -97,7 +102,7 @@ impl<M, C> Inbox<M, C> {
         message: M,
         sender: SenderId,
         receiver: u64,
-        deep: impl Fn(usize),
+        hears: &dyn HearsOfDepth,
     ) {
         self.accepted += 1;
         // Write to each of the two places directly; a temporary would be one more copy.
@@ -110,7 +115,7 @@ impl<M, C> Inbox<M, C> {
             // For a sender of another node the receiver's number would mean another process.
             let receiver = if sender == 0 { 0 } else { receiver };
             if length >= CHARGE_STEP && charge(length + self.batch as usize, receiver) {
-                self.tell_depth(length, &deep);
+                self.tell_depth(length, hears);
             }
         }
     }
@@ -123,12 +128,12 @@ impl<M, C> Inbox<M, C> {
         self.main.get_or_insert_with(|| Box::new(VecDeque::with_capacity(room)))
     }
 
-    /// Calls `deep` with the length of a very long queue, at multiples of `DEEP_STEP`.
+    /// Tells the length of a very long queue, at multiples of `DEEP_STEP`.
     #[cold]
-    fn tell_depth(&self, queued: usize, deep: &dyn Fn(usize)) {
+    fn tell_depth(&self, queued: usize, hears: &dyn HearsOfDepth) {
         let length = queued + usize::from(self.first.is_some());
         if length.is_multiple_of(DEEP_STEP) {
-            deep(length);
+            hears.is_deep(length);
         }
     }
 
@@ -140,14 +145,14 @@ impl<M, C> Inbox<M, C> {
     pub(crate) fn push_notice(
         &mut self,
         notice: Box<Notice<M>>,
-        deep: &dyn Fn(usize),
+        hears: &dyn HearsOfDepth,
     ) -> Option<Ready> {
         debug_assert!(self.phase != MailboxPhase::Terminated);
-        self.push_entry(MailboxEntry { sender: 0, body: Body::Notice(notice) }, deep);
+        self.push_entry(MailboxEntry { sender: 0, body: Body::Notice(notice) }, hears);
         self.ready_for_mail()
     }
 
-    pub(crate) fn push_entry(&mut self, entry: MailboxEntry<M>, deep: &dyn Fn(usize)) {
+    pub(crate) fn push_entry(&mut self, entry: MailboxEntry<M>, hears: &dyn HearsOfDepth) {
         if self.first.is_none() && self.main.as_ref().is_none_or(|main| main.is_empty()) {
             self.first = Some(entry);
         } else {
@@ -155,7 +160,7 @@ impl<M, C> Inbox<M, C> {
             main.push_back(entry);
             let length = main.len();
             if length >= CHARGE_STEP && charge(length + self.batch as usize, 0) {
-                self.tell_depth(length, deep);
+                self.tell_depth(length, hears);
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::lock::Lock;
 use crate::mailbox::entry::Body;
 use crate::mailbox::inbox::{Inbox, MailboxPhase, UNBOUNDED};
 use crate::mailbox::overflow::Overflow;
-use crate::mailbox::push::Refused;
+use crate::mailbox::push::{HearsOfDepth, Refused};
 use crate::sync::{AtomicU64, Ordering};
 use krarup_gen::{Pid, Reason};
 use std::pin::Pin;
@@ -96,11 +96,11 @@ impl Owner {
         let taken = &self.taken;
         if self.fault == MailboxFault::LooksBeforePushing {
             let ready = self.inbox.lock().ready_for_mail();
-            let _ = self.inbox.lock().push_main(message, 0, 0, taken, &|_| {})?;
+            let _ = self.inbox.lock().push_main(message, 0, 0, taken, &Unheard)?;
             self.schedule(ready);
             return Ok(());
         }
-        let ready = self.inbox.lock().push_main(message, 0, 0, taken, &|_| {})?;
+        let ready = self.inbox.lock().push_main(message, 0, 0, taken, &Unheard)?;
         self.schedule(ready);
         Ok(())
     }
@@ -325,13 +325,19 @@ fn counting_after_handling_refuses_a_sender_that_has_seen_the_effect() {
     room(MailboxFault::CountsAfterHandling);
 }
 
+struct Unheard;
+
+impl HearsOfDepth for Unheard {
+    fn is_deep(&self, _: usize) {}
+}
+
 /// A sender that checks for room under one lock and puts its message in under another.
 #[test]
 #[should_panic(expected = "beyond the bound")]
 fn a_bound_checked_under_another_lock_is_exceeded() {
     fn send(inbox: &Lock<Inbox<u32, ()>>) -> u64 {
         let has_room = inbox.lock().accepted() < 1;
-        u64::from(has_room && inbox.lock().push_main(1, 0, 0, &AtomicU64::new(0), &|_| {}).is_ok())
+        u64::from(has_room && inbox.lock().push_main(1, 0, 0, &AtomicU64::new(0), &Unheard).is_ok())
     }
 
     model(|| {

@@ -11,6 +11,7 @@ use super::progress::{ProcessMark, Progress};
 use super::relations::Relations;
 use crate::host::host::Host;
 use crate::host::ready::Ready;
+use crate::mailbox::push::HearsOfDepth;
 use crate::sync::{MutexGuard, Ordering};
 use krarup_gen::{
     DeadLetter, DeadLetterCause, Label, Name, Pid, ProcessKind, RefusalCause, Timestamp,
@@ -102,11 +103,10 @@ impl CellCore {
         }
     }
 
-    /// Informs the host that very many messages wait. The mailbox is locked, so the host only
-    /// records this and reports it later.
-    #[cold]
-    pub(crate) fn is_deep(&self, length: usize) {
-        self.host.mailbox_is_deep(self.pid, length);
+    /// This part, of a cell.
+    #[inline]
+    pub(crate) fn core(&self) -> &CellCore {
+        self
     }
 
     /// Counts a message that is given back to its sender, as a dead letter if the process has
@@ -125,5 +125,13 @@ impl CellCore {
             Some(cause) => self.host.count_refusal(cause),
             None => {}
         }
+    }
+}
+
+impl HearsOfDepth for CellCore {
+    /// Informs the host, which only records this and reports it later.
+    #[cold]
+    fn is_deep(&self, length: usize) {
+        self.host.mailbox_is_deep(self.pid, length);
     }
 }

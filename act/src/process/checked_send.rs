@@ -38,7 +38,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             sender,
             self.pid.id(),
             &self.progress.taken,
-            &|length| self.is_deep(length),
+            self.core(),
         );
         drop(relations);
         match pushed {

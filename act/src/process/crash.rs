@@ -83,13 +83,8 @@ pub fn note_panic_locations() {
 /// Returns [`Reason::Panic`] if `f` panics.
 #[inline]
 pub fn contain<T>(f: impl FnOnce() -> T) -> Result<T, Reason> {
-    let (mut f, mut value) = (Some(f), None);
-    let run = &mut || {
-        if let Some(f) = f.take() {
-            value = Some(f());
-        }
-    };
-    match (catch(run), value) {
+    let mut asked = Asked { f: Some(f), answer: None };
+    match (catch(&mut asked), asked.answer) {
         (Ok(()), Some(value)) => Ok(value),
         (Ok(()), None) => unreachable!("what has not panicked has returned"),
         (Err(reason), _) => Err(reason),
@@ -106,24 +101,59 @@ pub fn contain_inline<T>(f: impl FnOnce() -> T) -> Result<T, Reason> {
     catch_unwind(AssertUnwindSafe(f)).map_err(reason_of)
 }
 
+/// Something to be done once that may panic. It is no closure behind a reference, because a table of functions for
+/// one has four, and this has one; each is compiled for each type.
+trait Risky {
+    fn run(&mut self);
+}
+
+/// A function that returns something.
+struct Asked<F, T> {
+    f: Option<F>,
+    answer: Option<T>,
+}
+
+impl<F: FnOnce() -> T, T> Risky for Asked<F, T> {
+    fn run(&mut self) {
+        if let Some(f) = self.f.take() {
+            self.answer = Some(f());
+        }
+    }
+}
+
+/// A function that returns nothing.
+struct Done<F>(Option<F>);
+
+impl<F: FnOnce()> Risky for Done<F> {
+    fn run(&mut self) {
+        if let Some(f) = self.0.take() {
+            f();
+        }
+    }
+}
+
+/// A value to be dropped.
+struct Doomed<T>(Option<T>);
+
+impl<T> Risky for Doomed<T> {
+    fn run(&mut self) {
+        self.0 = None;
+    }
+}
+
 /// What catches a panic is compiled once here, and not for each type of message (docs/decisions.md).
-fn catch(f: &mut dyn FnMut()) -> Result<(), Reason> {
-    contain_inline(f)
+fn catch(risky: &mut dyn Risky) -> Result<(), Reason> {
+    contain_inline(|| risky.run())
 }
 
 /// Does the same as [`contain`] for what returns nothing.
 pub(crate) fn attempt(f: impl FnOnce()) -> Result<(), Reason> {
-    let mut f = Some(f);
-    catch(&mut || {
-        if let Some(f) = f.take() {
-            f();
-        }
-    })
+    catch(&mut Done(Some(f)))
 }
 
 /// Runs `f`. A panic has already been printed and has no further effect.
-pub(crate) fn ignore<T>(f: impl FnOnce() -> T) {
-    let _ = attempt(|| drop(f()));
+pub(crate) fn ignore(f: impl FnOnce()) {
+    let _ = attempt(f);
 }
 
 /// Drops a value that may be a user's, and returns a panic of its destructor as a reason.
@@ -131,8 +161,7 @@ pub(crate) fn try_drop<T>(value: T) -> Result<(), Reason> {
     if const { !needs_drop::<T>() } {
         return Ok(());
     }
-    let mut value = Some(value);
-    catch(&mut || value = None)
+    catch(&mut Doomed(Some(value)))
 }
 
 /// Does the same as [`try_drop`]. The panic has already been printed and has no further effect.

@@ -153,7 +153,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(super) fn try_fill_here(&self, entry: MailboxEntry<M>) -> Result<(), MailboxEntry<M>> {
         let mut inbox = self.inbox.lock();
         let filled = if inbox.way == MainPush::Direct {
-            let filled = inbox.fill(entry, &|length| self.is_deep(length))?;
+            let filled = inbox.fill(entry, self.core())?;
             drop(inbox);
             filled
         } else {
@@ -187,7 +187,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let filled = if by_simulated_link {
             self.fill_carried(entry)
         } else {
-            self.inbox.lock().fill(entry, &|length| self.is_deep(length))
+            self.inbox.lock().fill(entry, self.core())
         };
         drop(relations);
         self.schedule_if(filled.map_err(Unfilled::Ended)?);

@@ -49,7 +49,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             drop(inbox);
             return self.send_apart(RoutedMessage { message, sender });
         }
-        inbox.put_in(message.arrive(), sender, self.pid.id(), |length| self.is_deep(length));
+        inbox.put_in(message.arrive(), sender, self.pid.id(), self.core());
         let ready = inbox.ready_for_mail();
         drop(inbox);
         current::count_sent();
@@ -102,7 +102,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             sender,
             self.pid.id(),
             &self.progress.taken,
-            &|length| self.is_deep(length),
+            self.core(),
         );
         match pushed {
             Ok(None) => Ok(()),
@@ -216,7 +216,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             drop(inbox);
             return None;
         }
-        let ready = inbox.push_notice(Box::new(notice), &|length| self.is_deep(length));
+        let ready = inbox.push_notice(Box::new(notice), self.core());
         self.unlock(inbox, ready)
     }
 
@@ -240,7 +240,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             None => Notice::Beyond(message),
             Some(context) => Notice::BeyondTraced(message, context),
         });
-        let ready = inbox.push_notice(notice, &|length| self.is_deep(length));
+        let ready = inbox.push_notice(notice, self.core());
         Ok(self.unlock(inbox, ready))
     }
 
@@ -253,7 +253,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             return Err(message);
         }
         let entry = MailboxEntry { sender: subscription.number(), body: Body::Event(message) };
-        inbox.push_entry(entry, &|length| self.is_deep(length));
+        inbox.push_entry(entry, self.core());
         let ready = inbox.ready_for_mail();
         Ok(self.unlock(inbox, ready))
     }
@@ -269,7 +269,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             return Err(ticket);
         }
         let notice = Box::new(Notice::Event(ticket));
-        let ready = inbox.push_notice(notice, &|length| self.is_deep(length));
+        let ready = inbox.push_notice(notice, self.core());
         Ok(self.unlock(inbox, ready))
     }
 

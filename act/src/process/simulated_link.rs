@@ -32,8 +32,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         if inbox.phase == MailboxPhase::Terminated {
             return Err(SendError::NoProcess { message, to: self.pid });
         }
-        let deep = |length| self.is_deep(length);
-        match inbox.put(message, sender, self.pid.id(), &self.progress.taken, &deep) {
+        match inbox.put(message, sender, self.pid.id(), &self.progress.taken, self.core()) {
             Ok(ready) => {
                 self.settle(&mut inbox, sender);
                 drop(inbox);
@@ -95,7 +94,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     ) -> Result<Option<Ready>, MailboxEntry<M>> {
         let sender = entry.sender;
         let mut inbox = self.inbox.lock();
-        let ready = inbox.fill(entry, &|length| self.is_deep(length))?;
+        let ready = inbox.fill(entry, self.core())?;
         self.settle(&mut inbox, sender);
         Ok(ready)
     }

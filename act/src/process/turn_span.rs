@@ -31,7 +31,9 @@ impl TurnSpan {
 impl Drop for TurnSpan {
     fn drop(&mut self) {
         if let Some(span) = self.0.take() {
-            ignore(|| span.with_subscriber(|(id, subscriber)| subscriber.exit(id)));
+            ignore(|| {
+                span.with_subscriber(|(id, subscriber)| subscriber.exit(id));
+            });
             close(span);
         }
     }

@@ -108,14 +108,18 @@ impl OpenSpan {
     /// Makes it the span of what this thread logs.
     pub(crate) fn enter(&self) {
         if let Some(span) = &self.0 {
-            ignore(|| span.with_subscriber(|(id, subscriber)| subscriber.enter(id)));
+            ignore(|| {
+                span.with_subscriber(|(id, subscriber)| subscriber.enter(id));
+            });
         }
     }
 
     /// Undoes [`OpenSpan::enter`].
     pub(crate) fn exit(&self) {
         if let Some(span) = &self.0 {
-            ignore(|| span.with_subscriber(|(id, subscriber)| subscriber.exit(id)));
+            ignore(|| {
+                span.with_subscriber(|(id, subscriber)| subscriber.exit(id));
+            });
         }
     }
 
@@ -132,7 +136,9 @@ impl OpenSpan {
     /// Records how many sends do not belong to the trace, because there were too many.
     pub(crate) fn leave_out(&self, sends: u64) {
         if let Some(span) = &self.0 {
-            ignore(|| span.record("krarup.sends_left_out", sends));
+            ignore(|| {
+                span.record("krarup.sends_left_out", sends);
+            });
         }
     }
 }
