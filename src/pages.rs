@@ -53,6 +53,7 @@ macro_rules! page {
             "[docs/performance.md]: crate::pages::performance\n",
             "[docs/performance.md#a-cluster]: crate::pages::performance#a-cluster\n",
             "[docs/performance.md#the-observer]: crate::pages::performance#the-observer\n",
+            "[docs/performance.md#what-an-actor-costs-a-build]: crate::pages::performance#what-an-actor-costs-a-build\n",
             "[docs/porting.md]: crate::porting\n",
             "[docs/porting/actor_crates.md]: crate::porting::actor_crates\n",
             "[docs/porting/akka.md]: crate::porting::akka\n",

@@ -38,9 +38,9 @@ mod tests {
     use crate::mailbox::overflow::Overflow;
     use crate::mailbox::push::HearsOfDepth;
 
-    struct Unheard;
+    struct DeafHost;
 
-    impl HearsOfDepth for Unheard {
+    impl HearsOfDepth for DeafHost {
         fn is_deep(&self, _: usize) {}
     }
 
@@ -49,8 +49,8 @@ mod tests {
         let mut inbox = Inbox::<u64, ()>::new(UNBOUNDED, Overflow::Refuse);
         for sender in senders {
             match sender {
-                0 => drop(inbox.push_notice(Box::new(Notice::Finish), &Unheard)),
-                sender => inbox.put_in(*sender, *sender, 99, &Unheard),
+                0 => drop(inbox.push_notice(Box::new(Notice::Finish), &DeafHost)),
+                sender => inbox.put_in(*sender, *sender, 99, &DeafHost),
             }
         }
         let passed = inbox.overtake(places);

@@ -96,11 +96,11 @@ impl Owner {
         let taken = &self.taken;
         if self.fault == MailboxFault::LooksBeforePushing {
             let ready = self.inbox.lock().ready_for_mail();
-            let _ = self.inbox.lock().push_main(message, 0, 0, taken, &Unheard)?;
+            let _ = self.inbox.lock().push_main(message, 0, 0, taken, &DeafHost)?;
             self.schedule(ready);
             return Ok(());
         }
-        let ready = self.inbox.lock().push_main(message, 0, 0, taken, &Unheard)?;
+        let ready = self.inbox.lock().push_main(message, 0, 0, taken, &DeafHost)?;
         self.schedule(ready);
         Ok(())
     }
@@ -325,9 +325,9 @@ fn counting_after_handling_refuses_a_sender_that_has_seen_the_effect() {
     room(MailboxFault::CountsAfterHandling);
 }
 
-struct Unheard;
+struct DeafHost;
 
-impl HearsOfDepth for Unheard {
+impl HearsOfDepth for DeafHost {
     fn is_deep(&self, _: usize) {}
 }
 
@@ -337,7 +337,9 @@ impl HearsOfDepth for Unheard {
 fn a_bound_checked_under_another_lock_is_exceeded() {
     fn send(inbox: &Lock<Inbox<u32, ()>>) -> u64 {
         let has_room = inbox.lock().accepted() < 1;
-        u64::from(has_room && inbox.lock().push_main(1, 0, 0, &AtomicU64::new(0), &Unheard).is_ok())
+        u64::from(
+            has_room && inbox.lock().push_main(1, 0, 0, &AtomicU64::new(0), &DeafHost).is_ok(),
+        )
     }
 
     model(|| {

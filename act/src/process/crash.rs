@@ -83,7 +83,7 @@ pub fn note_panic_locations() {
 /// Returns [`Reason::Panic`] if `f` panics.
 #[inline]
 pub fn contain<T>(f: impl FnOnce() -> T) -> Result<T, Reason> {
-    let mut asked = Asked { f: Some(f), answer: None };
+    let mut asked = RiskyQuestion { f: Some(f), answer: None };
     match (catch(&mut asked), asked.answer) {
         (Ok(()), Some(value)) => Ok(value),
         (Ok(()), None) => unreachable!("what has not panicked has returned"),
@@ -108,12 +108,12 @@ trait Risky {
 }
 
 /// A function that returns something.
-struct Asked<F, T> {
+struct RiskyQuestion<F, T> {
     f: Option<F>,
     answer: Option<T>,
 }
 
-impl<F: FnOnce() -> T, T> Risky for Asked<F, T> {
+impl<F: FnOnce() -> T, T> Risky for RiskyQuestion<F, T> {
     fn run(&mut self) {
         if let Some(f) = self.f.take() {
             self.answer = Some(f());
@@ -122,9 +122,9 @@ impl<F: FnOnce() -> T, T> Risky for Asked<F, T> {
 }
 
 /// A function that returns nothing.
-struct Done<F>(Option<F>);
+struct RiskyCall<F>(Option<F>);
 
-impl<F: FnOnce()> Risky for Done<F> {
+impl<F: FnOnce()> Risky for RiskyCall<F> {
     fn run(&mut self) {
         if let Some(f) = self.0.take() {
             f();
@@ -133,9 +133,9 @@ impl<F: FnOnce()> Risky for Done<F> {
 }
 
 /// A value to be dropped.
-struct Doomed<T>(Option<T>);
+struct RiskyDrop<T>(Option<T>);
 
-impl<T> Risky for Doomed<T> {
+impl<T> Risky for RiskyDrop<T> {
     fn run(&mut self) {
         self.0 = None;
     }
@@ -148,7 +148,7 @@ fn catch(risky: &mut dyn Risky) -> Result<(), Reason> {
 
 /// Does the same as [`contain`] for what returns nothing.
 pub(crate) fn attempt(f: impl FnOnce()) -> Result<(), Reason> {
-    catch(&mut Done(Some(f)))
+    catch(&mut RiskyCall(Some(f)))
 }
 
 /// Runs `f`. A panic has already been printed and has no further effect.
@@ -161,7 +161,7 @@ pub(crate) fn try_drop<T>(value: T) -> Result<(), Reason> {
     if const { !needs_drop::<T>() } {
         return Ok(());
     }
-    catch(&mut Doomed(Some(value)))
+    catch(&mut RiskyDrop(Some(value)))
 }
 
 /// Does the same as [`try_drop`]. The panic has already been printed and has no further effect.
