@@ -60,7 +60,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 
     /// Does the same as [`Cell::send`], with code that is not compiled into the caller.
-    #[cold]
+    #[inline(never)]
     pub(super) fn send_by_call(&self, message: M) -> Result<(), SendError<M>> {
         self.send(message)
     }
