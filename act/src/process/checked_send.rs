@@ -33,13 +33,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             drop(relations);
             return self.send_with_room_by_alias(alias, message, sender);
         }
-        let pushed = self.inbox.lock().push_main(
-            message,
-            sender,
-            self.pid.id(),
-            &self.progress.taken,
-            self.core(),
-        );
+        let pushed = self.push_main(message, sender);
         drop(relations);
         match pushed {
             Ok(ready) => {

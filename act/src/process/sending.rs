@@ -85,6 +85,14 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
+    /// Puts a message on Main, if it can simply be put there. The caller schedules the process.
+    #[allow(clippy::inline_always, reason = "see `in_transit`")]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn push_main(&self, message: M, sender: u64) -> Result<Option<Ready>, Refused<M>> {
+        let (taken, core) = (&self.progress.taken, self.core());
+        self.inbox.lock().push_main(message, sender, self.pid.id(), taken, core)
+    }
+
     /// Sends on Main in the name of another process, as a route does (rule P1). A message to an
     /// ended process is not counted as a dead letter here, because the route may find another
     /// receiver.
@@ -96,15 +104,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         if current::is_traced() {
             return self.send_in_context(message, sender);
         }
-        // Relaxed: see `Inbox::push_main`.
-        let pushed = self.inbox.lock().push_main(
-            message,
-            sender,
-            self.pid.id(),
-            &self.progress.taken,
-            self.core(),
-        );
-        match pushed {
+        match self.push_main(message, sender) {
             Ok(None) => Ok(()),
             Ok(Some(ready)) => {
                 self.host.schedule(ready);

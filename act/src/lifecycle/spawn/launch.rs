@@ -72,7 +72,10 @@ where
             timeout: options.init_timeout,
             kill_grace: options.kill_grace,
             // Kept to release the name if the process cannot be ended.
-            name: options.name.as_ref().and_then(|name| name.as_ref().ok().cloned()),
+            name: options
+                .init_timeout
+                .and(options.name.as_ref())
+                .and_then(|name| name.as_ref().ok().cloned()),
         };
         let (sender, started) = slot();
         let address = self.launch(Some(sender))?;
