@@ -16,6 +16,7 @@ use crate::runtime;
 #[cfg(feature = "settings")]
 use crate::settings::ApplicationSettings;
 use crate::side_threads::blocking::{Blocking, KEEP_ALIVE};
+use crate::side_threads::pools;
 use crate::stop::shutdown::stop_machine;
 use crate::stop::stop::{NodeStop, Stopper};
 use crate::threads::{self, Around, ThreadName};
@@ -369,8 +370,7 @@ fn check_applications(applications: &[Application]) -> Result<(), ApplicationErr
 fn check_pools(pools: &[(String, usize)]) -> Result<(), NodeError> {
     let mut names = BTreeSet::new();
     for (pool, threads) in pools {
-        let refused = |error| NodeError::BlockingPoolName { pool: pool.clone(), error };
-        Name::new(pool).map_err(refused)?;
+        pools::check_name(pool)?;
         if !(1..=MOST_BLOCKING_THREADS).contains(threads) {
             return Err(NodeError::BlockingPool { pool: pool.clone(), threads: *threads });
         }

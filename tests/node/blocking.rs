@@ -344,7 +344,7 @@ fn r4_work_that_fills_one_pool_holds_up_no_other() {
 fn r4_a_pool_for_blocking_work_that_the_node_has_not_is_a_typed_error() {
     let node = Node::builder("r4none").workers(1).blocking_pool("disk", 1).start().unwrap();
     let sim = Simulation::new(1);
-    sim.add_blocking_pool("disk");
+    sim.add_blocking_pool("disk").unwrap();
     for node in [&node, sim.node()] {
         let log = Log::new();
         let noted = log.clone();
@@ -507,10 +507,27 @@ fn r4_work_that_has_not_begun_when_a_simulation_stops_is_dropped_and_never_runs(
 }
 
 #[test]
+fn r4_a_simulation_refuses_a_pool_for_blocking_work_as_a_node_does() {
+    let sim = Simulation::new(1);
+    sim.add_blocking_pool("disk").unwrap();
+    let refusals = ["", "disk"].map(|name| sim.add_blocking_pool(name).unwrap_err().to_string());
+    let builder = Node::builder("r4refused").workers(1);
+    let of_node = [
+        builder.blocking_pool("", 1).start().unwrap_err(),
+        Node::builder("r4refused")
+            .blocking_pool("disk", 1)
+            .blocking_pool("disk", 1)
+            .start()
+            .unwrap_err(),
+    ];
+    assert_eq!(refusals, of_node.map(|error| error.to_string()));
+}
+
+#[test]
 fn r4_a_simulation_runs_the_work_of_a_pool_of_side_threads_between_turns_too() {
     let order = |seed| {
         let sim = Simulation::new(seed);
-        sim.add_blocking_pool("disk");
+        sim.add_blocking_pool("disk").unwrap();
         let log = Log::new();
         for n in 0..6 {
             let noted = log.clone();

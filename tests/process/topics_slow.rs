@@ -5,7 +5,7 @@ use crate::topic_support::{Say, ask, ear, publish, tell};
 use krarup::Target;
 use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
-use krarup::topics::{PublishError, Publisher, TooSlow, WhenFull};
+use krarup::topics::{PublishError, Publisher, SubscribeError, TooSlow, WhenFull};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
@@ -168,6 +168,25 @@ fn e7_a_thousand_events_wait_if_there_is_no_limit() {
     sim.run_until_idle();
     let expected: Vec<_> = (1..=1_000).map(|price| format!("slow {price}")).collect();
     assert_eq!(log.take(), expected);
+}
+
+#[test]
+fn e7_a_subscription_without_room_is_refused_before_anything_changed() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let prices = sim.open_topic::<u32>("prices").open().unwrap();
+    let (ear, topic) = (ear(&sim, "ear", &log), prices.topic());
+    let none = ask(&sim, &ear, move |ctx| {
+        let refused = ctx.subscribe(&topic).at_most(0, WhenFull::End).start().unwrap_err();
+        assert!(ctx.subscription(&topic).is_none());
+        refused
+    });
+    assert_eq!(none, SubscribeError::NoRoom(prices.topic().id().clone()));
+    let text = "a subscription to topic \"prices\" with room for 0 events would hear none";
+    assert_eq!(none.to_string(), text);
+    publish(&prices, 1, 1);
+    sim.run_until_idle();
+    assert!(log.take().is_empty());
 }
 
 #[test]

@@ -71,10 +71,10 @@ where
     C: Send + 'static,
     E: EventForm<T> + 'static,
 {
-    /// Sets how many events may wait, and what happens to one more (rule E7); zero is taken as 1. Without
+    /// Sets how many events may wait, at least 1, and what happens to one more (rule E7). Without
     /// it their number has no bound. They never count towards the bound of the mailbox.
     pub fn at_most(mut self, n: usize, when_full: WhenFull) -> Self {
-        (self.at_most, self.when_full) = (n.max(1), when_full);
+        (self.at_most, self.when_full) = (n, when_full);
         self
     }
 
@@ -103,12 +103,15 @@ where
     /// from now on, and nothing is returned, because it has got the kept events.
     ///
     /// # Errors
-    /// [`SubscribeError`]: the topic or the process has ended.
+    /// [`SubscribeError`]: the topic or the process has ended, or no event may wait.
     pub fn start(self) -> Result<Vec<T>, SubscribeError>
     where
         M: From<E>,
     {
         let Subscribe { context, topic, at_most, when_full, linked, form: _ } = self;
+        if at_most == 0 {
+            return Err(SubscribeError::NoRoom(topic.id().clone()));
+        }
         let make: MakeMessage<T, M> = |event, number, missed| M::from(E::of(event, number, missed));
         let is_direct = at_most == usize::MAX && !E::NUMBERED;
         let options = SubscriptionOptions { at_most, when_full, linked, is_direct, make };

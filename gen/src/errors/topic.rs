@@ -69,6 +69,9 @@ pub enum SubscribeError {
     /// The subscribing process has ended (a context can be moved out of its process).
     #[error("{0} has ended and subscribes to nothing")]
     NoProcess(Pid),
+    /// The most events that may wait is 0.
+    #[error("a subscription to {0} with room for 0 events would hear none")]
+    NoRoom(TopicId),
 }
 
 /// The reason of the end of a subscription that was told to end when its process is slow (rule

@@ -3,10 +3,12 @@
 //! One pool has no name and always exists; the others are those the node was built with. Each
 //! pool has its own threads and its own queue, so work that fills one pool delays no other.
 
+use crate::error::NodeError;
 use crate::side_threads::blocking::{Blocking, BlockingWork};
-use krarup_gen::BlockError;
+use krarup_gen::{BlockError, Name};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,8 +23,15 @@ impl BlockingPools {
         BlockingPools { unnamed: Arc::new(unnamed), named: Mutex::default() }
     }
 
-    pub(crate) fn add(&self, name: &str, pool: Blocking) {
-        self.named.lock().insert(name.to_owned(), Arc::new(pool));
+    /// Adds a pool, unless there is one of this name. Returns whether it did.
+    pub(crate) fn add(&self, name: &str, pool: Blocking) -> bool {
+        match self.named.lock().entry(name.to_owned()) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(place) => {
+                place.insert(Arc::new(pool));
+                true
+            }
+        }
     }
 
     /// Runs the work in the pool without a name.
@@ -62,6 +71,15 @@ impl BlockingPools {
             pool.wait(handles, grace.saturating_sub(begun.elapsed()));
         }
     }
+}
+
+/// Checks the name of a pool.
+///
+/// # Errors
+/// [`NodeError::BlockingPoolName`].
+pub(crate) fn check_name(name: &str) -> Result<(), NodeError> {
+    let refused = |error| NodeError::BlockingPoolName { pool: name.to_owned(), error };
+    Name::new(name).map(drop).map_err(refused)
 }
 
 #[cfg(all(test, not(loom)))]

@@ -13,6 +13,7 @@ use crate::options::{DEFAULT, THROUGHPUT};
 #[cfg(feature = "settings")]
 use crate::settings::{ApplicationSettings, Settings};
 use crate::side_threads::blocking::Blocking;
+use crate::side_threads::pools;
 use crate::simulation::codecs::Carried;
 use crate::simulation::dispatcher::Simulated;
 use crate::simulation::faults::Faults;
@@ -273,8 +274,18 @@ impl Simulation {
     /// Adds a pool of this name for blocking work
     /// ([`Context::block_in`](krarup_act::Context::block_in)), as on a node with such a pool. Its
     /// work runs on this thread, like all blocking work of a simulation.
-    pub fn add_blocking_pool(&self, name: impl AsRef<str>) {
-        self.host.core.blocking.add(name.as_ref(), Blocking::none());
+    ///
+    /// # Errors
+    /// [`NodeError::BlockingPoolName`](crate::NodeError::BlockingPoolName), or
+    /// [`NodeError::BlockingPoolTwice`](crate::NodeError::BlockingPoolTwice).
+    pub fn add_blocking_pool(&self, name: impl AsRef<str>) -> Result<(), NodeError> {
+        let name = name.as_ref();
+        pools::check_name(name)?;
+        if self.host.core.blocking.add(name, Blocking::none()) {
+            Ok(())
+        } else {
+            Err(NodeError::BlockingPoolTwice(name.to_owned()))
+        }
     }
 
     /// Runs one turn of a ready process that the seed chooses. Returns the process, or `None` if
