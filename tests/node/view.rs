@@ -11,6 +11,7 @@ use krarup::observe::{
 use krarup::prelude::*;
 use krarup::supervisor::InPlace;
 use std::collections::BTreeMap;
+use std::sync::mpsc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -233,7 +234,16 @@ fn v12_processes_that_wait_for_room_are_seen_with_the_one_that_has_none() {
         }
         assert_eq!(full.info().room_waiters, 2);
         full.resume();
-        sim.run_until_idle();
+        while sim.step().is_some() {
+            for info in senders.iter().map(Address::info) {
+                let is_blocked = info.state == ProcessState::Waiting;
+                assert_eq!(
+                    info.waits.is_some(),
+                    is_blocked,
+                    "one that can go on waits for nothing: {info:?}"
+                );
+            }
+        }
         assert!(senders.iter().all(|sender| sender.info().waits.is_none()));
         assert_eq!((full.info().room_waiters, full.info().handled > 3), (0, true));
         assert_eq!(
@@ -383,6 +393,35 @@ fn v23_a_process_that_has_ended_has_no_numbers() {
     assert_eq!(process.info().state, ProcessState::Terminated);
     assert_eq!(sim.view().sample(process.pid()), None);
     assert!(walked(&sim.view()).0.is_empty());
+}
+
+/// Looks at its receiver when it is dropped.
+struct LooksOnDrop(NodeView, Pid, mpsc::Sender<Option<ProcessState>>);
+
+impl Drop for LooksOnDrop {
+    fn drop(&mut self) {
+        let seen = self.0.sample(self.1).map(|sample| sample.state);
+        self.2.send(seen).unwrap();
+    }
+}
+
+#[test]
+fn v23_what_is_dropped_at_the_end_of_a_process_finds_no_numbers_of_it() {
+    let sim = Simulation::new(1);
+    let idles = || {
+        behavior_fn(|mut ctx: Context<LooksOnDrop>| async move {
+            ctx.receive().await;
+            Ok(())
+        })
+    };
+    let process = sim.spawn(idles).start().unwrap();
+    sim.run_until_idle();
+    let (saw, seen) = mpsc::channel();
+    process.suspend().wait().unwrap();
+    process.send(LooksOnDrop(sim.view(), process.pid(), saw)).unwrap();
+    sim.kill(process.pid());
+    sim.run_until_idle();
+    assert_eq!(seen.try_recv(), Ok(None));
 }
 
 #[test]
