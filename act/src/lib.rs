@@ -18,6 +18,7 @@ mod addressing;
 mod agent;
 mod behavior;
 mod calls;
+mod cold_box;
 mod context;
 mod groups;
 mod host;
@@ -128,12 +129,12 @@ pub use pool::routing::{
 };
 pub use pool::settings::PoolError;
 pub use pool::statistics::PoolStatistics;
-pub use process::crash::{
-    Contained, contain, contain_inline, contain_quietly, first_failure, note_panic_locations,
-};
+pub use process::contained::{Contained, contain_inline};
+pub use process::crash::{contain, contain_quietly, first_failure};
 pub use process::current::note_receiver;
 pub use process::deferred::{holding, when_free};
 pub use process::outside::{drop_refused, from_outside};
+pub use process::panics::note_panic_locations;
 pub use process::process::{Guarded, Process, Put, Via};
 #[cfg(feature = "serde")]
 pub use process::remote::{MessageRoom, RemoteRoom, WrittenMessage};

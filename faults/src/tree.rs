@@ -191,6 +191,7 @@ fn edited(original: &str, edits: &[(String, String)], file: &str) -> Result<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fmt::Write;
 
     #[test]
     fn an_edit_fits_one_place_or_none_is_made() {
@@ -214,5 +215,43 @@ mod tests {
             })
             .collect();
         assert!(faults.len() > 2000 && misfits.is_empty(), "{misfits:#?}");
+    }
+
+    /// Adds the names of the functions in the sources below this folder, each behind that of its file, and the names of
+    /// the files, each behind that of its folder.
+    fn names_below(folder: &Path, names: &mut String) {
+        let stem_of = |path: &Path| path.file_stem().unwrap().to_string_lossy().into_owned();
+        let within = stem_of(folder);
+        for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let stem = stem_of(&entry);
+            if entry.is_dir() && stem != "target" && !stem.starts_with('.') {
+                names_below(&entry, names);
+            } else if entry.extension().is_some_and(|extension| extension == "rs") {
+                writeln!(names, "{within}::{stem}").unwrap();
+                for text in fs::read_to_string(&entry).unwrap().split("fn ").skip(1) {
+                    let end = text.find(|c: char| c != '_' && !c.is_alphanumeric()).unwrap_or(0);
+                    writeln!(names, "{stem}::{}", &text[..end]).unwrap();
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_catcher_of_the_lists_names_a_test_that_is_there() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let faults = crate::list::read(&root.join("faults/list")).unwrap();
+        let mut names = String::new();
+        names_below(root, &mut names);
+        let is_there = |filter: &str| {
+            let parts: Vec<_> = filter.split("::").collect();
+            names.contains(&parts[parts.len().saturating_sub(2)..].join("::"))
+        };
+        let missing: Vec<String> = faults
+            .iter()
+            .flat_map(|fault| fault.catchers.iter().map(move |catcher| (fault, &catcher.filter)))
+            .filter(|(_, filter)| !is_there(filter))
+            .map(|(fault, filter)| format!("{}: no test is called {filter:?}", fault.name))
+            .collect();
+        assert!(missing.is_empty(), "{missing:#?}");
     }
 }

@@ -5,6 +5,7 @@ use super::stash_queue::StashedMessage;
 use super::timer_table::ProcessTimers;
 use crate::addressing::address::Address;
 use crate::addressing::route::Route;
+use crate::cold_box::ColdBox;
 use crate::host::host::{Host, TimerKey};
 use crate::mailbox::entry::{EntryQueue, MailboxEntry, SenderId};
 use crate::mailbox::overflow::Overflow;
@@ -87,7 +88,7 @@ pub struct Context<M, C = M> {
     /// The item in progress: its sender, and its kind if it is no message on Main
     /// ([`last_item`]).
     pub(crate) sender: SenderId,
-    pub(crate) cold: Option<Box<ColdContext<M, C>>>,
+    pub(crate) cold: Option<ColdBox<ColdContext<M, C>>>,
     pub(crate) started: bool,
     /// Whether messages take the slow path, on which the next entry of Main is not always the
     /// next item: Main is a route, stashed messages are replayed, a tracer, a flight recorder
@@ -421,7 +422,7 @@ impl<M, C> Drop for Context<M, C> {
             sampler: _,
             sorted: _,
             direct_counts: _,
-        } = *cold;
+        } = cold.into_inner();
         drop_contained(job);
         for StashedMessage { sender, message, context } in stash.into_messages() {
             if let Some(context) = context {

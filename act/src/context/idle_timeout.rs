@@ -161,7 +161,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub(crate) fn idle_timer_fired(&mut self, round: u64) -> Option<Received<M, C>> {
         let (now, handled) = (self.now(), self.handled());
         let mail_waits = self.has_mail();
-        let cold = self.cold.as_mut()?;
+        let cold = &mut **self.cold.as_mut()?;
         let idle = cold.idle.as_mut()?;
         if idle.round != round {
             return None;

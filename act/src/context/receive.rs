@@ -10,9 +10,9 @@ use super::context::Context;
 use super::stash_queue::StashedMessage;
 use crate::mailbox::entry::{Body, ControlEntry, MailboxEntry};
 use crate::mailbox::inbox::Inbox;
-use crate::process::crash::raise;
 use crate::process::current;
 use crate::process::last_item;
+use crate::process::panics::raise;
 use crate::process::turn_state::Wants;
 use crate::received::Received;
 use krarup_gen::{Lane, Ref};
@@ -142,7 +142,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                     self.refuse_event(message, subscription);
                 }
                 Body::Notice(notice) => {
-                    if let Some(item) = self.accept(*notice) {
+                    if let Some(item) = self.accept(notice.into_inner()) {
                         self.mark(&item);
                         return Poll::Ready(self.shown(item));
                     }

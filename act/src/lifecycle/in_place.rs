@@ -16,9 +16,8 @@ use crate::context::Context;
 use crate::host::host::Host;
 use crate::lifecycle::restartable::Restartable;
 use crate::observe::recording::record_supervision;
-use crate::process::crash::{
-    Contained, contain, drop_contained, first_failure, log_contained, try_drop,
-};
+use crate::process::contained::Contained;
+use crate::process::crash::{contain, drop_contained, first_failure, log_contained, try_drop};
 use crate::process::current::{self, OrphanCause};
 use krarup_gen::{
     Pid, ProcessKind, Reason, ReasonRecord, RestartKind, RestartWindow, Result, SupervisionAction,

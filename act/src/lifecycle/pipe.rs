@@ -2,7 +2,7 @@
 
 use crate::behavior::behavior_fn;
 use crate::context::Context;
-use crate::process::crash::Contained;
+use crate::process::contained::Contained;
 use krarup_gen::{Pid, Reason, SpawnError};
 use std::future::poll_fn;
 use std::pin::{Pin, pin};

@@ -5,6 +5,7 @@ use super::entry::{ControlEntry, EntryQueue, MailboxEntry};
 use super::overflow::Overflow;
 use super::waiting_senders::WaitingSenders;
 use crate::calls::slot::SlotSender;
+use crate::cold_box::ColdBox;
 use crate::observe::trace::Tracer;
 use crate::process::current::CurrentContext;
 use krarup_gen::{Reason, SpawnError};
@@ -14,7 +15,7 @@ use std::task::Waker;
 pub(crate) struct DrainedMailbox<M, C> {
     pub(super) first: Option<MailboxEntry<M>>,
     pub(super) main: EntryQueue<M>,
-    pub(super) cold: Option<Box<ColdMailbox<M, C>>>,
+    pub(super) cold: Option<ColdBox<ColdMailbox<M, C>>>,
 }
 
 impl<M, C> DrainedMailbox<M, C> {
@@ -50,7 +51,7 @@ impl<M, C> DrainedMailbox<M, C> {
                 awaited: _,
                 context,
                 muted: _,
-            } = *cold;
+            } = cold.into_inner();
             if let Some(context) = context {
                 drop(Dropped::Context(context));
             }

@@ -2,6 +2,7 @@
 
 use crate::addressing::dynamic::Dynamic;
 use crate::calls::reply::Reply;
+use crate::cold_box::ColdBox;
 use crate::observe::inspect_request::InspectRequest;
 use crate::observe::manage_request::ManageRequest;
 use crate::observe::watched_job::{Mark, WatchedJob};
@@ -40,9 +41,9 @@ impl<M> MailboxEntry<M> {
         match self.body {
             Body::Message(message) => Ok(message),
             Body::Event(_) => Err(self),
-            Body::Notice(notice) => match *notice {
+            Body::Notice(notice) => match notice.into_inner() {
                 Notice::Job(job) => Ok(job.into_message()),
-                notice => Err(MailboxEntry { body: Body::Notice(Box::new(notice)), ..self }),
+                notice => Err(MailboxEntry { body: Body::Notice(ColdBox::new(notice)), ..self }),
             },
         }
     }
@@ -85,7 +86,7 @@ pub(crate) type EntryQueue<M> = Option<Box<VecDeque<MailboxEntry<M>>>>;
 #[repr(u64)]
 pub(crate) enum Body<M> {
     Message(M),
-    Notice(Box<Notice<M>>),
+    Notice(ColdBox<Notice<M>>),
     /// A message that was made of an event of a topic (`crate::topics::direct`). It does not count
     /// towards the bound.
     Event(M),

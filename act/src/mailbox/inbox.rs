@@ -24,6 +24,7 @@ use super::entry::{EntryQueue, MailboxEntry};
 use super::muted_senders::MutedSender;
 use super::overflow::Overflow;
 use crate::calls::slot::SlotSender;
+use crate::cold_box::ColdBox;
 use crate::host::ready::Ready;
 use krarup_gen::SpawnError;
 use std::sync::Arc;
@@ -90,7 +91,7 @@ pub(crate) struct Inbox<M, C> {
     pub(super) batch: u32,
     pub(super) first: Option<MailboxEntry<M>>,
     pub(super) main: EntryQueue<M>,
-    pub(super) cold: Option<Box<ColdMailbox<M, C>>>,
+    pub(super) cold: Option<ColdBox<ColdMailbox<M, C>>>,
 }
 
 /// The bound of a mailbox without one.
@@ -101,7 +102,7 @@ impl<M, C> Inbox<M, C> {
         let takes = MainTake::of(&overflow);
         let cold = match overflow {
             Overflow::Refuse => None,
-            overflow => Some(Box::new(ColdMailbox { overflow, ..ColdMailbox::default() })),
+            overflow => Some(ColdBox::new(ColdMailbox { overflow, ..ColdMailbox::default() })),
         };
         Inbox {
             phase: MailboxPhase::Active,

@@ -33,6 +33,7 @@ impl<M, C> Inbox<M, C> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::cold_box::ColdBox;
     use crate::mailbox::entry::Notice;
     use crate::mailbox::inbox::UNBOUNDED;
     use crate::mailbox::overflow::Overflow;
@@ -49,7 +50,7 @@ mod tests {
         let mut inbox = Inbox::<u64, ()>::new(UNBOUNDED, Overflow::Refuse);
         for sender in senders {
             match sender {
-                0 => drop(inbox.push_notice(Box::new(Notice::Finish), &DeafHost)),
+                0 => drop(inbox.push_notice(ColdBox::new(Notice::Finish), &DeafHost)),
                 sender => inbox.put_in(*sender, *sender, 99, &DeafHost),
             }
         }

@@ -3,6 +3,7 @@
 
 use super::entry::{Body, Notice};
 use crate::calls::slot::SlotSender;
+use crate::cold_box::ColdBox;
 use crate::lock::Lock;
 use crate::process::current;
 use krarup_gen::{Alias, Pid};
@@ -23,9 +24,9 @@ pub(crate) trait Reserved<M>: Send {
     fn hand_over(self: Box<Self>, body: Body<M>, sender: u64) -> Result<(), Body<M>> {
         let message = match body {
             Body::Message(message) => message,
-            Body::Notice(notice) => match *notice {
+            Body::Notice(notice) => match notice.into_inner() {
                 Notice::Job(job) => job.into_message(),
-                notice => return Err(Body::Notice(Box::new(notice))),
+                notice => return Err(Body::Notice(ColdBox::new(notice))),
             },
             Body::Event(_) => return Err(body),
         };

@@ -6,6 +6,7 @@
 use super::entry::{Body, MailboxEntry, Notice, SenderId};
 use super::inbox::{Inbox, MailboxPhase, MainPush, UNBOUNDED};
 use super::overflow::Overflow;
+use crate::cold_box::ColdBox;
 use crate::host::ready::Ready;
 use crate::process::current;
 use crate::sync::{AtomicU64, Ordering};
@@ -144,7 +145,7 @@ impl<M, C> Inbox<M, C> {
     /// Puts a notice on Main of a living process, regardless of the bound.
     pub(crate) fn push_notice(
         &mut self,
-        notice: Box<Notice<M>>,
+        notice: ColdBox<Notice<M>>,
         hears: &dyn HearsOfDepth,
     ) -> Option<Ready> {
         debug_assert!(self.phase != MailboxPhase::Terminated);

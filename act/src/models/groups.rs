@@ -127,7 +127,7 @@ fn changes(cell: &Cell<Changed, Changed>) -> usize {
     let first = cell.inbox.lock().take_main(&mut batch);
     let entries = first.into_iter().chain(batch.into_iter().flat_map(|batch| *batch));
     let tickets = entries.filter_map(|entry| match entry.body {
-        Body::Notice(notice) => match *notice {
+        Body::Notice(notice) => match notice.into_inner() {
             Notice::Event(ticket) => ticket.redeem(),
             _ => None,
         },

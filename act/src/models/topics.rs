@@ -25,7 +25,7 @@ fn taken(cell: &ModelActor) -> Vec<Option<u32>> {
             match entry.body {
                 Body::Event(event) => found.push(Some(event)),
                 Body::Notice(notice) => {
-                    if let Notice::Event(ticket) = *notice {
+                    if let Notice::Event(ticket) = notice.into_inner() {
                         match ticket.redeem() {
                             Some(Redeemed::Message(event)) => found.push(Some(event)),
                             Some(Redeemed::Down(_)) => found.push(None),

@@ -61,7 +61,7 @@ where
             (Body::Message(message), _) => worker.address.forward(message, sender),
             // Unreachable: only what takes room is taken back.
             (Body::Event(message), _) => worker.address.forward(message, 0),
-            (Body::Notice(notice), watch) => match *notice {
+            (Body::Notice(notice), watch) => match notice.into_inner() {
                 Notice::Job(job) => {
                     let (accepted, due) = job.times();
                     times = Some(JobTimes { accepted, due });

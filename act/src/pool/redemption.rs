@@ -11,6 +11,7 @@ use super::shared::SharedPool;
 use super::ticket::{DrainEpoch, RedeemTicket, TicketRoom};
 use super::waiting_line::StrandedMessage;
 use crate::addressing::address::Address;
+use crate::cold_box::ColdBox;
 use crate::mailbox::entry::{Body, Notice};
 use crate::mailbox::permit::Permit;
 use crate::observe::watched_job::{JobWatcher, WatchedJob};
@@ -214,7 +215,9 @@ where
         let body = match (times, &worker.watch) {
             (Some(JobTimes { accepted, due }), Some(watch)) => {
                 let watch = Arc::clone(watch) as Arc<dyn JobWatcher<M>>;
-                Body::Notice(Box::new(Notice::Job(WatchedJob::new(message, watch, accepted, due))))
+                Body::Notice(ColdBox::new(Notice::Job(WatchedJob::new(
+                    message, watch, accepted, due,
+                ))))
             }
             _ => Body::Message(message),
         };
@@ -225,7 +228,7 @@ where
                 Ok(pid)
             }
             Err(Body::Message(message) | Body::Event(message)) => Err(message),
-            Err(Body::Notice(notice)) => match *notice {
+            Err(Body::Notice(notice)) => match notice.into_inner() {
                 Notice::Job(job) => Err(job.into_message()),
                 // Unreachable: a body is made of a message or a job.
                 _ => Ok(pid),

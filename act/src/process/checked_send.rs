@@ -5,6 +5,7 @@ use super::cell::Cell;
 use super::current;
 use super::reservation::{ReservedRoom, Unfilled};
 use crate::addressing::dynamic::Dynamic;
+use crate::cold_box::ColdBox;
 use crate::mailbox::entry::{Body, MailboxEntry, Notice};
 use crate::mailbox::push::Refused;
 use krarup_gen::{Alias, DeadLetterCause, Lane, MessageTypes, RefusalCause, SendError};
@@ -109,7 +110,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             Ok(ReservedRoom::Here) => {
                 let carry = || current::carry(&*self.host, self.pid, Lane::Main);
                 let context = current::is_traced().then(carry).flatten();
-                let body = Body::Notice(Box::new(Notice::Other(message, context)));
+                let body = Body::Notice(ColdBox::new(Notice::Other(message, context)));
                 let entry = MailboxEntry { sender, body };
                 let filled = match by {
                     Some(alias) => self.fill_by_alias(alias, entry),
@@ -122,7 +123,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                     Ok(()) => {}
                     Err(Unfilled::Revoked(entry)) => {
                         if let Body::Notice(notice) = entry.body
-                            && let Notice::Other(message, _) = *notice
+                            && let Notice::Other(message, _) = notice.into_inner()
                             && let Some(alias) = by
                         {
                             return revoked(alias, message);

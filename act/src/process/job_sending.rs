@@ -3,6 +3,7 @@
 use super::cell::Cell;
 use super::current;
 use super::reservation::ReservedRoom;
+use crate::cold_box::ColdBox;
 use crate::mailbox::entry::{Body, MailboxEntry, Notice};
 use crate::observe::watched_job::WatchedJob;
 use crate::traces::open_span::OpenSpan;
@@ -21,9 +22,11 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
         match self.reserve(None) {
             Ok(ReservedRoom::Here) => {
-                let body = Body::Notice(Box::new(Notice::Job(job)));
+                let body = Body::Notice(ColdBox::new(Notice::Job(job)));
                 match self.try_fill_here(MailboxEntry { sender, body }) {
-                    Err(MailboxEntry { body: Body::Notice(notice), .. }) => match *notice {
+                    Err(MailboxEntry { body: Body::Notice(notice), .. }) => match notice
+                        .into_inner()
+                    {
                         Notice::Job(job) => {
                             Err(SendError::NoProcess { message: job.into_message(), to: self.pid })
                         }
@@ -45,7 +48,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         if current::is_traced()
             && let Some(context) = current::carry(&*self.host, self.pid, Lane::Main)
         {
-            return Body::Notice(Box::new(Notice::Job(WatchedJob::in_context(message, context))));
+            return Body::Notice(ColdBox::new(Notice::Job(WatchedJob::in_context(
+                message, context,
+            ))));
         }
         Body::Message(message)
     }

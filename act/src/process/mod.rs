@@ -27,7 +27,8 @@
 //! | [`current`] | the turn that runs on this thread |
 //! | [`turn_state`] | what it and the polled future tell each other |
 //! | [`deferred`] | work that waits for a lock to be released |
-//! | [`crash`] | how a panic becomes a reason |
+//! | [`panics`] | where a panic was raised, and the reason that is made of it |
+//! | [`contained`], [`crash`] | how a panic is caught: in place, or by a call |
 //! | [`crash_reporting`] | the crash report of a process that has failed |
 //! | [`exit_source`] | where a pending exit came from |
 //! | [`last_item`] | the last item that a process has received |
@@ -38,6 +39,7 @@ pub(crate) mod bonds;
 pub(crate) mod cell;
 pub(crate) mod cell_core;
 mod checked_send;
+pub(crate) mod contained;
 pub(crate) mod crash;
 mod crash_reporting;
 pub(crate) mod current;
@@ -50,6 +52,7 @@ mod job_sending;
 pub(crate) mod last_item;
 mod muting;
 pub(crate) mod outside;
+pub(crate) mod panics;
 #[allow(clippy::module_inception, reason = "the module is named after the trait `Process`")]
 pub(crate) mod process;
 pub(crate) mod process_impl;

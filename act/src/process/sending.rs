@@ -5,6 +5,7 @@
 
 use super::cell::Cell;
 use super::current;
+use crate::cold_box::ColdBox;
 use crate::host::ready::Ready;
 use crate::in_transit::InTransit;
 use crate::lock::LockGuard;
@@ -216,7 +217,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             drop(inbox);
             return None;
         }
-        let ready = inbox.push_notice(Box::new(notice), self.core());
+        let ready = inbox.push_notice(ColdBox::new(notice), self.core());
         self.unlock(inbox, ready)
     }
 
@@ -236,7 +237,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         if inbox.phase == MailboxPhase::Terminated {
             return Err(message);
         }
-        let notice = Box::new(match context.flatten() {
+        let notice = ColdBox::new(match context.flatten() {
             None => Notice::Beyond(message),
             Some(context) => Notice::BeyondTraced(message, context),
         });
@@ -268,7 +269,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         if inbox.phase == MailboxPhase::Terminated {
             return Err(ticket);
         }
-        let notice = Box::new(Notice::Event(ticket));
+        let notice = ColdBox::new(Notice::Event(ticket));
         let ready = inbox.push_notice(notice, self.core());
         Ok(self.unlock(inbox, ready))
     }

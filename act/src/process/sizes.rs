@@ -4,6 +4,7 @@
 //! cold parts, which are boxed. So a change here is a decision, not an accident.
 
 use super::cell::Cell;
+use crate::cold_box::ColdBox;
 use crate::context::Context;
 use crate::mailbox::entry::{Body, ControlEntry, MailboxEntry, Notice};
 use crate::mailbox::inbox::Inbox;
@@ -15,7 +16,7 @@ fn v58_a_message_is_not_larger_for_what_watches_messages() {
     assert_eq!(size_of::<MailboxEntry<[u64; 5]>>(), 16 + 40);
     assert_eq!(size_of::<Body<[u64; 5]>>(), 8 + 40);
     assert_eq!(size_of::<MailboxEntry<()>>(), 16 + 8, "a notice is a pointer");
-    assert_eq!(size_of::<Box<Notice<u64>>>(), 8);
+    assert_eq!(size_of::<ColdBox<Notice<u64>>>(), 8);
     assert_eq!(size_of::<ControlEntry<u64>>(), 72, "as large as its largest notice");
 }
 

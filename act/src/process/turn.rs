@@ -25,7 +25,7 @@ use super::progress::ProcessMark;
 use super::turn_span::TurnSpan;
 use super::turn_state::{AfterSpecialPoll, Wants};
 use super::waker::WakingHandle;
-use super::{crash, current, ending, wait_graph};
+use super::{contained, crash, current, ending, wait_graph};
 use crate::host::ready::{Ready, RunTurn, TurnLimits};
 use crate::host::worker_slot::WorkerSlot;
 use crate::mailbox::inbox::MailboxPhase;
@@ -109,7 +109,7 @@ where
                 Parked::Again(life) => self = life,
                 Parked::NextTurn(life) => {
                     let moves = life.cell.progress.has_class() && life.moves(slot);
-                    let host = moves.then(|| Arc::clone(&life.cell.host));
+                    let host = if moves { Some(Arc::clone(&life.cell.host)) } else { None };
                     let ready = match current::flooded() {
                         None => Ready::new(life),
                         Some(receiver) => {
@@ -192,7 +192,7 @@ where
         let waited = AwaitedProcess::of_word(life.cell.progress.waits_for.load(Ordering::Relaxed));
         current::begin_poll(&waker, waited);
         let mut cx = Context::from_waker(&waker);
-        let polled = crash::contain_inline(|| {
+        let polled = contained::contain_inline(|| {
             if let StageProjection::NotStarted { seed } = life.stage.as_mut().project()
                 && let Some(seed) = seed.take()
             {
@@ -216,10 +216,12 @@ where
     #[cold]
     fn run_apart(self: Pin<Box<Self>>, limits: &TurnLimits, slot: &WorkerSlot) -> Option<Ready> {
         let _outer = current::is_busy().then(current::set_aside);
-        let _span = limits.spans.then(|| {
+        let _span = if limits.spans {
             let name = self.cell.locked_relations().name().cloned();
-            TurnSpan::enter(self.cell.pid, name.as_ref(), &self.cell.label())
-        });
+            Some(TurnSpan::enter(self.cell.pid, name.as_ref(), &self.cell.label()))
+        } else {
+            None
+        };
         self.run(&TurnLimits { spans: false, ..*limits }, slot)
     }
 
@@ -305,7 +307,7 @@ where
             inbox.release_memory(keeps_memory);
         }
         let mail_waits = !wait.is_none() && locked.has_unhandled();
-        let in_cycle = mail_waits.then(|| Arc::clone(&locked.life().cell));
+        let in_cycle = if mail_waits { Some(Arc::clone(&locked.life().cell)) } else { None };
         {
             let mut locked = locked;
             locked.park(phase);
@@ -361,15 +363,15 @@ where
     /// Drops the state and then ends the process (rule D6).
     fn end(mut self: Pin<Box<Self>>, reason: Reason) {
         self.cell.progress.rest();
-        let dropped = crash::attempt(|| self.as_mut().project().stage.set(Stage::Ended));
+        let dropped = contained::contain_inline(|| self.as_mut().project().stage.set(Stage::Ended));
         let reason = crash::first_failure(reason, dropped);
         if current::is_traced() {
             let in_order = matches!(reason.kind(), ReasonKind::Normal | ReasonKind::Shutdown);
-            current::end_handling((!in_order).then(|| reason.kind().as_str()));
+            current::end_handling(if in_order { None } else { Some(reason.kind().as_str()) });
         }
         ending::end(&self.cell, reason);
         // The last handle on the cell drops its route, which is user code.
-        crash::drop_contained(self);
+        crash::drop_contained(Ready::new(self));
         current::settle_orphans(OrphanCause::Dropped);
     }
 }

@@ -28,8 +28,14 @@ type PinnedLife<M, C, S, F> = Pin<Box<Life<M, C, S, F>>>;
 pub(super) struct LockedLife<M: Send + 'static, C: Send + 'static, S, F> {
     /// Dropped first: the lock is released while the life is still here, or has just been parked.
     inbox: LockGuard<'static, Inbox<M, C>>,
-    /// `None`: it has been parked.
-    life: Option<PinnedLife<M, C, S, F>>,
+    life: Held<PinnedLife<M, C, S, F>>,
+}
+
+/// What is here until it is parked. An `Option` would have a debug build compile the methods of all options again when
+/// a handler is edited (docs/decisions.md).
+enum Held<L> {
+    Here(L),
+    Parked,
 }
 
 impl<M, C, S, F> LockedLife<M, C, S, F>
@@ -51,19 +57,22 @@ where
         // - Only that store has a reference into the cell as an argument while the cell can be freed: that of the
         //   lock, whose target may go away during the call as that of the count of an `Arc` may.
         let inbox = unsafe { &*cell }.inbox.lock();
-        LockedLife { inbox, life: Some(life) }
+        LockedLife { inbox, life: Held::Here(life) }
     }
 
     #[inline]
     pub(super) fn inbox(&mut self) -> &mut Inbox<M, C> {
-        debug_assert!(self.life.is_some(), "the process has been parked");
+        debug_assert!(matches!(self.life, Held::Here(_)), "the process has been parked");
         &mut self.inbox
     }
 
     /// The life itself, which still runs.
     #[inline]
     pub(super) fn life(&self) -> &Life<M, C, S, F> {
-        self.life.as_ref().expect("nothing is asked after the process has been parked")
+        match &self.life {
+            Held::Here(life) => life,
+            Held::Parked => unreachable!("nothing is asked after the process has been parked"),
+        }
     }
 
     /// Whether the mailbox holds anything that the process has not begun to handle.
@@ -78,7 +87,7 @@ where
         // Asked while the life is still here: nothing unwinds once it is on its way.
         debug_assert!(self.inbox.has_place(phase));
         self.life().cell.progress.rest();
-        if let Some(life) = self.life.take() {
+        if let Held::Here(life) = std::mem::replace(&mut self.life, Held::Parked) {
             self.inbox.park(phase, Ready::new(life));
         }
     }
@@ -96,7 +105,7 @@ where
         release: impl FnOnce(&Cell<M, C>, LockGuard<'_, Inbox<M, C>>),
     ) -> PinnedLife<M, C, S, F> {
         let LockedLife { inbox, life } = self;
-        let life = life.expect("a process is parked last");
+        let Held::Here(life) = life else { unreachable!("a process is parked last") };
         release(&life.cell, inbox);
         life
     }
