@@ -28,7 +28,9 @@ impl Timestamp {
         self.0
     }
 
-    /// Returns the time from `earlier` to this point; zero if `earlier` is not earlier.
+    /// Returns the time from `earlier` to this point; zero if `earlier` is not earlier. It is what
+    /// `duration_since` of [`Instant`](std::time::Instant) is, and what `-` gives.
+    #[doc(alias = "duration_since")]
     #[must_use]
     pub const fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))

@@ -28,12 +28,12 @@ type PinnedLife<M, C, S, F> = Pin<Box<Life<M, C, S, F>>>;
 pub(super) struct LockedLife<M: Send + 'static, C: Send + 'static, S, F> {
     /// Dropped first: the lock is released while the life is still here, or has just been parked.
     inbox: LockGuard<'static, Inbox<M, C>>,
-    life: Held<PinnedLife<M, C, S, F>>,
+    life: LifeSlot<PinnedLife<M, C, S, F>>,
 }
 
 /// What is here until it is parked. An `Option` would have a debug build compile the methods of all options again when
 /// a handler is edited (docs/decisions.md).
-enum Held<L> {
+enum LifeSlot<L> {
     Here(L),
     Parked,
 }
@@ -57,12 +57,12 @@ where
         // - Only that store has a reference into the cell as an argument while the cell can be freed: that of the
         //   lock, whose target may go away during the call as that of the count of an `Arc` may.
         let inbox = unsafe { &*cell }.inbox.lock();
-        LockedLife { inbox, life: Held::Here(life) }
+        LockedLife { inbox, life: LifeSlot::Here(life) }
     }
 
     #[inline]
     pub(super) fn inbox(&mut self) -> &mut Inbox<M, C> {
-        debug_assert!(matches!(self.life, Held::Here(_)), "the process has been parked");
+        debug_assert!(matches!(self.life, LifeSlot::Here(_)), "the process has been parked");
         &mut self.inbox
     }
 
@@ -70,8 +70,8 @@ where
     #[inline]
     pub(super) fn life(&self) -> &Life<M, C, S, F> {
         match &self.life {
-            Held::Here(life) => life,
-            Held::Parked => unreachable!("nothing is asked after the process has been parked"),
+            LifeSlot::Here(life) => life,
+            LifeSlot::Parked => unreachable!("nothing is asked after the process has been parked"),
         }
     }
 
@@ -87,7 +87,7 @@ where
         // Asked while the life is still here: nothing unwinds once it is on its way.
         debug_assert!(self.inbox.has_place(phase));
         self.life().cell.progress.rest();
-        if let Held::Here(life) = std::mem::replace(&mut self.life, Held::Parked) {
+        if let LifeSlot::Here(life) = std::mem::replace(&mut self.life, LifeSlot::Parked) {
             self.inbox.park(phase, Ready::new(life));
         }
     }
@@ -105,7 +105,7 @@ where
         release: impl FnOnce(&Cell<M, C>, LockGuard<'_, Inbox<M, C>>),
     ) -> PinnedLife<M, C, S, F> {
         let LockedLife { inbox, life } = self;
-        let Held::Here(life) = life else { unreachable!("a process is parked last") };
+        let LifeSlot::Here(life) = life else { unreachable!("a process is parked last") };
         release(&life.cell, inbox);
         life
     }
