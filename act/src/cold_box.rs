@@ -1,8 +1,8 @@
 //! A box for what is seldom there.
 //!
-//! What drops a value is compiled into each place that drops its owner, and in a release build again for each part of
-//! a program that is compiled by itself. For the parts of a process that most never use it was a quarter of all code of an actor. The value
-//! of a [`ColdBox`] is dropped by one function, which is called.
+//! What drops a value is compiled into each place that drops its owner, in a release build again for each part of the
+//! program that is compiled by itself: of the code of an actor it was more than a quarter. The value of a [`ColdBox`] is
+//! dropped by one function, which is called (docs/decisions.md).
 
 #![allow(
     unsafe_code,
