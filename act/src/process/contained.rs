@@ -11,7 +11,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Does the same as [`contain`](super::crash::contain) without a call in between, for what runs in every turn or with every message.
+/// Does the same as [`contain`](super::crash::contain) without a call in between, for what runs
+/// in every turn or with every message.
 ///
 /// # Errors
 /// Returns [`Reason::Panic`] if `f` panics.
