@@ -203,10 +203,10 @@ END
     esac
 }
 
-# Builds, and prints the processor time that it took in hundredths of a second.
+# Builds, and prints the processor time that it took in hundredths of a second. What cargo says goes to standard error.
 build() {
     { TIMEFORMAT='%U %S'; time cargo build "${options[@]}" --quiet --manifest-path "$folder/$1/Cargo.toml"; } 2>&1 |
-        awk 'END { printf "%d", ($1 + $2) * 100 }'
+        awk 'NR > 1 { print line > "/dev/stderr" } { line = $0 } END { printf "%d", ($1 + $2) * 100 }'
 }
 
 # Prints the processor time of the least of three builds after an edit in hundredths of a second.

@@ -308,7 +308,7 @@ impl NodeBuilder {
         for (pool, threads) in &self.blocking_pools {
             let (node, role) = (core.name.as_str(), format!("block-{pool}"));
             let own = Blocking::new(node, &role, *threads, KEEP_ALIVE, Arc::clone(&around));
-            core.blocking.add(pool, own);
+            core.blocking.add(pool, own)?;
         }
         let started = start_threads(&core, &self.default, &dispatchers, &around);
         if started.is_err() {

@@ -13,6 +13,9 @@
 //!                        ▼
 //!                  ended, or exit pending ──► end: drop the future, then see `ending.rs`
 //! ```
+//!
+//! No closure here that knows the future is given to a method of `Option` or `bool`: a debug build would compile all that
+//! uses these methods again when a handler is edited (docs/decisions.md). So it says `if` where `then` would do.
 
 mod locked_life;
 

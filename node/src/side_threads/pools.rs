@@ -23,13 +23,16 @@ impl BlockingPools {
         BlockingPools { unnamed: Arc::new(unnamed), named: Mutex::default() }
     }
 
-    /// Adds a pool, unless there is one of this name. Returns whether it did.
-    pub(crate) fn add(&self, name: &str, pool: Blocking) -> bool {
+    /// Adds a pool.
+    ///
+    /// # Errors
+    /// [`NodeError::BlockingPoolTwice`]: there is one of this name.
+    pub(crate) fn add(&self, name: &str, pool: Blocking) -> Result<(), NodeError> {
         match self.named.lock().entry(name.to_owned()) {
-            Entry::Occupied(_) => false,
+            Entry::Occupied(taken) => Err(NodeError::BlockingPoolTwice(taken.key().clone())),
             Entry::Vacant(place) => {
                 place.insert(Arc::new(pool));
-                true
+                Ok(())
             }
         }
     }
@@ -100,7 +103,7 @@ mod tests {
         let (begun, begins) = mpsc::channel();
         for n in 0..50 {
             let name = n.to_string();
-            pools.add(&name, blocking(&name));
+            pools.add(&name, blocking(&name)).unwrap();
             let (released, begun) = (Arc::clone(&released), begun.clone());
             let work = move || {
                 begun.send(()).unwrap();

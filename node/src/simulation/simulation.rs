@@ -281,11 +281,7 @@ impl Simulation {
     pub fn add_blocking_pool(&self, name: impl AsRef<str>) -> Result<(), NodeError> {
         let name = name.as_ref();
         pools::check_name(name)?;
-        if self.host.core.blocking.add(name, Blocking::none()) {
-            Ok(())
-        } else {
-            Err(NodeError::BlockingPoolTwice(name.to_owned()))
-        }
+        self.host.core.blocking.add(name, Blocking::none())
     }
 
     /// Runs one turn of a ready process that the seed chooses. Returns the process, or `None` if
