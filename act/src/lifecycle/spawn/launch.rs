@@ -130,7 +130,7 @@ impl UntypedOptions {
             pid: checked.pid,
             parent: checked.shown_under,
             behavior,
-            bound: checked.bound,
+            bound: checked.chosen.bound,
             overflow,
             host: checked.host,
         }));
@@ -146,7 +146,8 @@ impl UntypedOptions {
         if one_by_one {
             cell.inbox.lock().take_one_by_one();
         }
-        checked.place.admit(&cell, Arc::clone(&cell) as Arc<dyn Process>)?;
+        let process = Arc::clone(&cell) as Arc<dyn Process>;
+        checked.place.admit(checked.chosen, &cell, process)?;
         let mut ctx = Context::new(cell);
         if let Some(order) = order {
             ctx.set_order(order)?;
@@ -161,13 +162,44 @@ impl UntypedOptions {
     #[allow(clippy::inline_always, reason = "options that were not set cost nothing")]
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn check(
-        self,
+        mut self,
         is_ordered: bool,
         refuses: bool,
         drops_oldest: bool,
     ) -> Result<CheckedOptions, SpawnError> {
-        let name = self.name.transpose()?;
-        let label = self.label.transpose().map_err(SpawnError::InvalidLabel)?;
+        let chosen = if self.leaves_all_to_the_node() && !is_ordered && refuses {
+            ChosenOptions { name: None, label: None, bound: UNBOUNDED }
+        } else {
+            self.choose(is_ordered, refuses, drops_oldest)?
+        };
+        let host = self.host;
+        let pid = self.pid.and_then(|pid| pid.on(&*host)).unwrap_or_else(|| host.next_pid());
+        let shown_under = self.parent.as_ref().map(|parent| parent.pid()).or(self.under);
+        let place = SpawnPlace { parent: self.parent, link: self.link, monitor: self.monitor };
+        Ok(CheckedOptions { host, pid, shown_under, chosen, place })
+    }
+
+    /// Whether no option is set that can be wrong.
+    #[inline]
+    fn leaves_all_to_the_node(&self) -> bool {
+        self.name.is_none()
+            && self.label.is_none()
+            && self.record == 0
+            && self.mailbox.is_none()
+            && self.dispatcher.is_none()
+            && self.class.is_none()
+    }
+
+    /// Checks what can be wrong, and sets the host that was chosen. Compiled once.
+    #[inline(never)]
+    fn choose(
+        &mut self,
+        is_ordered: bool,
+        refuses: bool,
+        drops_oldest: bool,
+    ) -> Result<ChosenOptions, SpawnError> {
+        let name = self.name.take().transpose()?;
+        let label = self.label.take().transpose().map_err(SpawnError::InvalidLabel)?;
         if is_ordered && (self.one_by_one || drops_oldest) {
             return Err(OrderError.into());
         }
@@ -179,20 +211,13 @@ impl UntypedOptions {
             None if !refuses => return Err(NoBound.into()),
             None => UNBOUNDED,
         };
-        let host = match self.dispatcher {
-            None => self.host,
-            Some(name) => {
-                // Another dispatcher does not change the class.
-                let class = self.host.class();
-                of_class(self.host.with_dispatcher(&name)?, Some(class))?
-            }
-        };
-        let host = of_class(host, self.class)?;
-        let pid = self.pid.and_then(|pid| pid.on(&*host)).unwrap_or_else(|| host.next_pid());
-        let shown_under = self.parent.as_ref().map(|parent| parent.pid()).or(self.under);
-        let place =
-            SpawnPlace { name, label, parent: self.parent, link: self.link, monitor: self.monitor };
-        Ok(CheckedOptions { host, pid, shown_under, bound, place })
+        if let Some(name) = self.dispatcher.take() {
+            // Another dispatcher does not change the class.
+            let class = self.host.class();
+            self.host = of_class(self.host.with_dispatcher(&name)?, Some(class))?;
+        }
+        self.host = of_class(Arc::clone(&self.host), self.class)?;
+        Ok(ChosenOptions { name, label, bound })
     }
 }
 
@@ -202,14 +227,19 @@ struct CheckedOptions {
     pid: Pid,
     /// The pid of the parent, which may only be shown.
     shown_under: Option<Pid>,
-    bound: u32,
+    chosen: ChosenOptions,
     place: SpawnPlace,
+}
+
+/// The options that could have been wrong.
+struct ChosenOptions {
+    name: Option<Name>,
+    label: Option<Name>,
+    bound: u32,
 }
 
 /// The place of a new process among the others.
 struct SpawnPlace {
-    name: Option<Name>,
-    label: Option<Name>,
     parent: Option<Arc<dyn Process>>,
     link: Option<LinkUrgency>,
     monitor: Option<(Ref, LinkUrgency)>,
@@ -219,16 +249,43 @@ impl SpawnPlace {
     /// Admits the process to its node. Its links and monitors are set before it runs (rule L1).
     #[allow(clippy::inline_always, reason = "options that were not set cost nothing")]
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn admit(self, core: &CellCore, process: Arc<dyn Process>) -> Result<(), SpawnError> {
-        if let Some(name) = &self.name {
+    fn admit(
+        self,
+        chosen: ChosenOptions,
+        core: &CellCore,
+        process: Arc<dyn Process>,
+    ) -> Result<(), SpawnError> {
+        if chosen.name.is_none()
+            && chosen.label.is_none()
+            && self.link.is_none()
+            && self.monitor.is_none()
+        {
+            core.host.admit(process, None)?;
+        } else {
+            self.admit_bound(chosen, core, process)?;
+        }
+        // Charged to the turn: a process that spawns many lets them run before it continues.
+        current::charge(1, 0);
+        Ok(())
+    }
+
+    /// Admits a process that has a name, a label, a link or a monitor. Compiled once.
+    #[inline(never)]
+    fn admit_bound(
+        self,
+        ChosenOptions { name, label, .. }: ChosenOptions,
+        core: &CellCore,
+        process: Arc<dyn Process>,
+    ) -> Result<(), SpawnError> {
+        if let Some(name) = &name {
             core.locked_relations().set_name(name.clone());
         }
-        if let Some(label) = self.label {
+        if let Some(label) = label {
             core.locked_relations().set_label(label);
         }
         let host = &*core.host;
         let child = self.link.map(|urgency| (Arc::clone(&process), urgency));
-        host.admit(process, self.name.as_ref())?;
+        host.admit(process, name.as_ref())?;
         if let Some(parent) = &self.parent {
             if let Some((child, urgency)) = child {
                 bonds::link_child(host, parent, &child, urgency == LinkUrgency::Urgent);
@@ -238,8 +295,6 @@ impl SpawnPlace {
                 bonds::monitor(host, parent, monitor, target, urgency == LinkUrgency::Urgent);
             }
         }
-        // Charged to the turn: a process that spawns many lets them run before it continues.
-        current::charge(1, 0);
         Ok(())
     }
 }
@@ -321,8 +376,6 @@ impl<B: Behavior, F> FactsOf<B, F> {
 }
 
 /// Returns the host for a process of this class.
-#[allow(clippy::inline_always, reason = "options that were not set cost nothing")]
-#[cfg_attr(not(debug_assertions), inline(always))]
 fn of_class(host: Arc<dyn Host>, class: Option<Class>) -> Result<Arc<dyn Host>, SpawnError> {
     match class {
         Some(class) if class != host.class() => Ok(host.of_class(class)?.unwrap_or(host)),
