@@ -12,6 +12,12 @@ pub(crate) struct Slots<T> {
     free: Vec<usize>,
 }
 
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
+        Slots::new()
+    }
+}
+
 impl<T> Slots<T> {
     pub(crate) const fn new() -> Self {
         Slots { values: Vec::new(), free: Vec::new() }

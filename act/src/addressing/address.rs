@@ -5,7 +5,7 @@ use crate::addressing::route::{RoomFuture, Route};
 use crate::host::host::Host;
 use crate::host::ready::Ready;
 use crate::mailbox::entry::{MailboxEntry, Notice};
-use crate::mailbox::permit::{Permit, Waiter};
+use crate::mailbox::permit::{Permit, Waiter, WaitsForRoom};
 use crate::observe::trace::Tracer;
 use crate::observe::watched_job::{Mark, WatchedJob};
 use crate::process::cell::Cell;
@@ -212,7 +212,8 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     }
 
     pub(crate) fn forget_waiter(&self, waiter: &Arc<Waiter<M>>) {
-        self.cell.inbox.lock().forget_waiter(waiter);
+        let waiter: Arc<dyn WaitsForRoom> = Arc::clone(waiter) as _;
+        self.cell.inbox.lock().forget_waiter(&waiter);
     }
 
     /// Sends a message regardless of the bound, as the runtime does. For behaviours that

@@ -8,7 +8,8 @@
 //! | a stop | the process stops at once |
 
 use super::context::Context;
-use crate::mailbox::entry::{ControlEntry, Notice};
+use crate::mailbox::control_entry::ControlEntry;
+use crate::mailbox::entry::Notice;
 use crate::process::crash::drop_contained;
 use crate::process::exit_source::ExitSource;
 use crate::received::Received;
@@ -18,20 +19,20 @@ use krarup_gen::{CrashCauseKind, DeadLetterCause, Exit, Lane, Reason, Ref};
 use std::any::type_name;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    pub(super) fn accept_control(&mut self, control: ControlEntry<C>) -> Option<Received<M, C>> {
+    pub(super) fn accept_control(&mut self, control: ControlEntry) -> Option<Received<M, C>> {
         self.cell.progress.count_beside_main();
         self.sender = 0;
         match control {
             ControlEntry::Message { sender, message } => {
                 self.sender = sender;
                 self.sample(type_name::<C>(), Lane::System);
-                Some(Received::Command(message))
+                Some(Received::Command(message.into_message()))
             }
             ControlEntry::Traced { sender, message, context } => {
                 self.sender = sender;
                 self.end_job();
                 self.begin_traced(&context, type_name::<C>());
-                Some(Received::Command(message))
+                Some(Received::Command(message.into_message()))
             }
             ControlEntry::Stop(reason) => self.accept_stop(reason),
             ControlEntry::Inspect(mut request) => {
@@ -77,7 +78,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             return Some(Received::Exit(Exit { pid: self.cell.host.node_pid(), reason }));
         }
         let source = ExitSource::new(CrashCauseKind::Parent, self.parent());
-        let ready = self.cell.set_pending_exit(inbox, reason, source);
+        let (ready, unused) = self.cell.set_pending_exit(&mut inbox, reason, source);
+        drop(inbox);
+        drop(unused);
         self.cell.schedule_if(ready);
         None
     }

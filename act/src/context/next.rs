@@ -32,7 +32,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     #[inline]
     pub(super) fn wait_with(&self, waker: &Waker) {
         if !current::is_own(waker) {
-            self.cell.wake_before_poll(waker);
+            self.cell.untyped().wake_before_poll(waker);
         }
     }
 

@@ -7,7 +7,7 @@
 
 use super::context::Context;
 use super::receive::LookedUp;
-use crate::mailbox::inbox::Inbox;
+use crate::mailbox::inbox_core::InboxCore;
 use crate::process::current;
 use crate::process::turn_state::Wants;
 use crate::received::Received;
@@ -19,7 +19,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// See [`BehaviorContext::poll_request`](crate::BehaviorContext::poll_request).
     pub(crate) fn poll_request(&mut self) -> Poll<Option<Received<M, C>>> {
         if self.cell.progress.attention.load(Ordering::Relaxed) {
-            match self.look_up(Inbox::take_request) {
+            match self.look_up(InboxCore::take_request) {
                 LookedUp::Item(item) => return Poll::Ready(Some(self.shown(item))),
                 LookedUp::Wait(wants) => return self.pending(wants),
                 LookedUp::Main => {}

@@ -8,11 +8,11 @@
 
 use super::context::Context;
 use super::stash_queue::StashedMessage;
-use crate::mailbox::entry::{Body, ControlEntry, MailboxEntry};
-use crate::mailbox::inbox::Inbox;
+use crate::mailbox::entry::{Body, MailboxEntry};
+use crate::mailbox::inbox_core::InboxCore;
+use crate::process::attention::{Look, TakeControl, WatchChange};
 use crate::process::current;
 use crate::process::last_item;
-use crate::process::panics::raise;
 use crate::process::turn_state::Wants;
 use crate::received::Received;
 use krarup_gen::{Lane, Ref};
@@ -20,9 +20,6 @@ use std::any::type_name;
 use std::future::poll_fn;
 use std::sync::atomic::Ordering;
 use std::task::{self, Poll};
-
-/// Which entry of the control lanes is taken next.
-pub(super) type TakeControl<M, C> = fn(&mut Inbox<M, C>) -> Option<ControlEntry<C>>;
 
 /// The result of checking `attention`.
 pub(super) enum LookedUp<M, C> {
@@ -70,7 +67,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
     fn poll_control(&mut self) -> Poll<Received<M, C>> {
         if self.cell.progress.attention.load(Ordering::Relaxed) {
-            match self.look_up(Inbox::take_control) {
+            match self.look_up(InboxCore::take_control) {
                 LookedUp::Item(item) => return Poll::Ready(self.shown(item)),
                 LookedUp::Wait(wants) => return self.pending(wants),
                 LookedUp::Main => {}
@@ -93,7 +90,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
         loop {
             if self.cell.progress.attention.load(Ordering::Relaxed) {
-                match self.look_up(Inbox::take_control) {
+                match self.look_up(InboxCore::take_control) {
                     LookedUp::Item(item) => return Poll::Ready(self.shown(item)),
                     LookedUp::Wait(wants) => return self.pending(wants),
                     LookedUp::Main => {}
@@ -196,53 +193,30 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Handles what raised `attention`: the control lanes, one item at a time, and all else
     /// that must be handled before the next message.
     #[cold]
-    pub(super) fn look_up(&mut self, take: TakeControl<M, C>) -> LookedUp<M, C> {
+    pub(super) fn look_up(&mut self, take: TakeControl) -> LookedUp<M, C> {
         let mut granted = false;
         loop {
-            let mut inbox = self.cell.inbox.lock();
-            if inbox.has_pending_exit() {
-                return LookedUp::Wait(Wants::Message);
-            }
-            if inbox.take_panic() {
-                drop(inbox);
-                raise("injected fault of the simulation");
-            }
-            let suspended = inbox.is_suspended();
-            let tracer = inbox.take_tracer();
-            let log = inbox.take_changed_log();
-            let grant = inbox.has_waiters() && !granted;
-            let changed = tracer.is_some() || log.is_some();
-            if grant || suspended != self.is_suspended() || changed {
-                drop(inbox);
-                self.set_suspended(suspended);
-                if let Some(tracer) = tracer {
-                    self.set_tracer(tracer);
+            match self.cell.untyped().look(take, self.is_suspended(), granted) {
+                Look::Wait(wants) => return LookedUp::Wait(wants),
+                Look::Main => return LookedUp::Main,
+                Look::Changed(WatchChange { suspended, tracer, log }) => {
+                    self.set_suspended(suspended);
+                    if let Some(Ok(tracer)) = tracer.map(|tracer| tracer.downcast()) {
+                        self.set_tracer(*tracer);
+                    }
+                    if let Some(log) = log {
+                        self.set_item_log(log);
+                    }
+                    self.cell.grant_room();
+                    granted = true;
                 }
-                if let Some(log) = log {
-                    self.set_item_log(log);
+                Look::Control(control, lane) => {
+                    if let Some(item) = self.accept_control(control) {
+                        self.mark(&item);
+                        self.note_lane(lane);
+                        return LookedUp::Item(item);
+                    }
                 }
-                self.cell.grant_room();
-                granted = true;
-                continue;
-            }
-            let progress = &self.cell.progress;
-            if !inbox.has_mail_ahead() {
-                progress.attention.store(inbox.has_waiters(), Ordering::Relaxed);
-                return LookedUp::Main;
-            }
-            if !current::spend(&self.cell.host) {
-                return LookedUp::Wait(Wants::Turn);
-            }
-            let lane = if inbox.control_lengths().0 > 0 { Lane::Urgent } else { Lane::System };
-            let Some(control) = take(&mut inbox) else {
-                current::refund();
-                return LookedUp::Main;
-            };
-            drop(inbox);
-            if let Some(item) = self.accept_control(control) {
-                self.mark(&item);
-                self.note_lane(lane);
-                return LookedUp::Item(item);
             }
         }
     }

@@ -4,7 +4,7 @@
 //! nothing.
 
 use super::context::Context;
-use crate::mailbox::inbox::MailboxPhase;
+use crate::mailbox::inbox_core::MailboxPhase;
 use crate::observe::item_log::ChangedLog;
 use crate::observe::trace::{Traced, Tracer};
 use crate::process::crash::{contain, drop_contained, log_contained};

@@ -2,12 +2,14 @@
 //! mailbox, and for the senders in line (rule M6). All of it runs under the mailbox's lock.
 
 use super::entry::MailboxEntry;
-use super::inbox::{Inbox, MailboxPhase, MainPush, MainTake, UNBOUNDED};
+use super::inbox::Inbox;
+use super::inbox_core::{InboxCore, MailboxPhase, MainPush, MainTake, UNBOUNDED};
 use super::overflow::{Divert, Overflow};
-use super::permit::Waiter;
+use super::permit::{Waiter, WaitsForRoom};
 use super::push::HearsOfDepth;
 use super::take::take_at;
 use crate::host::ready::Ready;
+use std::any::Any;
 use std::sync::Arc;
 
 /// The room that a mailbox grants for one message.
@@ -28,21 +30,25 @@ pub(crate) enum NoCapacity {
     Routed,
 }
 
-impl<M, C> Inbox<M, C> {
-    /// Changes the overflow choice. Returns the one before, to be dropped outside the lock.
+impl<M: Send + 'static> Inbox<M> {
+    /// Changes the overflow choice. Returns the one before, to be dropped outside the lock; `None`: messages were refused.
     ///
     /// # Errors
     /// The new choice, if the mailbox has no bound or its process has ended.
     pub(crate) fn set_overflow(
         &mut self,
         overflow: Overflow<M>,
-    ) -> Result<Overflow<M>, Overflow<M>> {
+    ) -> Result<Option<Box<dyn Any + Send>>, Overflow<M>> {
         if self.bound == UNBOUNDED || self.phase == MailboxPhase::Terminated {
             return Err(overflow);
         }
         if self.takes != MainTake::AlwaysOneByOne {
             self.takes = MainTake::of(&overflow);
         }
+        let overflow = match overflow {
+            Overflow::Refuse => None,
+            overflow => Some(Box::new(overflow) as Box<dyn Any + Send>),
+        };
         Ok(std::mem::replace(&mut self.cold().overflow, overflow))
     }
 
@@ -51,7 +57,7 @@ impl<M, C> Inbox<M, C> {
     pub(crate) fn reserve(
         &mut self,
         taken: u64,
-        waiter: Option<&Arc<Waiter<M>>>,
+        waiter: Option<&Arc<dyn WaitsForRoom>>,
     ) -> Result<MailboxRoom<M>, NoCapacity> {
         // A sender that is ready to wait does not overtake those that wait already.
         if waiter.is_some() && self.has_waiters() && self.phase != MailboxPhase::Terminated {
@@ -62,7 +68,7 @@ impl<M, C> Inbox<M, C> {
             Err(NoCapacity::Full) => {}
             Err(refused) => return Err(refused),
         }
-        match self.cold.as_ref().map(|cold| &cold.overflow) {
+        match self.overflow() {
             None | Some(Overflow::Refuse) => Err(self.full(waiter)),
             Some(Overflow::DropNewest) => Ok(MailboxRoom::Nowhere),
             Some(Overflow::Divert(divert)) => Ok(MailboxRoom::Elsewhere(divert.clone())),
@@ -76,45 +82,14 @@ impl<M, C> Inbox<M, C> {
         }
     }
 
-    /// As [`Inbox::reserve`], after the fallback had no room.
-    pub(crate) fn reserve_here(
-        &mut self,
-        taken: u64,
-        waiter: Option<&Arc<Waiter<M>>>,
-    ) -> Result<(), NoCapacity> {
-        match self.take_room(taken) {
-            Err(NoCapacity::Full) => Err(self.full(waiter)),
-            taken => taken,
-        }
+    /// Reserves room for the first waiting sender, if there is a sender and room for it.
+    pub(crate) fn next_waiter(&mut self, taken: u64) -> Option<Arc<Waiter<M>>> {
+        let waiter: Arc<dyn Any + Send + Sync> = self.core.take_waiter(taken)?;
+        waiter.downcast().ok()
     }
+}
 
-    fn take_room(&mut self, taken: u64) -> Result<(), NoCapacity> {
-        if self.phase == MailboxPhase::Terminated {
-            return Err(NoCapacity::Dead);
-        }
-        if self.way == MainPush::Route {
-            return Err(NoCapacity::Routed);
-        }
-        if !self.has_room(taken) {
-            return Err(NoCapacity::Full);
-        }
-        self.accepted += 1;
-        Ok(())
-    }
-
-    /// Reports that there is no room. A given waiter joins the line.
-    fn full(&mut self, waiter: Option<&Arc<Waiter<M>>>) -> NoCapacity {
-        if let Some(waiter) = waiter {
-            self.cold().waiting.push(waiter);
-        }
-        NoCapacity::Full
-    }
-
-    /// Whether messages are taken out one by one.
-    pub(crate) fn takes_one_by_one(&self) -> bool {
-        self.takes != MainTake::Batch
-    }
-
+impl<M> Inbox<M> {
     /// Puts an entry back in front of all others.
     pub(crate) fn put_back(&mut self, entry: MailboxEntry<M>) {
         if let Some(second) = self.first.replace(entry) {
@@ -133,12 +108,6 @@ impl<M, C> Inbox<M, C> {
         let main = self.main.as_mut()?;
         let place = main.iter().position(MailboxEntry::takes_room)?;
         take_at(main, place)
-    }
-
-    /// Has messages taken out one by one from now on, so that all waiting messages are in the
-    /// mailbox.
-    pub(crate) fn take_one_by_one(&mut self) {
-        self.takes = MainTake::AlwaysOneByOne;
     }
 
     /// Takes out at most `most` of the newest messages, in their order, as if they had never
@@ -161,13 +130,6 @@ impl<M, C> Inbox<M, C> {
         newest
     }
 
-    /// Returns room that was reserved and not used.
-    pub(crate) fn give_back(&mut self) {
-        if self.phase != MailboxPhase::Terminated {
-            self.accepted -= 1;
-        }
-    }
-
     /// Puts an entry into reserved room; returns it if the process has ended.
     pub(crate) fn fill(
         &mut self,
@@ -180,9 +142,63 @@ impl<M, C> Inbox<M, C> {
         self.push_entry(entry, hears);
         Ok(self.ready_for_mail())
     }
+}
+
+impl InboxCore {
+    /// As [`Inbox::reserve`], after the fallback had no room.
+    pub(crate) fn reserve_here(
+        &mut self,
+        taken: u64,
+        waiter: Option<&Arc<dyn WaitsForRoom>>,
+    ) -> Result<(), NoCapacity> {
+        match self.take_room(taken) {
+            Err(NoCapacity::Full) => Err(self.full(waiter)),
+            taken => taken,
+        }
+    }
+
+    fn take_room(&mut self, taken: u64) -> Result<(), NoCapacity> {
+        if self.phase == MailboxPhase::Terminated {
+            return Err(NoCapacity::Dead);
+        }
+        if self.way == MainPush::Route {
+            return Err(NoCapacity::Routed);
+        }
+        if !self.has_room(taken) {
+            return Err(NoCapacity::Full);
+        }
+        self.accepted += 1;
+        Ok(())
+    }
+
+    /// Reports that there is no room. A given waiter joins the line.
+    fn full(&mut self, waiter: Option<&Arc<dyn WaitsForRoom>>) -> NoCapacity {
+        if let Some(waiter) = waiter {
+            self.cold().waiting.push(waiter);
+        }
+        NoCapacity::Full
+    }
+
+    /// Whether messages are taken out one by one.
+    pub(crate) fn takes_one_by_one(&self) -> bool {
+        self.takes != MainTake::Batch
+    }
+
+    /// Has messages taken out one by one from now on, so that all waiting messages are in the
+    /// mailbox.
+    pub(crate) fn take_one_by_one(&mut self) {
+        self.takes = MainTake::AlwaysOneByOne;
+    }
+
+    /// Returns room that was reserved and not used.
+    pub(crate) fn give_back(&mut self) {
+        if self.phase != MailboxPhase::Terminated {
+            self.accepted -= 1;
+        }
+    }
 
     /// Adds a line of senders to the waiters, once. Returns false if the process has ended.
-    pub(crate) fn stand(&mut self, waiter: &Arc<Waiter<M>>) -> bool {
+    pub(crate) fn stand(&mut self, waiter: &Arc<dyn WaitsForRoom>) -> bool {
         if self.phase == MailboxPhase::Terminated {
             return false;
         }
@@ -191,14 +207,14 @@ impl<M, C> Inbox<M, C> {
     }
 
     /// Removes a sender that has stopped waiting.
-    pub(crate) fn forget_waiter(&mut self, waiter: &Arc<Waiter<M>>) {
+    pub(crate) fn forget_waiter(&mut self, waiter: &Arc<dyn WaitsForRoom>) {
         if let Some(cold) = &mut self.cold {
             cold.waiting.remove(waiter);
         }
     }
 
     /// Reserves room for the first waiting sender, if there is a sender and room for it.
-    pub(crate) fn next_waiter(&mut self, taken: u64) -> Option<Arc<Waiter<M>>> {
+    fn take_waiter(&mut self, taken: u64) -> Option<Arc<dyn WaitsForRoom>> {
         if !self.has_waiters() || !self.has_room(taken) {
             return None;
         }

@@ -1,37 +1,38 @@
 //! The parts of a mailbox that most processes never use.
 
-use super::entry::ControlEntry;
+use super::control_entry::ControlEntry;
 use super::muted_senders::MutedSenders;
-use super::overflow::Overflow;
 use super::waiting_senders::WaitingSenders;
 use crate::calls::slot::SlotSender;
 use crate::observe::item_log::ItemLog;
-use crate::observe::trace::Tracer;
 use crate::process::current::CurrentContext;
 use crate::process::exit_source::ExitSource;
 use krarup_gen::{Reason, SpawnError};
+use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::Waker;
 
-/// The parts of a mailbox that most processes never use.
-pub(crate) struct ColdMailbox<M, C> {
+/// The parts of a mailbox that most processes never use. They know no type of message.
+#[derive(Default)]
+pub(crate) struct ColdMailbox {
     /// A pending exit: the process ends with this reason and without `terminate`.
     pub(crate) pending_exit: Option<Reason>,
     /// Where the pending exit came from. It stays when the exit is taken.
     pub(crate) exit_source: Option<ExitSource>,
-    pub(crate) urgent: VecDeque<ControlEntry<C>>,
-    pub(crate) system: VecDeque<ControlEntry<C>>,
+    pub(crate) urgent: VecDeque<ControlEntry>,
+    pub(crate) system: VecDeque<ControlEntry>,
     /// The slot of the spawner, filled when `init` has returned or failed.
     pub(crate) starter: Option<SlotSender<Result<(), SpawnError>>>,
-    /// What happens to a message that exceeds the bound (rule M6).
-    pub(super) overflow: Overflow<M>,
+    /// What happens to a message that exceeds the bound (rule M6): an `Overflow` of the type of the messages. `None`: it
+    /// is refused.
+    pub(super) overflow: Option<Box<dyn Any + Send>>,
     /// The senders that wait for room, in order of arrival.
-    pub(super) waiting: WaitingSenders<M>,
+    pub(super) waiting: WaitingSenders,
     /// The number of suspensions that have not been resumed (rule X5).
     pub(crate) suspended: u32,
-    /// A tracer that is to replace the current one.
-    pub(crate) tracer: Option<Tracer<M, C>>,
+    /// A tracer that is to replace the current one: a `Tracer` of the types of the messages.
+    pub(crate) tracer: Option<Box<dyn Any + Send>>,
     /// The flight recorder and the trace, if one of them is on.
     pub(crate) item_log: Option<Arc<ItemLog>>,
     /// Whether the process has not seen the last change of `item_log`.
@@ -50,34 +51,11 @@ pub(crate) struct ColdMailbox<M, C> {
     pub(super) muted: MutedSenders,
 }
 
-impl<M, C> Default for ColdMailbox<M, C> {
-    fn default() -> Self {
-        ColdMailbox {
-            pending_exit: None,
-            exit_source: None,
-            urgent: VecDeque::new(),
-            system: VecDeque::new(),
-            starter: None,
-            overflow: Overflow::Refuse,
-            waiting: WaitingSenders::default(),
-            suspended: 0,
-            tracer: None,
-            item_log: None,
-            log_changed: false,
-            receiver: None,
-            panics: false,
-            awaited: false,
-            context: None,
-            muted: MutedSenders::default(),
-        }
-    }
-}
-
-impl<M, C> ColdMailbox<M, C> {
+impl ColdMailbox {
     /// Its bytes, with those of the control lanes.
     pub(super) fn bytes(&self) -> usize {
         let entries = self.urgent.capacity() + self.system.capacity();
-        size_of_val(self) + entries * size_of::<ControlEntry<C>>()
+        size_of_val(self) + entries * size_of::<ControlEntry>()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -86,7 +64,7 @@ impl<M, C> ColdMailbox<M, C> {
             && self.urgent.is_empty()
             && self.system.is_empty()
             && self.starter.is_none()
-            && matches!(self.overflow, Overflow::Refuse)
+            && self.overflow.is_none()
             && self.waiting.is_empty()
             && self.suspended == 0
             && self.tracer.is_none()

@@ -1,13 +1,14 @@
 //! The control lanes of a mailbox, and what the process must look at before its next message: a
 //! pending exit, a stop, a suspension.
 
-use super::entry::ControlEntry;
+use super::control_entry::ControlEntry;
 use super::inbox::Inbox;
+use super::inbox_core::InboxCore;
 use super::take::take_at;
 use crate::process::exit_source::ExitSource;
 use krarup_gen::CrashCauseKind;
 
-impl<M, C> Inbox<M, C> {
+impl InboxCore {
     pub(crate) fn has_pending_exit(&self) -> bool {
         self.cold.as_ref().is_some_and(|cold| cold.pending_exit.is_some())
     }
@@ -29,6 +30,22 @@ impl<M, C> Inbox<M, C> {
             }
             _ => false,
         }
+    }
+
+    /// Takes the next entry of the control lanes.
+    pub(crate) fn take_control(&mut self) -> Option<ControlEntry> {
+        let cold = self.cold.as_mut()?;
+        if cold.suspended > 0 {
+            return self.take_request();
+        }
+        cold.urgent.pop_front().or_else(|| cold.system.pop_front())
+    }
+
+    /// Takes the next stop, inspection or other request that also a suspended process handles.
+    pub(crate) fn take_request(&mut self) -> Option<ControlEntry> {
+        let urgent = &mut self.cold.as_mut()?.urgent;
+        let place = urgent.iter().position(ControlEntry::is_for_suspended)?;
+        take_at(urgent, place)
     }
 
     /// Whether an entry waits on the control lanes.
@@ -56,21 +73,14 @@ impl<M, C> Inbox<M, C> {
         self.cold.as_ref().is_some_and(|cold| cold.suspended > 0)
     }
 
-    /// Whether there is an entry that the process would receive now.
-    #[inline]
-    pub(crate) fn has_mail(&self) -> bool {
+    /// Whether an entry goes before those on Main.
+    pub(crate) fn has_mail_ahead(&self) -> bool {
         match &self.cold {
-            None => self.has_main(),
             Some(cold) if cold.suspended > 0 => {
                 cold.urgent.iter().any(ControlEntry::is_for_suspended)
             }
-            Some(_) => self.has_main() || self.has_control(),
+            _ => self.has_control(),
         }
-    }
-
-    /// Whether an entry goes before those on Main.
-    pub(crate) fn has_mail_ahead(&self) -> bool {
-        if self.is_suspended() { self.has_mail() } else { self.has_control() }
     }
 
     /// Whether anything but a message on Main waits for the process: an entry of the control
@@ -95,5 +105,16 @@ impl<M, C> Inbox<M, C> {
             || self.cold.as_ref().is_some_and(|cold| {
                 cold.suspended > 0 || cold.tracer.is_some() || cold.log_changed || cold.panics
             })
+    }
+}
+
+impl<M> Inbox<M> {
+    /// Whether there is an entry that the process would receive now.
+    #[inline]
+    pub(crate) fn has_mail(&self) -> bool {
+        match &self.cold {
+            None => self.has_main(),
+            Some(cold) => self.has_mail_ahead() || (cold.suspended == 0 && self.has_main()),
+        }
     }
 }

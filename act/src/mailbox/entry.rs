@@ -1,14 +1,11 @@
 //! The entries of a mailbox.
 
 use crate::addressing::dynamic::Dynamic;
-use crate::calls::reply::Reply;
 use crate::cold_box::ColdBox;
-use crate::observe::inspect_request::InspectRequest;
-use crate::observe::manage_request::ManageRequest;
 use crate::observe::watched_job::{Mark, WatchedJob};
 use crate::topics::event_ticket::EventTicket;
 use crate::traces::carried::CarriedContext;
-use krarup_gen::{Down, Exit, Reason, Ref};
+use krarup_gen::{Down, Exit, Ref};
 use std::collections::VecDeque;
 
 /// The number of the sending process; 0 if the message came from outside any process.
@@ -56,6 +53,17 @@ impl<M> MailboxEntry<M> {
             return other.type_name();
         }
         std::any::type_name::<M>()
+    }
+
+    /// The trace context of a message that was sent beyond the bound, or is of another type than the process's own.
+    pub(crate) fn context(&self) -> Option<&CarriedContext> {
+        match &self.body {
+            Body::Notice(notice) => match &**notice {
+                Notice::BeyondTraced(_, context) | Notice::Other(_, Some(context)) => Some(context),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// Whether it is a user's message, which is a dead letter if it is not handled (rule D7).
@@ -124,40 +132,4 @@ pub(crate) enum Notice<M> {
     /// been handled; a waiter sees the drop of the last copy.
     #[allow(dead_code, reason = "held only for its destructor")]
     Mark(Mark),
-}
-
-/// One entry of the Urgent or System lane.
-pub(crate) enum ControlEntry<C> {
-    /// A user's message with [`Priority`](krarup_gen::Priority) High or Max.
-    Message { sender: SenderId, message: C },
-    /// As `Message`, in a trace context.
-    Traced { sender: SenderId, message: C, context: Box<CarriedContext> },
-    /// A request to stop in order (rule M3).
-    Stop(Reason),
-    /// A request for an inspection.
-    Inspect(InspectRequest),
-    /// A request for the state (rule X5).
-    State(Reply<Option<Dynamic>>),
-    /// A request to change the process (rule X12).
-    Manage(ManageRequest),
-    /// A request to confirm that the process has come to this entry: a suspension is in effect
-    /// (rule X5).
-    Here(Reply<()>),
-    /// As [`Notice::Exit`], from an urgent link.
-    Exit { exit: Exit, link: Option<u64> },
-    /// As [`Notice::Down`], from an urgent monitor.
-    Down(Down),
-}
-
-impl<C> ControlEntry<C> {
-    /// Whether a suspended process handles it (rule X5).
-    pub(crate) fn is_for_suspended(&self) -> bool {
-        matches!(
-            self,
-            ControlEntry::Stop(_)
-                | ControlEntry::Inspect(_)
-                | ControlEntry::State(_)
-                | ControlEntry::Here(_)
-        )
-    }
 }

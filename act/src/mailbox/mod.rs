@@ -15,11 +15,13 @@
 //! | [`drain`] | what is left when the process ends |
 
 pub(crate) mod capacity;
-mod cold;
+pub(crate) mod cold;
+pub(crate) mod control_entry;
 mod control_lanes;
 pub(crate) mod drain;
 pub(crate) mod entry;
 pub(crate) mod inbox;
+pub(crate) mod inbox_core;
 pub(crate) mod muted_senders;
 pub(crate) mod order;
 pub(crate) mod overflow;

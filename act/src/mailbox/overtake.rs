@@ -4,7 +4,7 @@
 use super::entry::{Body, MailboxEntry};
 use super::inbox::Inbox;
 
-impl<M, C> Inbox<M, C> {
+impl<M> Inbox<M> {
     /// Moves the last entry forward over at most `places` messages, and returns over how many.
     /// It never overtakes a message of its own sender or a notice (rules M1, M3).
     pub(crate) fn overtake(&mut self, places: usize) -> usize {
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
     use crate::cold_box::ColdBox;
     use crate::mailbox::entry::Notice;
-    use crate::mailbox::inbox::UNBOUNDED;
+    use crate::mailbox::inbox_core::UNBOUNDED;
     use crate::mailbox::overflow::Overflow;
     use crate::mailbox::push::HearsOfDepth;
 
@@ -47,7 +47,7 @@ mod tests {
 
     /// Enqueues messages by their senders, 0 for a notice, then moves the last one forward.
     fn overtakes(senders: &[u64], places: usize) -> (usize, Vec<u64>) {
-        let mut inbox = Inbox::<u64, ()>::new(UNBOUNDED, Overflow::Refuse);
+        let mut inbox = Inbox::<u64>::new(UNBOUNDED, Overflow::Refuse);
         for sender in senders {
             match sender {
                 0 => drop(inbox.push_notice(ColdBox::new(Notice::Finish), &DeafHost)),

@@ -15,10 +15,11 @@
 //! | Active (queued or running) | taken | stays queued | `notified` | seen at the next message or await |
 //! | Terminated | taken | refused | ignored | ignored |
 
-use super::inbox::{Inbox, MailboxPhase};
+use super::inbox::Inbox;
+use super::inbox_core::{InboxCore, MailboxPhase};
 use crate::host::ready::Ready;
 
-impl<M, C> Inbox<M, C> {
+impl InboxCore {
     /// Takes the process out to be scheduled because a message has arrived. Only from Idle:
     /// messages do not wake a process that waits inside a handler.
     #[inline]
@@ -30,7 +31,7 @@ impl<M, C> Inbox<M, C> {
         self.parked.take()
     }
 
-    /// As [`Inbox::ready_for_mail`], for an entry on a control lane.
+    /// As [`InboxCore::ready_for_mail`], for an entry on a control lane.
     pub(crate) fn ready_for_control(&mut self) -> Option<Ready> {
         if matches!(self.phase, MailboxPhase::Listening | MailboxPhase::Muted) {
             self.phase = MailboxPhase::Idle;
@@ -76,7 +77,9 @@ impl<M, C> Inbox<M, C> {
     pub(crate) fn handles_on_waker(&self) -> Option<usize> {
         self.parked.as_ref().map(Ready::handles_on_waker)
     }
+}
 
+impl<M> Inbox<M> {
     /// Whether the mailbox is empty and holds nothing else for the process.
     #[inline]
     pub(crate) fn is_still(&self) -> bool {

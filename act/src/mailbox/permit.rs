@@ -7,6 +7,7 @@ use crate::cold_box::ColdBox;
 use crate::lock::Lock;
 use crate::process::current;
 use krarup_gen::{Alias, Pid};
+use std::any::Any;
 use std::fmt;
 use std::sync::Weak;
 
@@ -163,6 +164,28 @@ pub(crate) trait WaitingLine<M>: Send + Sync {
     fn offer(&self, permit: Permit<M>) -> Result<(), Permit<M>>;
 }
 
+/// A waiter for room for a message of some type, as a mailbox keeps it.
+pub(crate) trait WaitsForRoom: Any + Send + Sync {
+    /// Whether it represents a line of senders of several mailboxes.
+    fn is_line(&self) -> bool;
+
+    /// Notifies a single sender that there will be no more room. A line has other mailboxes.
+    fn refuse(&self);
+}
+
+impl<M: Send + 'static> WaitsForRoom for Waiter<M> {
+    fn is_line(&self) -> bool {
+        matches!(self.0, WaiterKind::Line(_))
+    }
+
+    fn refuse(&self) {
+        if let WaiterKind::Sender(slot) = &self.0 {
+            let slot = slot.lock().take();
+            drop(slot);
+        }
+    }
+}
+
 impl<M> Waiter<M> {
     pub(crate) fn new(slot: SlotSender<Permit<M>>) -> Self {
         Waiter(WaiterKind::Sender(Lock::new(Some(slot))))
@@ -181,22 +204,9 @@ impl<M> Waiter<M> {
         }
     }
 
-    /// Whether it represents a line of senders of several mailboxes.
-    pub(crate) fn is_line(&self) -> bool {
-        matches!(self.0, WaiterKind::Line(_))
-    }
-
     /// Whether it takes room more than once, and needs more.
     pub(crate) fn wants_more(&self) -> bool {
-        self.is_line() && self.is_waiting()
-    }
-
-    /// Notifies a single sender that there will be no more room. A line has other mailboxes.
-    pub(crate) fn refuse(&self) {
-        if let WaiterKind::Sender(slot) = &self.0 {
-            let slot = slot.lock().take();
-            drop(slot);
-        }
+        matches!(self.0, WaiterKind::Line(_)) && self.is_waiting()
     }
 
     /// Offers room; returns it if no sender waits any more.

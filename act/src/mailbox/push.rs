@@ -4,8 +4,8 @@
 //! part of its own turn, so that the receiver gets turns to empty it.
 
 use super::entry::{Body, MailboxEntry, Notice, SenderId};
-use super::inbox::{Inbox, MailboxPhase, MainPush, UNBOUNDED};
-use super::overflow::Overflow;
+use super::inbox::Inbox;
+use super::inbox_core::{InboxCore, MailboxPhase, MainPush, UNBOUNDED};
 use crate::cold_box::ColdBox;
 use crate::host::ready::Ready;
 use crate::process::current;
@@ -38,7 +38,7 @@ pub(crate) enum Refused<M> {
     Routed(M),
 }
 
-impl<M, C> Inbox<M, C> {
+impl<M> Inbox<M> {
     /// Puts a user's message on Main of the process with the number `receiver`. `taken`
     /// is how many user messages the process has taken off Main so far; the difference
     /// from the number accepted is the number that waits. `taken` only grows, and is written
@@ -76,22 +76,12 @@ impl<M, C> Inbox<M, C> {
     ) -> Result<Option<Ready>, Refused<M>> {
         if self.bound != UNBOUNDED && !self.has_room(taken.load(Ordering::Relaxed)) {
             return Err(match &self.cold {
-                Some(cold) if !matches!(cold.overflow, Overflow::Refuse) => {
-                    Refused::Overflow(message)
-                }
+                Some(cold) if cold.overflow.is_some() => Refused::Overflow(message),
                 _ => Refused::Full(message),
             });
         }
         self.put_in(message, sender, receiver, hears);
         Ok(self.ready_for_mail())
-    }
-
-    /// Whether [`Inbox::push_main`] would put a message in directly.
-    #[inline]
-    pub(crate) fn is_open(&self, taken: &AtomicU64) -> bool {
-        self.phase != MailboxPhase::Terminated
-            && self.way == MainPush::Direct
-            && (self.bound == UNBOUNDED || self.has_room(taken.load(Ordering::Relaxed)))
     }
 
     /// Puts a message on Main for which there is room. `hears` is told the queue length,
@@ -125,7 +115,7 @@ impl<M, C> Inbox<M, C> {
     /// needed.
     #[inline]
     fn queue(&mut self) -> &mut VecDeque<MailboxEntry<M>> {
-        let room = self.batch.clamp(4, 256) as usize;
+        let room = self.core.batch.clamp(4, 256) as usize;
         self.main.get_or_insert_with(|| Box::new(VecDeque::with_capacity(room)))
     }
 
@@ -136,10 +126,6 @@ impl<M, C> Inbox<M, C> {
         if length.is_multiple_of(DEEP_STEP) {
             hears.is_deep(length);
         }
-    }
-
-    pub(super) fn has_room(&self, taken: u64) -> bool {
-        self.bound == UNBOUNDED || self.accepted.wrapping_sub(taken) < u64::from(self.bound)
     }
 
     /// Puts a notice on Main of a living process, regardless of the bound.
@@ -164,6 +150,20 @@ impl<M, C> Inbox<M, C> {
                 self.tell_depth(length, hears);
             }
         }
+    }
+}
+
+impl InboxCore {
+    /// Whether [`Inbox::push_main`] would put a message in directly.
+    #[inline]
+    pub(crate) fn is_open(&self, taken: &AtomicU64) -> bool {
+        self.phase != MailboxPhase::Terminated
+            && self.way == MainPush::Direct
+            && (self.bound == UNBOUNDED || self.has_room(taken.load(Ordering::Relaxed)))
+    }
+
+    pub(super) fn has_room(&self, taken: u64) -> bool {
+        self.bound == UNBOUNDED || self.accepted.wrapping_sub(taken) < u64::from(self.bound)
     }
 }
 

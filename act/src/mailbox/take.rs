@@ -3,11 +3,10 @@
 //! All entries of Main are taken at once: the queue of the process and that of the mailbox are
 //! swapped, so that nothing is copied and both allocations are reused.
 
-use super::entry::{Body, ControlEntry, EntryQueue, MailboxEntry, SenderId};
-use super::inbox::{Inbox, MainTake};
+use super::entry::{Body, EntryQueue, MailboxEntry, SenderId};
+use super::inbox::Inbox;
+use super::inbox_core::MainTake;
 use crate::in_transit::InTransit;
-use crate::observe::item_log::ChangedLog;
-use crate::observe::trace::Tracer;
 use std::collections::VecDeque;
 
 /// What [`Inbox::take_first`] has taken.
@@ -19,7 +18,7 @@ pub(crate) enum TakenFirst<M> {
     None,
 }
 
-impl<M, C> Inbox<M, C> {
+impl<M> Inbox<M> {
     /// Takes everything off Main. Returns the oldest entry and swaps those behind it into
     /// `batch`. `batch` must be empty; its memory is reused here, even if there are no entries
     /// behind the first.
@@ -91,9 +90,7 @@ impl<M, C> Inbox<M, C> {
         if !keeps_main {
             drop(self.take_spare());
         }
-        if self.cold.as_ref().is_some_and(|cold| cold.is_empty()) {
-            self.cold = None;
-        }
+        self.release_cold();
     }
 
     /// Takes the memory of Main if it is empty.
@@ -105,42 +102,6 @@ impl<M, C> Inbox<M, C> {
     #[cfg(test)]
     pub(crate) fn keeps_memory(&self) -> bool {
         self.main.as_ref().is_some_and(|main| main.is_empty())
-    }
-
-    /// Takes the request of an injected fault to panic now.
-    pub(crate) fn take_panic(&mut self) -> bool {
-        self.cold.as_mut().is_some_and(|cold| std::mem::take(&mut cold.panics))
-    }
-
-    /// Takes the tracer that is to replace the current one.
-    pub(crate) fn take_tracer(&mut self) -> Option<Tracer<M, C>> {
-        self.cold.as_mut()?.tracer.take()
-    }
-
-    /// Returns the flight recorder and the trace if they have changed.
-    pub(crate) fn take_changed_log(&mut self) -> Option<ChangedLog> {
-        let cold = self.cold.as_mut()?;
-        if !std::mem::take(&mut cold.log_changed) {
-            return None;
-        }
-        cold.item_log.take_if(|log| log.is_idle());
-        Some(ChangedLog(cold.item_log.clone()))
-    }
-
-    /// Takes the next entry of the control lanes.
-    pub(crate) fn take_control(&mut self) -> Option<ControlEntry<C>> {
-        let cold = self.cold.as_mut()?;
-        if cold.suspended > 0 {
-            return self.take_request();
-        }
-        cold.urgent.pop_front().or_else(|| cold.system.pop_front())
-    }
-
-    /// Takes the next stop, inspection or other request that also a suspended process handles.
-    pub(crate) fn take_request(&mut self) -> Option<ControlEntry<C>> {
-        let urgent = &mut self.cold.as_mut()?.urgent;
-        let place = urgent.iter().position(ControlEntry::is_for_suspended)?;
-        take_at(urgent, place)
     }
 }
 

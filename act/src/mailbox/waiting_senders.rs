@@ -4,16 +4,17 @@
 //! got room or gave up, is found without a scan of the others. All of this runs under the lock
 //! of the mailbox, and there may be a hundred thousand senders.
 
-use super::permit::Waiter;
+use super::permit::WaitsForRoom;
 use crate::slots::Slots;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 /// The senders in line, and the lines of senders that wait for several mailboxes.
-pub(crate) struct WaitingSenders<M> {
+#[derive(Default)]
+pub(crate) struct WaitingSenders {
     line: PlacesInLine,
-    waiters: Slots<Arc<Waiter<M>>>,
+    waiters: Slots<Arc<dyn WaitsForRoom>>,
     /// How many of the waiters are lines of senders.
     lines: usize,
 }
@@ -51,11 +52,11 @@ impl PlacesInLine {
     }
 }
 
-fn address<M>(waiter: &Arc<Waiter<M>>) -> usize {
+fn address(waiter: &Arc<dyn WaitsForRoom>) -> usize {
     Arc::as_ptr(waiter).addr()
 }
 
-impl<M> WaitingSenders<M> {
+impl WaitingSenders {
     pub(crate) fn is_empty(&self) -> bool {
         self.line.in_order.is_empty()
     }
@@ -66,14 +67,14 @@ impl<M> WaitingSenders<M> {
     }
 
     /// Adds a waiter to the end, unless it is in line already.
-    pub(crate) fn push(&mut self, waiter: &Arc<Waiter<M>>) {
+    pub(crate) fn push(&mut self, waiter: &Arc<dyn WaitsForRoom>) {
         if self.line.push(address(waiter), || self.waiters.put(Arc::clone(waiter))) {
             self.lines += usize::from(waiter.is_line());
         }
     }
 
     /// Removes the first waiter.
-    pub(crate) fn pop(&mut self) -> Option<Arc<Waiter<M>>> {
+    pub(crate) fn pop(&mut self) -> Option<Arc<dyn WaitsForRoom>> {
         let waiter = self.line.pop().and_then(|place| self.waiters.take(place))?;
         self.line.numbers.remove(&address(&waiter));
         self.lines -= usize::from(waiter.is_line());
@@ -81,7 +82,7 @@ impl<M> WaitingSenders<M> {
     }
 
     /// Removes this waiter, if it is in line.
-    pub(crate) fn remove(&mut self, waiter: &Arc<Waiter<M>>) {
+    pub(crate) fn remove(&mut self, waiter: &Arc<dyn WaitsForRoom>) {
         if let Some(place) = self.line.remove(address(waiter)) {
             drop(self.waiters.take(place));
             self.lines -= usize::from(waiter.is_line());
@@ -89,15 +90,9 @@ impl<M> WaitingSenders<M> {
     }
 }
 
-impl<M> Default for WaitingSenders<M> {
-    fn default() -> Self {
-        WaitingSenders { line: PlacesInLine::default(), waiters: Slots::new(), lines: 0 }
-    }
-}
-
 /// Removes all, in order of arrival.
-impl<M> Iterator for WaitingSenders<M> {
-    type Item = Arc<Waiter<M>>;
+impl Iterator for WaitingSenders {
+    type Item = Arc<dyn WaitsForRoom>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.pop()
@@ -108,9 +103,10 @@ impl<M> Iterator for WaitingSenders<M> {
 mod tests {
     use super::*;
     use crate::calls::slot::slot;
+    use crate::mailbox::permit::Waiter;
 
-    fn waiter() -> Arc<Waiter<()>> {
-        Arc::new(Waiter::new(slot().0))
+    fn waiter() -> Arc<dyn WaitsForRoom> {
+        Arc::new(Waiter::<()>::new(slot().0))
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::checker::{joined, model, thread};
 use super::model_host::ModelHost;
 use crate::addressing::recipient::Recipient;
 use crate::context::Context;
-use crate::mailbox::inbox::UNBOUNDED;
+use crate::mailbox::inbox_core::UNBOUNDED;
 
 /// No message arrives after `revoke` has returned. Whether the mailbox holds a message at that
 /// time depends on the order of the threads.

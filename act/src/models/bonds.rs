@@ -7,7 +7,7 @@ use super::wake_flag::block_on;
 use crate::context::Context;
 use crate::host::host::Host;
 use crate::host::ready::Ready;
-use crate::mailbox::inbox::UNBOUNDED;
+use crate::mailbox::inbox_core::UNBOUNDED;
 use crate::observe::watch::watch;
 use crate::process::awaited::AwaitedProcess;
 use crate::process::current;

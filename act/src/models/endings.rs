@@ -8,7 +8,7 @@ use crate::actor::Actor;
 use crate::calls::reply::Reply;
 use crate::context::Context;
 use crate::lifecycle::spawn::Spawn;
-use crate::mailbox::inbox::UNBOUNDED;
+use crate::mailbox::inbox_core::UNBOUNDED;
 use crate::observe::watch::watch;
 use crate::process::process::{Process, Via};
 use crate::received::Received;

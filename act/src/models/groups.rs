@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::groups::group_table::GroupTable;
 use crate::groups::groups::Groups;
 use crate::mailbox::entry::{Body, Notice};
-use crate::mailbox::inbox::UNBOUNDED;
+use crate::mailbox::inbox_core::UNBOUNDED;
 use crate::process::cell::Cell;
 use crate::topics::event_ticket::Redeemed;
 use krarup_gen::GroupChange;

@@ -7,7 +7,8 @@ use crate::host::ready::{Ready, RunTurn, TurnLimits};
 use crate::host::worker_slot::WorkerSlot;
 use crate::lock::Lock;
 use crate::mailbox::entry::Body;
-use crate::mailbox::inbox::{Inbox, MailboxPhase, UNBOUNDED};
+use crate::mailbox::inbox::Inbox;
+use crate::mailbox::inbox_core::{MailboxPhase, UNBOUNDED};
 use crate::mailbox::overflow::Overflow;
 use crate::mailbox::push::{HearsOfDepth, Refused};
 use crate::sync::{AtomicU64, Ordering};
@@ -64,7 +65,7 @@ struct Owner {
     fault: MailboxFault,
     /// The phase in which it parks: it waits for messages, or for a waker inside a handler.
     parks: MailboxPhase,
-    inbox: Lock<Inbox<u32, ()>>,
+    inbox: Lock<Inbox<u32>>,
     taken: AtomicU64,
     queue: Mutex<Option<Ready>>,
     came: Condvar,
@@ -335,7 +336,7 @@ impl HearsOfDepth for DeafHost {
 #[test]
 #[should_panic(expected = "beyond the bound")]
 fn a_bound_checked_under_another_lock_is_exceeded() {
-    fn send(inbox: &Lock<Inbox<u32, ()>>) -> u64 {
+    fn send(inbox: &Lock<Inbox<u32>>) -> u64 {
         let has_room = inbox.lock().accepted() < 1;
         u64::from(
             has_room && inbox.lock().push_main(1, 0, 0, &AtomicU64::new(0), &DeafHost).is_ok(),

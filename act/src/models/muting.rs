@@ -6,7 +6,7 @@ use super::model_host::{ModelActor, ModelHost};
 use crate::context::Context;
 use crate::host::host::Poke;
 use crate::lifecycle::in_place::yield_now;
-use crate::mailbox::inbox::{MailboxPhase, UNBOUNDED};
+use crate::mailbox::inbox_core::{MailboxPhase, UNBOUNDED};
 use crate::mailbox::muted_senders::MutedSender;
 use crate::mailbox::push::CHARGE_STEP;
 use crate::process::current;

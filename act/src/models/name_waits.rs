@@ -5,7 +5,7 @@ use super::checker::{joined, model, thread};
 use super::model_host::ModelHost;
 use super::wake_flag::block_on;
 use crate::host::host::Host;
-use crate::mailbox::inbox::UNBOUNDED;
+use crate::mailbox::inbox_core::UNBOUNDED;
 use crate::names::name_wait::NameWait;
 use crate::names::name_waits::NameWaits;
 use crate::process::process::Process;

@@ -5,7 +5,7 @@ use super::checker::{Cell, bounded, joined, model, thread};
 use super::model_host::{ModelActor, ModelHost, ONE_BY_ONE};
 use super::wake_flag::WakeSignal;
 use crate::context::Context;
-use crate::mailbox::inbox::UNBOUNDED;
+use crate::mailbox::inbox_core::UNBOUNDED;
 use crate::received::Received;
 use krarup_gen::Priority;
 use std::sync::Arc;

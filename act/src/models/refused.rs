@@ -5,7 +5,7 @@ use super::checker::{joined, model, thread};
 use super::model_host::{LIMITS, ModelActor, ModelHost};
 use super::wake_flag::block_on;
 use crate::host::ready::Ready;
-use crate::mailbox::inbox::UNBOUNDED;
+use crate::mailbox::inbox_core::UNBOUNDED;
 use crate::observe::watch::watch;
 use crate::process::process::Process;
 use crate::received::Received;

@@ -4,7 +4,7 @@
 use super::checker::{bounded, joined, thread};
 use super::model_host::{ModelActor, ModelHost};
 use crate::context::Context;
-use crate::mailbox::inbox::UNBOUNDED;
+use crate::mailbox::inbox_core::UNBOUNDED;
 use crate::registry::registry::Registry;
 use krarup_gen::RegisterKeyError;
 use std::sync::Arc;

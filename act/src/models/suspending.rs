@@ -5,7 +5,7 @@ use super::checker::{bounded, joined, model, thread};
 use super::model_host::{ModelActor, ModelHost};
 use super::wake_flag::block_on;
 use crate::calls::reply::Reply;
-use crate::mailbox::inbox::UNBOUNDED;
+use crate::mailbox::inbox_core::UNBOUNDED;
 use crate::process::process::Process;
 use crate::received::Received;
 use std::sync::Arc;

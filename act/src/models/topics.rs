@@ -4,7 +4,7 @@ use super::checker::{bounded, joined, thread};
 use super::model_host::{ModelActor, ModelHost};
 use crate::context::Context;
 use crate::mailbox::entry::{Body, Notice};
-use crate::mailbox::inbox::UNBOUNDED;
+use crate::mailbox::inbox_core::UNBOUNDED;
 use crate::topics::event_ticket::Redeemed;
 use crate::topics::open::OpenTopic;
 use crate::topics::publisher::Publisher;

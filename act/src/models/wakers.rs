@@ -4,7 +4,7 @@
 use super::checker::{Mutex, bounded, joined, model, thread};
 use super::model_host::{ModelHost, ONE_BY_ONE};
 use crate::host::host::{Host, Poke};
-use crate::mailbox::inbox::UNBOUNDED;
+use crate::mailbox::inbox_core::UNBOUNDED;
 use crate::process::current;
 use crate::process::process::Process;
 use crate::received::Received;

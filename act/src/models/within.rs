@@ -5,7 +5,7 @@ use super::checker::model;
 use super::model_host::ModelHost;
 use crate::calls::reply::Reply;
 use crate::host::host::Host;
-use crate::mailbox::inbox::UNBOUNDED;
+use crate::mailbox::inbox_core::UNBOUNDED;
 use crate::process::awaited::AwaitedProcess;
 use crate::process::current;
 use crate::received::Received;

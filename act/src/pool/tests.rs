@@ -12,7 +12,7 @@ use crate::addressing::address::Address;
 use crate::behavior::Behavior;
 use crate::context::Context;
 use crate::host::host::Host;
-use crate::mailbox::inbox::UNBOUNDED;
+use crate::mailbox::inbox_core::UNBOUNDED;
 use crate::mailbox::overflow::Overflow;
 use crate::models::model_host::ModelHost;
 use crate::process::cell::{Cell, NewProcess};

@@ -21,7 +21,7 @@
 use super::job_times::JobTimes;
 use super::ticket::DrainEpoch;
 use crate::lock::Lock;
-use crate::mailbox::permit::Waiter;
+use crate::mailbox::permit::{Waiter, WaitsForRoom};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ impl<M> LineEntries<M> {
     }
 }
 
-impl<M> PoolLine<M> {
+impl<M: Send + 'static> PoolLine<M> {
     pub(super) fn new() -> Self {
         let (stranded, senders, numbers) = (VecDeque::new(), BTreeMap::new(), HashMap::new());
         PoolLine(Lock::new(LineEntries { stranded, senders, numbers, next: 0 }))

@@ -5,20 +5,21 @@
 //! parked in the mailbox or running, and is dropped when the process ends.
 
 use super::cell_core::CellCore;
-use super::current;
 use super::facts::BehaviorFacts;
 use super::process::Guarded;
 use super::progress::Progress;
+use super::untyped_cell::UntypedCell;
 use super::waker::{Wakeable, WakingCount};
 use crate::addressing::route::Route;
 use crate::host::host::Host;
 use crate::lock::Lock;
-use crate::mailbox::inbox::{Inbox, MailboxPhase, MainPush};
+use crate::mailbox::inbox::Inbox;
+use crate::mailbox::inbox_core::{InboxCore, MailboxPhase, MainPush};
 use crate::mailbox::overflow::Overflow;
-use crate::sync::Ordering;
 use krarup_gen::{DeadLetterCause, Pid};
 use once_cell::race::OnceBox;
 use std::any::type_name;
+use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -27,11 +28,13 @@ use std::sync::Arc;
 /// (docs/decisions.md).
 #[repr(C)]
 pub(crate) struct Cell<M, C> {
-    pub(crate) inbox: Lock<Inbox<M, C>>,
+    pub(crate) inbox: Lock<Inbox<M>>,
     /// Set if this process is a route instead of having a Main lane: messages are handed on (a
     /// pool).
     pub(crate) route: OnceBox<Box<dyn Route<M>>>,
     core: CellCore,
+    /// The type of the messages on its control lanes.
+    commands: PhantomData<fn(C)>,
 }
 
 /// The fields of the part that knows no type of message are the cell's own.
@@ -68,26 +71,14 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             },
             inbox: Lock::new(Inbox::new(birth.bound, birth.overflow)),
             route: OnceBox::new(),
+            commands: PhantomData,
         }
     }
 
-    /// Whether the mailbox holds anything that the process has not begun to handle.
-    pub(crate) fn has_unhandled(&self, inbox: &Inbox<M, C>) -> bool {
-        inbox.accepted() != self.progress.taken.load(Ordering::Relaxed) || inbox.is_asked()
-    }
-
-    /// Whether the process is a task that its owner may wait for.
-    #[cold]
-    pub(crate) fn is_task(&self) -> bool {
-        self.inbox.lock().is_awaited()
-    }
-
-    /// Called by a task that waits. If it waits for an answer, it searches for a cycle of waits
-    /// when it has parked, although no request lies in its mailbox: its owner may wait for it.
-    pub(crate) fn may_be_awaited(&self) {
-        if !current::wait().is_none() {
-            self.inbox.lock().cold().awaited = true;
-        }
+    /// The cell, for what is compiled once.
+    #[inline]
+    pub(crate) fn untyped(&self) -> &dyn UntypedCell {
+        self
     }
 
     /// Makes Main a route. Returns false if it is one already. No message is put into the
@@ -136,6 +127,16 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             Some(route) => Some(route.waiting()),
             None => Some(self.waiting(accepted) + usize::from(phase != MailboxPhase::Idle)),
         }
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> UntypedCell for Cell<M, C> {
+    fn cell_core(&self) -> &CellCore {
+        &self.core
+    }
+
+    fn with_inbox(&self, f: &mut dyn FnMut(&mut InboxCore)) {
+        f(&mut self.inbox.lock());
     }
 }
 

@@ -11,6 +11,7 @@ use super::progress::{ProcessMark, Progress};
 use super::relations::Relations;
 use crate::host::host::Host;
 use crate::host::ready::Ready;
+use crate::mailbox::inbox_core::InboxCore;
 use crate::mailbox::push::HearsOfDepth;
 use crate::sync::{MutexGuard, Ordering};
 use krarup_gen::{
@@ -93,6 +94,11 @@ impl CellCore {
     pub(crate) fn waiting(&self, accepted: u64) -> usize {
         let waiting = accepted.saturating_sub(self.progress.taken.load(Ordering::Relaxed));
         usize::try_from(waiting).unwrap_or(usize::MAX)
+    }
+
+    /// Whether the mailbox holds anything that the process has not begun to handle.
+    pub(crate) fn has_unhandled(&self, inbox: &InboxCore) -> bool {
+        inbox.accepted() != self.progress.taken.load(Ordering::Relaxed) || inbox.is_asked()
     }
 
     /// Schedules the process, if there is one. No lock may be held, because the executor may be

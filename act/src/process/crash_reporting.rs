@@ -1,12 +1,11 @@
 //! The crash report of a process that has failed. It is made only if its node remembers crashes.
 
-use super::cell::Cell;
 use super::cell_core::CellCore;
 use super::exit_source::ExitSource;
 use super::relations::Bonds;
 use crate::host::host::Host;
 use crate::lifecycle::owned_tasks::TASK_LABEL;
-use crate::mailbox::inbox::Inbox;
+use crate::mailbox::inbox_core::InboxCore;
 use crate::observe::records::NodeRecords;
 use crate::process::crash::contain;
 use crate::sync::Ordering;
@@ -28,15 +27,7 @@ pub(super) struct DeathNote {
 
 impl DeathNote {
     /// Notes what the report will need. `in_hand` is the last item that the process received.
-    pub(super) fn of<M, C>(
-        cell: &Cell<M, C>,
-        inbox: &mut Inbox<M, C>,
-        in_hand: Option<ItemInHand>,
-    ) -> Self
-    where
-        M: Send + 'static,
-        C: Send + 'static,
-    {
+    pub(super) fn of(cell: &CellCore, inbox: &mut InboxCore, in_hand: Option<ItemInHand>) -> Self {
         let (urgent, system) = inbox.control_lengths();
         let main = cell.waiting(inbox.accepted());
         let source = inbox.cold_if_any().and_then(|cold| cold.exit_source.take());

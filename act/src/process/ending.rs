@@ -32,10 +32,13 @@ use super::relations::{Bonds, Retired};
 use crate::calls::slot::SlotSender;
 use crate::host::host::ProcessEnd;
 use crate::lifecycle::cleaners::Cleaners;
-use crate::mailbox::drain::{DrainedMailbox, Dropped};
-use crate::mailbox::entry::{Body, ControlEntry, Notice};
+use crate::mailbox::cold::ColdMailbox;
+use crate::mailbox::control_entry::ControlEntry;
+use crate::mailbox::drain::{DrainedCold, DrainedMailbox, Dropped};
+use crate::mailbox::entry::MailboxEntry;
 use crate::mailbox::muted_senders::MutedSender;
 use crate::mailbox::waiting_senders::WaitingSenders;
+use crate::traces::carried::CarriedContext;
 use crate::traces::open_span::OpenSpan;
 use krarup_gen::{
     DeadLetterCause, MessageTotals, Name, Reason, Recorded, RecordedItem, SpawnError, TraceEnd,
@@ -54,6 +57,8 @@ struct Ending<'a> {
     initialised: bool,
     /// The spawner, if it waits for the start.
     starter: Option<SlotSender<Result<(), SpawnError>>>,
+    /// The senders that wait for room.
+    waiting: Option<WaitingSenders>,
     name: Option<Name>,
     /// No process can be bound to it any more.
     is_closed: bool,
@@ -73,9 +78,6 @@ trait EndedMailbox {
     /// Drops the entries. Reply tokens in them fail their calls later, after the name is free.
     fn drop_entries(&mut self, ending: &mut Ending<'_>);
 
-    /// Refuses the senders that wait for room.
-    fn refuse_waiters(&mut self);
-
     /// Drops what a stage that did not complete has left.
     fn let_go(&mut self);
 }
@@ -87,7 +89,7 @@ where
     M: Send + 'static,
     C: Send + 'static,
 {
-    run_stages(cell, cell, &mut EndedMailboxOf { cell, remains: None, waiting: None }, reason);
+    run_stages(cell, cell, &mut EndedMailboxOf { cell, remains: None }, reason);
 }
 
 fn run_stages(core: &CellCore, process: &dyn Process, mail: &mut dyn EndedMailbox, reason: Reason) {
@@ -104,7 +106,7 @@ fn run_stages(core: &CellCore, process: &dyn Process, mail: &mut dyn EndedMailbo
         Ending::tell_subscribers,
         Ending::fire_bonds,
         Ending::tell_starter,
-        |_, mail| mail.refuse_waiters(),
+        Ending::refuse_waiters,
     ];
     let mut ending = Ending {
         core,
@@ -113,6 +115,7 @@ fn run_stages(core: &CellCore, process: &dyn Process, mail: &mut dyn EndedMailbo
         muted: Vec::new(),
         initialised: true,
         starter: None,
+        waiting: None,
         name: None,
         is_closed: false,
         bonds: None,
@@ -131,8 +134,7 @@ fn run_stages(core: &CellCore, process: &dyn Process, mail: &mut dyn EndedMailbo
 /// The mailbox of a process with messages of these types.
 struct EndedMailboxOf<'a, M, C> {
     cell: &'a Cell<M, C>,
-    remains: Option<DrainedMailbox<M, C>>,
-    waiting: Option<WaitingSenders<M>>,
+    remains: Option<DrainedMailbox<M>>,
 }
 
 impl Ending<'_> {
@@ -264,12 +266,62 @@ impl Ending<'_> {
         }
     }
 
+    /// Refuses the senders that wait for room.
+    fn refuse_waiters(&mut self, _: &mut dyn EndedMailbox) {
+        let Some(waiting) = self.waiting.take() else { return };
+        for waiter in waiting {
+            // Dropping the slot wakes the sender, whose waker may be user code.
+            ignore(|| waiter.refuse());
+            drop_contained(waiter);
+        }
+    }
+
+    /// Counts and drops what lies in the cold part of the mailbox before the entries of Main.
+    fn drop_cold(&mut self, cold: ColdMailbox) -> DrainedCold {
+        let letters = std::cell::Cell::new(0);
+        let mut drained = DrainedCold::of(cold, &|dropped| {
+            if let Dropped::Control(
+                ControlEntry::Message { sender, message }
+                | ControlEntry::Traced { sender, message, .. },
+            ) = &dropped
+            {
+                let cause = DeadLetterCause::Unhandled;
+                if let Dropped::Control(ControlEntry::Traced { context, .. }) = &dropped {
+                    OpenSpan::lost(context, message.type_name(), cause.as_str());
+                }
+                letters.set(letters.get() + 1);
+                self.core.dead_letter_named(message.type_name(), *sender, cause);
+            }
+            current::not_begun(|| drop_contained(dropped));
+        });
+        self.letters_lost += letters.get();
+        (self.starter, self.waiting) = (drained.starter.take(), drained.waiting.take());
+        drained
+    }
+
+    /// Counts a message on Main that nobody handles.
+    fn note_lost(
+        &mut self,
+        message: &'static str,
+        sender: u64,
+        context: Option<&CarriedContext>,
+        takes_room: bool,
+    ) {
+        let cause = DeadLetterCause::Unhandled;
+        if let Some(context) = context {
+            OpenSpan::lost(context, message, cause.as_str());
+        }
+        self.letters_lost += u64::from(!takes_room);
+        self.core.dead_letter_named(message, sender, cause);
+    }
+
     /// Drops the remaining values one by one, because two panics must not coincide. Most of
     /// them remain only if a stage did not complete.
     fn let_go(self, mail: &mut dyn EndedMailbox) {
-        let Ending { reason, muted, starter, name, bonds, .. } = self;
+        let Ending { reason, muted, starter, waiting, name, bonds, .. } = self;
         muted.into_iter().for_each(drop_contained);
         mail.let_go();
+        waiting.into_iter().for_each(drop_contained);
         starter.into_iter().for_each(drop_contained);
         name.into_iter().for_each(drop_contained);
         bonds.into_iter().for_each(drop_contained);
@@ -302,60 +354,33 @@ impl<M: Send + 'static, C: Send + 'static> EndedMailbox for EndedMailboxOf<'_, M
     }
 
     fn drop_entries(&mut self, ending: &mut Ending<'_>) {
-        let Some(remains) = self.remains.take() else { return };
-        let cell = self.cell;
-        let beyond = std::cell::Cell::new(0);
-        let last = remains.drop_all(|dropped| {
-            match &dropped {
-                Dropped::Entry(entry) if entry.is_letter() => {
-                    if let Body::Notice(notice) = &entry.body
-                        && let Notice::BeyondTraced(_, context) | Notice::Other(_, Some(context)) =
-                            &**notice
-                    {
-                        let unhandled = DeadLetterCause::Unhandled.as_str();
-                        OpenSpan::lost(context, entry.type_name(), unhandled);
-                    }
-                    beyond.set(beyond.get() + u64::from(!entry.takes_room()));
-                    cell.dead_letter_named(
-                        entry.type_name(),
-                        entry.sender(),
-                        DeadLetterCause::Unhandled,
-                    );
-                }
-                Dropped::Control(
-                    ControlEntry::Message { sender, .. } | ControlEntry::Traced { sender, .. },
-                ) => {
-                    if let Dropped::Control(ControlEntry::Traced { context, .. }) = &dropped {
-                        OpenSpan::lost(
-                            context,
-                            type_name::<C>(),
-                            DeadLetterCause::Unhandled.as_str(),
-                        );
-                    }
-                    beyond.set(beyond.get() + 1);
-                    cell.dead_letter::<C>(*sender, DeadLetterCause::Unhandled);
-                }
-                _ => {}
-            }
-            current::not_begun(|| drop_contained(dropped));
-        });
-        (ending.starter, self.waiting) = (last.starter, last.waiting);
-        ending.letters_lost += beyond.get();
-    }
-
-    fn refuse_waiters(&mut self) {
-        let Some(waiting) = self.waiting.take() else { return };
-        for waiter in waiting {
-            // Dropping the slot wakes the sender, whose waker may be user code.
-            ignore(|| waiter.refuse());
-            drop_contained(waiter);
+        let Some(DrainedMailbox { first, main, cold }) = self.remains.take() else { return };
+        let mut rest = match cold {
+            Some(cold) => ending.drop_cold(cold.into_inner()),
+            None => DrainedCold::default(),
+        };
+        if let Some(entry) = first {
+            drop_entry(ending, entry);
         }
+        if let Some(main) = main {
+            for entry in *main {
+                drop_entry(ending, entry);
+            }
+        }
+        rest.drop_rest(&|dropped| current::not_begun(|| drop_contained(dropped)));
     }
 
     fn let_go(&mut self) {
-        if self.remains.is_some() || self.waiting.is_some() {
-            drop_contained(self.remains.take());
-            drop_contained(self.waiting.take());
+        if let Some(remains) = self.remains.take() {
+            drop_contained(remains);
         }
     }
+}
+
+/// Counts and drops an entry of Main.
+fn drop_entry<M>(ending: &mut Ending<'_>, entry: MailboxEntry<M>) {
+    if entry.is_letter() {
+        ending.note_lost(entry.type_name(), entry.sender(), entry.context(), entry.takes_room());
+    }
+    current::not_begun(|| drop_contained(entry));
 }

@@ -5,12 +5,17 @@
 //! | [`process`] | the interface of a process towards the host and other processes |
 //! | [`cell`] | the parts of a process |
 //! | [`cell_core`] | those that know no type of message |
+//! | [`untyped_cell`] | a cell whose types of messages are not known |
+//! | [`requests`] | what others ask of it |
+//! | [`exits`] | what an exit signal and a stop do to it |
 //! | [`process_impl`] | how a cell implements that interface |
 //! | [`snapshot`] | what a cell tells about its process without its help |
 //! | [`facts`] | what is known of a process from its type |
-//! | [`sending`] | how messages, control entries and notices are put into its mailbox |
+//! | [`sending`] | how messages and notices are put into its mailbox |
+//! | [`control_sending`] | how entries are put on its control lanes |
 //! | [`checked_send`] | sends by an alias, and of values of another type |
 //! | [`waking`] | how it is woken |
+//! | [`attention`] | what it handles before its next message |
 //! | [`reservation`] | room in the mailbox |
 //! | [`turn`] | how a process runs |
 //! | [`turn_span`] | the `tracing` span of a turn |
@@ -34,12 +39,14 @@
 //! | [`last_item`] | the last item that a process has received |
 
 pub(crate) mod asked_to_end;
+pub(crate) mod attention;
 pub(crate) mod awaited;
 pub(crate) mod bonds;
 pub(crate) mod cell;
 pub(crate) mod cell_core;
 mod checked_send;
 pub(crate) mod contained;
+mod control_sending;
 pub(crate) mod crash;
 mod crash_reporting;
 pub(crate) mod current;
@@ -47,6 +54,7 @@ pub(crate) mod deferred;
 mod ending;
 
 pub(crate) mod exit_source;
+mod exits;
 pub(crate) mod facts;
 mod job_sending;
 pub(crate) mod last_item;
@@ -60,6 +68,7 @@ pub(crate) mod progress;
 pub(crate) mod relations;
 pub(crate) mod remote;
 pub(crate) mod remote_bonds;
+mod requests;
 pub(crate) mod reservation;
 mod sending;
 pub(crate) mod simulated_link;
@@ -70,6 +79,7 @@ mod snapshot;
 pub(crate) mod turn;
 pub(crate) mod turn_span;
 pub(crate) mod turn_state;
+pub(crate) mod untyped_cell;
 pub(crate) mod wait_graph;
 pub(crate) mod waker;
 mod waking;

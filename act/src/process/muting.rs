@@ -2,11 +2,12 @@
 //! [`mailbox::muted_senders`](crate::mailbox::muted_senders).
 
 use super::cell::Cell;
+use super::cell_core::CellCore;
 use super::crash::{contain, ignore};
+use super::untyped_cell::UntypedCell;
 use crate::host::ready::Ready;
 use crate::host::worker_slot::WorkerSlot;
-use crate::lock::LockGuard;
-use crate::mailbox::inbox::{Inbox, MailboxPhase};
+use crate::mailbox::inbox_core::{InboxCore, MailboxPhase};
 use crate::mailbox::muted_senders::MutedSender;
 use crate::mailbox::push::CHARGE_STEP;
 use crate::sync::Ordering;
@@ -16,64 +17,78 @@ use std::sync::Arc;
 impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Mutes the process, whose turn is over, until the receiver of its messages has caught up.
     /// Returns the process if it need not wait.
-    #[inline(never)]
     pub(super) fn mute(
         self: &Arc<Self>,
         receiver: u64,
         slot: &WorkerSlot,
         process: Ready,
     ) -> Option<Ready> {
-        // Before it enters the line of the receiver, or it would enter it again at each turn.
-        if self.inbox.lock().has_muted() {
-            return Some(process);
+        let sender = || Arc::clone(self) as Arc<dyn MutedSender>;
+        // The poke bounds the wait, whatever the receiver does.
+        if self.untyped().enters_line_of(receiver, &sender) && self.list_for_poke() {
+            self.untyped().rest_muted(slot, process)
+        } else {
+            Some(process)
         }
-        let receiver = Pid::local(receiver, self.pid.creation());
+    }
+}
+
+impl dyn UntypedCell + '_ {
+    /// Has the process enter the line of a receiver. Returns whether it has.
+    #[inline(never)]
+    fn enters_line_of(&self, receiver: u64, sender: &dyn Fn() -> Arc<dyn MutedSender>) -> bool {
+        // Before it enters the line of the receiver, or it would enter it again at each turn.
+        if self.locked(|inbox| inbox.has_muted()) {
+            return false;
+        }
+        let core = self.cell_core();
+        let receiver = Pid::local(receiver, core.pid.creation());
         // The last handle on the receiver drops its route, which is user code.
         let entered = contain(|| {
-            let receiver = self.host.process(receiver);
-            receiver.is_some_and(|receiver| receiver.enter_muted(Arc::clone(self) as _))
+            let receiver = core.host.process(receiver);
+            receiver.is_some_and(|receiver| receiver.enter_muted(sender()))
         });
-        // The poke bounds the wait, whatever the receiver does.
-        if !entered.unwrap_or(false) || !self.list_for_poke() {
-            return Some(process);
-        }
-        let mut inbox = self.inbox.lock();
-        // The line of its own senders may have filled since the first look.
-        if inbox.notified || inbox.wants_attention() || inbox.has_muted() {
-            return Some(process);
-        }
-        slot.note_muted();
-        inbox.park(MailboxPhase::Muted, process);
-        None
+        entered.unwrap_or(false)
+    }
+
+    /// Parks a process that has entered the line of a receiver. Returns it if it need not wait.
+    fn rest_muted(&self, slot: &WorkerSlot, process: Ready) -> Option<Ready> {
+        self.locked(|inbox| {
+            // The line of its own senders may have filled since the first look.
+            if inbox.notified || inbox.wants_attention() || inbox.has_muted() {
+                return Some(process);
+            }
+            slot.note_muted();
+            inbox.park(MailboxPhase::Muted, process);
+            None
+        })
     }
 
     /// Enters a sender that has overdrawn its turn; returns false if this process has caught up,
     /// or does not handle messages now.
     pub(super) fn enter_muted_sender(&self, sender: Arc<dyn MutedSender>) -> bool {
-        let mut inbox = self.inbox.lock();
-        let handles = matches!(inbox.phase, MailboxPhase::Active | MailboxPhase::Muted);
-        if !handles || inbox.is_suspended() || self.waiting(inbox.accepted()) < CHARGE_STEP {
-            return false;
-        }
-        inbox.enter_muted(sender);
-        true
+        let core = self.cell_core();
+        self.locked(|inbox| {
+            let handles = matches!(inbox.phase, MailboxPhase::Active | MailboxPhase::Muted);
+            if !handles || inbox.is_suspended() || core.waiting(inbox.accepted()) < CHARGE_STEP {
+                return false;
+            }
+            inbox.enter_muted(sender);
+            true
+        })
     }
+}
 
-    /// Releases the senders that have waited long enough, at the end of a turn of this process that
+impl CellCore {
+    /// Takes out the senders that have waited long enough, at the end of a turn of this process that
     /// goes on.
-    #[inline]
-    pub(super) fn release_due(&self, inbox: LockGuard<'_, Inbox<M, C>>) {
-        if inbox.has_cold() && inbox.has_muted() {
-            self.release_up_to(inbox, self.progress.taken.load(Ordering::Relaxed));
+    pub(super) fn take_due(&self, inbox: &mut InboxCore) -> Vec<Arc<dyn MutedSender>> {
+        if !inbox.has_muted() {
+            return Vec::new();
         }
-    }
-
-    #[cold]
-    fn release_up_to(&self, mut inbox: LockGuard<'_, Inbox<M, C>>, taken: u64) {
         let has_caught_up = self.waiting(inbox.accepted()) < CHARGE_STEP;
-        let due = inbox.take_muted(if has_caught_up { u64::MAX } else { taken });
-        drop(inbox);
-        release(due);
+        let taken = self.progress.taken.load(Ordering::Relaxed);
+        inbox.take_muted(if has_caught_up { u64::MAX } else { taken })
     }
 }
 
@@ -88,11 +103,20 @@ pub(super) fn release(senders: Vec<Arc<dyn MutedSender>>) {
 
 impl<M: Send + 'static, C: Send + 'static> MutedSender for Cell<M, C> {
     fn unmute(&self) {
-        let mut inbox = self.inbox.lock();
-        let ready = match inbox.phase {
-            MailboxPhase::Active | MailboxPhase::Muted => inbox.ready_for_wake(),
-            _ => None,
-        };
-        self.release(inbox, ready);
+        self.untyped().unmute();
+    }
+}
+
+impl dyn UntypedCell + '_ {
+    fn unmute(&self) {
+        let core = self.cell_core();
+        let ready = self.locked(|inbox| {
+            let ready = match inbox.phase {
+                MailboxPhase::Active | MailboxPhase::Muted => inbox.ready_for_wake(),
+                _ => None,
+            };
+            core.noted(inbox, ready)
+        });
+        core.schedule_if(ready);
     }
 }

@@ -11,12 +11,13 @@
 //! much it has taken. A place in line whose sender has given up is skipped.
 
 use super::cell::Cell;
+use super::untyped_cell::UntypedCell;
 use super::{current, deferred};
 use crate::mailbox::capacity::{MailboxRoom, NoCapacity};
 use crate::mailbox::entry::{Body, MailboxEntry};
-use crate::mailbox::inbox::MainPush;
+use crate::mailbox::inbox_core::MainPush;
 use crate::mailbox::overflow::{Divert, Diverted};
-use crate::mailbox::permit::{Permit, Reserved, Waiter};
+use crate::mailbox::permit::{Permit, Reserved, Waiter, WaitsForRoom};
 use crate::process::crash::{contain, log_contained};
 use crate::sync::Ordering;
 use krarup_gen::{Alias, CallError, DeadLetterCause, Pid, SendError};
@@ -49,6 +50,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         if self.is_routed() {
             return self.reserve_on_route();
         }
+        let waiter = waiter.map(|waiter| Arc::clone(waiter) as Arc<dyn WaitsForRoom>);
+        let waiter = waiter.as_ref();
         let room = {
             let mut inbox = self.inbox.lock();
             let room = inbox.reserve(self.taken(), waiter);
@@ -81,16 +84,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// the process may have ended.
     fn reserve_here(
         &self,
-        waiter: Option<&Arc<Waiter<M>>>,
+        waiter: Option<&Arc<dyn WaitsForRoom>>,
     ) -> Result<ReservedRoom<M>, SendError<()>> {
-        let room = {
-            let mut inbox = self.inbox.lock();
-            let room = inbox.reserve_here(self.taken(), waiter);
-            if waiter.is_some() && matches!(room, Err(NoCapacity::Full)) {
-                self.progress.attention.store(true, Ordering::Relaxed);
-            }
-            room
-        };
+        let room = self.untyped().reserve_in_mailbox(self.taken(), waiter);
         match room {
             Ok(()) => Ok(ReservedRoom::Here),
             Err(NoCapacity::Full) => Err(SendError::Full { message: (), to: self.pid }),
@@ -266,19 +262,11 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 let taken =
                     waiter.offer(Permit::new(RoomGuard::new(self, ReservedRoom::Here))).is_ok();
                 if taken && waiter.wants_more() {
-                    self.stand(&waiter);
+                    self.untyped().stand(waiter);
                 }
             } else {
                 self.inbox.lock().give_back();
             }
-        }
-    }
-
-    /// Makes a line of senders wait at this mailbox until the line is empty.
-    fn stand(&self, waiter: &Arc<Waiter<M>>) {
-        let mut inbox = self.inbox.lock();
-        if inbox.stand(waiter) {
-            self.progress.attention.store(true, Ordering::Relaxed);
         }
     }
 
@@ -287,8 +275,34 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         if let Some(route) = self.route.get() {
             return route.enlist(waiter);
         }
-        self.stand(waiter);
+        self.untyped().stand(Arc::clone(waiter) as _);
         self.grant_room();
+    }
+}
+
+impl dyn UntypedCell + '_ {
+    /// Tries the mailbox itself.
+    fn reserve_in_mailbox(
+        &self,
+        taken: u64,
+        waiter: Option<&Arc<dyn WaitsForRoom>>,
+    ) -> Result<(), NoCapacity> {
+        self.locked(|inbox| {
+            let room = inbox.reserve_here(taken, waiter);
+            if waiter.is_some() && matches!(room, Err(NoCapacity::Full)) {
+                self.cell_core().progress.attention.store(true, Ordering::Relaxed);
+            }
+            room
+        })
+    }
+
+    /// Makes a line of senders wait at this mailbox until the line is empty.
+    fn stand(&self, waiter: Arc<dyn WaitsForRoom>) {
+        self.locked(|inbox| {
+            if inbox.stand(&waiter) {
+                self.cell_core().progress.attention.store(true, Ordering::Relaxed);
+            }
+        });
     }
 }
 

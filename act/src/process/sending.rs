@@ -1,4 +1,4 @@
-//! Putting messages, control entries and notices into the mailbox of a process.
+//! Putting messages and notices into the mailbox of a process.
 //!
 //! A sender locks the mailbox, adds its message and takes the process out if it is idle. It schedules
 //! the process after it has released the lock, because the executor may be a user's.
@@ -9,13 +9,12 @@ use crate::cold_box::ColdBox;
 use crate::host::ready::Ready;
 use crate::in_transit::InTransit;
 use crate::lock::LockGuard;
-use crate::mailbox::entry::{Body, ControlEntry, MailboxEntry, Notice};
-use crate::mailbox::inbox::{Inbox, MailboxPhase, MainPush};
+use crate::mailbox::entry::{Body, MailboxEntry, Notice};
+use crate::mailbox::inbox::Inbox;
+use crate::mailbox::inbox_core::MailboxPhase;
 use crate::mailbox::push::Refused;
-use crate::sync::Ordering;
 use crate::topics::event_ticket::EventTicket;
-use crate::traces::open_span::OpenSpan;
-use krarup_gen::{DeadLetterCause, Lane, Priority, Ref, SendError};
+use krarup_gen::{DeadLetterCause, Lane, Ref, SendError};
 use std::any::type_name;
 
 /// A message that does not go straight into a mailbox.
@@ -121,83 +120,6 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
-    /// Sends on the System or Urgent lane.
-    pub(crate) fn send_control(&self, priority: Priority, message: C) -> Result<(), SendError<C>> {
-        let sender = current::sender(self.pid.creation());
-        let lane = if priority == Priority::Max { Lane::Urgent } else { Lane::System };
-        let context = current::is_traced().then(|| current::carry(&*self.host, self.pid, lane));
-        let entry = match context.flatten() {
-            None => ControlEntry::Message { sender, message },
-            Some(context) => ControlEntry::Traced { sender, message, context },
-        };
-        let (message, context) = match self.push_control(priority, entry) {
-            Err(ControlEntry::Message { message, .. }) => (message, None),
-            Err(ControlEntry::Traced { message, context, .. }) => (message, Some(context)),
-            _ => {
-                current::count_sent();
-                return Ok(());
-            }
-        };
-        if let Some(context) = context {
-            OpenSpan::lost(&context, type_name::<C>(), DeadLetterCause::NoProcess.as_str());
-        }
-        self.dead_letter::<C>(sender, DeadLetterCause::NoProcess);
-        Err(SendError::NoProcess { message, to: self.pid })
-    }
-
-    pub(crate) fn push_control(
-        &self,
-        priority: Priority,
-        entry: ControlEntry<C>,
-    ) -> Result<(), ControlEntry<C>> {
-        let ready = self.put_control(priority, entry)?;
-        self.schedule_if(ready);
-        Ok(())
-    }
-
-    /// Does the same as [`Cell::push_control`], but returns the process for the caller to
-    /// schedule.
-    pub(crate) fn put_control(
-        &self,
-        priority: Priority,
-        mut entry: ControlEntry<C>,
-    ) -> Result<Option<Ready>, ControlEntry<C>> {
-        let mut inbox = self.inbox.lock();
-        if inbox.way != MainPush::Direct {
-            drop(inbox);
-            entry = self.carried_control(entry, priority);
-            inbox = self.inbox.lock();
-        }
-        if inbox.phase == MailboxPhase::Terminated {
-            return Err(entry);
-        }
-        if priority == Priority::Max {
-            Ok(self.put_urgent(inbox, entry))
-        } else {
-            inbox.cold().system.push_back(entry);
-            Ok(self.attract(inbox))
-        }
-    }
-
-    #[must_use]
-    pub(crate) fn put_urgent(
-        &self,
-        mut inbox: LockGuard<'_, Inbox<M, C>>,
-        entry: ControlEntry<C>,
-    ) -> Option<Ready> {
-        inbox.cold().urgent.push_back(entry);
-        self.attract(inbox)
-    }
-
-    /// Makes the process look at a control entry that was just put in. Returns it to be
-    /// scheduled.
-    #[must_use]
-    pub(crate) fn attract(&self, mut inbox: LockGuard<'_, Inbox<M, C>>) -> Option<Ready> {
-        self.progress.attention.store(true, Ordering::Relaxed);
-        let ready = inbox.ready_for_control();
-        self.unlock(inbox, ready)
-    }
-
     pub(crate) fn push_notice(&self, notice: Notice<M>) {
         let ready = self.put_notice(self.inbox.lock(), notice);
         self.schedule_if(ready);
@@ -208,7 +130,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     #[must_use]
     pub(crate) fn put_notice(
         &self,
-        mut inbox: LockGuard<'_, Inbox<M, C>>,
+        mut inbox: LockGuard<'_, Inbox<M>>,
         notice: Notice<M>,
     ) -> Option<Ready> {
         if inbox.phase == MailboxPhase::Terminated {
@@ -218,7 +140,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             return None;
         }
         let ready = inbox.push_notice(ColdBox::new(notice), self.core());
-        self.unlock(inbox, ready)
+        self.noted(&inbox, ready)
     }
 
     /// Puts a message on Main beyond the bound. Gives it back if the process has ended.
@@ -242,7 +164,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             Some(context) => Notice::BeyondTraced(message, context),
         });
         let ready = inbox.push_notice(notice, self.core());
-        Ok(self.unlock(inbox, ready))
+        Ok(self.noted(&inbox, ready))
     }
 
     /// Puts a message that was made of an event on Main, beyond the bound. Gives it back if the
@@ -256,7 +178,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let entry = MailboxEntry { sender: subscription.number(), body: Body::Event(message) };
         inbox.push_entry(entry, self.core());
         let ready = inbox.ready_for_mail();
-        Ok(self.unlock(inbox, ready))
+        Ok(self.noted(&inbox, ready))
     }
 
     /// Puts a ticket for an event on Main. Gives it back if the process has ended. The caller
@@ -271,7 +193,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
         let notice = ColdBox::new(Notice::Event(ticket));
         let ready = inbox.push_notice(notice, self.core());
-        Ok(self.unlock(inbox, ready))
+        Ok(self.noted(&inbox, ready))
     }
 
     /// Sends a message that was accepted before there was a route along the route. A call that

@@ -9,12 +9,14 @@
 //! messages of one sender keep their order (rule M1), and no message passes a notice (rule M3).
 
 use super::cell::Cell;
+use super::cell_core::CellCore;
 use crate::addressing::dynamic::Dynamic;
 use crate::host::host::Sending;
 use crate::host::ready::Ready;
-use crate::lock::LockGuard;
-use crate::mailbox::entry::{Body, ControlEntry, MailboxEntry, Notice};
-use crate::mailbox::inbox::{Inbox, MailboxPhase};
+use crate::mailbox::control_entry::ControlEntry;
+use crate::mailbox::entry::{Body, MailboxEntry, Notice};
+use crate::mailbox::inbox::Inbox;
+use crate::mailbox::inbox_core::MailboxPhase;
 use crate::mailbox::push::Refused;
 use krarup_gen::{Pid, Priority, SendError};
 use std::any::{Any, type_name};
@@ -99,56 +101,64 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         Ok(ready)
     }
 
-    /// Does the same as [`Cell::carried`] for an entry of the control lanes.
-    #[cold]
-    pub(crate) fn carried_control(
-        &self,
-        entry: ControlEntry<C>,
-        priority: Priority,
-    ) -> ControlEntry<C> {
-        match entry {
-            ControlEntry::Message { sender, message } => {
-                ControlEntry::Message { sender, message: self.carried(message, sender, priority) }
-            }
-            ControlEntry::Traced { sender, message, context } => {
-                let message = self.carried(message, sender, priority);
-                ControlEntry::Traced { sender, message, context }
-            }
-            other => other,
-        }
-    }
-
     /// Returns the message as it comes out of the simulated link, or unchanged if there is none.
     fn carried<T: Send + 'static>(&self, mut message: T, sender: u64, priority: Priority) -> T {
         self.carry(&mut message, sender, priority);
         message
     }
 
-    /// Carries a message. The value in a [`Dynamic`] is carried as its own type.
+    /// Carries a message.
     fn carry<T: Send + 'static>(&self, message: &mut T, sender: u64, priority: Priority) {
+        self.carry_untyped(message, type_name::<T>(), sender, priority);
+    }
+
+    fn settle(&self, inbox: &mut Inbox<M>, sender: u64) {
+        self.settle_by(sender, &mut |places| inbox.overtake(places));
+    }
+}
+
+impl CellCore {
+    /// Does the same as [`Cell::carried`] for an entry of the control lanes.
+    #[cold]
+    pub(super) fn carry_control(&self, entry: &mut ControlEntry, priority: Priority) {
+        if let ControlEntry::Message { sender, message }
+        | ControlEntry::Traced { sender, message, .. } = entry
+        {
+            let type_name = message.type_name();
+            self.carry_untyped(message.value_mut(), type_name, *sender, priority);
+        }
+    }
+
+    /// Carries a message. The value in a [`Dynamic`] is carried as its own type.
+    fn carry_untyped(
+        &self,
+        message: &mut dyn Any,
+        type_name: &'static str,
+        sender: u64,
+        priority: Priority,
+    ) {
         let Some(simulated_link) = self.host.simulated_link() else { return };
         let from = (sender != 0).then(|| Pid::local(sender, self.pid.creation()));
         let sending = |type_name| Sending { from, to: self.pid, priority, type_name };
-        let any: &mut dyn Any = message;
-        if let Some(dynamic) = any.downcast_mut::<Dynamic>() {
+        if let Some(dynamic) = message.downcast_mut::<Dynamic>() {
             simulated_link.carry(&sending(dynamic.type_name()), dynamic.value_mut());
         } else {
-            simulated_link.carry(&sending(type_name::<T>()), any);
+            simulated_link.carry(&sending(type_name), message);
         }
     }
 
-    fn settle(&self, inbox: &mut Inbox<M, C>, sender: u64) {
+    fn settle_by(&self, sender: u64, overtake: &mut dyn FnMut(usize) -> usize) {
         if let Some(simulated_link) = self.host.simulated_link() {
-            simulated_link.arrives(self.pid, sender == 0, &mut |places| inbox.overtake(places));
+            simulated_link.arrives(self.pid, sender == 0, overtake);
         }
     }
 
-    /// Notes an entry other than a message that has reached a process without scheduling it.
+    /// Notes an entry other than a message that has reached a process without scheduling it. Called under the lock of
+    /// the mailbox.
     #[cold]
-    pub(crate) fn note_sent_by_simulated_link(&self, inbox: LockGuard<'_, Inbox<M, C>>) {
+    pub(super) fn touch_simulated_link(&self) {
         if let Some(simulated_link) = self.host.simulated_link() {
             simulated_link.touches(self.pid);
         }
-        drop(inbox);
     }
 }

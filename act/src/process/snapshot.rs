@@ -7,7 +7,7 @@ use super::awaited::AwaitedProcess;
 use super::cell::Cell;
 use super::cell_core::CellCore;
 use super::progress::ProcessMark;
-use crate::mailbox::inbox::{Inbox, MailboxPhase};
+use crate::mailbox::inbox_core::{InboxCore, MailboxPhase};
 use crate::sync::Ordering;
 use krarup_gen::{
     Class, MessageTotals, Pid, ProcessInfo, ProcessKind, ProcessState, Sample, Wait, WaitKind,
@@ -41,7 +41,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let inbox = self.inbox.lock();
         let (trapping, queues) = (inbox.trapping, inbox.queue_bytes());
         drop(inbox);
-        let log = self.item_log();
+        let log = self.untyped().item_log();
         let is_traced = log.as_ref().is_some_and(|log| log.is_tracing());
         let (recorded, gauges) = (log.map_or(0, |log| log.size()), self.route.get());
         let mut info = self.describe(numbers);
@@ -66,12 +66,14 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let on_route = self.route.get().map(|route| (route.waiting(), route.room_waiters()));
         let inbox = self.inbox.lock();
         // The counters of the turns are read under the lock too.
-        let sample = self.sample(kind, on_route, &self.look_at(&inbox));
+        let sample = self.sample(kind, on_route, &self.look_at(&inbox, inbox.head_sender()));
         drop(inbox);
         self.complete(sample)
     }
+}
 
-    fn look_at(&self, inbox: &Inbox<M, C>) -> SeenMailbox {
+impl CellCore {
+    fn look_at(&self, inbox: &InboxCore, head: u64) -> SeenMailbox {
         let (urgent, system) = inbox.control_lengths();
         SeenMailbox {
             phase: inbox.phase,
@@ -84,18 +86,16 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             controls: inbox.controls(),
             bound: inbox.bound(),
             waiters: inbox.waiters(),
-            head: inbox.head_sender(),
+            head,
             edge: self.edge(inbox),
         }
     }
 
     /// The counters of its messages.
-    pub(super) fn messages(&self, inbox: &Inbox<M, C>) -> MessageTotals {
+    pub(super) fn messages(&self, inbox: &InboxCore) -> MessageTotals {
         self.totals(inbox.accepted(), inbox.controls())
     }
-}
 
-impl CellCore {
     fn describe(&self, numbers: Sample) -> ProcessInfo {
         let (name, aliases, own_label, links, (monitors, monitored_by)) = {
             let relations = self.relations.0.lock();

@@ -31,7 +31,7 @@ use super::waker::WakingHandle;
 use super::{contained, crash, current, ending, wait_graph};
 use crate::host::ready::{Ready, RunTurn, TurnLimits};
 use crate::host::worker_slot::WorkerSlot;
-use crate::mailbox::inbox::MailboxPhase;
+use crate::mailbox::inbox_core::MailboxPhase;
 use krarup_gen::{Pid, Reason, ReasonKind, Result};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -96,7 +96,7 @@ where
             // A process with a pending exit is not polled again. The flag is only a hint; the
             // pending exit is read under the lock.
             if self.cell.progress.attention.load(Ordering::Relaxed)
-                && let Some(pending_exit) = self.cell.take_pending_exit()
+                && let Some(pending_exit) = self.cell.untyped().take_pending_exit()
             {
                 self.end(pending_exit);
                 return None;
@@ -250,7 +250,7 @@ where
         if current::is_traced()
             && let Some(context) = current::keep()
         {
-            self.cell.begin_in_context(context);
+            self.cell.untyped().begin_in_context(context);
         }
         let wants = current::wants();
         let wait = if wants == Wants::Other { current::wait() } else { AwaitedProcess::NONE };
@@ -287,7 +287,12 @@ where
         let notified = std::mem::take(&mut inbox.notified);
         if wants == Wants::Turn {
             locked.life().cell.progress.rest();
-            return Parked::NextTurn(locked.unlock_by(Cell::release_due));
+            let due = locked.take_due();
+            let life = locked.unlock();
+            if !due.is_empty() {
+                release(due);
+            }
+            return Parked::NextTurn(life);
         }
         if notified {
             return locked.unlock().again();
@@ -319,7 +324,7 @@ where
             release(muted);
         }
         if let Some(cell) = in_cycle {
-            wait_graph::wake_cycle(&*cell.host, &*cell, cell.is_task());
+            wait_graph::wake_cycle(&*cell.host, &*cell, cell.untyped().is_task());
         }
         Parked::Done
     }

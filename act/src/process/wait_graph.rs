@@ -129,7 +129,7 @@ pub(crate) fn deadlock(host: &dyn Host, callee: Pid) -> Option<CallError> {
 /// this one, is polled and searches again. If this one is a task, the last one may be its owner,
 /// which makes no call, so all processes of the cycle are polled.
 #[cold]
-pub(crate) fn wake_cycle(host: &dyn Host, parked: &impl Process, is_task: bool) {
+pub(crate) fn wake_cycle(host: &dyn Host, parked: &dyn Process, is_task: bool) {
     if let Some(callee) = parked.waits_for()
         && let Some(cycle) = cycle(host, parked.pid(), callee)
     {

@@ -5,15 +5,16 @@
 
 use super::awaited::AwaitedProcess;
 use super::cell::Cell;
+use super::cell_core::CellCore;
 use super::crash::{drop_contained, ignore};
 use super::current::{self, CurrentContext};
 use super::exit_source::ExitSource;
 use super::progress::ProcessMark;
 use super::turn_state::Wants;
+use super::untyped_cell::UntypedCell;
 use crate::host::host::Poke;
 use crate::host::ready::Ready;
-use crate::lock::LockGuard;
-use crate::mailbox::inbox::{Inbox, MailboxPhase, MainPush};
+use crate::mailbox::inbox_core::{InboxCore, MailboxPhase, MainPush};
 use crate::sync::Ordering;
 use krarup_gen::Reason;
 use std::sync::Arc;
@@ -24,50 +25,106 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(crate) fn wake(&self) {
         let mut inbox = self.inbox.lock();
         let ready = inbox.ready_for_wake();
-        self.release(inbox, ready);
+        let ready = self.noted(&inbox, ready);
+        drop(inbox);
+        self.schedule_if(ready);
     }
 
-    /// Schedules a waiting process and records whether nothing else could have woken it.
-    pub(crate) fn wake_if_parked(&self, mut inbox: LockGuard<'_, Inbox<M, C>>) {
-        if let Some(wait) = self.edge(&inbox) {
+    /// Has the process poked some 10 ms from now, see [`Host::poke_later`](crate::Host::poke_later).
+    /// Returns false if it will not be. A poke between this check and the lock of the mailbox sets
+    /// `notified` there, as any waker does.
+    pub(super) fn list_for_poke(self: &Arc<Self>) -> bool {
+        self.list_as(&|| Arc::clone(self) as Arc<dyn Poke>)
+    }
+}
+
+impl dyn UntypedCell + '_ {
+    /// Takes the reason with which the process must end now. If there is none, the process will
+    /// be polled, and a foreign waker that waits for a message is woken first.
+    #[cold]
+    pub(super) fn take_pending_exit(&self) -> Option<Reason> {
+        let (pending_exit, receiver, context) = self.locked(|inbox| {
+            let cold = inbox.cold_if_any()?;
+            let (pending_exit, receiver) = (cold.pending_exit.take(), cold.receiver.take());
+            if let (Some(_), Some(source)) = (&pending_exit, &mut cold.exit_source) {
+                source.taken = true;
+                // It ran when the exit arrived, and has returned from a poll since.
+                source.handling.get_or_insert(current::wants() == Wants::Other);
+            }
+            Some((pending_exit, receiver, cold.context.take()))
+        })?;
+        current::resume(context);
+        if let Some(receiver) = receiver {
+            ignore(|| receiver.wake());
+            // The wake-up has also set this flag for the process, but the poll that follows now
+            // serves it.
+            self.locked(|inbox| inbox.notified = false);
+        }
+        pending_exit
+    }
+
+    /// Has the process run in this trace context from its next poll on.
+    #[cold]
+    pub(crate) fn begin_in_context(&self, context: Box<CurrentContext>) {
+        self.locked(|inbox| inbox.cold().context = Some(context));
+        self.cell_core().progress.attention.store(true, Ordering::Relaxed);
+    }
+
+    /// Registers a waker that is woken before the process is polled the next time.
+    #[cold]
+    pub(crate) fn wake_before_poll(&self, waker: &Waker) {
+        // A waker is foreign code, so it is cloned and dropped outside the lock.
+        let waker = waker.clone();
+        let before = self.locked(|inbox| {
+            if inbox.phase == MailboxPhase::Terminated {
+                Some(waker)
+            } else {
+                self.cell_core().progress.attention.store(true, Ordering::Relaxed);
+                inbox.cold().receiver.replace(waker)
+            }
+        });
+        drop_contained(before);
+    }
+}
+
+impl CellCore {
+    /// Takes a waiting process out to be scheduled, and records whether nothing else could have woken it.
+    #[must_use]
+    pub(super) fn wake_waiting(&self, inbox: &mut InboxCore) -> Option<Ready> {
+        if let Some(wait) = self.edge(inbox) {
             // The process is parked, so its own turn does not write this word now.
             self.progress.waits_for.store(wait.alone().word(), Ordering::Relaxed);
         }
         let ready = inbox.ready_for_wake();
-        self.release(inbox, ready);
+        self.noted(inbox, ready)
     }
 
     /// Makes the process end with this reason, without running `terminate`. The first pending
-    /// exit wins (rule L9). Returns the process to be scheduled.
+    /// exit wins (rule L9). Returns the process to be scheduled, and the reason that is not
+    /// used: it is a user value, to be dropped outside the lock.
     #[must_use]
     pub(crate) fn set_pending_exit(
         &self,
-        mut inbox: LockGuard<'_, Inbox<M, C>>,
+        inbox: &mut InboxCore,
         reason: Reason,
         source: ExitSource,
-    ) -> Option<Ready> {
+    ) -> (Option<Ready>, Option<Reason>) {
         if inbox.phase == MailboxPhase::Terminated {
-            // The lock is released before the reason is dropped, because a reason is a user
-            // value.
-            drop(inbox);
-            return None;
+            return (None, Some(reason));
         }
         if !inbox.has_pending_exit() {
-            let handling = self.is_handling(&inbox);
+            let handling = self.is_handling(inbox);
             inbox.cold().exit_source = Some(ExitSource { handling, ..source });
         }
-        // A reason that comes second is dropped outside the lock, because it is a user value.
         let pending_exit = &mut inbox.cold().pending_exit;
         let late = if pending_exit.is_some() { Some(reason) } else { pending_exit.replace(reason) };
         self.progress.attention.store(true, Ordering::Relaxed);
         let ready = inbox.ready_for_wake();
-        let ready = self.unlock(inbox, ready);
-        drop(late);
-        ready
+        (self.noted(inbox, ready), late)
     }
 
     /// Whether the process is inside a handler. `None` if it runs, so that this is not known.
-    fn is_handling(&self, inbox: &Inbox<M, C>) -> Option<bool> {
+    fn is_handling(&self, inbox: &InboxCore) -> Option<bool> {
         match inbox.phase {
             MailboxPhase::Waiting => Some(true),
             MailboxPhase::Active if self.progress.running.load(Ordering::Relaxed) => None,
@@ -77,71 +134,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
-    /// Takes the reason with which the process must end now. If there is none, the process will
-    /// be polled, and a foreign waker that waits for a message is woken first.
-    #[cold]
-    pub(crate) fn take_pending_exit(&self) -> Option<Reason> {
-        let mut inbox = self.inbox.lock();
-        let cold = inbox.cold_if_any()?;
-        let (pending_exit, receiver) = (cold.pending_exit.take(), cold.receiver.take());
-        let context = cold.context.take();
-        if let (Some(_), Some(source)) = (&pending_exit, &mut cold.exit_source) {
-            source.taken = true;
-            // It ran when the exit arrived, and has returned from a poll since.
-            source.handling.get_or_insert(current::wants() == Wants::Other);
-        }
-        drop(inbox);
-        current::resume(context);
-        if let Some(receiver) = receiver {
-            ignore(|| receiver.wake());
-            // The wake-up has also set this flag for the process, but the poll that follows now
-            // serves it.
-            self.inbox.lock().notified = false;
-        }
-        pending_exit
-    }
-
-    /// Has the process run in this trace context from its next poll on.
-    #[cold]
-    pub(crate) fn begin_in_context(&self, context: Box<CurrentContext>) {
-        self.inbox.lock().cold().context = Some(context);
-        self.progress.attention.store(true, Ordering::Relaxed);
-    }
-
-    /// Registers a waker that is woken before the process is polled the next time.
-    #[cold]
-    pub(crate) fn wake_before_poll(&self, waker: &Waker) {
-        // A waker is foreign code, so it is cloned and dropped outside the lock.
-        let waker = waker.clone();
-        let mut inbox = self.inbox.lock();
-        let before = if inbox.phase == MailboxPhase::Terminated {
-            Some(waker)
-        } else {
-            self.progress.attention.store(true, Ordering::Relaxed);
-            inbox.cold().receiver.replace(waker)
-        };
-        drop(inbox);
-        drop_contained(before);
-    }
-
-    /// Has the process poked some 10 ms from now, see [`Host::poke_later`](crate::Host::poke_later).
-    /// Returns false if it will not be. A poke between this check and the lock of the mailbox sets
-    /// `notified` there, as any waker does.
-    pub(super) fn list_for_poke(self: &Arc<Self>) -> bool {
-        if self.progress.has(ProcessMark::Listed) {
-            return true;
-        }
-        self.progress.set(ProcessMark::Listed, true);
-        let listed = self.host.poke_later(&|| Arc::clone(self) as Arc<dyn Poke>);
-        if !listed {
-            self.progress.set(ProcessMark::Listed, false);
-        }
-        listed
-    }
-
     /// The process that this one waits for, if only that answer or its timer can wake it (rule
     /// C5).
-    pub(crate) fn edge(&self, inbox: &Inbox<M, C>) -> Option<AwaitedProcess> {
+    pub(crate) fn edge(&self, inbox: &InboxCore) -> Option<AwaitedProcess> {
         let wait = AwaitedProcess::of_word(self.progress.waits_for.load(Ordering::Relaxed));
         let alone = !wait.is_none()
             && !wait.is_for_room()
@@ -150,21 +145,25 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         alone.then_some(wait)
     }
 
-    /// Releases the lock and then schedules the process.
-    pub(crate) fn release(&self, inbox: LockGuard<'_, Inbox<M, C>>, ready: Option<Ready>) {
-        let ready = self.unlock(inbox, ready);
-        self.schedule_if(ready);
+    fn list_as(&self, process: &dyn Fn() -> Arc<dyn Poke>) -> bool {
+        if self.progress.has(ProcessMark::Listed) {
+            return true;
+        }
+        self.progress.set(ProcessMark::Listed, true);
+        let listed = self.host.poke_later(process);
+        if !listed {
+            self.progress.set(ProcessMark::Listed, false);
+        }
+        listed
     }
 
-    /// Releases the lock of the mailbox.
+    /// Returns the process as it was taken out of its mailbox, to be scheduled when the lock is
+    /// released. An entry other than a message that has not made it ready is told to the simulated link.
+    #[inline]
     #[must_use]
-    pub(super) fn unlock(
-        &self,
-        inbox: LockGuard<'_, Inbox<M, C>>,
-        ready: Option<Ready>,
-    ) -> Option<Ready> {
+    pub(super) fn noted(&self, inbox: &InboxCore, ready: Option<Ready>) -> Option<Ready> {
         if ready.is_none() && inbox.way != MainPush::Direct {
-            self.note_sent_by_simulated_link(inbox);
+            self.touch_simulated_link();
         }
         ready
     }
@@ -181,6 +180,8 @@ impl<M: Send + 'static, C: Send + 'static> Poke for Cell<M, C> {
             drop(spare);
             return;
         }
-        self.wake_if_parked(inbox);
+        let ready = self.wake_waiting(&mut inbox);
+        drop(inbox);
+        self.schedule_if(ready);
     }
 }

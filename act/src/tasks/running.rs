@@ -65,7 +65,7 @@ where
         }
         let outcome = this.work.poll(this.ctx, cx);
         if outcome.is_pending() {
-            this.ctx.cell.may_be_awaited();
+            this.ctx.cell.untyped().may_be_awaited();
         }
         outcome.map(|outcome| {
             this.outcome.give(outcome?);

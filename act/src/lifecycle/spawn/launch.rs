@@ -10,7 +10,7 @@ use crate::calls::pending::wait;
 use crate::calls::slot::{SlotReceiver, SlotSender, slot};
 use crate::context::Context;
 use crate::host::host::Host;
-use crate::mailbox::inbox::UNBOUNDED;
+use crate::mailbox::inbox_core::UNBOUNDED;
 use crate::mailbox::order::Order;
 use crate::mailbox::overflow::Overflow;
 use crate::observe::watch::watch;
@@ -141,7 +141,7 @@ impl UntypedOptions {
         if current::is_traced()
             && let Some(context) = current::context_of_child()
         {
-            cell.begin_in_context(context);
+            cell.untyped().begin_in_context(context);
         }
         if one_by_one {
             cell.inbox.lock().take_one_by_one();

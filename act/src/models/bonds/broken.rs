@@ -5,7 +5,7 @@ use super::super::model_host::ModelHost;
 use super::{couple, dying, halves, notices};
 use crate::context::Context;
 use crate::host::host::Host;
-use crate::mailbox::inbox::UNBOUNDED;
+use crate::mailbox::inbox_core::UNBOUNDED;
 use crate::process::process::{Process, Via};
 use crate::process::relations::Link;
 use krarup_gen::{Exit, Pid, Reason};

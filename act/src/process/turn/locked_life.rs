@@ -19,7 +19,9 @@
 use super::{Cell, Life};
 use crate::host::ready::{Ready, RunTurn};
 use crate::lock::LockGuard;
-use crate::mailbox::inbox::{Inbox, MailboxPhase};
+use crate::mailbox::inbox::Inbox;
+use crate::mailbox::inbox_core::MailboxPhase;
+use crate::mailbox::muted_senders::MutedSender;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -27,7 +29,7 @@ type PinnedLife<M, C, S, F> = Pin<Box<Life<M, C, S, F>>>;
 
 pub(super) struct LockedLife<M: Send + 'static, C: Send + 'static, S, F> {
     /// Dropped first: the lock is released while the life is still here, or has just been parked.
-    inbox: LockGuard<'static, Inbox<M, C>>,
+    inbox: LockGuard<'static, Inbox<M>>,
     life: LifeSlot<PinnedLife<M, C, S, F>>,
 }
 
@@ -61,7 +63,7 @@ where
     }
 
     #[inline]
-    pub(super) fn inbox(&mut self) -> &mut Inbox<M, C> {
+    pub(super) fn inbox(&mut self) -> &mut Inbox<M> {
         debug_assert!(matches!(self.life, LifeSlot::Here(_)), "the process has been parked");
         &mut self.inbox
     }
@@ -80,6 +82,18 @@ where
         self.life().cell.has_unhandled(&self.inbox)
     }
 
+    /// Takes out the muted senders that have waited long enough.
+    pub(super) fn take_due(&mut self) -> Vec<Arc<dyn MutedSender>> {
+        if !self.inbox.has_cold() {
+            return Vec::new();
+        }
+        let LockedLife { inbox, life } = self;
+        match life {
+            LifeSlot::Here(life) => life.cell.take_due(inbox),
+            LifeSlot::Parked => Vec::new(),
+        }
+    }
+
     /// Parks the process, and is the last thing to do: the lock is released when this value is dropped. It is not
     /// taken by value, so that no function has the guard as its argument while the cell is freed.
     #[inline]
@@ -95,18 +109,9 @@ where
     /// Releases the lock.
     #[inline]
     pub(super) fn unlock(self) -> PinnedLife<M, C, S, F> {
-        self.unlock_by(|_, inbox| drop(inbox))
-    }
-
-    /// Has the lock released by a function of the cell.
-    #[inline]
-    pub(super) fn unlock_by(
-        self,
-        release: impl FnOnce(&Cell<M, C>, LockGuard<'_, Inbox<M, C>>),
-    ) -> PinnedLife<M, C, S, F> {
         let LockedLife { inbox, life } = self;
+        drop(inbox);
         let LifeSlot::Here(life) = life else { unreachable!("a process is parked last") };
-        release(&life.cell, inbox);
         life
     }
 }

@@ -1,0 +1,170 @@
+//! What a mailbox has apart from its messages, and so apart from their types.
+//!
+//! Whatever works on this alone is compiled once; what works on an [`Inbox`](super::inbox::Inbox) is compiled again for
+//! each type of message (docs/decisions.md).
+
+use super::cold::ColdMailbox;
+use super::muted_senders::MutedSender;
+use super::overflow::Overflow;
+use crate::calls::slot::SlotSender;
+use crate::cold_box::ColdBox;
+use crate::host::ready::Ready;
+use crate::observe::item_log::ChangedLog;
+use krarup_gen::SpawnError;
+use std::sync::Arc;
+
+/// The state of a process, as far as its mailbox must know it. [`super::parking`] has the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MailboxPhase {
+    Active,
+    Idle,
+    Waiting,
+    Listening,
+    Muted,
+    Terminated,
+}
+
+/// How a message is put on Main.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MainPush {
+    /// Directly.
+    Direct,
+    /// Over the simulated link of the host.
+    SimulatedLink,
+    /// Not at all: Main is a route.
+    Route,
+}
+
+/// How messages are taken off Main.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MainTake {
+    /// All messages at once.
+    Batch,
+    /// One by one, so that the oldest of all is in the mailbox, where it can be dropped.
+    OneByOne,
+    /// One by one, whatever the overflow: other threads take messages out too.
+    AlwaysOneByOne,
+}
+
+impl MainTake {
+    pub(super) fn of<M>(overflow: &Overflow<M>) -> Self {
+        if matches!(overflow, Overflow::DropOldest) { MainTake::OneByOne } else { MainTake::Batch }
+    }
+}
+
+#[allow(clippy::struct_excessive_bools, reason = "independent flags")]
+pub(crate) struct InboxCore {
+    pub(crate) phase: MailboxPhase,
+    /// A waker fired while the process was active: poll it again.
+    pub(crate) notified: bool,
+    /// Whether exit signals arrive as notices.
+    pub(crate) trapping: bool,
+    /// Whether a stop requested by the parent or the node arrives as `ControlEntry::Stop`.
+    pub(crate) orderly: bool,
+    pub(crate) initialised: bool,
+    pub(crate) way: MainPush,
+    /// Whether messages of other types than the process's own are accepted too.
+    pub(crate) others: bool,
+    pub(super) takes: MainTake,
+    pub(super) parked: Option<Ready>,
+    /// User messages accepted on Main since the start; see [`Inbox::push_main`](super::inbox::Inbox::push_main).
+    pub(super) accepted: u64,
+    /// The greatest number of user messages that wait on Main.
+    pub(super) bound: u32,
+    /// The length of the last batch: the capacity that a new queue reserves.
+    pub(super) batch: u32,
+    pub(super) cold: Option<ColdBox<ColdMailbox>>,
+}
+
+/// The bound of a mailbox without one.
+pub(crate) const UNBOUNDED: u32 = u32::MAX;
+
+impl InboxCore {
+    pub(super) fn new(bound: u32, takes: MainTake) -> Self {
+        InboxCore {
+            phase: MailboxPhase::Active,
+            notified: false,
+            trapping: false,
+            orderly: false,
+            initialised: false,
+            way: MainPush::Direct,
+            others: false,
+            takes,
+            parked: None,
+            accepted: 0,
+            bound,
+            batch: 0,
+            cold: None,
+        }
+    }
+
+    /// Records that the process has started; returns the slot of the spawner.
+    pub(crate) fn initialise(&mut self) -> Option<SlotSender<Result<(), SpawnError>>> {
+        self.initialised = true;
+        self.cold.as_mut().and_then(|cold| cold.starter.take())
+    }
+
+    pub(crate) fn cold(&mut self) -> &mut ColdMailbox {
+        self.cold.get_or_insert_default()
+    }
+
+    pub(crate) fn cold_if_any(&mut self) -> Option<&mut ColdMailbox> {
+        self.cold.as_deref_mut()
+    }
+
+    /// Whether there may be a pending exit, a starter, or an entry on the control lanes.
+    #[inline]
+    pub(crate) fn has_cold(&self) -> bool {
+        self.cold.is_some()
+    }
+
+    /// Has a sender wait until the process has taken all messages that wait now.
+    pub(crate) fn enter_muted(&mut self, sender: Arc<dyn MutedSender>) {
+        let due = self.accepted;
+        self.cold().muted.enter(due, sender);
+    }
+
+    /// Whether senders are muted until the process has caught up.
+    pub(crate) fn has_muted(&self) -> bool {
+        self.cold.as_ref().is_some_and(|cold| !cold.muted.is_empty())
+    }
+
+    /// Takes out the muted senders that wait for no more than `taken` messages.
+    #[inline]
+    pub(crate) fn take_muted(&mut self, taken: u64) -> Vec<Arc<dyn MutedSender>> {
+        match &mut self.cold {
+            Some(cold) if !cold.muted.is_empty() => cold.muted.take_due(taken),
+            _ => Vec::new(),
+        }
+    }
+
+    pub(crate) fn accepted(&self) -> u64 {
+        self.accepted
+    }
+
+    pub(crate) fn bound(&self) -> Option<usize> {
+        (self.bound != UNBOUNDED).then_some(self.bound as usize)
+    }
+
+    /// Frees the rarely used parts if they are empty.
+    pub(super) fn release_cold(&mut self) {
+        if self.cold.as_ref().is_some_and(|cold| cold.is_empty()) {
+            self.cold = None;
+        }
+    }
+
+    /// Takes the request of an injected fault to panic now.
+    pub(crate) fn take_panic(&mut self) -> bool {
+        self.cold.as_mut().is_some_and(|cold| std::mem::take(&mut cold.panics))
+    }
+
+    /// Returns the flight recorder and the trace if they have changed.
+    pub(crate) fn take_changed_log(&mut self) -> Option<ChangedLog> {
+        let cold = self.cold.as_mut()?;
+        if !std::mem::take(&mut cold.log_changed) {
+            return None;
+        }
+        cold.item_log.take_if(|log| log.is_idle());
+        Some(ChangedLog(cold.item_log.clone()))
+    }
+}

@@ -1,0 +1,123 @@
+//! What an exit signal and a stop do to a process (rules D3, D5, L2, L3, L7, M3).
+
+use super::cell_core::CellCore;
+use super::current;
+use super::exit_source::ExitSource;
+use super::process::{Put, Via};
+use crate::mailbox::control_entry::ControlEntry;
+use crate::mailbox::inbox_core::{InboxCore, MailboxPhase};
+use krarup_gen::{CrashCauseKind, Exit, Reason};
+
+/// What has become of an exit signal, or a stop, under the lock of the mailbox.
+pub(super) enum TakenExit {
+    /// It was put in or had no effect. A reason that is not used is to be dropped outside the lock, because it is a user
+    /// value.
+    Put(Put, Option<Reason>),
+    /// It is a notice, to be put on Main under the same lock.
+    Notice { exit: Exit, link: Option<u64> },
+}
+
+/// What an exit signal does to a process.
+enum ExitEffect {
+    /// The signal is dropped.
+    Nothing(Exit),
+    /// It ends with this reason.
+    End(Reason, ExitSource),
+    /// It is asked to stop.
+    Stop(Reason),
+    Notice {
+        exit: Exit,
+        link: Option<u64>,
+        urgent: bool,
+    },
+}
+
+impl CellCore {
+    /// Puts an exit signal in, unless it is a notice.
+    pub(super) fn take_exit(&self, inbox: &mut InboxCore, exit: Exit, via: Via) -> TakenExit {
+        if inbox.phase == MailboxPhase::Terminated {
+            return TakenExit::Put(Put::unheard(None), Some(exit.reason));
+        }
+        match self.effect_of_exit(exit, via, inbox.trapping, inbox.orderly) {
+            ExitEffect::Nothing(exit) => TakenExit::Put(Put::unheard(None), Some(exit.reason)),
+            ExitEffect::End(reason, source) => self.take_end(inbox, reason, source),
+            ExitEffect::Stop(reason) => self.take_urgent(inbox, ControlEntry::Stop(reason)),
+            ExitEffect::Notice { exit, link, urgent: true } => {
+                let ready = self.put_urgent(inbox, ControlEntry::Exit { exit, link });
+                TakenExit::Put(Put::notice(ready), None)
+            }
+            ExitEffect::Notice { exit, link, urgent: false } => TakenExit::Notice { exit, link },
+        }
+    }
+
+    /// Puts in a request to stop, as a parent or the node makes it, unless it is a notice.
+    pub(super) fn take_stop(&self, inbox: &mut InboxCore, reason: Reason) -> TakenExit {
+        match inbox.phase {
+            MailboxPhase::Terminated => TakenExit::Put(Put::unheard(None), Some(reason)),
+            // Whether it stops in order is known only after its first poll has returned.
+            MailboxPhase::Active if !inbox.initialised => {
+                self.take_urgent(inbox, ControlEntry::Stop(reason))
+            }
+            // A suspended process takes no notices from Main. So a trapping one gets a control
+            // entry, which it receives as an exit.
+            _ if inbox.orderly || (inbox.trapping && inbox.is_suspended()) => {
+                self.take_urgent(inbox, ControlEntry::Stop(reason))
+            }
+            _ if inbox.trapping => {
+                let exit = Exit { pid: self.host.node_pid(), reason };
+                TakenExit::Notice { exit, link: None }
+            }
+            _ => {
+                let source = ExitSource::new(CrashCauseKind::Parent, current::pid());
+                self.take_end(inbox, reason, source)
+            }
+        }
+    }
+
+    fn take_urgent(&self, inbox: &mut InboxCore, entry: ControlEntry) -> TakenExit {
+        TakenExit::Put(Put::unheard(self.put_urgent(inbox, entry)), None)
+    }
+
+    fn take_end(&self, inbox: &mut InboxCore, reason: Reason, source: ExitSource) -> TakenExit {
+        let (ready, unused) = self.set_pending_exit(inbox, reason, source);
+        TakenExit::Put(Put::unheard(ready), unused)
+    }
+
+    /// | the process | from its parent | by | reason | what happens |
+    /// |---|---|---|---|---|
+    /// | any | - | signal | `Kill` | ends as `Killed` (D3) |
+    /// | traps, stops in order | yes | any | any | stop request (L3) |
+    /// | traps | - | any | any | notice (L3) |
+    /// | does not trap, stops in order | yes | signal | not `Normal` | stop request (D5) |
+    /// | does not trap | - | - | `Normal` | nothing, unless it is from itself (L7) |
+    /// | does not trap | - | - | other | ends with that reason (L2) |
+    ///
+    /// Whether the process traps is decided now, when the signal arrives.
+    fn effect_of_exit(&self, exit: Exit, via: Via, trapping: bool, orderly: bool) -> ExitEffect {
+        let by_signal = via == Via::Signal;
+        if by_signal && matches!(exit.reason, Reason::Kill) {
+            let source = ExitSource::new(CrashCauseKind::Kill, Some(exit.pid));
+            return ExitEffect::End(Reason::Killed, source);
+        }
+        let from_parent =
+            orderly && self.parent_pid().is_some_and(|parent| parent.is_same_process(exit.pid));
+        if trapping {
+            if from_parent {
+                return ExitEffect::Stop(exit.reason);
+            }
+            let (link, urgent) = match via {
+                Via::Signal => (None, false),
+                Via::Link { number, urgent } => (Some(number), urgent),
+            };
+            return ExitEffect::Notice { exit, link, urgent };
+        }
+        if exit.reason.is_normal() && !(by_signal && exit.pid == self.pid) {
+            return ExitEffect::Nothing(exit);
+        }
+        if from_parent && by_signal {
+            return ExitEffect::Stop(exit.reason);
+        }
+        let kind = if by_signal { CrashCauseKind::Signal } else { CrashCauseKind::Link };
+        ExitEffect::End(exit.reason, ExitSource::new(kind, Some(exit.pid)))
+    }
+}
