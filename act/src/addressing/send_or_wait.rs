@@ -4,7 +4,6 @@ use crate::addressing::address::Address;
 use crate::addressing::route::RoomFuture;
 use crate::calls::deadline::within;
 use crate::calls::pending::wait;
-use crate::calls::slot::slot;
 use crate::mailbox::permit::{Permit, Waiter};
 use crate::process::current;
 use krarup_gen::{CannotWait, SendError};
@@ -160,8 +159,8 @@ where
     M: Send + 'static,
     C: Send + 'static,
 {
-    let (sender, place) = slot();
-    let line = MailboxWait { address, waiter: Arc::new(Waiter::new(sender)) };
+    let (waiter, place) = Waiter::with_place();
+    let line = MailboxWait { address, waiter };
     match address.reserve_in_line(&line.waiter) {
         // A slot that is dropped without a permit means that the process has ended.
         Err(SendError::Full { .. }) if !address.is_routed() => {

@@ -3,7 +3,7 @@
 use super::idle_state::Idle;
 use super::stash_queue::Stash;
 use super::timer_table::ProcessTimers;
-use crate::mailbox::order::Sorted;
+use crate::mailbox::order::SortsEntries;
 use crate::observe::item_log::ItemLog;
 use crate::observe::trace::Tracer;
 use crate::observe::watched_job::InHand;
@@ -25,12 +25,12 @@ pub(crate) struct ColdContext<M, C> {
     pub(super) lane: Lane,
     pub(crate) suspended: bool,
     /// The job in progress, if it is watched.
-    pub(crate) job: Option<InHand<M>>,
+    pub(crate) job: Option<InHand>,
     pub(crate) holding: Holding,
     /// How many received messages keep their room.
     pub(super) held: u64,
     /// Entries that were taken off Main, if the process has an order.
-    pub(crate) sorted: Option<Box<Sorted<M>>>,
+    pub(crate) sorted: Option<Box<dyn SortsEntries<M>>>,
     /// The reason of a stop that a handler has received, to be obeyed when the handler is
     /// done.
     pub(super) stop_reason: Option<Reason>,

@@ -1,7 +1,8 @@
 //! The idle timeout and passivation of a process (rule D10).
 
-use crate::host::host::TimerKey;
+use crate::host::host::{Alarm, Host, TimerKey, TimerProcess};
 use krarup_gen::Timestamp;
+use std::sync::Weak;
 use std::time::Duration;
 
 /// The state of an idle timeout and of passivation.
@@ -49,6 +50,82 @@ impl Idle {
         }
     }
 
+    /// Records that the process has nothing to do.
+    pub(crate) fn note(&mut self, now: Timestamp, handled: u64) {
+        if self.handled != handled {
+            self.begin(now, handled);
+        }
+    }
+
+    /// Has the idle time begin now.
+    fn begin(&mut self, now: Timestamp, handled: u64) {
+        self.since = now;
+        self.handled = handled;
+        self.told = None;
+        self.stayed = None;
+    }
+
+    /// The idle time starts with a change of it. Returns whether it is still used.
+    pub(crate) fn changed(&mut self, now: Timestamp, handled: u64) -> bool {
+        self.begin(now, handled);
+        self.timeout.is_some() || self.passivate.is_some() || self.paused || self.policy.is_some()
+    }
+
+    /// Sets the timer, unless one is set that fires early enough.
+    pub(crate) fn set_timer(
+        &mut self,
+        host: &dyn Host,
+        owner: &dyn Fn() -> Weak<dyn TimerProcess>,
+    ) {
+        let Some(due) = self.due() else { return };
+        if self.timer.as_ref().is_some_and(|(_, set)| *set <= due) {
+            return;
+        }
+        if let Some((key, _)) = self.timer.take() {
+            host.cancel_timer(key);
+        }
+        // Unique, because an idle time that was cancelled and set again is another one.
+        let round = host.next_ref().number();
+        self.round = round;
+        let owner = owner();
+        let ring = move || {
+            if let Some(owner) = owner.upgrade() {
+                owner.idle_time_is_over(round);
+            }
+        };
+        self.timer = Some((host.set_timer(due, Alarm::Run(Box::new(ring))), due));
+    }
+
+    /// Handles the notice of a timer. `has_come`: whether something has arrived, as far as the process can see;
+    /// `is_empty_handed`: whether it holds no messages that would be lost with it.
+    pub(crate) fn ring(
+        &mut self,
+        round: u64,
+        now: Timestamp,
+        has_come: bool,
+        is_empty_handed: bool,
+    ) -> IdleEnd {
+        if self.round != round {
+            return IdleEnd::None;
+        }
+        self.timer = None;
+        if has_come {
+            // The timer is set again when the process is next idle.
+            return IdleEnd::None;
+        }
+        if self.passivation_due().is_some_and(|due| due <= now) {
+            if is_empty_handed && self.policy.as_mut().is_none_or(|policy| (policy.may_go)()) {
+                return IdleEnd::Passivation;
+            }
+            self.stayed = Some(now);
+        }
+        if self.timeout_due().is_some_and(|due| due <= now) {
+            self.told = Some(now);
+            return IdleEnd::Timeout;
+        }
+        IdleEnd::None
+    }
+
     pub(crate) fn key(&self) -> Option<TimerKey> {
         self.timer.map(|(key, _)| key)
     }
@@ -68,4 +145,12 @@ impl Idle {
             (one, other) => one.or(other),
         }
     }
+}
+
+/// What the notice of an idle timer is for the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IdleEnd {
+    None,
+    Timeout,
+    Passivation,
 }

@@ -8,9 +8,8 @@
 //! load.
 
 use super::context::Context;
-use super::idle_state::{Idle, PassivationPolicy};
-use crate::host::host::Alarm;
-use crate::mailbox::entry::Notice;
+use super::idle_state::{Idle, IdleEnd, PassivationPolicy};
+use crate::process::cell::Cell;
 use crate::process::progress::ProcessMark;
 use crate::received::Received;
 use std::sync::Arc;
@@ -76,13 +75,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         let handled = self.handled();
         let idle = self.cold().idle.get_or_insert_with(|| Box::new(Idle::new(now)));
         change(idle);
-        // The idle time starts with the change.
-        idle.since = now;
-        idle.handled = handled;
-        idle.told = None;
-        idle.stayed = None;
-        let nothing = idle.timeout.is_none() && idle.passivate.is_none() && !idle.paused;
-        if nothing && idle.policy.is_none() {
+        if !idle.changed(now, handled) {
             let key = self.cold().idle.take().and_then(|idle| idle.key());
             if let Some(key) = key {
                 self.host().cancel_timer(key);
@@ -95,43 +88,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.cell.progress.handled()
     }
 
-    /// Records that the process has nothing to do.
+    /// Records that the process has nothing to do, and sets the timer.
     pub(crate) fn note_idle(&mut self) {
-        let Some(idle) = self.cold.as_ref().and_then(|cold| cold.idle.as_ref()) else { return };
-        let handled = self.handled();
-        if idle.handled != handled {
-            let now = self.now();
-            if let Some(idle) = &mut self.cold().idle {
-                idle.since = now;
-                idle.handled = handled;
-                idle.told = None;
-                idle.stayed = None;
-            }
-        }
-        self.set_idle_timer();
-    }
-
-    /// Sets the timer, unless one is set that fires early enough.
-    fn set_idle_timer(&mut self) {
-        let cell = Arc::downgrade(&self.cell);
-        let host = Arc::clone(self.host());
         let Some(idle) = self.cold.as_mut().and_then(|cold| cold.idle.as_mut()) else { return };
-        let Some(due) = idle.due() else { return };
-        if idle.timer.as_ref().is_some_and(|(_, set)| *set <= due) {
-            return;
-        }
-        if let Some((key, _)) = idle.timer.take() {
-            host.cancel_timer(key);
-        }
-        // Unique, because an idle time that was cancelled and set again is another one.
-        let round = host.next_ref().number();
-        idle.round = round;
-        let ring = move || {
-            if let Some(cell) = cell.upgrade() {
-                cell.push_notice(Notice::Idle(round));
-            }
-        };
-        idle.timer = Some((host.set_timer(due, Alarm::Run(Box::new(ring))), due));
+        let cell = &self.cell;
+        idle.note(cell.host.now(), cell.progress.handled());
+        idle.set_timer(&*cell.host, &|| Arc::<Cell<M, C>>::downgrade(cell));
     }
 
     /// Counts an item that does not end the idle time, such as an inspection.
@@ -154,37 +116,22 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         let sorted = self.cold.as_ref().and_then(|cold| cold.sorted.as_ref());
         self.main.as_ref().is_some_and(|main| !main.is_empty())
             || inbox.has_main()
-            || sorted.is_some_and(|sorted| !sorted.is_empty())
+            || sorted.is_some_and(|sorted| sorted.first().is_some())
     }
 
     /// Handles the notice of the idle timer.
     pub(crate) fn idle_timer_fired(&mut self, round: u64) -> Option<Received<M, C>> {
         let (now, handled) = (self.now(), self.handled());
         let mail_waits = self.has_mail();
+        // What is stashed, or held by the behaviour, would be lost.
+        let holds = self.cell.progress.has(ProcessMark::HoldsMessages);
         let cold = &mut **self.cold.as_mut()?;
+        let is_empty_handed = cold.stash.is_empty() && !holds;
         let idle = cold.idle.as_mut()?;
-        if idle.round != round {
-            return None;
+        match idle.ring(round, now, idle.handled != handled || mail_waits, is_empty_handed) {
+            IdleEnd::None => None,
+            IdleEnd::Timeout => Some(Received::Timeout),
+            IdleEnd::Passivation => Some(Received::Finish),
         }
-        idle.timer = None;
-        if idle.handled != handled || mail_waits {
-            // Something has arrived; the timer is set again when the process is next idle.
-            return None;
-        }
-        if idle.passivation_due().is_some_and(|due| due <= now) {
-            // What is stashed, or held by the behaviour, would be lost.
-            let goes = cold.stash.is_empty()
-                && !self.cell.progress.has(ProcessMark::HoldsMessages)
-                && idle.policy.as_mut().is_none_or(|policy| (policy.may_go)());
-            if goes {
-                return Some(Received::Finish);
-            }
-            idle.stayed = Some(now);
-        }
-        if idle.timeout_due().is_some_and(|due| due <= now) {
-            idle.told = Some(now);
-            return Some(Received::Timeout);
-        }
-        None
     }
 }

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use crate::mailbox::entry::{Body, MailboxEntry};
-use crate::mailbox::order::{Order, Sorted};
+use crate::mailbox::order::{Order, SortsEntries};
 use crate::process::crash::drop_contained;
 use crate::process::current;
 use krarup_gen::OrderError;
@@ -19,15 +19,15 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         if self.cell.inbox.lock().takes_one_by_one() {
             return Err(OrderError);
         }
-        let before = match &mut self.cold().sorted {
-            Some(sorted) => Some(sorted.reorder(order)),
-            none => {
-                *none = Some(Box::new(Sorted::new(order)));
-                None
+        let sorted = &mut self.cold().sorted;
+        let before = sorted.replace(order.0);
+        if let (Some(mut before), Some(sorted)) = (before, sorted) {
+            while let Some(entry) = before.pop() {
+                sorted.put_sorted(entry);
             }
-        };
+            drop_contained(before);
+        }
         self.update_slow_path();
-        drop_contained(before);
         Ok(())
     }
 
@@ -42,8 +42,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 
     /// Sorts all entries that have arrived.
-    fn sort(&mut self) -> Option<&mut Sorted<M>> {
-        let sorted = self.cold.as_mut()?.sorted.as_mut()?;
+    fn sort(&mut self) -> Option<&mut dyn SortsEntries<M>> {
+        let sorted = self.cold.as_mut()?.sorted.as_deref_mut()?;
         // Entries that a panic of a priority function has left, or that were taken before the
         // order was set.
         if let Some(main) = &mut self.main {

@@ -180,4 +180,8 @@ impl<M: Send + 'static, C: Send + 'static> TimerProcess for Cell<M, C> {
     fn timer_is_due(&self, timer: Ref) {
         self.push_notice(Notice::Timer(timer));
     }
+
+    fn idle_time_is_over(&self, round: u64) {
+        self.push_notice(Notice::Idle(round));
+    }
 }

@@ -1,14 +1,16 @@
 //! Messages in a trace context: how a process begins the handling of one (`crate::traces`).
 
 use super::context::Context;
+use crate::host::host::Host;
 use crate::observe::watched_job::InHand;
+use crate::process::cell_core::CellCore;
 use crate::process::current::{self, CurrentContext};
 use crate::traces::aside::AsideTrace;
 use crate::traces::carried::CarriedContext;
 use crate::traces::open_span::{MessageFacts, OpenSpan};
 use crate::traces::propagation::TraceSampler;
 use crate::traces::trace_context::TraceContext;
-use krarup_gen::Lane;
+use krarup_gen::{Lane, Pid};
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Sets where traces begin in this process, instead of the sampler of the node
@@ -21,27 +23,22 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Takes the sampler of the node, unless the process has set its own. Runs once.
     #[inline]
     pub(super) fn take_sampler(&mut self) {
-        if let Some(propagation) = self.cell.host.propagation() {
-            let sampler = propagation.node_sampler();
-            let is_set = self.cold.as_ref().is_some_and(|cold| cold.sampler.is_some());
-            if !sampler.is_off() && !is_set {
-                let sampler = sampler.clone();
-                self.set_sampler(sampler);
-            }
+        if let Some(propagation) = self.cell.host.propagation()
+            && !propagation.node_sampler().is_off()
+            && self.cold.as_ref().is_none_or(|cold| cold.sampler.is_none())
+        {
+            let sampler = propagation.node_sampler().clone();
+            self.set_sampler(sampler);
         }
     }
 
     /// Begins a trace at a message that carries no context, if the sampler says so.
     #[cold]
     pub(super) fn sample(&mut self, message: &'static str, lane: Lane) {
-        let Some(sampler) = self.cold.as_ref().and_then(|cold| cold.sampler.as_ref()) else {
-            return;
-        };
-        let (host, now) = (&self.cell.host, self.now());
-        let random = || host.random();
-        if sampler.samples(random, now) {
-            let ties = host.propagation().and_then(crate::Propagation::tied_to);
-            let carried = CarriedContext { lane, ties, ..CarriedContext::root(now, &random) };
+        if let Some(cold) = &self.cold
+            && let Some(sampler) = &cold.sampler
+            && let Some(carried) = sampled(&*self.cell.host, sampler, lane)
+        {
             self.begin_traced(&carried, message);
         }
     }
@@ -50,17 +47,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// process receives again, or ends.
     #[cold]
     pub(super) fn begin_traced(&mut self, carried: &CarriedContext, message: &'static str) {
-        let cell = &self.cell;
-        let destination = || {
-            let name = cell.locked_relations().name().map(ToString::to_string);
-            Some(name.unwrap_or_else(|| cell.label().to_string()))
-        };
-        let (to, from) = (Some(self.pid()), self.sender());
-        let facts = MessageFacts { message, destination: &destination, to, from };
-        let (span, context) = OpenSpan::of_message(carried, &facts, self.now());
-        current::begin_handling(CurrentContext::new(context, span));
-        let cold = self.cold();
-        cold.job.get_or_insert(InHand::NOT_WATCHED);
+        begin_span(&self.cell, self.sender(), carried, message);
+        self.cold().job.get_or_insert(InHand::NOT_WATCHED);
         self.slow_path = true;
     }
 
@@ -87,9 +75,35 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// the one in which the timer was set.
     #[cold]
     pub(super) fn begin_linked(&mut self, link: TraceContext, message: &'static str) {
-        let host = &self.cell.host;
-        let ties = host.propagation().and_then(crate::Propagation::tied_to);
-        let carried = CarriedContext::below(link, true, self.now(), &|| host.random());
-        self.begin_traced(&CarriedContext { ties, ..carried }, message);
+        let carried = linked(&*self.cell.host, link);
+        self.begin_traced(&carried, message);
     }
+}
+
+/// The context of a trace that begins at a message, if the sampler says so.
+fn sampled(host: &dyn Host, sampler: &TraceSampler, lane: Lane) -> Option<CarriedContext> {
+    let now = host.now();
+    let random = || host.random();
+    sampler.samples(random, now).then(|| {
+        let ties = host.propagation().and_then(crate::Propagation::tied_to);
+        CarriedContext { lane, ties, ..CarriedContext::root(now, &random) }
+    })
+}
+
+/// The context of a trace that is linked with another one.
+fn linked(host: &dyn Host, link: TraceContext) -> CarriedContext {
+    let ties = host.propagation().and_then(crate::Propagation::tied_to);
+    let carried = CarriedContext::below(link, true, host.now(), &|| host.random());
+    CarriedContext { ties, ..carried }
+}
+
+/// Begins the span of a message, which has come from this process.
+fn begin_span(core: &CellCore, from: Option<Pid>, carried: &CarriedContext, message: &'static str) {
+    let destination = || {
+        let name = core.locked_relations().name().map(ToString::to_string);
+        Some(name.unwrap_or_else(|| core.label().to_string()))
+    };
+    let facts = MessageFacts { message, destination: &destination, to: Some(core.pid), from };
+    let (span, context) = OpenSpan::of_message(carried, &facts, core.host.now());
+    current::begin_handling(CurrentContext::new(context, span));
 }

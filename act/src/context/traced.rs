@@ -11,7 +11,7 @@ use crate::process::crash::{contain, drop_contained, log_contained};
 use crate::process::progress::ProcessMark;
 use crate::received::Received;
 use krarup_gen::{Lane, RecordedItem, TooManyRecorded};
-use std::any::type_name;
+use std::any::{Any, type_name};
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Has the process record the last `items` items that it takes from now on, at most
@@ -98,18 +98,17 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// its messages.
     fn recorded_item(&self, lane: Lane, item: &Received<M, C>) -> RecordedItem {
         let facts = self.cell.facts();
-        let text = contain(|| match item {
-            Received::Message(message) => (facts.show_message)(message),
-            Received::Command(command) => (facts.show_command)(command),
-            _ => None,
-        });
-        let type_name = match item {
-            Received::Message(_) => Some(type_name::<M>()),
-            Received::Command(_) => Some(type_name::<C>()),
-            Received::Other(other) => Some(other.type_name()),
-            _ => None,
+        let (type_name, text) = match item {
+            Received::Message(message) => {
+                (Some(type_name::<M>()), text_of(facts.show_message, message))
+            }
+            Received::Command(command) => {
+                (Some(type_name::<C>()), text_of(facts.show_command, command))
+            }
+            Received::Other(other) => (Some(other.type_name()), None),
+            _ => (None, None),
         };
-        RecordedItem::new(lane, item.kind(), type_name, self.sender(), text.ok().flatten())
+        RecordedItem::new(lane, item.kind(), type_name, self.sender(), text)
     }
 
     /// Leaves the detour if nothing is recorded any more.
@@ -124,4 +123,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             self.set_item_log(log);
         }
     }
+}
+
+/// The text of a value. What makes it is user code.
+fn text_of(show: fn(&dyn Any) -> Option<String>, value: &dyn Any) -> Option<String> {
+    contain(|| show(value)).ok().flatten()
 }

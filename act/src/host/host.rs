@@ -393,6 +393,10 @@ pub struct TimerKey {
 pub trait TimerProcess: Send + Sync {
     /// Called when the timer is due, on a thread of the host.
     fn timer_is_due(&self, timer: Ref);
+
+    /// Called when the timer of its idle time with this number is due.
+    #[doc(hidden)]
+    fn idle_time_is_over(&self, round: u64);
 }
 
 /// The action of a timer when it is due.

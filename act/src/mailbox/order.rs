@@ -24,14 +24,34 @@ use std::fmt;
 /// linked or monitored process, or of a timer) comes after all messages that arrived before
 /// it. Under a load that never ends it should therefore be made urgent. Commands, stops and
 /// inspections use their own lanes and still go first.
-pub struct Order<M>(OrderKind<M>);
+pub struct Order<M>(pub(crate) Box<dyn SortsEntries<M>>);
+
+/// Entries that an order sorts. Behind a pointer, so that the sorting is compiled only for messages that have an order
+/// (docs/decisions.md).
+pub(crate) trait SortsEntries<M>: Send {
+    /// The name of the order.
+    fn name(&self) -> &'static str;
+
+    /// Puts an entry before all that arrive, for entries that an earlier order has sorted already.
+    fn put_sorted(&mut self, entry: MailboxEntry<M>);
+
+    /// Sorts in the arrived entries. If the priority function panics, the entry stays in
+    /// `arrived`.
+    fn take_in(&mut self, arrived: &mut VecDeque<MailboxEntry<M>>);
+
+    /// Returns the next entry.
+    fn first(&self) -> Option<&MailboxEntry<M>>;
+
+    /// Takes the next entry.
+    fn pop(&mut self) -> Option<MailboxEntry<M>>;
+}
 
 enum OrderKind<M> {
     Priority(Box<dyn FnMut(&M) -> i64 + Send>),
     Fair,
 }
 
-impl<M> Order<M> {
+impl<M: Send + 'static> Order<M> {
     /// Takes the message with the greatest number first, and among equal numbers the one that
     /// arrived first (Akka's stable priority mailbox). A load of high numbers that never ends
     /// starves the low ones.
@@ -48,7 +68,7 @@ impl<M> Order<M> {
     /// # let _ = order;
     /// ```
     pub fn by_priority(priority: impl FnMut(&M) -> i64 + Send + 'static) -> Self {
-        Order(OrderKind::Priority(Box::new(priority)))
+        Sorted::by(OrderKind::Priority(Box::new(priority)))
     }
 
     /// Takes one message of each waiting sender in turn, in the order in which they arrived,
@@ -57,16 +77,13 @@ impl<M> Order<M> {
     /// process count as one sender's.
     #[must_use]
     pub fn fair() -> Self {
-        Order(OrderKind::Fair)
+        Sorted::by(OrderKind::Fair)
     }
 }
 
 impl<M> fmt::Debug for Order<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
-            OrderKind::Priority(_) => "Order(by priority)",
-            OrderKind::Fair => "Order(fair)",
-        })
+        write!(f, "Order({})", self.0.name())
     }
 }
 
@@ -74,8 +91,8 @@ impl<M> fmt::Debug for Order<M> {
 type OrderedPosition = (i128, u64);
 
 /// Entries that were sorted by an order.
-pub(crate) struct Sorted<M> {
-    order: Order<M>,
+struct Sorted<M> {
+    order: OrderKind<M>,
     /// Where the entries lie.
     positions: BTreeMap<OrderedPosition, usize>,
     entries: Slots<MailboxEntry<M>>,
@@ -88,42 +105,19 @@ pub(crate) struct Sorted<M> {
     last_round: i128,
 }
 
-impl<M> Sorted<M> {
-    pub(crate) fn new(order: Order<M>) -> Self {
-        Sorted {
-            order,
-            positions: BTreeMap::new(),
-            entries: Slots::new(),
-            arrived: 0,
-            rounds: HashMap::new(),
-            round: 0,
-            last_round: 0,
+impl<M: Send + 'static> SortsEntries<M> for Sorted<M> {
+    fn name(&self) -> &'static str {
+        match self.order {
+            OrderKind::Priority(_) => "by priority",
+            OrderKind::Fair => "fair",
         }
     }
 
-    /// Changes the order of entries that arrive from now on; those already sorted come before
-    /// them. Returns the old order, to be dropped when this is done, because its destructor is
-    /// a user's.
-    pub(crate) fn reorder(&mut self, order: Order<M>) -> Order<M> {
-        let mut before = std::mem::replace(self, Sorted::new(order));
-        while let Some(entry) = before.pop() {
-            self.put(i128::MIN, entry);
-        }
-        before.order
+    fn put_sorted(&mut self, entry: MailboxEntry<M>) {
+        self.put(i128::MIN, entry);
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.positions.is_empty()
-    }
-
-    fn put(&mut self, rank: i128, entry: MailboxEntry<M>) {
-        self.arrived += 1;
-        self.positions.insert((rank, self.arrived), self.entries.put(entry));
-    }
-
-    /// Sorts in the arrived entries. If the priority function panics, the entry stays in
-    /// `arrived`.
-    pub(crate) fn take_in(&mut self, arrived: &mut VecDeque<MailboxEntry<M>>) {
+    fn take_in(&mut self, arrived: &mut VecDeque<MailboxEntry<M>>) {
         while let Some(entry) = arrived.front() {
             let rank = self.rank(entry);
             if let Some(entry) = arrived.pop_front() {
@@ -132,15 +126,14 @@ impl<M> Sorted<M> {
         }
     }
 
-    /// Returns the next entry.
-    pub(crate) fn first(&self) -> Option<&MailboxEntry<M>> {
+    fn first(&self) -> Option<&MailboxEntry<M>> {
         let (_, place) = self.positions.first_key_value()?;
         self.entries.get(*place)
     }
 
-    pub(crate) fn pop(&mut self) -> Option<MailboxEntry<M>> {
+    fn pop(&mut self) -> Option<MailboxEntry<M>> {
         let ((rank, _), place) = self.positions.pop_first()?;
-        if matches!(self.order.0, OrderKind::Fair) && rank > self.round {
+        if matches!(self.order, OrderKind::Fair) && rank > self.round {
             self.round = rank;
             // A sender whose round has passed is treated like a new one. This runs once for
             // each round, so each sender is removed at most once for each message.
@@ -149,6 +142,25 @@ impl<M> Sorted<M> {
             }
         }
         self.entries.take(place)
+    }
+}
+
+impl<M: Send + 'static> Sorted<M> {
+    fn by(order: OrderKind<M>) -> Order<M> {
+        Order(Box::new(Sorted {
+            order,
+            positions: BTreeMap::new(),
+            entries: Slots::new(),
+            arrived: 0,
+            rounds: HashMap::new(),
+            round: 0,
+            last_round: 0,
+        }))
+    }
+
+    fn put(&mut self, rank: i128, entry: MailboxEntry<M>) {
+        self.arrived += 1;
+        self.positions.insert((rank, self.arrived), self.entries.put(entry));
     }
 
     fn rank(&mut self, entry: &MailboxEntry<M>) -> i128 {
@@ -161,7 +173,7 @@ impl<M> Sorted<M> {
                 _ => None,
             },
         };
-        match &mut self.order.0 {
+        match &mut self.order {
             OrderKind::Priority(priority) => match message {
                 Some(message) => -i128::from(priority(message)),
                 // Behind every message that arrived before it.

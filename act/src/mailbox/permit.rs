@@ -2,14 +2,17 @@
 //! wait for it.
 
 use super::entry::{Body, Notice};
-use crate::calls::slot::SlotSender;
+use crate::calls::slot::{SlotReceiver, SlotSender, slot};
 use crate::cold_box::ColdBox;
 use crate::lock::Lock;
 use crate::process::current;
 use krarup_gen::{Alias, Pid};
 use std::any::Any;
 use std::fmt;
-use std::sync::Weak;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll};
 
 /// Room for one message in a mailbox, reserved by [`Address::reserve`](crate::Address::reserve)
 /// (tokio's `Permit`). It counts towards the bound until the permit is used or dropped.
@@ -149,7 +152,7 @@ pub struct Waiter<M>(WaiterKind<M>);
 
 enum WaiterKind<M> {
     /// One sender, for one message.
-    Sender(Lock<Option<SlotSender<Permit<M>>>>),
+    Sender(Lock<Option<SlotSender<GrantedRoom>>>),
     /// A line of senders for several mailboxes. It waits in all of them, as long as it has a
     /// sender.
     Line(Weak<dyn WaitingLine<M>>),
@@ -187,8 +190,11 @@ impl<M: Send + 'static> WaitsForRoom for Waiter<M> {
 }
 
 impl<M> Waiter<M> {
-    pub(crate) fn new(slot: SlotSender<Permit<M>>) -> Self {
-        Waiter(WaiterKind::Sender(Lock::new(Some(slot))))
+    /// Returns a waiter for one message, and the place where it waits.
+    pub(crate) fn with_place() -> (Arc<Self>, WaitingPlace<M>) {
+        let (sender, receiver) = slot();
+        let waiter = Waiter(WaiterKind::Sender(Lock::new(Some(sender))));
+        (Arc::new(waiter), WaitingPlace { receiver, kind: PhantomData })
     }
 
     /// Makes a waiter that represents a line.
@@ -210,12 +216,15 @@ impl<M> Waiter<M> {
     }
 
     /// Offers room; returns it if no sender waits any more.
-    pub(crate) fn offer(&self, permit: Permit<M>) -> Result<(), Permit<M>> {
+    pub(crate) fn offer(&self, permit: Permit<M>) -> Result<(), Permit<M>>
+    where
+        M: 'static,
+    {
         match &self.0 {
             WaiterKind::Sender(slot) => {
                 let slot = slot.lock().take();
                 match slot {
-                    Some(slot) => slot.send(permit),
+                    Some(slot) => slot.send(permit.into()).map_err(Into::into),
                     None => Err(permit),
                 }
             }
@@ -224,6 +233,39 @@ impl<M> Waiter<M> {
                 None => Err(permit),
             },
         }
+    }
+}
+
+/// A permit on its way to the sender that waits for it. Its type is not known on the way: what passes it on is compiled
+/// once (docs/decisions.md).
+struct GrantedRoom(Box<dyn Any + Send>);
+
+impl<M: 'static> From<Permit<M>> for GrantedRoom {
+    fn from(permit: Permit<M>) -> Self {
+        GrantedRoom(Box::new(permit))
+    }
+}
+
+impl<M: 'static> From<GrantedRoom> for Permit<M> {
+    fn from(GrantedRoom(room): GrantedRoom) -> Self {
+        match room.downcast() {
+            Ok(permit) => *permit,
+            Err(_) => unreachable!("a waiter and its place have one type of messages"),
+        }
+    }
+}
+
+/// Where a sender waits: a future of its permit, or of nothing if there will be no more room.
+pub(crate) struct WaitingPlace<M> {
+    receiver: SlotReceiver<GrantedRoom>,
+    kind: PhantomData<fn() -> M>,
+}
+
+impl<M: 'static> Future for WaitingPlace<M> {
+    type Output = Option<Permit<M>>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.receiver).poll(cx).map(|room| room.map(Into::into))
     }
 }
 

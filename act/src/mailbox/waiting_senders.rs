@@ -102,11 +102,10 @@ impl Iterator for WaitingSenders {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::calls::slot::slot;
     use crate::mailbox::permit::Waiter;
 
     fn waiter() -> Arc<dyn WaitsForRoom> {
-        Arc::new(Waiter::<()>::new(slot().0))
+        Waiter::<()>::with_place().0
     }
 
     #[test]

@@ -47,8 +47,8 @@ impl fmt::Display for Discarded {
     }
 }
 
-/// The watcher of the jobs of one process.
-pub(crate) trait JobWatcher<M>: Send + Sync {
+/// The watcher of the jobs of one process, as far as it needs no message.
+pub(crate) trait ProgressWatcher: Send + Sync {
     /// The process begins a job.
     fn begin(&self, waited: Duration, now: Timestamp);
 
@@ -57,7 +57,10 @@ pub(crate) trait JobWatcher<M>: Send + Sync {
 
     /// The process has ended during the job.
     fn crash(&self);
+}
 
+/// The watcher of the jobs of one process.
+pub(crate) trait JobWatcher<M>: ProgressWatcher {
     /// A job is not handled; the watcher gets its message.
     fn discard(&self, job: M, why: Discarded);
 }
@@ -129,7 +132,7 @@ impl<M> WatchedJob<M> {
     }
 
     /// Begins the job, unless its time to live is over.
-    pub(crate) fn begin(mut self, now: Timestamp) -> Result<(M, InHand<M>), Stale<M>> {
+    pub(crate) fn begin(mut self, now: Timestamp) -> Result<(M, InHand), Stale<M>> {
         let waited = now - self.accepted;
         let message = self.message.take().expect("a job has its message until it is consumed");
         let watch = self.watch.clone();
@@ -142,7 +145,7 @@ impl<M> WatchedJob<M> {
         if let Some(watch) = &watch {
             watch.begin(waited, now);
         }
-        Ok((message, InHand { watch, since: now }))
+        Ok((message, InHand { watch: watch.map(|watch| watch as _), since: now }))
     }
 }
 
@@ -188,12 +191,12 @@ impl<M> fmt::Debug for WatchedJob<M> {
 }
 
 /// The job in progress. If the process ends during it, this is dropped with the process.
-pub(crate) struct InHand<M> {
-    watch: Option<Arc<dyn JobWatcher<M>>>,
+pub(crate) struct InHand {
+    watch: Option<Arc<dyn ProgressWatcher>>,
     since: Timestamp,
 }
 
-impl<M> InHand<M> {
+impl InHand {
     /// A message in a trace context that is not watched.
     pub(crate) const NOT_WATCHED: Self = InHand { watch: None, since: Timestamp::ZERO };
 
@@ -205,7 +208,7 @@ impl<M> InHand<M> {
     }
 }
 
-impl<M> Drop for InHand<M> {
+impl Drop for InHand {
     fn drop(&mut self) {
         if let Some(watch) = self.watch.take() {
             watch.crash();

@@ -228,7 +228,9 @@ where
             Overflow::DropNewest => Some(TicketRoom::Nowhere),
             Overflow::Divert(divert) => {
                 // Fallbacks may form a ring, so no process is asked twice for one message.
-                let permit = current::once(self.pid, || divert.to.reserve())?.ok()?;
+                let once = current::once(self.pid)?;
+                let permit = divert.to.reserve().ok()?;
+                drop(once);
                 Some(TicketRoom::Elsewhere(permit, divert.clone()))
             }
         }

@@ -4,7 +4,7 @@
 //! A pool that needs none of this has no watches, and its jobs are not wrapped.
 
 use super::histogram::DurationHistogram;
-use crate::observe::watched_job::{Discarded, JobWatcher};
+use crate::observe::watched_job::{Discarded, JobWatcher, ProgressWatcher};
 use crate::process::crash::contain;
 use krarup_gen::{Pid, Timestamp};
 use std::sync::Arc;
@@ -56,7 +56,7 @@ impl<M> JobWatch<M> {
     }
 }
 
-impl<M: Send + 'static> JobWatcher<M> for JobWatch<M> {
+impl<M: Send + 'static> ProgressWatcher for JobWatch<M> {
     fn begin(&self, waited: Duration, now: Timestamp) {
         if let Some(latencies) = &self.records.latencies {
             latencies.waiting.record(waited);
@@ -75,7 +75,9 @@ impl<M: Send + 'static> JobWatcher<M> for JobWatch<M> {
         self.records.crashed.fetch_add(1, Ordering::Relaxed);
         self.busy_since.store(0, Ordering::Release);
     }
+}
 
+impl<M: Send + 'static> JobWatcher<M> for JobWatch<M> {
     fn discard(&self, job: M, why: Discarded) {
         let count = match why {
             Discarded::Expired { .. } => &self.records.expired,

@@ -11,7 +11,6 @@ use super::ticket::TicketRoom;
 use super::waiting_line::Paid;
 use crate::addressing::address::Address;
 use crate::calls::deadline::Sleep;
-use crate::calls::slot::slot;
 use crate::mailbox::permit::{Permit, Waiter};
 use krarup_gen::SendError;
 use std::sync::Arc;
@@ -63,8 +62,8 @@ where
             Some(worker) => self.wait_at(&worker).await,
             None if !self.admits_line() => Err(self.full()),
             None => {
-                let (sender, place) = slot();
-                let standing = PoolWait { shared: self, waiter: Arc::new(Waiter::new(sender)) };
+                let (waiter, place) = Waiter::with_place();
+                let standing = PoolWait { shared: self, waiter };
                 self.line.join(&standing.waiter, Paid::Yes);
                 self.enlist_at_workers();
                 if self.is_shut() {
@@ -116,8 +115,8 @@ where
 
     /// Waits in the line of one worker, which may be a pool.
     async fn wait_at(&self, worker: &Address<M, C>) -> Result<Permit<M>, SendError<()>> {
-        let (sender, place) = slot();
-        let standing = AtWorker { shared: self, worker, waiter: Arc::new(Waiter::new(sender)) };
+        let (waiter, place) = Waiter::with_place();
+        let standing = AtWorker { shared: self, worker, waiter };
         self.at_workers.join(&standing.waiter, Paid::Yes);
         if self.is_shut() {
             return Err(self.refusal());

@@ -197,7 +197,6 @@ impl<M: Send + 'static> PoolLine<M> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::calls::slot::slot;
     use crate::mailbox::permit::{Permit, WaitingLine};
     use std::sync::Weak;
 
@@ -240,10 +239,7 @@ mod tests {
     #[test]
     fn stranded_messages_come_first_and_senders_once_in_order() {
         let queue = PoolLine::new();
-        let (senders, places): (Vec<_>, Vec<_>) = (0..4)
-            .map(|_| slot())
-            .map(|(sender, place)| (Arc::new(Waiter::new(sender)), place))
-            .unzip();
+        let (senders, places): (Vec<_>, Vec<_>) = (0..4).map(|_| Waiter::with_place()).unzip();
         for sender in senders.iter().chain(&senders) {
             queue.join(sender, Paid::Yes);
         }
@@ -267,8 +263,7 @@ mod tests {
     #[test]
     fn a_stranded_message_without_fitting_room_keeps_its_turn_and_blocks_no_other() {
         let queue = PoolLine::new();
-        let (sender, place) = slot();
-        let sender = Arc::new(Waiter::new(sender));
+        let (sender, place) = Waiter::with_place();
         queue.join(&sender, Paid::Yes);
         for message in [10, 20, 11, 21, 12] {
             queue.push_stranded(StrandedMessage {
@@ -295,8 +290,7 @@ mod tests {
         let queue = PoolLine::new();
         let (idle, busy) = (Arc::new(Elsewhere(false)), Arc::new(Elsewhere(true)));
         let (idle_line, busy_line) = (line(&idle), line(&busy));
-        let ((gone, left), (sender, place)) = (slot(), slot());
-        let (gone, sender) = (Arc::new(Waiter::new(gone)), Arc::new(Waiter::new(sender)));
+        let ((gone, left), (sender, place)) = (Waiter::with_place(), Waiter::with_place());
         drop(left);
         assert!(!queue.is_waiting());
         queue.join(&gone, Paid::Yes);
@@ -322,8 +316,8 @@ mod tests {
         let mut places = Vec::new();
         let mut senders = Vec::new();
         for _ in 0..2 {
-            let (sender, place) = slot::<Permit<u32>>();
-            senders.push(Arc::new(Waiter::new(sender)));
+            let (sender, place) = Waiter::with_place();
+            senders.push(sender);
             places.push(place);
         }
         queue.join(&senders[0], Paid::Yes);

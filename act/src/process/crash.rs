@@ -21,7 +21,7 @@ pub fn contain<T>(f: impl FnOnce() -> T) -> Result<T, Reason> {
 
 /// Something to be done once that may panic. It is no closure behind a reference, because a table of functions for
 /// one has four, and this has one; each is compiled for each type.
-trait Risky {
+pub(crate) trait Risky {
     fn run(&mut self);
 }
 
@@ -40,7 +40,13 @@ impl<F: FnOnce() -> T, T> Risky for RiskyQuestion<F, T> {
 }
 
 /// A function that returns nothing.
-struct RiskyCall<F>(Option<F>);
+pub(crate) struct RiskyCall<F>(Option<F>);
+
+impl<F: FnOnce()> RiskyCall<F> {
+    pub(crate) fn new(f: F) -> Self {
+        RiskyCall(Some(f))
+    }
+}
 
 impl<F: FnOnce()> Risky for RiskyCall<F> {
     fn run(&mut self) {
@@ -60,13 +66,13 @@ impl<T> Risky for RiskyDrop<T> {
 }
 
 /// What catches a panic is compiled once here, and not for each type of message (docs/decisions.md).
-fn catch(risky: &mut dyn Risky) -> Result<(), Reason> {
+pub(crate) fn catch(risky: &mut dyn Risky) -> Result<(), Reason> {
     contain_inline(|| risky.run())
 }
 
 /// Does the same as [`contain`] for what returns nothing.
 pub(crate) fn attempt(f: impl FnOnce()) -> Result<(), Reason> {
-    catch(&mut RiskyCall(Some(f)))
+    catch(&mut RiskyCall::new(f))
 }
 
 /// Runs `f`. A panic has already been printed and has no further effect.

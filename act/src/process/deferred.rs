@@ -82,10 +82,12 @@ fn work() {
 /// A deferred job runs before the send that holds the lock returns. For hosts that run
 /// processes on the thread that makes them ready.
 pub fn when_free(job: impl FnOnce() + 'static) {
-    if HELD.get() == 0 {
-        return job();
-    }
-    LATER.with_borrow_mut(|later| later.push_back(Box::new(job)));
+    if HELD.get() == 0 { job() } else { defer(Box::new(job)) }
+}
+
+#[cold]
+fn defer(job: DeferredJob) {
+    LATER.with_borrow_mut(|later| later.push_back(job));
     WAITS.set(true);
 }
 

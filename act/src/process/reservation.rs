@@ -69,7 +69,10 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             Ok(MailboxRoom::Nowhere) => Ok(ReservedRoom::Nowhere),
             Ok(MailboxRoom::Elsewhere(divert)) => {
                 // Fallbacks may form a ring, so no process is asked twice for one message.
-                match current::once(self.pid, || divert.to.reserve()) {
+                let once = current::once(self.pid);
+                let permit = once.is_some().then(|| divert.to.reserve());
+                drop(once);
+                match permit {
                     Some(Ok(permit)) => Ok(ReservedRoom::Elsewhere(permit, divert)),
                     Some(Err(_)) | None => self.reserve_here(waiter),
                 }

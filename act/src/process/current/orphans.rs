@@ -5,7 +5,7 @@
 
 use super::local::{OuterTurn, leave, pid};
 use super::traces::{OuterContext, without_context};
-use crate::process::crash::ignore;
+use crate::process::crash::{Risky, RiskyCall, catch, ignore};
 use crate::sync::{LocalKey, thread_local};
 use krarup_gen::{CallError, Pid, Reason};
 use std::cell::{Cell, RefCell};
@@ -165,8 +165,13 @@ pub(crate) fn drop_refused<T>(message: T, error: &CallError) {
 
 /// Does the same as [`apart`], with an answer for those calls.
 pub(crate) fn refusing(fate: OrphanCause<'_>, f: impl FnOnce()) {
+    refuse(fate, &mut RiskyCall::new(f));
+}
+
+fn refuse(fate: OrphanCause<'_>, f: &mut dyn Risky) {
     let own = take_orphans();
-    ignore(f);
+    // A panic has been printed and has no further effect.
+    let _ = catch(f);
     settle_orphans(fate);
     drop(own);
 }

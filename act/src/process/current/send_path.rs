@@ -4,6 +4,7 @@
 use crate::sync::thread_local;
 use krarup_gen::Pid;
 use std::cell::{Cell, RefCell};
+use std::marker::PhantomData;
 
 thread_local! {
     /// The process that received the last message from a route or a full mailbox.
@@ -31,18 +32,20 @@ pub(crate) fn take_receiver() -> Option<Pid> {
     RECEIVER.with(|last| last.replace(None))
 }
 
-/// Runs `f`, unless it already runs for this process on this thread.
-pub(crate) fn once<T>(pid: Pid, f: impl FnOnce() -> T) -> Option<T> {
-    struct Leave;
-    impl Drop for Leave {
-        fn drop(&mut self) {
-            ONCE.with(|once| once.borrow_mut().pop());
-        }
-    }
+/// The time in which the overflow of a process is diverted on this thread; made by [`once`].
+pub(crate) struct Once(PhantomData<*const ()>);
+
+/// Begins that time, unless it has begun for this process.
+pub(crate) fn once(pid: Pid) -> Option<Once> {
     if ONCE.with(|once| once.borrow().iter().any(|other| other.is_same_process(pid))) {
         return None;
     }
     ONCE.with(|once| once.borrow_mut().push(pid));
-    let _leave = Leave;
-    Some(f())
+    Some(Once(PhantomData))
+}
+
+impl Drop for Once {
+    fn drop(&mut self) {
+        ONCE.with(|once| once.borrow_mut().pop());
+    }
 }
