@@ -11,11 +11,11 @@ use super::context::Context;
 use crate::mailbox::control_entry::ControlEntry;
 use crate::mailbox::entry::Notice;
 use crate::process::crash::drop_contained;
-use crate::process::exit_source::ExitSource;
+use crate::process::exits::StopOrder;
 use crate::received::Received;
 use crate::topics::event_ticket::{EventTicket, Redeemed};
 use crate::traces::open_span::OpenSpan;
-use krarup_gen::{CrashCauseKind, DeadLetterCause, Exit, Lane, Reason, Ref};
+use krarup_gen::{DeadLetterCause, Lane, Reason, Ref};
 use std::any::type_name;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
@@ -37,10 +37,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             ControlEntry::Stop(reason) => self.accept_stop(reason),
             ControlEntry::Inspect(mut request) => {
                 self.reset_idle_time();
-                if let Some(topics) = self.cold.as_ref().and_then(|cold| cold.topics.as_ref()) {
-                    let (opened, subscriptions) = topics.describe();
-                    request.add("topics", opened);
-                    request.add("subscriptions", subscriptions);
+                if let Some(cold) = &self.cold
+                    && let Some(topics) = &cold.topics
+                {
+                    topics.add_to(&mut request);
                 }
                 Some(Received::Inspect(request))
             }
@@ -65,24 +65,11 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Handles a stop that was requested before the kind of this process was known. A process
     /// that does not stop in order takes it as an exit signal.
     fn accept_stop(&mut self, reason: Reason) -> Option<Received<M, C>> {
-        let mut inbox = self.cell.inbox.lock();
-        if inbox.is_suspended() && (inbox.orderly || inbox.trapping) {
-            // It may have to receive notices before it can end, for instance of the ends of
-            // its children.
-            inbox.cold().suspended = 0;
+        match self.cell.untyped().obey_stop(reason) {
+            StopOrder::Stop(reason) => Some(Received::Stop(reason)),
+            StopOrder::Exit(exit) => Some(Received::Exit(exit)),
+            StopOrder::AtOnce => None,
         }
-        if inbox.orderly {
-            return Some(Received::Stop(reason));
-        }
-        if inbox.trapping {
-            return Some(Received::Exit(Exit { pid: self.cell.host.node_pid(), reason }));
-        }
-        let source = ExitSource::new(CrashCauseKind::Parent, self.parent());
-        let (ready, unused) = self.cell.set_pending_exit(&mut inbox, reason, source);
-        drop(inbox);
-        drop(unused);
-        self.cell.schedule_if(ready);
-        None
     }
 
     /// Exchanges the ticket of an event.

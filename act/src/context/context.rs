@@ -398,7 +398,7 @@ impl<M, C> Drop for Context<M, C> {
             drop_contained(sorted);
         }
         if let Some(main) = self.main.take() {
-            for entry in *main {
+            for entry in main.into_inner() {
                 self.leave_unhandled(entry);
             }
         }

@@ -83,7 +83,7 @@ impl<M> MailboxEntry<M> {
 }
 
 /// Queued entries. Boxed, because an idle process has none.
-pub(crate) type EntryQueue<M> = Option<Box<VecDeque<MailboxEntry<M>>>>;
+pub(crate) type EntryQueue<M> = Option<ColdBox<VecDeque<MailboxEntry<M>>>>;
 
 /// A user's message, or a notice of the runtime. Notices are boxed so that they do not make
 /// every message larger.

@@ -57,7 +57,7 @@ mod tests {
         let passed = inbox.overtake(places);
         let mut batch = None;
         let first = inbox.take_main(&mut batch);
-        let entries = first.into_iter().chain(batch.into_iter().flat_map(|batch| *batch));
+        let entries = first.into_iter().chain(batch.into_iter().flat_map(ColdBox::into_inner));
         (passed, entries.map(|entry| entry.sender).collect())
     }
 

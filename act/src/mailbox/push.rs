@@ -116,7 +116,7 @@ impl<M> Inbox<M> {
     #[inline]
     fn queue(&mut self) -> &mut VecDeque<MailboxEntry<M>> {
         let room = self.core.batch.clamp(4, 256) as usize;
-        self.main.get_or_insert_with(|| Box::new(VecDeque::with_capacity(room)))
+        self.main.get_or_insert_with(|| ColdBox::new(VecDeque::with_capacity(room)))
     }
 
     /// Tells the length of a very long queue, at multiples of `DEEP_STEP`.

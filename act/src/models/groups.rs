@@ -2,6 +2,7 @@
 
 use super::checker::{bounded, joined, thread};
 use super::model_host::{ModelActor, ModelHost};
+use crate::cold_box::ColdBox;
 use crate::context::Context;
 use crate::groups::group_table::GroupTable;
 use crate::groups::groups::Groups;
@@ -125,7 +126,7 @@ fn g3_a_member_that_joins_during_the_begin_of_a_watch_of_all_groups_is_heard_of_
 fn changes(cell: &Cell<Changed, Changed>) -> usize {
     let mut batch = None;
     let first = cell.inbox.lock().take_main(&mut batch);
-    let entries = first.into_iter().chain(batch.into_iter().flat_map(|batch| *batch));
+    let entries = first.into_iter().chain(batch.into_iter().flat_map(ColdBox::into_inner));
     let tickets = entries.filter_map(|entry| match entry.body {
         Body::Notice(notice) => match notice.into_inner() {
             Notice::Event(ticket) => ticket.redeem(),

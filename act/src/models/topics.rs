@@ -2,6 +2,7 @@
 
 use super::checker::{bounded, joined, thread};
 use super::model_host::{ModelActor, ModelHost};
+use crate::cold_box::ColdBox;
 use crate::context::Context;
 use crate::mailbox::entry::{Body, Notice};
 use crate::mailbox::inbox_core::UNBOUNDED;
@@ -21,7 +22,7 @@ fn taken(cell: &ModelActor) -> Vec<Option<u32>> {
         if first.is_none() {
             return found;
         }
-        for entry in first.into_iter().chain(batch.into_iter().flat_map(|batch| *batch)) {
+        for entry in first.into_iter().chain(batch.into_iter().flat_map(ColdBox::into_inner)) {
             match entry.body {
                 Body::Event(event) => found.push(Some(event)),
                 Body::Notice(notice) => {

@@ -39,11 +39,7 @@ impl<M, C> Tracer<M, C> {
     pub(crate) fn logging() -> Self {
         Self::new(|traced| {
             let (kind, type_name) = describe(traced.item);
-            let sender = traced.sender.map(|sender| sender.to_string());
-            tracing::info!(
-                target: "krarup::trace", pid = %traced.pid, at = %traced.at, kind, type_name,
-                sender, "received"
-            );
+            log(traced.pid, traced.at, traced.sender, kind, type_name);
         })
     }
 
@@ -56,6 +52,12 @@ impl<M, C> Tracer<M, C> {
             look(traced);
         }
     }
+}
+
+/// Compiled once, and not for each type of message.
+fn log(pid: Pid, at: Timestamp, sender: Option<Pid>, kind: &'static str, type_name: &'static str) {
+    let sender = sender.map(|sender| sender.to_string());
+    tracing::info!(target: "krarup::trace", %pid, %at, kind, type_name, sender, "received");
 }
 
 /// Returns the kind of an item, and the name of the type in it.

@@ -36,8 +36,10 @@ use crate::mailbox::cold::ColdMailbox;
 use crate::mailbox::control_entry::ControlEntry;
 use crate::mailbox::drain::{DrainedCold, DrainedMailbox, Dropped};
 use crate::mailbox::entry::MailboxEntry;
+use crate::mailbox::inbox_core::InboxCore;
 use crate::mailbox::muted_senders::MutedSender;
 use crate::mailbox::waiting_senders::WaitingSenders;
+use crate::observe::item_log::ItemLog;
 use crate::traces::carried::CarriedContext;
 use crate::traces::open_span::OpenSpan;
 use krarup_gen::{
@@ -266,6 +268,32 @@ impl Ending<'_> {
         }
     }
 
+    /// Notes what is known of the mailbox before it is closed. Returns what records its items.
+    fn note_mailbox(
+        &mut self,
+        inbox: &mut InboxCore,
+        message: &'static str,
+        command: &'static str,
+    ) -> Option<Arc<ItemLog>> {
+        let core = self.core;
+        // A bare process that ended without ever waiting has not failed to start.
+        self.initialised = inbox.initialised || (!inbox.orderly && self.reason.is_normal());
+        self.messages = core.messages(inbox);
+        if self.reason.is_abnormal() {
+            let last = last_item::left(core.pid, message, command);
+            self.death = Some(DeathNote::of(core, inbox, last));
+            // Those in a batch were dropped with the context.
+            self.letters_lost = core.waiting(inbox.accepted()) as u64;
+        }
+        self.muted = inbox.take_muted(u64::MAX);
+        inbox.cold_if_any().and_then(|cold| cold.item_log.take())
+    }
+
+    fn end_log(&mut self, log: &ItemLog) {
+        log.end_trace(TraceEnd::Ended);
+        self.recorded = log.recorded();
+    }
+
     /// Refuses the senders that wait for room.
     fn refuse_waiters(&mut self, _: &mut dyn EndedMailbox) {
         let Some(waiting) = self.waiting.take() else { return };
@@ -333,23 +361,12 @@ impl Ending<'_> {
 impl<M: Send + 'static, C: Send + 'static> EndedMailbox for EndedMailboxOf<'_, M, C> {
     fn close(&mut self, ending: &mut Ending<'_>) {
         let mut inbox = self.cell.inbox.lock();
-        // A bare process that ended without ever waiting has not failed to start.
-        ending.initialised = inbox.initialised || (!inbox.orderly && ending.reason.is_normal());
-        ending.messages = self.cell.messages(&inbox);
-        if ending.reason.is_abnormal() {
-            let last = last_item::left(self.cell.pid, type_name::<M>(), type_name::<C>());
-            ending.death = Some(DeathNote::of(self.cell, &mut inbox, last));
-            // Those in a batch were dropped with the context.
-            ending.letters_lost = self.cell.waiting(inbox.accepted()) as u64;
-        }
-        ending.muted = inbox.take_muted(u64::MAX);
-        let log = inbox.cold_if_any().and_then(|cold| cold.item_log.take());
+        let log = ending.note_mailbox(&mut inbox, type_name::<M>(), type_name::<C>());
         let remains = inbox.close();
         drop(inbox);
         self.remains = (!remains.is_empty()).then_some(remains);
         if let Some(log) = log {
-            log.end_trace(TraceEnd::Ended);
-            ending.recorded = log.recorded();
+            ending.end_log(&log);
         }
     }
 
@@ -363,7 +380,7 @@ impl<M: Send + 'static, C: Send + 'static> EndedMailbox for EndedMailboxOf<'_, M
             drop_entry(ending, entry);
         }
         if let Some(main) = main {
-            for entry in *main {
+            for entry in main.into_inner() {
                 drop_entry(ending, entry);
             }
         }

@@ -4,6 +4,7 @@ use super::cell_core::CellCore;
 use super::current;
 use super::exit_source::ExitSource;
 use super::process::{Put, Via};
+use super::untyped_cell::UntypedCell;
 use crate::mailbox::control_entry::ControlEntry;
 use crate::mailbox::inbox_core::{InboxCore, MailboxPhase};
 use krarup_gen::{CrashCauseKind, Exit, Reason};
@@ -15,6 +16,43 @@ pub(super) enum TakenExit {
     Put(Put, Option<Reason>),
     /// It is a notice, to be put on Main under the same lock.
     Notice { exit: Exit, link: Option<u64> },
+}
+
+/// What a process does with a stop that was requested before its kind was known.
+pub(crate) enum StopOrder {
+    /// It stops in order.
+    Stop(Reason),
+    /// It traps exits, and receives the stop as one.
+    Exit(Exit),
+    /// It ends with that reason.
+    AtOnce,
+}
+
+impl dyn UntypedCell + '_ {
+    /// Decides it, now that the kind is known.
+    pub(crate) fn obey_stop(&self, reason: Reason) -> StopOrder {
+        let core = self.cell_core();
+        let (order, ready, unused) = self.locked(|inbox| {
+            if inbox.is_suspended() && (inbox.orderly || inbox.trapping) {
+                // It may have to receive notices before it can end, for instance of the ends of
+                // its children.
+                inbox.cold().suspended = 0;
+            }
+            if inbox.orderly {
+                return (StopOrder::Stop(reason), None, None);
+            }
+            if inbox.trapping {
+                let exit = Exit { pid: core.host.node_pid(), reason };
+                return (StopOrder::Exit(exit), None, None);
+            }
+            let source = ExitSource::new(CrashCauseKind::Parent, core.parent_pid());
+            let (ready, unused) = core.set_pending_exit(inbox, reason, source);
+            (StopOrder::AtOnce, ready, unused)
+        });
+        core.schedule_if(ready);
+        drop(unused);
+        order
+    }
 }
 
 /// What an exit signal does to a process.

@@ -54,7 +54,7 @@ pub(crate) mod deferred;
 mod ending;
 
 pub(crate) mod exit_source;
-mod exits;
+pub(crate) mod exits;
 pub(crate) mod facts;
 mod job_sending;
 pub(crate) mod last_item;

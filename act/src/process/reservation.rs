@@ -246,13 +246,14 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 
     /// Takes all free room until the returned value is dropped.
     pub(crate) fn occupied(self: Arc<Self>) -> Option<Box<dyn Send>> {
-        let mut places = Vec::new();
-        let taken = self.taken();
         self.inbox.lock().bound()?;
-        while !self.is_routed() && self.inbox.lock().reserve_here(taken, None).is_ok() {
-            places.push(RoomGuard::new(&self, ReservedRoom::Here));
+        let taken = self.taken();
+        let mut room = OccupiedRoom { cell: self, messages: 0 };
+        while !room.cell.is_routed() && room.cell.untyped().reserve_in_mailbox(taken, None).is_ok()
+        {
+            room.messages += 1;
         }
-        (!places.is_empty()).then(|| Box::new(places) as Box<dyn Send>)
+        if room.messages > 0 { Some(Box::new(room)) } else { None }
     }
 
     /// Gives free room to the waiting senders, in the order of the line.
@@ -333,6 +334,18 @@ pub(crate) fn send_diverted<M: Send + 'static>(
     }
     current::note_receiver(to.pid());
     sent.is_ok()
+}
+
+/// Room that is kept until this is dropped.
+struct OccupiedRoom<M: Send + 'static, C: Send + 'static> {
+    cell: Arc<Cell<M, C>>,
+    messages: usize,
+}
+
+impl<M: Send + 'static, C: Send + 'static> Drop for OccupiedRoom<M, C> {
+    fn drop(&mut self) {
+        (0..self.messages).for_each(|_| self.cell.give_back());
+    }
 }
 
 /// Room that is kept until it is filled or this is dropped.

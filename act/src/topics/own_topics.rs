@@ -7,6 +7,7 @@
 
 use super::hearer::HearerLoad;
 use super::table::{AnyTopic, TopicTable};
+use crate::observe::inspect_request::InspectRequest;
 use crate::process::crash::{drop_contained, ignore};
 use crate::sync::Mutex;
 use krarup_gen::{Inspection, Reason, Ref, Value};
@@ -93,16 +94,19 @@ impl OwnTopics {
         self.0.lock().ended
     }
 
-    /// The topics that the process has opened, and those to which it is subscribed, for an
+    /// Adds the topics that the process has opened, and those to which it is subscribed, to an
     /// inspection of the process (rule E11).
-    pub(crate) fn describe(&self) -> (Vec<Value>, Vec<Value>) {
+    pub(crate) fn add_to(&self, request: &mut InspectRequest) {
         let topics = self.0.lock();
         let opened: Vec<_> = topics.opened.values().cloned().collect();
         let subscriptions: Vec<_> = topics.subscriptions.values().cloned().collect();
         drop(topics);
-        let opened = opened.iter().map(|topic| topic.info().inspection().into());
-        let subscriptions = subscriptions.iter().map(|held| held.describe().into());
-        (opened.collect(), subscriptions.collect())
+        let opened: Vec<Value> =
+            opened.iter().map(|topic| topic.info().inspection().into()).collect();
+        let subscriptions: Vec<Value> =
+            subscriptions.iter().map(|held| held.describe().into()).collect();
+        request.add("topics", opened);
+        request.add("subscriptions", subscriptions);
     }
 
     /// The process has ended. Its subscriptions end first, so that it hears nothing of its own
