@@ -81,6 +81,14 @@ pub enum SpecError {
     /// A supervisor of partitions without any (rule G10).
     #[error("0 partitions have no place for a key")]
     NoPartitions,
+    /// A supervisor of more partitions than can be (rule G10).
+    #[error("{partitions} partitions exceed the limit of {most}")]
+    TooManyPartitions {
+        /// The number of partitions.
+        partitions: usize,
+        /// The greatest number.
+        most: usize,
+    },
     /// A limit of children under a strategy whose children are given by their specifications (rule
     /// S13).
     #[error("max_children {limit} needs simple_one_for_one, not {strategy}")]
@@ -398,6 +406,10 @@ mod tests {
                 "simple_one_for_one cannot have auto_shutdown any_significant",
             ),
             (SpecError::NoPartitions, "0 partitions have no place for a key"),
+            (
+                SpecError::TooManyPartitions { partitions: 9, most: 8 },
+                "9 partitions exceed the limit of 8",
+            ),
             (
                 SpecError::MaxChildren { limit: 3, strategy: group },
                 "max_children 3 needs simple_one_for_one, not one_for_all",

@@ -76,8 +76,12 @@ pub struct Partitions<B> {
     flags: SupervisorFlags,
 }
 
+/// As many as a pool has workers at most.
+const MOST_PARTITIONS: usize = 1 << 20;
+
 impl<B: Behavior> Partitions<B> {
-    /// Returns a supervisor of `n` children. With none it fails to start.
+    /// Returns a supervisor of `n` children. With none, and with more than 1048576 (2^20), it fails to start
+    /// ([`SpecError`]).
     #[must_use]
     pub fn new(n: usize, factory: impl Fn(usize) -> B + Send + Sync + 'static) -> Self {
         let flags = SupervisorFlags::new(Strategy::OneForOne);
@@ -208,6 +212,10 @@ impl<B: Behavior> Behavior for Partitions<B> {
         let Partitions { count, factory, flags } = self;
         if count == 0 {
             return Err(SpecError::NoPartitions.into());
+        }
+        if count > MOST_PARTITIONS {
+            let (partitions, most) = (count, MOST_PARTITIONS);
+            return Err(SpecError::TooManyPartitions { partitions, most }.into());
         }
         let places: Places<B::Message, B::Command> =
             (0..count).map(|_| RwLock::new(None)).collect();

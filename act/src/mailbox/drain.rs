@@ -25,33 +25,22 @@ impl<M> DrainedMailbox<M> {
     }
 }
 
-/// What lies in the cold part of a closed mailbox beside the entries of Main.
-#[derive(Default)]
-pub(crate) struct DrainedCold {
-    pending_exit: Option<Reason>,
-    tracer: Option<Box<dyn Any + Send>>,
-    overflow: Option<Box<dyn Any + Send>>,
-    /// The spawner, notified of the end after everything else is done (rule D6).
-    pub(crate) starter: Option<SlotSender<Result<(), SpawnError>>>,
-    /// The senders that wait for room, if there are any, notified last.
-    pub(crate) waiting: Option<WaitingSenders>,
-}
-
-impl DrainedCold {
+impl ColdMailbox {
     /// Drops what goes before the entries of Main, one by one and in its order, with `drop`, which must not unwind.
-    /// Returns the rest.
-    pub(crate) fn of(cold: ColdMailbox, drop: &dyn Fn(Dropped)) -> Self {
+    /// In place: to move all of it costs more than what is there.
+    pub(crate) fn drop_before_main(&mut self, drop: &dyn Fn(Dropped)) {
         // Field by field, so that a new field cannot be dropped unnoticed.
         let ColdMailbox {
-            pending_exit,
+            pending_exit: _,
             exit_source: _,
             urgent,
             system,
-            starter,
-            overflow,
-            waiting,
+            // The spawner and the senders in line are notified last (rule D6).
+            starter: _,
+            waiting: _,
+            overflow: _,
             suspended: _,
-            tracer,
+            tracer: _,
             // Closed when the mailbox was; no value of a user.
             item_log: _,
             log_changed: _,
@@ -61,30 +50,36 @@ impl DrainedCold {
             awaited: _,
             context,
             muted: _,
-        } = cold;
-        if let Some(context) = context {
+        } = self;
+        if let Some(context) = context.take() {
             drop(Dropped::Context(context));
         }
-        if let Some(waker) = receiver {
+        if let Some(waker) = receiver.take() {
             drop(Dropped::Receiver(waker));
         }
         for lane in [urgent, system] {
-            for entry in lane {
+            while let Some(entry) = lane.pop_front() {
                 drop(Dropped::Control(entry));
             }
         }
-        let waiting = (!waiting.is_empty()).then_some(waiting);
-        DrainedCold { pending_exit, tracer, overflow, starter, waiting }
     }
 
     /// Drops what comes after the entries of Main.
-    pub(crate) fn drop_rest(&mut self, drop: &dyn Fn(Dropped)) {
+    pub(crate) fn drop_after_main(&mut self, drop: &dyn Fn(Dropped)) {
         if let Some(reason) = self.pending_exit.take() {
             drop(Dropped::PendingExit(reason));
         }
         for value in [self.tracer.take(), self.overflow.take()].into_iter().flatten() {
             drop(Dropped::Value(value));
         }
+    }
+
+    /// Takes the spawner and the senders in line, if there are any.
+    pub(crate) fn take_notified_last(
+        &mut self,
+    ) -> (Option<SlotSender<Result<(), SpawnError>>>, Option<WaitingSenders>) {
+        let waiting = (!self.waiting.is_empty()).then(|| std::mem::take(&mut self.waiting));
+        (self.starter.take(), waiting)
     }
 }
 

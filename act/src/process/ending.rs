@@ -30,11 +30,12 @@ use super::process::Process;
 use super::progress::ProcessMark;
 use super::relations::{Bonds, Retired};
 use crate::calls::slot::SlotSender;
+use crate::cold_box::ColdBox;
 use crate::host::host::ProcessEnd;
 use crate::lifecycle::cleaners::Cleaners;
 use crate::mailbox::cold::ColdMailbox;
 use crate::mailbox::control_entry::ControlEntry;
-use crate::mailbox::drain::{DrainedCold, DrainedMailbox, Dropped};
+use crate::mailbox::drain::{DrainedMailbox, Dropped};
 use crate::mailbox::entry::MailboxEntry;
 use crate::mailbox::inbox_core::InboxCore;
 use crate::mailbox::muted_senders::MutedSender;
@@ -305,9 +306,9 @@ impl Ending<'_> {
     }
 
     /// Counts and drops what lies in the cold part of the mailbox before the entries of Main.
-    fn drop_cold(&mut self, cold: ColdMailbox) -> DrainedCold {
+    fn drop_before_main(&mut self, cold: &mut ColdMailbox) {
         let letters = std::cell::Cell::new(0);
-        let mut drained = DrainedCold::of(cold, &|dropped| {
+        cold.drop_before_main(&|dropped| {
             if let Dropped::Control(
                 ControlEntry::Message { sender, message }
                 | ControlEntry::Traced { sender, message, .. },
@@ -323,8 +324,12 @@ impl Ending<'_> {
             current::not_begun(|| drop_contained(dropped));
         });
         self.letters_lost += letters.get();
-        (self.starter, self.waiting) = (drained.starter.take(), drained.waiting.take());
-        drained
+        (self.starter, self.waiting) = cold.take_notified_last();
+    }
+
+    /// Drops what is left in the cold part of the mailbox.
+    fn drop_after_main(&mut self, mut cold: ColdBox<ColdMailbox>) {
+        cold.drop_after_main(&|dropped| current::not_begun(|| drop_contained(dropped)));
     }
 
     /// Counts a message on Main that nobody handles.
@@ -371,11 +376,10 @@ impl<M: Send + 'static, C: Send + 'static> EndedMailbox for EndedMailboxOf<'_, M
     }
 
     fn drop_entries(&mut self, ending: &mut Ending<'_>) {
-        let Some(DrainedMailbox { first, main, cold }) = self.remains.take() else { return };
-        let mut rest = match cold {
-            Some(cold) => ending.drop_cold(cold.into_inner()),
-            None => DrainedCold::default(),
-        };
+        let Some(DrainedMailbox { first, main, mut cold }) = self.remains.take() else { return };
+        if let Some(cold) = &mut cold {
+            ending.drop_before_main(cold);
+        }
         if let Some(entry) = first {
             drop_entry(ending, entry);
         }
@@ -384,7 +388,9 @@ impl<M: Send + 'static, C: Send + 'static> EndedMailbox for EndedMailboxOf<'_, M
                 drop_entry(ending, entry);
             }
         }
-        rest.drop_rest(&|dropped| current::not_begun(|| drop_contained(dropped)));
+        if let Some(cold) = cold {
+            ending.drop_after_main(cold);
+        }
     }
 
     fn let_go(&mut self) {

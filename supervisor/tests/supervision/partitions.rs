@@ -134,6 +134,18 @@ fn g10_no_partitions_are_refused_before_any_start() {
     assert_eq!(shown, "Partitions { count: 2, .. }");
 }
 
+#[test]
+fn g10_more_partitions_than_can_be_are_refused_before_any_start() {
+    let sim = Simulation::new(1);
+    let most = 1 << 20;
+    for partitions in [most + 1, 1 << 36, usize::MAX] {
+        let many = move || Partitions::new(partitions, |index| Part { index, slow: false });
+        let refused = SpecError::TooManyPartitions { partitions, most };
+        let error = sim.spawn(many).wait().unwrap_err();
+        assert_eq!(error.to_string(), format!("init failed: {refused}"));
+    }
+}
+
 /// Notes the customers whose sessions were started.
 struct Session(#[allow(dead_code, reason = "its argument")] u64);
 

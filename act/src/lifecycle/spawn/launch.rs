@@ -9,7 +9,7 @@ use crate::calls::deadline::within;
 use crate::calls::pending::wait;
 use crate::calls::slot::{SlotReceiver, SlotSender, slot};
 use crate::context::Context;
-use crate::host::host::Host;
+use crate::host::host::{CheckedName, Host};
 use crate::mailbox::inbox_core::UNBOUNDED;
 use crate::mailbox::order::Order;
 use crate::mailbox::overflow::Overflow;
@@ -162,45 +162,66 @@ impl UntypedOptions {
     #[allow(clippy::inline_always, reason = "options that were not set cost nothing")]
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn check(
-        mut self,
+        self,
         is_ordered: bool,
         refuses: bool,
         drops_oldest: bool,
     ) -> Result<CheckedOptions, SpawnError> {
-        let chosen = if self.leaves_all_to_the_node() && !is_ordered && refuses {
-            ChosenOptions { name: None, label: None, bound: UNBOUNDED }
-        } else {
-            self.choose(is_ordered, refuses, drops_oldest)?
+        let choices = Choices {
+            name: self.name,
+            label: self.label,
+            mailbox: self.mailbox,
+            dispatcher: self.dispatcher,
+            class: self.class,
+            record: self.record,
+            refuses,
+            has_two_orders: is_ordered && (self.one_by_one || drops_oldest),
         };
-        let host = self.host;
+        let (host, chosen) = if choices.are_none() {
+            (self.host, ChosenOptions { name: None, label: None, bound: UNBOUNDED })
+        } else {
+            choices.check(self.host)?
+        };
         let pid = self.pid.and_then(|pid| pid.on(&*host)).unwrap_or_else(|| host.next_pid());
         let shown_under = self.parent.as_ref().map(|parent| parent.pid()).or(self.under);
         let place = SpawnPlace { parent: self.parent, link: self.link, monitor: self.monitor };
         Ok(CheckedOptions { host, pid, shown_under, chosen, place })
     }
+}
 
-    /// Whether no option is set that can be wrong.
+/// The options that can be wrong.
+struct Choices {
+    name: Option<CheckedName>,
+    label: Option<CheckedName>,
+    mailbox: Option<usize>,
+    dispatcher: Option<String>,
+    class: Option<Class>,
+    record: usize,
+    /// Whether a full mailbox refuses messages.
+    refuses: bool,
+    /// Whether messages are to be taken in an order, and as they arrived.
+    has_two_orders: bool,
+}
+
+impl Choices {
     #[inline]
-    fn leaves_all_to_the_node(&self) -> bool {
+    fn are_none(&self) -> bool {
         self.name.is_none()
             && self.label.is_none()
-            && self.record == 0
             && self.mailbox.is_none()
             && self.dispatcher.is_none()
             && self.class.is_none()
+            && self.record == 0
+            && self.refuses
+            && !self.has_two_orders
     }
 
-    /// Checks what can be wrong, and sets the host that was chosen. Compiled once.
+    /// Checks them, and returns the host that was chosen with the rest. Compiled once.
     #[inline(never)]
-    fn choose(
-        &mut self,
-        is_ordered: bool,
-        refuses: bool,
-        drops_oldest: bool,
-    ) -> Result<ChosenOptions, SpawnError> {
-        let name = self.name.take().transpose()?;
-        let label = self.label.take().transpose().map_err(SpawnError::InvalidLabel)?;
-        if is_ordered && (self.one_by_one || drops_oldest) {
+    fn check(self, host: Arc<dyn Host>) -> Result<(Arc<dyn Host>, ChosenOptions), SpawnError> {
+        let name = self.name.transpose()?;
+        let label = self.label.transpose().map_err(SpawnError::InvalidLabel)?;
+        if self.has_two_orders {
             return Err(OrderError.into());
         }
         TooManyRecorded::check(self.record)?;
@@ -208,16 +229,18 @@ impl UntypedOptions {
             Some(0) => return Err(SpawnError::ZeroMailbox),
             // A bound beyond any memory counts as no bound.
             Some(messages) => u32::try_from(messages).unwrap_or(UNBOUNDED),
-            None if !refuses => return Err(NoBound.into()),
+            None if !self.refuses => return Err(NoBound.into()),
             None => UNBOUNDED,
         };
-        if let Some(name) = self.dispatcher.take() {
-            // Another dispatcher does not change the class.
-            let class = self.host.class();
-            self.host = of_class(self.host.with_dispatcher(&name)?, Some(class))?;
-        }
-        self.host = of_class(Arc::clone(&self.host), self.class)?;
-        Ok(ChosenOptions { name, label, bound })
+        let host = match self.dispatcher {
+            None => host,
+            Some(name) => {
+                // Another dispatcher does not change the class.
+                let class = host.class();
+                of_class(host.with_dispatcher(&name)?, Some(class))?
+            }
+        };
+        Ok((of_class(host, self.class)?, ChosenOptions { name, label, bound }))
     }
 }
 
