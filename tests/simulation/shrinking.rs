@@ -132,6 +132,50 @@ fn y4_random_faults_that_do_not_matter_are_left_out() {
     assert!(shrunk.schedule().deviations() <= 2, "{shrunk}");
 }
 
+/// The eighth of eight survives faults of every kind that hits processes.
+fn the_eighth_survives(sim: &Simulation) -> Result {
+    let faults = Faults::new().kill_one_in(9).panic_one_in(9).delay_one_in(5, SECOND);
+    sim.faults(faults.fail_init_one_in(20));
+    let all: Vec<_> =
+        (0..8).map(|_| sim.spawn(|| Player(None)).start()).collect::<Result<_, _>>()?;
+    for player in &all {
+        // It may have been killed.
+        let _ = player.send(6);
+    }
+    sim.advance(10 * SECOND);
+    if all[7].is_alive() { Ok(()) } else { Err(Reason::error("the eighth has ended")) }
+}
+
+#[test]
+fn y4_every_schedule_that_is_printed_is_read_and_fails_again() {
+    let (mut failed, mut beyond) = (0, 0);
+    for seed in 0..60 {
+        let Err(failing) = Simulation::try_explore(seed..seed + 1, the_eighth_survives) else {
+            continue;
+        };
+        let shrunk = failing.shrunk().expect("it fails again");
+        failed += 1;
+        for schedule in [shrunk.before(), shrunk.schedule()] {
+            let text = schedule.to_string();
+            assert_eq!(text.parse(), Ok(schedule.clone()), "seed {seed}");
+            let again = Simulation::with_schedule(text.parse().unwrap());
+            let outcome = the_eighth_survives(&again);
+            assert_eq!(outcome.as_ref(), Err(failing.reason()), "seed {seed}, {text}");
+            beyond += usize::from(has_a_place_beyond_its_choices(schedule));
+        }
+    }
+    assert!(failed > 20, "{failed}");
+    assert!(beyond > 20, "{beyond}");
+}
+
+/// A victim and a duration have their places by their fault, four for each.
+fn has_a_place_beyond_its_choices(schedule: &Schedule) -> bool {
+    let text = schedule.to_string();
+    let deviations = text.split([':', ',']).skip(1);
+    let mut places = deviations.map(|one| one.split_once('=').unwrap().0[1..].parse::<u64>());
+    places.any(|place| place.unwrap() >= schedule.choices())
+}
+
 #[test]
 fn y4_a_run_that_does_not_fail_again_is_not_shrunk() {
     let runs = AtomicU64::new(0);
