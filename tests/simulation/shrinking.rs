@@ -2,6 +2,8 @@
 
 use krarup::prelude::*;
 use krarup::testing::{Faults, Schedule};
+use std::env;
+use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -166,6 +168,46 @@ fn y4_every_schedule_that_is_printed_is_read_and_fails_again() {
     }
     assert!(failed > 20, "{failed}");
     assert!(beyond > 20, "{beyond}");
+}
+
+/// Set in the runs of a test that it starts itself.
+const EXPLORES: &str = "KRARUP_TEST_EXPLORES";
+
+#[test]
+fn y4_the_environment_has_a_schedule_or_the_runs_of_a_search_or_is_told_what_it_has() {
+    if env::var_os(EXPLORES).is_some() {
+        match Simulation::try_explore(0..60, the_eighth_survives) {
+            Ok(_) => println!("none fails"),
+            Err(failing) => println!("{failing}"),
+        }
+        return;
+    }
+    let explored = |variable: &str, value: &str| {
+        let test = "shrinking::y4_the_environment_has_a_schedule_or_the_runs_of_a_search_or_is_told_what_it_has";
+        let mut run = Command::new(env::current_exe().unwrap());
+        run.args([test, "--exact", "--nocapture", "--test-threads=2"]);
+        run.env_remove("KRARUP_SCHEDULE").env_remove("KRARUP_SHRINK");
+        let ran = run.env(EXPLORES, "1").env(variable, value).output().unwrap();
+        let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+        assert!(said.contains("1 passed"), "{said}");
+        said
+    };
+    let failing = explored("KRARUP_SHRINK", "60");
+    let printed = failing.split("KRARUP_SCHEDULE=").nth(1).expect("it is shrunk");
+    let schedule = printed.lines().next().unwrap();
+    let reason = "fails: the eighth has ended\n";
+    assert!(failing.contains(reason), "{failing}");
+    // A schedule is run, and named: its seed alone may pass.
+    let again = explored("KRARUP_SCHEDULE", schedule);
+    assert!(again.contains(&format!("{reason}it fails again with KRARUP_SCHEDULE={schedule}\n")));
+    assert!(!again.contains("Simulation::explore("), "{again}");
+    assert!(!explored("KRARUP_SHRINK", "0").contains("shrunk in"));
+    // What cannot be meant is named, and no seed is.
+    for (variable, value) in [("KRARUP_SCHEDULE", "7"), ("KRARUP_SHRINK", "-1")] {
+        let told = explored(variable, value);
+        let no_seed = format!("no seed was run: {variable}: {value:?} is not a ");
+        assert!(told.contains(&no_seed) && !told.contains("it fails again"), "{told}");
+    }
 }
 
 /// A victim and a duration have their places by their fault, four for each.
