@@ -7,6 +7,7 @@
 //! [docs/comparison.md]: crate::pages::comparison
 //! [docs/decisions.md]: crate::pages::decisions
 //! [docs/guide.md]: crate::guide
+//! [docs/guide/calendars.md]: crate::guide::calendars
 //! [docs/guide/clusters.md]: crate::guide::clusters
 //! [docs/guide/sockets.md]: crate::guide::sockets
 //! [docs/guide/testing.md]: crate::guide::testing

@@ -42,7 +42,7 @@ pub(crate) const MOST_NEXT_RUNS: usize = 1000;
 /// # }
 /// ```
 pub trait CronCalls {
-    /// Adds a job.
+    /// Adds a job. Jobs end with the cron: one that a supervisor starts again has none.
     ///
     /// # Errors
     /// [`AddJobError`]; nothing has changed.

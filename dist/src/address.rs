@@ -71,6 +71,9 @@ pub trait ClusterCalls: HasCluster {
     /// Makes the process that has this name reachable from other nodes, now and when another
     /// process has it. Its messages are of type `M`. It obeys [`Sys::Status`].
     ///
+    /// It ends with the cluster: one that a supervisor starts again has the exports of
+    /// [`Cluster::export`](crate::Cluster::export) alone.
+    ///
     /// # Errors
     /// [`ClusterError`] if the name is not valid, or the cluster does not run.
     fn export<M>(&self, name: &str) -> Result<(), ClusterError>

@@ -260,6 +260,26 @@ fn t3_exploring_ends_at_the_first_seed_that_fails() {
     assert!(text.starts_with("seed 14 fails: that is enough\n"), "{text}");
 }
 
+/// A test of no seed could not fail.
+#[test]
+#[expect(clippy::reversed_empty_ranges, reason = "that is what is refused")]
+fn t3_an_empty_range_of_seeds_is_an_error_and_runs_nothing() {
+    let runs = AtomicU64::new(0);
+    let body = |_: &Simulation| {
+        runs.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    };
+    for (seeds, told) in [(0..0, "0..0"), (5..3, "5..3"), (u64::MAX..u64::MAX, "")] {
+        let failing = Simulation::try_explore(seeds.clone(), body).unwrap_err();
+        let text = failing.to_string();
+        assert!(text.starts_with(&format!("no seed was run: the range of seeds {told}")), "{text}");
+        assert!(text.ends_with(" is empty"), "{text}");
+        assert_eq!((failing.seed(), failing.file()), (seeds.start, None));
+        assert_eq!(panic_of(|| Simulation::explore(seeds, body)), text);
+    }
+    assert_eq!(runs.into_inner(), 0);
+}
+
 #[test]
 fn t3_processes_of_a_failing_simulation_are_dropped() {
     let state = Arc::new(());

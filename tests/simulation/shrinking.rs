@@ -2,6 +2,8 @@
 
 use krarup::prelude::*;
 use krarup::testing::{Faults, Schedule};
+use std::env;
+use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -130,6 +132,90 @@ fn y4_random_faults_that_do_not_matter_are_left_out() {
     assert_eq!(faults, 1, "{shrunk}");
     // That one strikes, and that it hits the sixth.
     assert!(shrunk.schedule().deviations() <= 2, "{shrunk}");
+}
+
+/// The eighth of eight survives faults of every kind that hits processes.
+fn the_eighth_survives(sim: &Simulation) -> Result {
+    let faults = Faults::new().kill_one_in(9).panic_one_in(9).delay_one_in(5, SECOND);
+    sim.faults(faults.fail_init_one_in(20));
+    let all: Vec<_> =
+        (0..8).map(|_| sim.spawn(|| Player(None)).start()).collect::<Result<_, _>>()?;
+    for player in &all {
+        // It may have been killed.
+        let _ = player.send(6);
+    }
+    sim.advance(10 * SECOND);
+    if all[7].is_alive() { Ok(()) } else { Err(Reason::error("the eighth has ended")) }
+}
+
+#[test]
+fn y4_every_schedule_that_is_printed_is_read_and_fails_again() {
+    let (mut failed, mut beyond) = (0, 0);
+    for seed in 0..60 {
+        let Err(failing) = Simulation::try_explore(seed..seed + 1, the_eighth_survives) else {
+            continue;
+        };
+        let shrunk = failing.shrunk().expect("it fails again");
+        failed += 1;
+        for schedule in [shrunk.before(), shrunk.schedule()] {
+            let text = schedule.to_string();
+            assert_eq!(text.parse(), Ok(schedule.clone()), "seed {seed}");
+            let again = Simulation::with_schedule(text.parse().unwrap());
+            let outcome = the_eighth_survives(&again);
+            assert_eq!(outcome.as_ref(), Err(failing.reason()), "seed {seed}, {text}");
+            beyond += usize::from(has_a_place_beyond_its_choices(schedule));
+        }
+    }
+    assert!(failed > 20, "{failed}");
+    assert!(beyond > 20, "{beyond}");
+}
+
+/// Set in the runs of a test that it starts itself.
+const EXPLORES: &str = "KRARUP_TEST_EXPLORES";
+
+#[test]
+fn y4_the_environment_has_a_schedule_or_the_runs_of_a_search_or_is_told_what_it_has() {
+    if env::var_os(EXPLORES).is_some() {
+        match Simulation::try_explore(0..60, the_eighth_survives) {
+            Ok(_) => println!("none fails"),
+            Err(failing) => println!("{failing}"),
+        }
+        return;
+    }
+    let explored = |variable: &str, value: &str| {
+        let test = "shrinking::y4_the_environment_has_a_schedule_or_the_runs_of_a_search_or_is_told_what_it_has";
+        let mut run = Command::new(env::current_exe().unwrap());
+        run.args([test, "--exact", "--nocapture", "--test-threads=2"]);
+        run.env_remove("KRARUP_SCHEDULE").env_remove("KRARUP_SHRINK");
+        let ran = run.env(EXPLORES, "1").env(variable, value).output().unwrap();
+        let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+        assert!(said.contains("1 passed"), "{said}");
+        said
+    };
+    let failing = explored("KRARUP_SHRINK", "60");
+    let printed = failing.split("KRARUP_SCHEDULE=").nth(1).expect("it is shrunk");
+    let schedule = printed.lines().next().unwrap();
+    let reason = "fails: the eighth has ended\n";
+    assert!(failing.contains(reason), "{failing}");
+    // A schedule is run, and named: its seed alone may pass.
+    let again = explored("KRARUP_SCHEDULE", schedule);
+    assert!(again.contains(&format!("{reason}it fails again with KRARUP_SCHEDULE={schedule}\n")));
+    assert!(!again.contains("Simulation::explore("), "{again}");
+    assert!(!explored("KRARUP_SHRINK", "0").contains("shrunk in"));
+    // What cannot be meant is named, and no seed is.
+    for (variable, value) in [("KRARUP_SCHEDULE", "7"), ("KRARUP_SHRINK", "-1")] {
+        let told = explored(variable, value);
+        let no_seed = format!("no seed was run: {variable}: {value:?} is not a ");
+        assert!(told.contains(&no_seed) && !told.contains("it fails again"), "{told}");
+    }
+}
+
+/// A victim and a duration have their places by their fault, four for each.
+fn has_a_place_beyond_its_choices(schedule: &Schedule) -> bool {
+    let text = schedule.to_string();
+    let deviations = text.split([':', ',']).skip(1);
+    let mut places = deviations.map(|one| one.split_once('=').unwrap().0[1..].parse::<u64>());
+    places.any(|place| place.unwrap() >= schedule.choices())
 }
 
 #[test]

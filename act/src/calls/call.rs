@@ -89,7 +89,8 @@ impl<'a, M, C, T, F, L> Call<'a, M, C, T, F, L> {
         self
     }
 
-    /// Waits as long as the callee lives (OTP's `infinity`).
+    /// Waits until the token is answered or dropped (OTP's `infinity`). The end of the callee drops
+    /// it, unless others hold it too (rule C2).
     pub fn no_timeout(mut self) -> Self {
         self.timeout = None;
         self

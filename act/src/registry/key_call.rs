@@ -30,7 +30,8 @@ impl<M, C, T, F> KeyCall<M, C, T, F> {
         self
     }
 
-    /// Waits as long as the callee lives (OTP's `infinity`).
+    /// Waits until the token is answered or dropped (OTP's `infinity`). The end of the callee drops
+    /// it, unless others hold it too (rule C2).
     pub fn no_timeout(mut self) -> Self {
         self.timeout = None;
         self

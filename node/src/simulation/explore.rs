@@ -6,25 +6,25 @@
 //! test. The run is shrunk to one with as few choices that matter as can be found.
 
 use crate::options::THROUGHPUT;
+use crate::simulation::explore_settings::{ExploreSettings, NothingExplored};
 use crate::simulation::one_run::run;
 use crate::simulation::recorder::STEPS;
-use crate::simulation::schedule::{Schedule, ScheduleError};
-use crate::simulation::seed_file::{self, FILE_STEPS, SeedFile};
-use crate::simulation::shrinking::MOST_RUNS;
+use crate::simulation::schedule::Schedule;
+use crate::simulation::seed_file::{FILE_STEPS, SeedFile};
 use crate::simulation::shrunk::ShrunkFailure;
 use crate::simulation::simulation::Simulation;
 use crate::simulation::trace::{Run, Trace};
 use crate::simulation::trace_json::json_of;
 use krarup_gen::{Reason, Result};
 use std::error::Error;
+use std::fmt;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::{env, fmt};
+use std::path::Path;
 
 impl Simulation {
     /// Runs `body` with a new simulation for each seed, and stops at the first seed at which
     /// `body` panics or returns an error. Odd seeds have turns of one message, so that the next
-    /// process is chosen anew after each message. An empty range runs nothing, and passes.
+    /// process is chosen anew after each message.
     ///
     /// A process that crashes, by a panic or an error, fails no seed. It ends, and nothing else does:
     /// `body` must check its own conditions. That nothing has crashed is one of them:
@@ -48,7 +48,9 @@ impl Simulation {
     /// ```
     ///
     /// # Panics
-    /// Panics if a seed fails, with the text of the [`FailingSeed`].
+    /// Panics if a seed fails, with the text of the [`FailingSeed`]. Panics if no seed can be run,
+    /// because the range is empty or a variable of the environment is not valid: a test that runs
+    /// nothing could not fail.
     #[track_caller]
     pub fn explore(seeds: Range<u64>, body: impl FnMut(&Simulation) -> Result) {
         if let Err(failing) = Self::try_explore(seeds, body) {
@@ -72,34 +74,15 @@ impl Simulation {
     /// `krarup view FILE` opens it in the page of the observer: step by step, forwards and backwards.
     ///
     /// # Errors
-    /// The first seed that fails.
+    /// The first seed that fails. If the range is empty, or `KRARUP_SHRINK` or `KRARUP_SCHEDULE` has
+    /// a value that is not valid, an error that names it; no seed was run.
     pub fn try_explore(
         seeds: Range<u64>,
         body: impl FnMut(&Simulation) -> Result,
     ) -> Result<u64, Box<FailingSeed>> {
-        explore_with(seeds, &ExploreSettings::of_environment(), body)
-    }
-}
-
-/// What the environment says about explorations.
-#[derive(Default)]
-struct ExploreSettings {
-    /// The folder for files of failing seeds.
-    folder: Option<PathBuf>,
-    /// The most runs of a search.
-    most_runs: u32,
-    /// A schedule to run instead.
-    schedule: Option<Result<Schedule, ScheduleError>>,
-}
-
-impl ExploreSettings {
-    fn of_environment() -> Self {
-        let number = env::var("KRARUP_SHRINK").ok().and_then(|text| text.parse().ok());
-        let schedule = env::var("KRARUP_SCHEDULE").ok().filter(|text| !text.is_empty());
-        ExploreSettings {
-            folder: seed_file::wanted(),
-            most_runs: number.unwrap_or(MOST_RUNS),
-            schedule: schedule.map(|text| text.parse()),
+        match ExploreSettings::of_environment() {
+            Ok(settings) => explore_with(seeds, &settings, body),
+            Err(why) => Err(Box::new(FailingSeed::nothing_explored(seeds.start, why))),
         }
     }
 }
@@ -109,22 +92,22 @@ fn explore_with(
     settings: &ExploreSettings,
     mut body: impl FnMut(&Simulation) -> Result,
 ) -> Result<u64, Box<FailingSeed>> {
-    match &settings.schedule {
-        Some(Ok(schedule)) if seeds.contains(&schedule.run.seed) => {
-            let sim = Simulation::with_schedule(schedule.clone());
-            sim.keep_steps(FILE_STEPS);
-            let outcome = run(&sim, &mut body);
-            return outcome.map(|()| 1).map_err(|reason| {
-                Box::new(failing(settings, schedule.run, reason, sim.last_steps()))
-            });
-        }
-        // It may be a schedule of these seeds.
-        Some(Err(error)) => {
-            let run = Run { seed: seeds.start, throughput: THROUGHPUT };
-            let steps = Trace { run, omitted: 0, steps: Vec::new() };
-            return Err(Box::new(failing(settings, run, error.clone().into(), steps)));
-        }
-        Some(Ok(_)) | None => {}
+    if seeds.is_empty() {
+        let first = seeds.start;
+        let why = NothingExplored::EmptyRange(seeds);
+        return Err(Box::new(FailingSeed::nothing_explored(first, why)));
+    }
+    // It may be a schedule of another exploration.
+    let scheduled = settings.schedule.as_ref();
+    if let Some(schedule) = scheduled.filter(|schedule| seeds.contains(&schedule.run.seed)) {
+        let sim = Simulation::with_schedule(schedule.clone());
+        sim.keep_steps(FILE_STEPS);
+        let outcome = run(&sim, &mut body);
+        return outcome.map(|()| 1).map_err(|reason| {
+            let mut failing = failing(settings, schedule.run, reason, sim.last_steps());
+            failing.explored = Explored::Schedule(schedule.clone());
+            Box::new(failing)
+        });
     }
     let mut explored = 0;
     for seed in seeds {
@@ -146,19 +129,20 @@ fn explore_with(
 }
 
 fn failing(settings: &ExploreSettings, run: Run, reason: Reason, steps: Trace) -> FailingSeed {
-    let mut failing = FailingSeed { run, reason, steps, file: None, shrunk: None };
+    let mut failing = FailingSeed::new(run, reason, steps);
     let folder = settings.folder.as_ref();
     failing.file = folder.map(|folder| SeedFile::write(folder, run.seed, &failing.to_json()));
     failing
 }
 
-/// A seed at which the body of [`Simulation::explore`] failed.
+/// A seed at which the body of [`Simulation::explore`] failed, or why no seed was run.
 ///
 /// It prints the seed, the failure, how to run it again, and the [`ShrunkFailure`], or the last steps
 /// if there is none.
 #[derive(Clone, Debug)]
 pub struct FailingSeed {
     run: Run,
+    explored: Explored,
     reason: Reason,
     steps: Trace,
     /// If one was wanted.
@@ -166,8 +150,28 @@ pub struct FailingSeed {
     shrunk: Option<ShrunkFailure>,
 }
 
+/// What an exploration has run last.
+#[derive(Clone, Debug)]
+enum Explored {
+    Seed,
+    /// The schedule of the environment.
+    Schedule(Schedule),
+    Nothing,
+}
+
 impl FailingSeed {
-    /// Returns the seed.
+    fn new(run: Run, reason: Reason, steps: Trace) -> Self {
+        let explored = Explored::Seed;
+        FailingSeed { run, explored, reason, steps, file: None, shrunk: None }
+    }
+
+    fn nothing_explored(first: u64, why: NothingExplored) -> Self {
+        let run = Run { seed: first, throughput: THROUGHPUT };
+        let steps = Trace { run, omitted: 0, steps: Vec::new() };
+        FailingSeed { explored: Explored::Nothing, ..Self::new(run, why.into(), steps) }
+    }
+
+    /// Returns the seed; the first one of the range if none was run.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.run.seed
@@ -180,13 +184,18 @@ impl FailingSeed {
     }
 
     /// Returns a simulation in which the same body fails: [`Simulation::new`] with this seed, or
-    /// [`Simulation::with_throughput`] if its turns had one message.
+    /// [`Simulation::with_throughput`] if its turns had one message, or
+    /// [`Simulation::with_schedule`] if the environment had a schedule.
     #[must_use]
     pub fn replay(&self) -> Simulation {
+        if let Explored::Schedule(schedule) = &self.explored {
+            return Simulation::with_schedule(schedule.clone());
+        }
         Simulation::with_throughput(self.run.seed, self.run.throughput)
     }
 
-    /// Returns the panic of the body, with its place, or the error that it returned.
+    /// Returns the panic of the body, with its place, or the error that it returned; or why no seed
+    /// was run.
     #[must_use]
     pub fn reason(&self) -> &Reason {
         &self.reason
@@ -224,11 +233,17 @@ impl FailingSeed {
 impl fmt::Display for FailingSeed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seed = self.run.seed;
+        if let Explored::Nothing = self.explored {
+            return write!(f, "no seed was run: {}", self.reason);
+        }
         writeln!(f, "seed {seed} fails: {}", self.reason)?;
         write!(f, "it fails again with ")?;
-        match seed.checked_add(1) {
-            Some(next) => writeln!(f, "Simulation::explore({seed}..{next}, ..) or {}", self.run)?,
-            None => writeln!(f, "{}", self.run)?,
+        match (&self.explored, seed.checked_add(1)) {
+            (Explored::Schedule(schedule), _) => writeln!(f, "KRARUP_SCHEDULE={schedule}")?,
+            (_, Some(next)) => {
+                writeln!(f, "Simulation::explore({seed}..{next}, ..) or {}", self.run)?;
+            }
+            (_, None) => writeln!(f, "{}", self.run)?,
         }
         if let Some(file) = &self.file {
             writeln!(f, "{file}")?;
@@ -251,7 +266,8 @@ mod tests {
     use std::cell::Cell;
 
     fn settings(schedule: Option<&str>, most_runs: u32) -> ExploreSettings {
-        ExploreSettings { folder: None, most_runs, schedule: schedule.map(str::parse) }
+        let schedule = schedule.map(|text| text.parse().unwrap());
+        ExploreSettings { folder: None, most_runs, schedule }
     }
 
     /// Fails if three chosen numbers add up.
@@ -266,6 +282,10 @@ mod tests {
         let failing = explore_with(0..10, &chosen, sums).unwrap_err();
         assert_eq!((failing.seed(), failing.reason()), (7, &Reason::error("24 is too much")));
         assert!(failing.shrunk().is_none());
+        // The seed may pass without it.
+        let again = "it fails again with KRARUP_SCHEDULE=7.1.3:t0=9,t1=8,t2=7\nthe last";
+        assert!(failing.to_string().contains(again), "{failing}");
+        assert_eq!(sums(&failing.replay()).unwrap_err(), *failing.reason());
         assert_eq!(explore_with(0..10, &settings(Some("7.1.3"), 0), sums).unwrap(), 1);
         // Another exploration of the same program has other seeds.
         let runs = Cell::new(0);
@@ -275,8 +295,6 @@ mod tests {
         };
         assert_eq!(explore_with(10..15, &chosen, counted).unwrap(), 5);
         assert_eq!(runs.get(), 5);
-        let failing = explore_with(3..10, &settings(Some("7"), 0), sums).unwrap_err();
-        assert!(failing.to_string().contains("\"7\" is not a schedule"), "{failing}");
     }
 
     #[test]

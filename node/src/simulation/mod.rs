@@ -6,6 +6,7 @@ pub(crate) mod codecs;
 pub(crate) mod dispatcher;
 pub(crate) mod due_timers;
 pub(crate) mod explore;
+mod explore_settings;
 pub(crate) mod faults;
 pub(crate) mod injected_faults;
 pub(crate) mod network_events;

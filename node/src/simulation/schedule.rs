@@ -56,9 +56,21 @@ impl ChoiceKind {
         (ChoiceKind::Duration, 'd'),
         (ChoiceKind::Test, 't'),
     ];
+
+    /// How many places there are for choices of this kind among as many choices.
+    fn places(self, choices: u64) -> u64 {
+        match self {
+            ChoiceKind::Victim | ChoiceKind::Duration => choices.saturating_mul(VICTIMS),
+            _ => choices,
+        }
+    }
 }
 
-/// A choice: its kind, and its number among those.
+/// How many places for victims and durations a fault has.
+pub(crate) const VICTIMS: u64 = 4;
+
+/// A choice: its kind, and its number among those. The numbers of victims and durations follow those
+/// of the faults, [`VICTIMS`] for each.
 pub(crate) type ChoicePlace = (ChoiceKind, u64);
 
 /// The number by which a step is named: a process by its number, anything else by its place.
@@ -92,6 +104,7 @@ impl StepName {
 /// `SEED.MESSAGES.CHOICES:PLACE=CHOICE,..`: the seed, the most messages of a turn, the number of
 /// choices, and the choices that are not the default. `s3` is the fourth choice of a next step, here process 14, `m`
 /// of what a message overtakes, `f` of whether a fault strikes, `v` of its victim, `d` of its duration, `t` of the test.
+/// Victims and durations are numbered by the faults, four for each: those of `f66` begin with `v264` and `d264`.
 ///
 /// ```
 /// # use krarup_node::Schedule;
@@ -178,7 +191,8 @@ fn read(text: &str) -> Option<Schedule> {
     for one in list.into_iter().flat_map(|list| list.split(',')) {
         let (place, choice) = one.split_once('=')?;
         let kind = ChoiceKind::ALL.iter().find(|(_, letter)| place.starts_with(*letter))?.0;
-        let place = place[1..].parse().ok().filter(|place| *place < schedule.length)?;
+        let places = kind.places(schedule.length);
+        let place = place[1..].parse().ok().filter(|place| *place < places)?;
         let choice = match kind {
             ChoiceKind::Step => StepName::read(choice)?,
             _ => choice.parse().ok()?,
@@ -210,6 +224,8 @@ mod tests {
             "0.1.0",
             "7.1.60",
             "7.1.60:s3=p14,m17=2,f0=0,v1=3,t2=1",
+            "3.1.229:f66=1,v264=9",
+            "7.1.60:m59=1,f59=1,v239=3,d239=5,t59=1",
             "18446744073709551615.64.4:s0=t0,s1=w1,s2=n7,s3=p1",
         ] {
             assert_eq!(text.parse::<Schedule>().unwrap().to_string(), text);
@@ -235,6 +251,9 @@ mod tests {
             "7.1.60:",
             "7.1.60:s3",
             "7.1.60:s60=p1",
+            "7.1.60:f60=1",
+            "7.1.60:v240=1",
+            "7.1.60:d240=1",
             "-7.1.60",
             "7.1.60:s3=p1,s3=p2",
             "7.1.60:s3=p1,",

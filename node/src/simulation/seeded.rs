@@ -6,7 +6,7 @@
 //! first. This file decides how a number becomes a choice, so that no library can change that
 //! either.
 
-use crate::simulation::schedule::{ChoiceKind, ChoicePlace, Schedule};
+use crate::simulation::schedule::{ChoiceKind, ChoicePlace, Schedule, VICTIMS};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use std::collections::BTreeMap;
@@ -134,9 +134,11 @@ impl Replay {
         let place = self.made[kind as usize];
         self.made[kind as usize] += 1;
         if kind == ChoiceKind::Fault {
-            // A victim has its place by its fault, whichever others strike.
+            // A victim has its place by its fault, whichever others strike. If there were more than
+            // that, their places stay theirs: no two choices have the same.
             for kind in [ChoiceKind::Victim, ChoiceKind::Duration] {
-                self.made[kind as usize] = place.saturating_mul(VICTIMS);
+                let made = &mut self.made[kind as usize];
+                *made = place.saturating_mul(VICTIMS).max(*made);
             }
         }
         (kind, place)
@@ -147,9 +149,6 @@ impl Replay {
         self.deviates.store(true, Ordering::Relaxed);
     }
 }
-
-/// How many places for victims and durations a fault has.
-const VICTIMS: u64 = 4;
 
 #[cfg(test)]
 mod tests {
@@ -205,6 +204,24 @@ mod tests {
         assert_eq!((default[20], &default[21..]), (drawn[20], &[0; 20][..]));
         // A choice beyond the items is the last of them.
         assert_eq!(run("7.1.41:t1=99".parse().unwrap()).0[1], 9);
+    }
+
+    /// Faults at chosen steps choose their victims too, as many as there are.
+    #[test]
+    fn y4_each_of_many_victims_after_one_fault_has_a_place_of_its_own() {
+        let run = |schedule: Schedule| {
+            let mut seeded = Seeded::following(schedule, Arc::default());
+            let chosen: Vec<usize> = (0..5)
+                .flat_map(|_| {
+                    seeded.one_in(1);
+                    (0..10).map(|_| seeded.choose(ChoiceKind::Victim, 10)).collect::<Vec<_>>()
+                })
+                .collect();
+            (chosen, seeded.so_far().unwrap())
+        };
+        let (drawn, choices) = run("7.1.0".parse().unwrap());
+        assert_eq!(choices.deviations(), 5 + drawn.iter().filter(|choice| **choice != 0).count());
+        assert_eq!(run(choices.to_string().parse().unwrap()), (drawn, choices));
     }
 
     /// Processes with these numbers, of which the second is the default.

@@ -106,7 +106,8 @@ impl<A: Kinds, M, C, T, F> ScopeCall<'_, A, M, C, T, F> {
         self
     }
 
-    /// Waits as long as the callee lives (OTP's `infinity`).
+    /// Waits until the token is answered or dropped (OTP's `infinity`). The end of the callee drops
+    /// it, unless others hold it too (rule C2).
     pub fn no_timeout(mut self) -> Self {
         self.timeout = None;
         self
@@ -169,7 +170,8 @@ impl<A: Kinds, M, C, T, F, G> AskThen<'_, A, M, C, T, F, G> {
         self
     }
 
-    /// Waits as long as the callee lives (OTP's `infinity`).
+    /// Waits until the token is answered or dropped (OTP's `infinity`). The end of the callee drops
+    /// it, unless others hold it too (rule C2).
     pub fn no_timeout(mut self) -> Self {
         self.call.timeout = None;
         self
