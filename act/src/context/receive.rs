@@ -10,13 +10,13 @@ use super::context::Context;
 use super::stash_queue::StashedMessage;
 use crate::mailbox::entry::{Body, MailboxEntry};
 use crate::mailbox::inbox_core::InboxCore;
-use crate::process::attention::{Look, TakeControl, WatchChange};
+use crate::process::attention::{Attention, TakeControl, WatchChange};
 use crate::process::current;
 use crate::process::last_item;
 use crate::process::turn_state::Wants;
 use crate::received::Received;
 use krarup_gen::{Lane, Ref};
-use std::any::type_name;
+use std::any::{Any, type_name};
 use std::future::poll_fn;
 use std::sync::atomic::Ordering;
 use std::task::{self, Poll};
@@ -197,11 +197,11 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         let mut granted = false;
         loop {
             match self.cell.untyped().look(take, self.is_suspended(), granted) {
-                Look::Wait(wants) => return LookedUp::Wait(wants),
-                Look::Main => return LookedUp::Main,
-                Look::Changed(WatchChange { suspended, tracer, log }) => {
+                Attention::Wait(wants) => return LookedUp::Wait(wants),
+                Attention::Main => return LookedUp::Main,
+                Attention::Changed(WatchChange { suspended, tracer, log }) => {
                     self.set_suspended(suspended);
-                    if let Some(Ok(tracer)) = tracer.map(|tracer| tracer.downcast()) {
+                    if let Some(Ok(tracer)) = tracer.map(<Box<dyn Any + Send>>::downcast) {
                         self.set_tracer(*tracer);
                     }
                     if let Some(log) = log {
@@ -210,7 +210,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                     self.cell.grant_room();
                     granted = true;
                 }
-                Look::Control(control, lane) => {
+                Attention::Control(control, lane) => {
                     if let Some(item) = self.accept_control(control) {
                         self.mark(&item);
                         self.note_lane(lane);

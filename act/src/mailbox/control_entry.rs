@@ -12,9 +12,9 @@ use std::any::{Any, type_name};
 /// One entry of the Urgent or System lane.
 pub(crate) enum ControlEntry {
     /// A user's message with [`Priority`](krarup_gen::Priority) High or Max.
-    Message { sender: SenderId, message: ControlMessage },
+    Message { sender: SenderId, message: BoxedCommand },
     /// As `Message`, in a trace context.
-    Traced { sender: SenderId, message: ControlMessage, context: Box<CarriedContext> },
+    Traced { sender: SenderId, message: BoxedCommand, context: Box<CarriedContext> },
     /// A request to stop in order (rule M3).
     Stop(Reason),
     /// A request for an inspection.
@@ -49,14 +49,14 @@ impl ControlEntry {
 ///
 /// Boxed, because that costs a rare message an allocation, and the lanes would otherwise be compiled for each type of
 /// message (docs/decisions.md).
-pub(crate) struct ControlMessage {
+pub(crate) struct BoxedCommand {
     value: Box<dyn Any + Send>,
     type_name: &'static str,
 }
 
-impl ControlMessage {
+impl BoxedCommand {
     pub(crate) fn new<C: Send + 'static>(message: C) -> Self {
-        ControlMessage { value: Box::new(message), type_name: type_name::<C>() }
+        BoxedCommand { value: Box::new(message), type_name: type_name::<C>() }
     }
 
     /// Returns the message. `C` is the type with which it was made.

@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 pub(crate) type TakeControl = fn(&mut InboxCore) -> Option<ControlEntry>;
 
 /// The result of a look at what goes before the next message.
-pub(crate) enum Look {
+pub(crate) enum Attention {
     /// An entry of a control lane.
     Control(ControlEntry, Lane),
     /// There is nothing to receive now.
@@ -37,11 +37,11 @@ pub(crate) struct WatchChange {
 impl dyn UntypedCell + '_ {
     /// Looks once. `suspended` is what the process knows; it has granted room if `granted`.
     #[cold]
-    pub(crate) fn look(&self, take: TakeControl, suspended: bool, granted: bool) -> Look {
+    pub(crate) fn look(&self, take: TakeControl, suspended: bool, granted: bool) -> Attention {
         let core = self.cell_core();
         let look = self.locked(|inbox| {
             if inbox.has_pending_exit() {
-                return Some(Look::Wait(Wants::Message));
+                return Some(Attention::Wait(Wants::Message));
             }
             if inbox.take_panic() {
                 return None;
@@ -51,21 +51,25 @@ impl dyn UntypedCell + '_ {
             let log = inbox.take_changed_log();
             let grant = inbox.has_waiters() && !granted;
             if grant || now_suspended != suspended || tracer.is_some() || log.is_some() {
-                return Some(Look::Changed(WatchChange { suspended: now_suspended, tracer, log }));
+                return Some(Attention::Changed(WatchChange {
+                    suspended: now_suspended,
+                    tracer,
+                    log,
+                }));
             }
             if !inbox.has_mail_ahead() {
                 core.progress.attention.store(inbox.has_waiters(), Ordering::Relaxed);
-                return Some(Look::Main);
+                return Some(Attention::Main);
             }
             if !current::spend(&core.host) {
-                return Some(Look::Wait(Wants::Turn));
+                return Some(Attention::Wait(Wants::Turn));
             }
             let lane = if inbox.control_lengths().0 > 0 { Lane::Urgent } else { Lane::System };
             Some(match take(inbox) {
-                Some(control) => Look::Control(control, lane),
+                Some(control) => Attention::Control(control, lane),
                 None => {
                     current::refund();
-                    Look::Main
+                    Attention::Main
                 }
             })
         });

@@ -5,7 +5,7 @@ use super::cell_core::CellCore;
 use super::current;
 use super::untyped_cell::UntypedCell;
 use crate::host::ready::Ready;
-use crate::mailbox::control_entry::{ControlEntry, ControlMessage};
+use crate::mailbox::control_entry::{BoxedCommand, ControlEntry};
 use crate::mailbox::inbox_core::{InboxCore, MailboxPhase, MainPush};
 use crate::sync::Ordering;
 use crate::traces::open_span::OpenSpan;
@@ -14,7 +14,7 @@ use krarup_gen::{DeadLetterCause, Lane, Priority, SendError};
 impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Sends on the System or Urgent lane.
     pub(crate) fn send_control(&self, priority: Priority, message: C) -> Result<(), SendError<C>> {
-        match self.untyped().send_command(priority, ControlMessage::new(message)) {
+        match self.untyped().send_command(priority, BoxedCommand::new(message)) {
             Ok(()) => Ok(()),
             Err(message) => {
                 Err(SendError::NoProcess { message: message.into_message(), to: self.pid })
@@ -25,11 +25,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 
 impl dyn UntypedCell + '_ {
     /// Sends on the System or Urgent lane. The message is given back if the process has ended.
-    fn send_command(
-        &self,
-        priority: Priority,
-        message: ControlMessage,
-    ) -> Result<(), ControlMessage> {
+    fn send_command(&self, priority: Priority, message: BoxedCommand) -> Result<(), BoxedCommand> {
         let core = self.cell_core();
         let sender = current::sender(core.pid.creation());
         let lane = if priority == Priority::Max { Lane::Urgent } else { Lane::System };

@@ -327,11 +327,6 @@ impl Ending<'_> {
         (self.starter, self.waiting) = cold.take_notified_last();
     }
 
-    /// Drops what is left in the cold part of the mailbox.
-    fn drop_after_main(&mut self, mut cold: ColdBox<ColdMailbox>) {
-        cold.drop_after_main(&|dropped| current::not_begun(|| drop_contained(dropped)));
-    }
-
     /// Counts a message on Main that nobody handles.
     fn note_lost(
         &mut self,
@@ -389,7 +384,7 @@ impl<M: Send + 'static, C: Send + 'static> EndedMailbox for EndedMailboxOf<'_, M
             }
         }
         if let Some(cold) = cold {
-            ending.drop_after_main(cold);
+            drop_rest(cold);
         }
     }
 
@@ -398,6 +393,11 @@ impl<M: Send + 'static, C: Send + 'static> EndedMailbox for EndedMailboxOf<'_, M
             drop_contained(remains);
         }
     }
+}
+
+/// Drops what is left in the cold part of a mailbox.
+fn drop_rest(mut cold: ColdBox<ColdMailbox>) {
+    cold.drop_after_main(&|dropped| current::not_begun(|| drop_contained(dropped)));
 }
 
 /// Counts and drops an entry of Main.

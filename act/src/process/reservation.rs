@@ -248,7 +248,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(crate) fn occupied(self: Arc<Self>) -> Option<Box<dyn Send>> {
         self.inbox.lock().bound()?;
         let taken = self.taken();
-        let mut room = OccupiedRoom { cell: self, messages: 0 };
+        let mut room = AllRoom { cell: self, messages: 0 };
         while !room.cell.is_routed() && room.cell.untyped().reserve_in_mailbox(taken, None).is_ok()
         {
             room.messages += 1;
@@ -266,7 +266,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 let taken =
                     waiter.offer(Permit::new(RoomGuard::new(self, ReservedRoom::Here))).is_ok();
                 if taken && waiter.wants_more() {
-                    self.untyped().stand(waiter);
+                    self.untyped().stand(&(waiter as _));
                 }
             } else {
                 self.inbox.lock().give_back();
@@ -279,7 +279,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         if let Some(route) = self.route.get() {
             return route.enlist(waiter);
         }
-        self.untyped().stand(Arc::clone(waiter) as _);
+        self.untyped().stand(&(Arc::clone(waiter) as _));
         self.grant_room();
     }
 }
@@ -301,9 +301,9 @@ impl dyn UntypedCell + '_ {
     }
 
     /// Makes a line of senders wait at this mailbox until the line is empty.
-    fn stand(&self, waiter: Arc<dyn WaitsForRoom>) {
+    fn stand(&self, waiter: &Arc<dyn WaitsForRoom>) {
         self.locked(|inbox| {
-            if inbox.stand(&waiter) {
+            if inbox.stand(waiter) {
                 self.cell_core().progress.attention.store(true, Ordering::Relaxed);
             }
         });
@@ -337,12 +337,12 @@ pub(crate) fn send_diverted<M: Send + 'static>(
 }
 
 /// Room that is kept until this is dropped.
-struct OccupiedRoom<M: Send + 'static, C: Send + 'static> {
+struct AllRoom<M: Send + 'static, C: Send + 'static> {
     cell: Arc<Cell<M, C>>,
     messages: usize,
 }
 
-impl<M: Send + 'static, C: Send + 'static> Drop for OccupiedRoom<M, C> {
+impl<M: Send + 'static, C: Send + 'static> Drop for AllRoom<M, C> {
     fn drop(&mut self) {
         (0..self.messages).for_each(|_| self.cell.give_back());
     }
