@@ -52,6 +52,10 @@ pub(crate) struct ColdMailbox {
 }
 
 impl ColdMailbox {
+    pub(super) fn with_overflow(overflow: Box<dyn Any + Send>) -> Self {
+        ColdMailbox { overflow: Some(overflow), ..ColdMailbox::default() }
+    }
+
     /// Its bytes, with those of the control lanes.
     pub(super) fn bytes(&self) -> usize {
         let entries = self.urgent.capacity() + self.system.capacity();

@@ -3,12 +3,12 @@
 use super::cold::ColdMailbox;
 use super::control_entry::ControlEntry;
 use super::entry::{EntryQueue, MailboxEntry};
-use super::waiting_senders::WaitingSenders;
-use crate::calls::slot::SlotSender;
+use super::permit::WaitsForRoom;
 use crate::cold_box::ColdBox;
 use crate::process::current::CurrentContext;
-use krarup_gen::{Reason, SpawnError};
+use krarup_gen::Reason;
 use std::any::Any;
+use std::sync::Arc;
 use std::task::Waker;
 
 /// The contents of a mailbox when it was closed, to be dropped outside its lock.
@@ -74,12 +74,9 @@ impl ColdMailbox {
         }
     }
 
-    /// Takes the spawner and the senders in line, if there are any.
-    pub(crate) fn take_notified_last(
-        &mut self,
-    ) -> (Option<SlotSender<Result<(), SpawnError>>>, Option<WaitingSenders>) {
-        let waiting = (!self.waiting.is_empty()).then(|| std::mem::take(&mut self.waiting));
-        (self.starter.take(), waiting)
+    /// Removes the first of the senders that wait for room.
+    pub(crate) fn pop_waiting(&mut self) -> Option<Arc<dyn WaitsForRoom>> {
+        self.waiting.pop()
     }
 }
 

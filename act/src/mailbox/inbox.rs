@@ -18,10 +18,12 @@
 //! keeps its queue, because it may need it again soon. It is poked some 10 ms later and then
 //! frees the queue, so that processes that stay idle hold none.
 
+use super::cold::ColdMailbox;
 use super::drain::DrainedMailbox;
 use super::entry::{EntryQueue, MailboxEntry};
 use super::inbox_core::{InboxCore, MailboxPhase, MainTake};
 use super::overflow::Overflow;
+use crate::cold_box::ColdBox;
 use std::ops::{Deref, DerefMut};
 
 pub(crate) struct Inbox<M> {
@@ -49,11 +51,12 @@ impl<M> DerefMut for Inbox<M> {
 
 impl<M: Send + 'static> Inbox<M> {
     pub(crate) fn new(bound: u32, overflow: Overflow<M>) -> Self {
-        let mut core = InboxCore::new(bound, MainTake::of(&overflow));
-        if !matches!(overflow, Overflow::Refuse) {
-            core.cold().overflow = Some(Box::new(overflow));
-        }
-        Inbox { core, first: None, main: None }
+        let takes = MainTake::of(&overflow);
+        let cold = match overflow {
+            Overflow::Refuse => None,
+            overflow => Some(ColdBox::new(ColdMailbox::with_overflow(Box::new(overflow)))),
+        };
+        Inbox { core: InboxCore::new(bound, takes, cold), first: None, main: None }
     }
 
     /// What happens to a message that exceeds the bound; `None`: it is refused.

@@ -80,7 +80,8 @@ pub(crate) struct InboxCore {
 pub(crate) const UNBOUNDED: u32 = u32::MAX;
 
 impl InboxCore {
-    pub(super) fn new(bound: u32, takes: MainTake) -> Self {
+    #[inline]
+    pub(super) fn new(bound: u32, takes: MainTake, cold: Option<ColdBox<ColdMailbox>>) -> Self {
         InboxCore {
             phase: MailboxPhase::Active,
             notified: false,
@@ -94,7 +95,7 @@ impl InboxCore {
             accepted: 0,
             bound,
             batch: 0,
-            cold: None,
+            cold,
         }
     }
 

@@ -39,7 +39,6 @@ use crate::mailbox::drain::{DrainedMailbox, Dropped};
 use crate::mailbox::entry::MailboxEntry;
 use crate::mailbox::inbox_core::InboxCore;
 use crate::mailbox::muted_senders::MutedSender;
-use crate::mailbox::waiting_senders::WaitingSenders;
 use crate::observe::item_log::ItemLog;
 use crate::traces::carried::CarriedContext;
 use crate::traces::open_span::OpenSpan;
@@ -60,8 +59,8 @@ struct Ending<'a> {
     initialised: bool,
     /// The spawner, if it waits for the start.
     starter: Option<SlotSender<Result<(), SpawnError>>>,
-    /// The senders that wait for room.
-    waiting: Option<WaitingSenders>,
+    /// The cold part of the mailbox, whose senders that wait for room are notified last.
+    cold: Option<ColdBox<ColdMailbox>>,
     name: Option<Name>,
     /// No process can be bound to it any more.
     is_closed: bool,
@@ -118,7 +117,7 @@ fn run_stages(core: &CellCore, process: &dyn Process, mail: &mut dyn EndedMailbo
         muted: Vec::new(),
         initialised: true,
         starter: None,
-        waiting: None,
+        cold: None,
         name: None,
         is_closed: false,
         bonds: None,
@@ -297,8 +296,8 @@ impl Ending<'_> {
 
     /// Refuses the senders that wait for room.
     fn refuse_waiters(&mut self, _: &mut dyn EndedMailbox) {
-        let Some(waiting) = self.waiting.take() else { return };
-        for waiter in waiting {
+        let Some(cold) = &mut self.cold else { return };
+        while let Some(waiter) = cold.pop_waiting() {
             // Dropping the slot wakes the sender, whose waker may be user code.
             ignore(|| waiter.refuse());
             drop_contained(waiter);
@@ -324,7 +323,16 @@ impl Ending<'_> {
             current::not_begun(|| drop_contained(dropped));
         });
         self.letters_lost += letters.get();
-        (self.starter, self.waiting) = cold.take_notified_last();
+        self.starter = cold.starter.take();
+    }
+
+    /// Drops what lies in the cold part of the mailbox after the entries of Main, and keeps the senders that wait for
+    /// room.
+    fn drop_after_main(&mut self, cold: Option<ColdBox<ColdMailbox>>) {
+        self.cold = cold;
+        if let Some(cold) = &mut self.cold {
+            cold.drop_after_main(&|dropped| current::not_begun(|| drop_contained(dropped)));
+        }
     }
 
     /// Counts a message on Main that nobody handles.
@@ -346,10 +354,10 @@ impl Ending<'_> {
     /// Drops the remaining values one by one, because two panics must not coincide. Most of
     /// them remain only if a stage did not complete.
     fn let_go(self, mail: &mut dyn EndedMailbox) {
-        let Ending { reason, muted, starter, waiting, name, bonds, .. } = self;
+        let Ending { reason, muted, starter, cold, name, bonds, .. } = self;
         muted.into_iter().for_each(drop_contained);
         mail.let_go();
-        waiting.into_iter().for_each(drop_contained);
+        cold.into_iter().for_each(drop_contained);
         starter.into_iter().for_each(drop_contained);
         name.into_iter().for_each(drop_contained);
         bonds.into_iter().for_each(drop_contained);
@@ -383,9 +391,7 @@ impl<M: Send + 'static, C: Send + 'static> EndedMailbox for EndedMailboxOf<'_, M
                 drop_entry(ending, entry);
             }
         }
-        if let Some(cold) = cold {
-            drop_rest(cold);
-        }
+        ending.drop_after_main(cold);
     }
 
     fn let_go(&mut self) {
@@ -393,11 +399,6 @@ impl<M: Send + 'static, C: Send + 'static> EndedMailbox for EndedMailboxOf<'_, M
             drop_contained(remains);
         }
     }
-}
-
-/// Drops what is left in the cold part of a mailbox.
-fn drop_rest(mut cold: ColdBox<ColdMailbox>) {
-    cold.drop_after_main(&|dropped| current::not_begun(|| drop_contained(dropped)));
 }
 
 /// Counts and drops an entry of Main.
