@@ -8,6 +8,7 @@ use crate::health::checks::Checks;
 use crate::health::startup::Startup;
 use crate::http::access::Access;
 use crate::http::refusal::{Code, Refusal};
+use crate::http::route::PathNumber;
 use crate::inspections::Inspections;
 use crate::limits::DoorLimits;
 use crate::logs::RecentLogs;
@@ -94,11 +95,16 @@ impl Shared {
     }
 
     /// The living process with a number of a path.
-    pub(crate) fn process(&self, number: Option<u64>) -> Result<Pid, Refusal> {
-        let pid = number.and_then(|number| self.view.by_number(number));
+    pub(crate) fn process(&self, number: &PathNumber) -> Result<Pid, Refusal> {
+        let pid = number.as_ref().ok().and_then(|number| self.view.by_number(*number));
         pid.ok_or_else(|| {
-            let number = number.map_or_else(|| "so large a number".to_owned(), |it| it.to_string());
-            Refusal::new(Code::NoProcess, format!("no process has the id {number}"))
+            let message = match number {
+                Ok(number) => format!("no process has the id {number}"),
+                Err(digits) => {
+                    format!("no process has the id {digits}: the largest id is {}", u64::MAX)
+                }
+            };
+            Refusal::new(Code::NoProcess, message)
         })
     }
 

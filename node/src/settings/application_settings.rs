@@ -59,7 +59,11 @@ impl ApplicationSettings {
             None => Ok(()),
             Some((name, table)) => Err(table.at.error(SettingsFault::UnknownApplication {
                 key: path(&path("application", name), SETTINGS),
-                known: listed(known.iter().copied()),
+                known: if known.is_empty() {
+                    "none".to_owned()
+                } else {
+                    listed(known.iter().copied())
+                },
             })),
         }
     }

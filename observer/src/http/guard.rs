@@ -6,8 +6,9 @@
 //! resolve to this machine), and the `Origin`, if there is one, must be the door's own.
 
 use crate::http::access::{Access, Door};
+use crate::http::percent_encoding::text_of;
 use crate::http::refusal::{Code, Refusal};
-use crate::http::route::ObserverRoute;
+use crate::http::route::{NO_ROUTE, ObserverRoute};
 use crate::limits;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, ORIGIN};
 use hyper::http::request::Parts;
@@ -41,7 +42,11 @@ pub(crate) fn admit(
         check_origin(access, parts).map_err(refused)?;
     }
     let Some(route) = route.clone() else {
-        return Err((Refusal::new(Code::NoRoute, "there is no such route"), None));
+        let message = match door {
+            Door::Main => ObserverRoute::missing(parts.uri.path()),
+            Door::Probes => NO_ROUTE.to_owned(),
+        };
+        return Err((Refusal::new(Code::NoRoute, message), None));
     };
     let posts = parts.method == Method::POST;
     // What a tool may do is decided when its name is known.
@@ -87,36 +92,12 @@ fn check_target(parts: &Parts, flawed: bool) -> Result<Option<ObserverRoute>, Re
     }
     let length = parts.uri.path_and_query().map_or(0, |target| target.as_str().len());
     let path = parts.uri.path();
-    if !is_utf8_when_decoded(path) {
-        return Err(bad("the path is no UTF-8 when it is decoded"));
-    }
+    text_of(path, false).map_err(|flaw| bad(&format!("the path {flaw}")))?;
     if length > limits::URI {
         let message = format!("path and query have {length} bytes, more than {}", limits::URI);
         return Err(Refusal::new(Code::UriTooLong, message));
     }
     Ok(ObserverRoute::find(path))
-}
-
-fn is_utf8_when_decoded(path: &str) -> bool {
-    decoded(path.as_bytes(), false).is_some_and(|bytes| std::str::from_utf8(&bytes).is_ok())
-}
-
-/// Decodes `%` and two digits, in a query also `+`. `None`: a `%` without two digits.
-pub(crate) fn decoded(text: &[u8], query: bool) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.iter().copied();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => {
-                let digit = |byte: u8| char::from(byte).to_digit(16);
-                let (high, low) = (digit(rest.next()?)?, digit(rest.next()?)?);
-                u8::try_from(high * 16 + low).ok()?
-            }
-            b'+' if query => b' ',
-            byte => byte,
-        });
-    }
-    Some(bytes)
 }
 
 fn check_host(access: &Access, headers: &HeaderMap) -> Result<(), Refusal> {
