@@ -96,9 +96,10 @@ impl Parameters {
         word.map(Some).ok_or_else(|| self.bad(name, &format!("one of: {}", words.join(" "))))
     }
 
-    /// A flag: 1 or 0.
+    /// A flag: 1 or 0. The name alone is a 1, as in `?verbose` of Kubernetes.
     pub(crate) fn flag(&self, name: &str) -> Result<bool, Refusal> {
-        Ok(self.one_of(name, &["0", "1"])? == Some("1"))
+        let alone = self.text(name) == Some("");
+        Ok(alone || self.one_of(name, &["0", "1"])? == Some("1"))
     }
 }
 
@@ -147,5 +148,21 @@ mod tests {
         assert_eq!(all.short("q", 64), Ok(Some("a b c")));
         assert!(all.short("q", 4).is_err());
         assert_eq!(of("").unwrap().number("limit", 1..=500, 50), Ok(50));
+    }
+
+    #[test]
+    fn v29_a_flag_is_set_by_its_name_alone() {
+        for (query, set) in [
+            ("", false),
+            ("verbose", true),
+            ("verbose=", true),
+            ("verbose=1", true),
+            ("verbose=0", false),
+        ] {
+            let all = Parameters::read(Some(query), &["verbose"]).unwrap();
+            assert_eq!(all.flag("verbose"), Ok(set), "{query}");
+        }
+        let all = Parameters::read(Some("verbose=yes"), &["verbose"]).unwrap();
+        assert_eq!(code(all.flag("verbose")), ("bad_parameter", Some("verbose".into())));
     }
 }

@@ -86,7 +86,6 @@ fn v38_strange_paths_are_never_files() {
         "/%00",
         "//",
         "/\\..\\x",
-        "http://evil.example/",
         "/%ff",
         &long,
         &many,
@@ -97,6 +96,21 @@ fn v38_strange_paths_are_never_files() {
         assert!([400, 404, 414, 431].contains(&reply.status), "{path}: {reply:?}");
     }
     assert_eq!(get(observer.address(), &many).code(), "uri_too_long");
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn v35_a_whole_address_is_a_target_if_its_host_is_allowed() {
+    let (node, observer) = observed(|it| it);
+    let address = observer.address();
+    let reply = get(address, &format!("http://{address}/api/v1/node"));
+    assert_eq!((reply.status, &reply.json()["node"]), (200, &"observed@localhost".into()));
+    let reply = get(address, &format!("http://{address}/api/v1/processes?limit=0"));
+    assert_eq!((reply.status, reply.code().as_str()), (400, "bad_parameter"));
+    for evil in ["http://evil.example/api/v1/node", "http://evil.example/"] {
+        let reply = get(address, evil);
+        assert_eq!((reply.status, reply.code().as_str()), (403, "bad_host"), "{evil}");
+    }
     node.stop().wait().unwrap();
 }
 
