@@ -6,6 +6,7 @@ use crate::event_ring::EventRing;
 use crate::health::canaries::Turns;
 use crate::health::checks::Checks;
 use crate::health::startup::Startup;
+use crate::health::top_processes::TopProcesses;
 use crate::http::access::Access;
 use crate::http::refusal::{Code, Refusal};
 use crate::http::route::PathNumber;
@@ -39,6 +40,7 @@ pub(crate) struct Shared {
     pub(crate) inspections: Inspections,
     pub(crate) checks: Checks,
     pub(crate) startup: Startup,
+    pub(crate) top_processes: TopProcesses,
     pub(crate) turns: Arc<Turns>,
     pub(crate) remembered: Remembered,
     pub(crate) recordings: Recordings,
@@ -74,6 +76,7 @@ impl Shared {
             inspections: Inspections::default(),
             checks: Checks::new(checks),
             startup: Startup::new(ready_when),
+            top_processes: TopProcesses::default(),
             turns: Arc::default(),
             remembered: Remembered::default(),
             recordings: Recordings::default(),
