@@ -92,3 +92,20 @@ fn fill(above: &mut Given, below: Given) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::settings::Settings;
+
+    #[test]
+    fn a11_settings_of_an_application_that_nobody_has_say_which_there_are() {
+        let settings = Settings::from_toml("[application.web.settings]\nport = 1").unwrap();
+        let said = |known: &[&str]| {
+            settings.layer.applications.check_names(known).unwrap_err().to_string()
+        };
+        let nobody = "application.web.settings belongs to no application with settings";
+        assert_eq!(said(&[]), format!("line 1: {nobody} (known applications: none)"));
+        assert_eq!(said(&["a", "b"]), format!("line 1: {nobody} (known applications: a, b)"));
+        assert!(settings.layer.applications.check_names(&["web"]).is_ok());
+    }
+}
