@@ -4,7 +4,7 @@ use crate::attempt::Attempt;
 use crate::http::answer::{HttpAnswer, json};
 use crate::http::body::BodyFields;
 use crate::http::refusal::{Code, Refusal};
-use crate::http::route::ProcessAction;
+use crate::http::route::{PathNumber, ProcessAction};
 use crate::management::manage;
 use crate::observer_tree::belongs_to_observer;
 use crate::shared::Shared;
@@ -60,13 +60,14 @@ fn fields(action: ProcessAction) -> &'static [&'static str] {
 pub(crate) async fn act(
     shared: &Shared,
     peer: IpAddr,
-    id: Option<u64>,
+    id: PathNumber,
     action: ProcessAction,
     body: Result<Vec<u8>, Refusal>,
 ) -> Result<HttpAnswer, Refusal> {
     let mut arguments = Map::new();
-    let outcome = perform(shared, id, action, body, &mut arguments).await;
+    let outcome = perform(shared, &id, action, body, &mut arguments).await;
     let code = outcome.as_ref().err().map(|refusal| refusal.code);
+    let id = id.ok();
     record(shared, peer, action.text(), id, arguments, code);
     let (status, more) = outcome?;
     shared.sampling.acted();
@@ -82,7 +83,7 @@ type Done = (StatusCode, Map<String, Value>);
 
 async fn perform(
     shared: &Shared,
-    id: Option<u64>,
+    id: &PathNumber,
     action: ProcessAction,
     body: Result<Vec<u8>, Refusal>,
     arguments: &mut Map<String, Value>,

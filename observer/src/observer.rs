@@ -132,7 +132,8 @@ impl Observer {
     /// Makes `/readyz` answer 503 until a process with this name has started: a supervisor has when
     /// all its children have. Set it for the top of the program's tree, so that an orchestrator
     /// sends nothing to a node whose observer was started first. Can be called for several
-    /// processes. One that has started once is not waited for again.
+    /// processes. One that has started once is not waited for again, but when it has ended the
+    /// check `process:NAME` is down until a process has its name again.
     pub fn ready_when(mut self, name: impl Into<String>) -> Self {
         self.ready_when.push(name.into());
         self

@@ -1,6 +1,7 @@
 //! The recordings of turns that can be fetched.
 
 use crate::http::refusal::{Code, Refusal};
+use crate::http::route::PathNumber;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -41,10 +42,10 @@ impl Recordings {
     }
 
     /// The events of a recording, when its time is over.
-    pub(crate) async fn events(&self, number: Option<u64>) -> Result<Bytes, Refusal> {
+    pub(crate) async fn events(&self, number: PathNumber) -> Result<Bytes, Refusal> {
         let known = {
             let state = self.state.lock();
-            let known = state.kept.iter().find(|(kept, _)| Some(*kept) == number);
+            let known = state.kept.iter().find(|(kept, _)| Ok(*kept) == number);
             known.map(|(_, rendered)| rendered.clone())
         };
         let none = || Refusal::new(Code::NoEntry, "there is no recording of this number");

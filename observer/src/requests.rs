@@ -44,7 +44,7 @@ async fn work(
         let code = Some(refusal.code);
         match route {
             Some(ObserverRoute::Act(id, action)) if head.method == Method::POST => {
-                record(shared, peer, action.text(), id, Map::new(), code);
+                record(shared, peer, action.text(), id.ok(), Map::new(), code);
             }
             Some(ObserverRoute::Turns) if head.method == Method::POST => {
                 record(shared, peer, RECORD_TURNS, None, Map::new(), code);

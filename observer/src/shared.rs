@@ -6,8 +6,10 @@ use crate::event_ring::EventRing;
 use crate::health::canaries::Turns;
 use crate::health::checks::Checks;
 use crate::health::startup::Startup;
+use crate::health::top_processes::TopProcesses;
 use crate::http::access::Access;
 use crate::http::refusal::{Code, Refusal};
+use crate::http::route::PathNumber;
 use crate::inspections::Inspections;
 use crate::limits::DoorLimits;
 use crate::logs::RecentLogs;
@@ -38,6 +40,7 @@ pub(crate) struct Shared {
     pub(crate) inspections: Inspections,
     pub(crate) checks: Checks,
     pub(crate) startup: Startup,
+    pub(crate) top_processes: TopProcesses,
     pub(crate) turns: Arc<Turns>,
     pub(crate) remembered: Remembered,
     pub(crate) recordings: Recordings,
@@ -73,6 +76,7 @@ impl Shared {
             inspections: Inspections::default(),
             checks: Checks::new(checks),
             startup: Startup::new(ready_when),
+            top_processes: TopProcesses::default(),
             turns: Arc::default(),
             remembered: Remembered::default(),
             recordings: Recordings::default(),
@@ -94,11 +98,16 @@ impl Shared {
     }
 
     /// The living process with a number of a path.
-    pub(crate) fn process(&self, number: Option<u64>) -> Result<Pid, Refusal> {
-        let pid = number.and_then(|number| self.view.by_number(number));
+    pub(crate) fn process(&self, number: &PathNumber) -> Result<Pid, Refusal> {
+        let pid = number.as_ref().ok().and_then(|number| self.view.by_number(*number));
         pid.ok_or_else(|| {
-            let number = number.map_or_else(|| "so large a number".to_owned(), |it| it.to_string());
-            Refusal::new(Code::NoProcess, format!("no process has the id {number}"))
+            let message = match number {
+                Ok(number) => format!("no process has the id {number}"),
+                Err(digits) => {
+                    format!("no process has the id {digits}: the largest id is {}", u64::MAX)
+                }
+            };
+            Refusal::new(Code::NoProcess, message)
         })
     }
 

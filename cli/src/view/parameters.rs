@@ -14,8 +14,12 @@ impl ViewParameters {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let name = decoded(name).unwrap_or_default();
             if !known.contains(&name.as_str()) {
-                let message =
-                    format!("there is no parameter {name:?}; there are: {}", known.join(" "));
+                let there_are = if known.is_empty() {
+                    "there are none".to_owned()
+                } else {
+                    format!("there are: {}", known.join(" "))
+                };
+                let message = format!("there is no parameter {name:?}; {there_are}");
                 let refusal = ViewRefusal::new(400, "unknown_parameter", message);
                 return Err(ViewRefusal { parameter: Some(name), ..refusal });
             }
@@ -106,6 +110,9 @@ mod tests {
         ] {
             assert_eq!(ViewParameters::read(query, &known).unwrap_err().code, code, "{query}");
         }
+        let message = |known: &[&str]| ViewParameters::read("x=1", known).unwrap_err().message;
+        assert_eq!(message(&known), "there is no parameter \"x\"; there are: limit q");
+        assert_eq!(message(&[]), "there is no parameter \"x\"; there are none");
         for wrong in ["limit=0", "limit=6", "limit=+1", "limit=", "limit=1.0"] {
             let all = ViewParameters::read(wrong, &known).unwrap();
             assert_eq!(all.number("limit", 1, 5).unwrap_err().parameter.as_deref(), Some("limit"));

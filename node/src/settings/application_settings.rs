@@ -59,7 +59,11 @@ impl ApplicationSettings {
             None => Ok(()),
             Some((name, table)) => Err(table.at.error(SettingsFault::UnknownApplication {
                 key: path(&path("application", name), SETTINGS),
-                known: listed(known.iter().copied()),
+                known: if known.is_empty() {
+                    "none".to_owned()
+                } else {
+                    listed(known.iter().copied())
+                },
             })),
         }
     }
@@ -86,5 +90,22 @@ fn fill(above: &mut Given, below: Given) {
             Some(it) => fill(&mut it.given, item.given),
             None => above.push(item),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::settings::Settings;
+
+    #[test]
+    fn a11_settings_of_an_application_that_nobody_has_say_which_there_are() {
+        let settings = Settings::from_toml("[application.web.settings]\nport = 1").unwrap();
+        let said = |known: &[&str]| {
+            settings.layer.applications.check_names(known).unwrap_err().to_string()
+        };
+        let nobody = "application.web.settings belongs to no application with settings";
+        assert_eq!(said(&[]), format!("line 1: {nobody} (known applications: none)"));
+        assert_eq!(said(&["a", "b"]), format!("line 1: {nobody} (known applications: a, b)"));
+        assert!(settings.layer.applications.check_names(&["web"]).is_ok());
     }
 }

@@ -168,7 +168,7 @@ pub enum SettingsFault {
     UnknownApplication {
         /// The key.
         key: String,
-        /// The applications of the node that take settings.
+        /// The applications of the node that take settings; `none` if there is none.
         known: String,
     },
     /// Dispatchers whose `like` settings form a circle.

@@ -30,7 +30,7 @@ pub(crate) fn answer(
 ) -> Result<HttpAnswer, Refusal> {
     Parameters::read(query, &[])?;
     let missing = || Refusal::new(Code::NoEntry, "the ring has no crash of this number");
-    let seq = seq.filter(|seq| *seq > 0).ok_or_else(missing)?;
+    let seq = seq.ok().filter(|seq| *seq > 0).ok_or_else(missing)?;
     let page = shared.view.crashes(seq - 1, 1);
     let recorded = page.items.into_iter().find(|it| it.seq == seq).ok_or_else(missing)?;
     Ok(json(StatusCode::OK, &Story::of(shared, &recorded).whole(shared)))

@@ -70,7 +70,7 @@ pub(crate) async fn answer(
     query: Option<&str>,
 ) -> Result<HttpAnswer, Refusal> {
     Parameters::read(query, &[])?;
-    let pid = shared.process(id)?;
+    let pid = shared.process(&id)?;
     let picture = shared.picture().await?;
     // It may have ended since: then the picture is what is known of it.
     let info = shared.view.process_info(pid);

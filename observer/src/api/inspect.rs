@@ -40,7 +40,7 @@ pub(crate) async fn answer(
     query: Option<&str>,
 ) -> Result<HttpAnswer, Refusal> {
     let within = timeout_of(query)?;
-    let pid = shared.process(id)?;
+    let pid = shared.process(&id)?;
     let name = shared.view.process_info(pid).and_then(|info| info.name);
     let outcome = shared.inspections.ask(&shared.view, pid, within).await;
     let (inspection, took) = outcome.map_err(|error| refusal(&pid.to_string(), error))?;
@@ -57,7 +57,7 @@ pub(crate) async fn state(
     query: Option<&str>,
 ) -> Result<HttpAnswer, Refusal> {
     let within = timeout_of(query)?;
-    let pid = shared.process(id)?;
+    let pid = shared.process(&id)?;
     let name = shared.view.process_info(pid).and_then(|info| info.name);
     let began = Instant::now();
     let answered = timeout(within, shared.view.state_text(pid)).await;

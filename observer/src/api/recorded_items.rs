@@ -47,7 +47,7 @@ pub(crate) fn answer(
 ) -> Result<HttpAnswer, Refusal> {
     let all = Parameters::read(query, &["after"])?;
     let after = all.number("after", 0..=u64::MAX, 0)?;
-    let found = number.and_then(|number| Some((number, shared.traces.of(number)?)));
+    let found = number.ok().and_then(|number| Some((number, shared.traces.of(number)?)));
     let (number, reader) =
         found.ok_or_else(|| Refusal::new(Code::NoEntry, "there is no trace of this number"))?;
     Ok(json(StatusCode::OK, &trace(number, &reader, after)))

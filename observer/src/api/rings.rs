@@ -38,7 +38,12 @@ pub(crate) fn answer(
     let all = Parameters::read(query, &known)?;
     let after = match all.text("after") {
         Some("-1") => After::Newest,
-        _ => After::Number(all.number("after", 0..=u64::MAX, 0)?),
+        _ => {
+            let number = all.number("after", 0..=u64::MAX, 0);
+            // The number before the first that is counted stands for the newest.
+            let expected = format!("a whole number from -1 to {}", u64::MAX);
+            After::Number(number.map_err(|_| all.bad("after", &expected))?)
+        }
     };
     let limit = usize::try_from(all.number("limit", 1..=500, 50)?).unwrap_or(500);
     let pid = all.some_number("pid", 0..=u64::MAX)?;

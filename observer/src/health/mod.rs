@@ -5,3 +5,4 @@ pub(crate) mod checks;
 pub(crate) mod probes;
 pub(crate) mod rounds;
 pub(crate) mod startup;
+pub(crate) mod top_processes;

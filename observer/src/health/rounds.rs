@@ -4,6 +4,7 @@
 use crate::check::{Check, Health, Judge};
 use crate::health::checks::CheckResult;
 use crate::inspections::NoAnswer;
+use crate::sampling::picture::{Picture, Row};
 use crate::shared::Shared;
 use crate::time::readable;
 use krarup_gen::{Inspection, Pid, ProcessKind, Root};
@@ -68,22 +69,39 @@ pub(crate) async fn round(shared: &Arc<Shared>, scope: CheckScope) -> Vec<CheckR
     results
 }
 
-/// The checks of the program, and one of each named process at the top of the user root.
+/// The checks of the program, one of each named process at the top of the user root, and one of each
+/// process that readiness needs and that has ended.
 async fn planned(shared: &Shared, scope: CheckScope) -> Vec<Check> {
     let mut checks = shared.checks.own.clone();
     if scope == CheckScope::Live {
         return checks;
     }
-    let Some(picture) = shared.sampling.picture().await else { return checks };
-    for row in picture.rows.iter().filter(|row| row.sample.root == Root::User) {
-        let Some(name) = &row.identity.name else { continue };
-        let below = row.sample.parent.is_some_and(|parent| picture.of(parent).is_some());
-        let known = checks.iter().any(|check| check.process == name.as_str());
-        if !below && !known {
-            checks.push(Check::inspect(name.as_str()).ready().timeout(DEFAULT));
+    let picture = shared.sampling.picture().await;
+    let top = picture.as_deref().map(at_top).unwrap_or_default();
+    let mut names: Vec<String> = top.iter().map(|(name, _)| name.clone()).collect();
+    // In a stop all of them end.
+    if !shared.view.is_stopping() {
+        names.extend(shared.top_processes.failed(&shared.view, top.into_iter()));
+        let ended = shared.startup.ended(&shared.view);
+        // The program wants these for its readiness, whatever its own check of one is for.
+        checks.iter_mut().filter(|it| ended.contains(&it.process)).for_each(|it| it.ready = true);
+        names.extend(ended);
+    }
+    for name in names {
+        if !checks.iter().any(|check| check.process == name) {
+            checks.push(Check::inspect(name).ready().timeout(DEFAULT));
         }
     }
     checks
+}
+
+/// The named processes at the top of the user root.
+fn at_top(picture: &Picture) -> Vec<(String, Pid)> {
+    let rows = picture.rows.iter().filter(|row| row.sample.root == Root::User);
+    let is_below =
+        |row: &&Row| row.sample.parent.is_some_and(|parent| picture.of(parent).is_some());
+    let top = rows.filter(|row| !is_below(row));
+    top.filter_map(|row| Some((row.identity.name.as_ref()?.to_string(), row.sample.pid))).collect()
 }
 
 /// How the canaries of the dispatchers are.
@@ -125,7 +143,8 @@ async fn dispatchers(shared: &Shared, deadline: Instant) -> Vec<CheckResult> {
 async fn run(shared: &Shared, check: &Check) -> Health {
     let name = &check.process;
     let Some(pid) = shared.view.whereis(name) else {
-        return Health::Down(format!("there is no process {name}"));
+        let why = shared.top_processes.why(name);
+        return Health::Down(why.unwrap_or_else(|| format!("there is no process {name}")));
     };
     let answer = shared.inspections.ask(&shared.view, pid, check.timeout).await;
     match (answer, &check.judge) {

@@ -20,6 +20,13 @@ impl Startup {
         Startup { missing: Mutex::new(awaited.clone()), awaited }
     }
 
+    /// Those that have started once, and whose name no process has now.
+    pub(crate) fn ended(&self, view: &NodeView) -> Vec<String> {
+        let missing = self.missing.lock().clone();
+        let started = self.awaited.iter().filter(|name| !missing.contains(name));
+        started.filter(|name| view.whereis(name).is_none()).cloned().collect()
+    }
+
     /// A ready check for each process.
     pub(crate) fn results(&self, view: &NodeView) -> Vec<CheckResult> {
         let now = Instant::now();

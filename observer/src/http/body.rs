@@ -1,7 +1,9 @@
 //! The body of a request: one JSON object, small and in time.
 
+use crate::http::parameters::there_are;
 use crate::http::refusal::{Code, Refusal};
 use crate::limits;
+use crate::text::cut;
 use crate::time::readable;
 use bytes::Buf;
 use http_body_util::BodyExt;
@@ -56,10 +58,8 @@ impl BodyFields {
         let OneObject(all) =
             serde_json::from_slice(body).map_err(|error| bad(format!("the body: {error}")))?;
         if let Some(strange) = all.keys().find(|name| !known.contains(&name.as_str())) {
-            return Err(bad(format!(
-                "there is no field {strange:?}; there are: {}",
-                known.join(" ")
-            )));
+            let message = format!("there is no field {strange:?}; {}", there_are(known));
+            return Err(Refusal::parameter(Code::BadBody, strange, message));
         }
         Ok(BodyFields { all })
     }
@@ -67,18 +67,25 @@ impl BodyFields {
     /// A whole number within a range, which must be there.
     pub(crate) fn number(&self, name: &str, least: u64, most: u64) -> Result<u64, Refusal> {
         let number = self.all.get(name).and_then(Value::as_u64);
-        number.filter(|number| (least..=most).contains(number)).ok_or_else(|| {
-            let message = format!("{name} is not a whole number from {least} to {most}");
-            Refusal::new(Code::BadBody, message)
-        })
+        number
+            .filter(|number| (least..=most).contains(number))
+            .ok_or_else(|| self.bad(name, &format!("a whole number from {least} to {most}")))
     }
 
     /// A text of 1 to `most` bytes, which must be there.
     pub(crate) fn text(&self, name: &str, most: usize) -> Result<&str, Refusal> {
         let text = self.all.get(name).and_then(Value::as_str);
-        text.filter(|text| (1..=most).contains(&text.len())).ok_or_else(|| {
-            Refusal::new(Code::BadBody, format!("{name} is not a text of 1 to {most} bytes"))
-        })
+        text.filter(|text| (1..=most).contains(&text.len()))
+            .ok_or_else(|| self.bad(name, &format!("a text of 1 to {most} bytes")))
+    }
+
+    /// A refusal of the value of a field.
+    fn bad(&self, name: &str, expected: &str) -> Refusal {
+        let message = match self.all.get(name) {
+            Some(value) => cut(&format!("{name}={value} is not {expected}")),
+            None => format!("{name} is not there; it is {expected}"),
+        };
+        Refusal::parameter(Code::BadBody, name, message)
     }
 
     /// All fields, for the record of an action.
@@ -141,6 +148,24 @@ mod tests {
             let body = format!("{{\"seconds\":{bad}}}");
             let fields = BodyFields::read(body.as_bytes(), &["seconds"]).unwrap();
             assert!(fields.number("seconds", 1, 3600).is_err(), "{bad}");
+        }
+        let refused = |body: &str, known: &[&str]| {
+            let fields = BodyFields::read(body.as_bytes(), known);
+            let refusal = fields.and_then(|all| all.number("workers", 0, 1024)).unwrap_err();
+            (refusal.parameter.unwrap_or_default(), refusal.message)
+        };
+        for (body, message) in [
+            ("{\"workers\":5000}", "workers=5000 is not a whole number from 0 to 1024"),
+            ("{\"workers\":\"4\"}", "workers=\"4\" is not a whole number from 0 to 1024"),
+            ("{}", "workers is not there; it is a whole number from 0 to 1024"),
+        ] {
+            assert_eq!(refused(body, &["workers"]), ("workers".to_owned(), message.to_owned()));
+        }
+        for (known, message) in [
+            (&["workers"][..], "there is no field \"size\"; there are: workers"),
+            (&[], "there is no field \"size\"; there are none"),
+        ] {
+            assert_eq!(refused("{\"size\":1}", known), ("size".to_owned(), message.to_owned()));
         }
         let nested = "[".repeat(10_000);
         assert!(BodyFields::read(nested.as_bytes(), &[]).is_err());

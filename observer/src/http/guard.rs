@@ -6,11 +6,13 @@
 //! resolve to this machine), and the `Origin`, if there is one, must be the door's own.
 
 use crate::http::access::{Access, Door};
+use crate::http::percent_encoding::text_of;
 use crate::http::refusal::{Code, Refusal};
-use crate::http::route::ObserverRoute;
+use crate::http::route::{NO_ROUTE, ObserverRoute};
 use crate::limits;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, ORIGIN};
 use hyper::http::request::Parts;
+use hyper::http::uri::{Authority, Scheme};
 use hyper::{Method, Version};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -37,11 +39,15 @@ pub(crate) fn admit(
     let route = route.filter(|route| door == Door::Main || route.is_probe());
     let refused = |refusal| (refusal, route.clone());
     if door == Door::Main {
-        check_host(access, &parts.headers).map_err(refused)?;
+        check_host(access, parts).map_err(refused)?;
         check_origin(access, parts).map_err(refused)?;
     }
     let Some(route) = route.clone() else {
-        return Err((Refusal::new(Code::NoRoute, "there is no such route"), None));
+        let message = match door {
+            Door::Main => ObserverRoute::missing(parts.uri.path()),
+            Door::Probes => NO_ROUTE.to_owned(),
+        };
+        return Err((Refusal::new(Code::NoRoute, message), None));
     };
     let posts = parts.method == Method::POST;
     // What a tool may do is decided when its name is known.
@@ -81,15 +87,16 @@ fn check_target(parts: &Parts, flawed: bool) -> Result<Option<ObserverRoute>, Re
     if hosts.next().is_some() {
         return Err(bad("there are several Hosts"));
     }
+    let (scheme, authority) = (parts.uri.scheme(), parts.uri.authority());
     let connects = parts.method == Method::CONNECT;
-    if !connects && (parts.uri.authority().is_some() || parts.uri.scheme().is_some()) {
-        return Err(bad("the target is not a path"));
+    // A proxy may be asked with the whole address, and hand it on (RFC 9112, 3.2.2).
+    let is_address = scheme == Some(&Scheme::HTTP);
+    if !connects && !is_address && (authority.is_some() || scheme.is_some()) {
+        return Err(bad("the target is neither a path nor an address of http"));
     }
     let length = parts.uri.path_and_query().map_or(0, |target| target.as_str().len());
     let path = parts.uri.path();
-    if !is_utf8_when_decoded(path) {
-        return Err(bad("the path is no UTF-8 when it is decoded"));
-    }
+    text_of(path, false).map_err(|flaw| bad(&format!("the path {flaw}")))?;
     if length > limits::URI {
         let message = format!("path and query have {length} bytes, more than {}", limits::URI);
         return Err(Refusal::new(Code::UriTooLong, message));
@@ -97,35 +104,28 @@ fn check_target(parts: &Parts, flawed: bool) -> Result<Option<ObserverRoute>, Re
     Ok(ObserverRoute::find(path))
 }
 
-fn is_utf8_when_decoded(path: &str) -> bool {
-    decoded(path.as_bytes(), false).is_some_and(|bytes| std::str::from_utf8(&bytes).is_ok())
+/// The header `Host`.
+fn host(headers: &HeaderMap) -> &str {
+    headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default()
 }
 
-/// Decodes `%` and two digits, in a query also `+`. `None`: a `%` without two digits.
-pub(crate) fn decoded(text: &[u8], query: bool) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.iter().copied();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => {
-                let digit = |byte: u8| char::from(byte).to_digit(16);
-                let (high, low) = (digit(rest.next()?)?, digit(rest.next()?)?);
-                u8::try_from(high * 16 + low).ok()?
-            }
-            b'+' if query => b' ',
-            byte => byte,
-        });
-    }
-    Some(bytes)
+/// The host in a target that is a whole address.
+fn host_of_target(parts: &Parts) -> Option<&str> {
+    let authority = parts.uri.authority().filter(|_| parts.method != Method::CONNECT);
+    authority.map(Authority::as_str)
 }
 
-fn check_host(access: &Access, headers: &HeaderMap) -> Result<(), Refusal> {
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    if host_name(host).is_some_and(|name| is_allowed(access, name)) {
-        return Ok(());
+/// Both the header and the target must name an allowed host: a name in either of them may be the
+/// one that was resolved.
+fn check_host(access: &Access, parts: &Parts) -> Result<(), Refusal> {
+    for host in [Some(host(&parts.headers)), host_of_target(parts)].into_iter().flatten() {
+        if !host_name(host).is_some_and(|name| is_allowed(access, name)) {
+            let message =
+                format!("{host:?} is neither an address nor localhost nor an allowed host");
+            return Err(Refusal::new(Code::BadHost, message));
+        }
     }
-    let message = format!("{host:?} is neither an address nor localhost nor an allowed host");
-    Err(Refusal::new(Code::BadHost, message))
+    Ok(())
 }
 
 /// The host without its port.
@@ -157,7 +157,8 @@ fn is_allowed(access: &Access, name: &str) -> bool {
 }
 
 fn check_origin(access: &Access, parts: &Parts) -> Result<(), Refusal> {
-    let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    // The host of a whole address counts in place of the header.
+    let host = host_of_target(parts).unwrap_or_else(|| host(&parts.headers));
     for origin in parts.headers.get_all(ORIGIN) {
         let origin = origin.to_str().unwrap_or_default();
         let after = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
@@ -346,6 +347,33 @@ mod tests {
     }
 
     #[test]
+    fn v35_a_target_that_is_a_whole_address_has_an_allowed_host() {
+        let access = Access { hosts: vec!["observer.example".into()], ..Access::default() };
+        for host in ["127.0.0.1:9414", "localhost", "[::1]:80", "Observer.Example:8080"] {
+            let target = format!("http://{host}/tree");
+            assert_eq!(code(&access, "GET", &target, &[]), "ok", "{target}");
+            let origin = format!("http://{host}");
+            assert_eq!(code(&access, "GET", &target, &[("origin", &origin)]), "ok", "{target}");
+        }
+        assert_eq!(code(&access, "GET", "http://localhost", &[]), "ok");
+        let target = "http://127.0.0.1:9414/tree";
+        // An allowed host in one of the two places is no leave for another one.
+        assert_eq!(code(&access, "GET", target, &[("host", "evil.example")]), "bad_host");
+        for evil in ["evil.example", "localhost.evil.example:80", "user@localhost", "127.1"] {
+            let target = format!("http://{evil}/tree");
+            assert_eq!(code(&access, "GET", &target, &[]), "bad_host", "{target}");
+        }
+        for origin in ["http://evil.example", "null", "http://localhost"] {
+            assert_eq!(code(&access, "GET", target, &[("origin", origin)]), "bad_origin");
+        }
+        let site = [("sec-fetch-site", "cross-site")];
+        assert_eq!(code(&access, "GET", target, &site), "bad_origin");
+        // The other host is that of the target.
+        let both = [("host", "localhost"), ("origin", "http://localhost")];
+        assert_eq!(code(&access, "GET", target, &both), "bad_origin");
+    }
+
+    #[test]
     fn v36_tokens_are_wanted_for_actions_and_for_reading_if_there_is_one() {
         let kill = "/api/v1/processes/1/kill";
         let json = ("content-type", "application/json");
@@ -414,7 +442,9 @@ mod tests {
             assert!(found == "no_route" || path.starts_with("/assets/"), "{path}");
         }
         assert_eq!(code(&access, "GET", &"/a".repeat(10_000), &[]), "uri_too_long");
-        assert_eq!(code(&access, "GET", "http://evil.example/tree", &[]), "bad_request");
+        for target in ["https://127.0.0.1:9414/tree", "127.0.0.1:9414"] {
+            assert_eq!(code(&access, "GET", target, &[]), "bad_request", "{target}");
+        }
         let nobody = parts("GET", "/tree", &[]);
         assert_eq!(
             admit(&access, Door::Main, &nobody, false).unwrap_err().0.code,

@@ -6,6 +6,7 @@ pub(crate) mod body;
 pub(crate) mod connection;
 pub(crate) mod guard;
 pub(crate) mod parameters;
+pub(crate) mod percent_encoding;
 pub(crate) mod refusal;
 pub(crate) mod route;
 pub(crate) mod server;

@@ -1,6 +1,6 @@
 //! The parameters of a query: known ones, once each, within their bounds. Pure.
 
-use crate::http::guard::decoded;
+use crate::http::percent_encoding::text_of;
 use crate::http::refusal::{Code, Refusal};
 use std::ops::RangeInclusive;
 
@@ -16,22 +16,18 @@ impl Parameters {
         let mut all: Vec<(String, String)> = Vec::new();
         for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let text = |bytes: &str| {
-                decoded(bytes.as_bytes(), true).and_then(|bytes| String::from_utf8(bytes).ok())
-            };
-            let Some(name) = text(name) else {
-                let message = "the name of a parameter is no UTF-8 when it is decoded";
-                return Err(Refusal::new(Code::UnknownParameter, message));
-            };
+            let name = text_of(name, true).map_err(|flaw| {
+                let message = format!("the name of a parameter {flaw}");
+                Refusal::new(Code::UnknownParameter, message)
+            })?;
             if !known.contains(&name.as_str()) {
-                let message =
-                    format!("there is no parameter {name:?}; there are: {}", known.join(" "));
+                let message = format!("there is no parameter {name:?}; {}", there_are(known));
                 return Err(Refusal::parameter(Code::UnknownParameter, &name, message));
             }
-            let Some(value) = text(value) else {
-                let message = format!("{name} is no UTF-8 when it is decoded");
-                return Err(Refusal::parameter(Code::BadParameter, &name, message));
-            };
+            let value = text_of(value, true).map_err(|flaw| {
+                let message = format!("{name}={value} {flaw}");
+                Refusal::parameter(Code::BadParameter, &name, message)
+            })?;
             if all.iter().any(|(other, _)| *other == name) {
                 let message = format!("{name} is given twice");
                 return Err(Refusal::parameter(Code::BadParameter, &name, message));
@@ -100,10 +96,19 @@ impl Parameters {
         word.map(Some).ok_or_else(|| self.bad(name, &format!("one of: {}", words.join(" "))))
     }
 
-    /// A flag: 1 or 0.
+    /// A flag: 1 or 0. The name alone is a 1, as in `?verbose` of Kubernetes.
     pub(crate) fn flag(&self, name: &str) -> Result<bool, Refusal> {
-        Ok(self.one_of(name, &["0", "1"])? == Some("1"))
+        let alone = self.text(name) == Some("");
+        Ok(alone || self.one_of(name, &["0", "1"])? == Some("1"))
     }
+}
+
+/// The names that are known, as the end of a sentence.
+pub(crate) fn there_are(known: &[&str]) -> String {
+    if known.is_empty() {
+        return "there are none".to_owned();
+    }
+    format!("there are: {}", known.join(" "))
 }
 
 #[cfg(test)]
@@ -128,10 +133,36 @@ mod tests {
             let number = of(&query).and_then(|all| all.number("limit", 1..=500, 50));
             assert_eq!(code(number), ("bad_parameter", Some("limit".into())), "{bad}");
         }
+        let message =
+            |query: &str, known: &[&str]| Parameters::read(Some(query), known).unwrap_err().message;
+        assert_eq!(message("x=1", &known), "there is no parameter \"x\"; there are: limit q");
+        assert_eq!(message("x=1", &[]), "there is no parameter \"x\"; there are none");
+        let escape = "has a % without two hexadecimal digits behind it";
+        for bad in ["%zz", "%4", "a%"] {
+            assert_eq!(message(&format!("q={bad}"), &known), format!("q={bad} {escape}"));
+        }
+        assert_eq!(message("%zz=1", &known), format!("the name of a parameter {escape}"));
+        assert_eq!(message("q=%ff", &known), "q=%ff is no UTF-8 when it is decoded");
         let all = of("q=a%20b+c&limit=500").unwrap();
         assert_eq!(all.number("limit", 1..=500, 50), Ok(500));
         assert_eq!(all.short("q", 64), Ok(Some("a b c")));
         assert!(all.short("q", 4).is_err());
         assert_eq!(of("").unwrap().number("limit", 1..=500, 50), Ok(50));
+    }
+
+    #[test]
+    fn v29_a_flag_is_set_by_its_name_alone() {
+        for (query, set) in [
+            ("", false),
+            ("verbose", true),
+            ("verbose=", true),
+            ("verbose=1", true),
+            ("verbose=0", false),
+        ] {
+            let all = Parameters::read(Some(query), &["verbose"]).unwrap();
+            assert_eq!(all.flag("verbose"), Ok(set), "{query}");
+        }
+        let all = Parameters::read(Some("verbose=yes"), &["verbose"]).unwrap();
+        assert_eq!(code(all.flag("verbose")), ("bad_parameter", Some("verbose".into())));
     }
 }

@@ -1,5 +1,11 @@
 //! The routes: which path is which, and which methods it has. Pure.
 
+use crate::http::percent_encoding::decoded;
+use crate::text::cut;
+
+/// What is said of most paths that are no routes.
+pub(crate) const NO_ROUTE: &str = "there is no such route";
+
 /// An action on a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProcessAction {
@@ -63,8 +69,8 @@ pub(crate) enum RingName {
     Logs,
 }
 
-/// A number in a path. `None`: it is larger than any.
-pub(crate) type PathNumber = Option<u64>;
+/// A number in a path. An error: its digits, if it is larger than any.
+pub(crate) type PathNumber = Result<u64, String>;
 
 /// What a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -187,6 +193,29 @@ impl ObserverRoute {
         })
     }
 
+    /// Why a path leads nowhere, for people. A pid or a name where a number belongs is the mistake
+    /// that is made most often.
+    pub(crate) fn missing(path: &str) -> String {
+        let parts: Vec<&str> = path.splitn(7, '/').collect();
+        let ["", "api", "v1", list, part, rest @ ..] = parts.as_slice() else {
+            return NO_ROUTE.to_owned();
+        };
+        if part.is_empty() || number(part).is_some() || rest.len() > 1 {
+            return NO_ROUTE.to_owned();
+        }
+        let part = decoded(part.as_bytes(), false).unwrap_or_default();
+        let part = cut(&String::from_utf8_lossy(&part));
+        match *list {
+            "processes" => {
+                format!("{part:?} is no process id: an id is the number 42 of the pid <0.42.0>")
+            }
+            "crashes" | "traces" | "turns" if rest.is_empty() => {
+                format!("{part:?} is no number of one of the {list}")
+            }
+            _ => NO_ROUTE.to_owned(),
+        }
+    }
+
     /// Its methods, as the header `Allow` lists them.
     pub(crate) const fn methods(&self) -> &'static str {
         match self {
@@ -246,7 +275,7 @@ impl ObserverRoute {
 /// Reads the number of a path: digits, and nothing else.
 fn number(text: &str) -> Option<PathNumber> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    digits.then(|| text.parse().ok())
+    digits.then(|| text.parse().map_err(|_| text.to_owned()))
 }
 
 #[cfg(test)]
@@ -258,10 +287,10 @@ mod tests {
         for (path, route) in [
             ("/", ObserverRoute::Page),
             ("/assets/app.js", ObserverRoute::Asset("app.js".to_owned())),
-            ("/api/v1/processes/42", ObserverRoute::Process(Some(42))),
+            ("/api/v1/processes/42", ObserverRoute::Process(Ok(42))),
             (
                 "/api/v1/processes/18446744073709551616/kill",
-                ObserverRoute::Act(None, ProcessAction::Kill),
+                ObserverRoute::Act(Err("18446744073709551616".to_owned()), ProcessAction::Kill),
             ),
             ("/api/v1/crashes", ObserverRoute::Ring(RingName::Crashes)),
             ("/tree", ObserverRoute::Tree),
@@ -294,5 +323,24 @@ mod tests {
         }
         let segments = "/a".repeat(10_000);
         assert_eq!(ObserverRoute::find(&segments), None);
+    }
+
+    #[test]
+    fn v39_a_path_with_something_else_than_a_number_is_told_so() {
+        let id = "is no process id: an id is the number 42 of the pid <0.42.0>";
+        for (path, part) in [
+            ("/api/v1/processes/abc", "abc"),
+            ("/api/v1/processes/-1", "-1"),
+            ("/api/v1/processes/%3C0.1.0%3E", "<0.1.0>"),
+            ("/api/v1/processes/shop/kill", "shop"),
+            ("/api/v1/processes/%ff", "\u{fffd}"),
+        ] {
+            assert_eq!(ObserverRoute::missing(path), format!("{part:?} {id}"), "{path}");
+        }
+        let crash = ObserverRoute::missing("/api/v1/crashes/newest");
+        assert_eq!(crash, "\"newest\" is no number of one of the crashes");
+        for path in ["", "/", "/api/v1/processes/", "/api/v1/processes/1/dance", "/api/v1/node/x"] {
+            assert_eq!(ObserverRoute::missing(path), NO_ROUTE, "{path}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::http::refusal::{Code, Refusal};
 use crate::mcp::tools::ObserverTool;
+use crate::text::cut;
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
@@ -51,7 +52,12 @@ pub(super) fn path_number(name: &str, given: &Map<String, Value>) -> Result<u64,
         None => None,
     };
     number.ok_or_else(|| {
-        let message = format!("{name} is not a whole number, such as 42 of the pid <0.42.0>");
+        let expected = format!("a whole number from 0 to {}", u64::MAX);
+        let example = if name == "id" { ", such as 42 of the pid <0.42.0>" } else { "" };
+        let message = match given.get(name) {
+            None | Some(Value::Null) => format!("{name} is not there; it is {expected}{example}"),
+            Some(value) => cut(&format!("{name}={value} is not {expected}{example}")),
+        };
         Refusal::parameter(Code::BadParameter, name, message)
     })
 }
@@ -118,6 +124,23 @@ mod tests {
         ] {
             let refused = Err((Code::BadParameter, Some("id".to_owned())));
             assert_eq!(read("process_info", &bad), refused, "{bad}");
+        }
+        let message = |name: &str, given: &Value| {
+            path_number(name, given.as_object().unwrap()).unwrap_err().message
+        };
+        let range = "a whole number from 0 to 18446744073709551615";
+        let example = "such as 42 of the pid <0.42.0>";
+        for (name, given, expected) in [
+            ("id", json!({"id": -1}), format!("id=-1 is not {range}, {example}")),
+            ("id", json!({}), format!("id is not there; it is {range}, {example}")),
+            (
+                "seq",
+                json!({"seq": "18446744073709551616"}),
+                format!("seq=\"18446744073709551616\" is not {range}"),
+            ),
+            ("seq", json!({}), format!("seq is not there; it is {range}")),
+        ] {
+            assert_eq!(message(name, &given), expected, "{given}");
         }
         let nested = read("list_processes", &json!({"q": {"a": 1}}));
         assert_eq!(nested, Err((Code::BadParameter, Some("q".to_owned()))));

@@ -12,14 +12,15 @@ use crate::mcp::reads::{Reads, ToolAnswer};
 use crate::mcp::tools::{ObserverTool, TOOLS, ToolRoute};
 use crate::routes::{RouteRequest, respond};
 use crate::shared::Shared;
+use crate::text::cut;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Method, Request};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
-    ToolAnnotations,
+    CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult, ConstString,
+    ContentBlock, CustomRequest, CustomResult, ErrorCode, Implementation, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -87,6 +88,19 @@ struct McpServer {
 }
 
 impl ServerHandler for McpServer {
+    /// The SDK takes a request whose parameters it cannot read for one of a method of ours.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let CustomRequest { method, params, .. } = request;
+        if method == CallToolRequestMethod::VALUE {
+            return Err(unreadable_call(params.as_ref()));
+        }
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
+    }
+
     fn get_info(&self) -> ServerConfig {
         let name = Implementation::new("krarup-observer", env!("CARGO_PKG_VERSION"));
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
@@ -135,6 +149,20 @@ impl ServerHandler for McpServer {
             }
         }))
     }
+}
+
+/// Why the SDK could not read a call of a tool.
+fn unreadable_call(parameters: Option<&Value>) -> ErrorData {
+    let field = |name: &str| parameters.and_then(|all| all.get(name));
+    let message = match (field("name"), field("arguments")) {
+        (None, _) => "there is no name of a tool".to_owned(),
+        (Some(name), _) if !name.is_string() => cut(&format!("name={name} is not a text")),
+        (_, Some(arguments)) if !arguments.is_object() && !arguments.is_null() => {
+            cut(&format!("arguments={arguments} is not an object"))
+        }
+        _ => "the parameters are not those of a call of a tool".to_owned(),
+    };
+    ErrorData::invalid_params(message, None)
 }
 
 impl McpServer {

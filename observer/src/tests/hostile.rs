@@ -86,7 +86,6 @@ fn v38_strange_paths_are_never_files() {
         "/%00",
         "//",
         "/\\..\\x",
-        "http://evil.example/",
         "/%ff",
         &long,
         &many,
@@ -97,6 +96,61 @@ fn v38_strange_paths_are_never_files() {
         assert!([400, 404, 414, 431].contains(&reply.status), "{path}: {reply:?}");
     }
     assert_eq!(get(observer.address(), &many).code(), "uri_too_long");
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn v35_a_whole_address_is_a_target_if_its_host_is_allowed() {
+    let (node, observer) = observed(|it| it);
+    let address = observer.address();
+    let reply = get(address, &format!("http://{address}/api/v1/node"));
+    assert_eq!((reply.status, &reply.json()["node"]), (200, &"observed@localhost".into()));
+    let reply = get(address, &format!("http://{address}/api/v1/processes?limit=0"));
+    assert_eq!((reply.status, reply.code().as_str()), (400, "bad_parameter"));
+    for evil in ["http://evil.example/api/v1/node", "http://evil.example/"] {
+        let reply = get(address, evil);
+        assert_eq!((reply.status, reply.code().as_str()), (403, "bad_host"), "{evil}");
+    }
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn v39_a_head_that_is_large_or_no_http_is_refused_without_a_body() {
+    let (node, observer) = observed(|it| it);
+    let large = format!("GET / HTTP/1.1\r\nHost: localhost\r\nA: {}\r\n\r\n", "x".repeat(17 << 10));
+    for (bytes, status) in [(large.as_str(), 431), ("no HTTP at all\r\n\r\n", 400)] {
+        let reply = send(observer.address(), bytes.as_bytes());
+        assert_eq!((reply.status, reply.body.as_str()), (status, ""), "{reply:?}");
+    }
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn v39_an_error_names_the_value_that_was_wrong() {
+    let (node, observer) = observed(|it| it);
+    let address = observer.address();
+    let message = |target: &str| {
+        let error = get(address, target).json()["error"].clone();
+        error["message"].as_str().unwrap().to_owned()
+    };
+    let large = "99999999999999999999999999";
+    for (target, expected) in [
+        (
+            "/api/v1/crashes?after=-2",
+            format!("after=-2 is not a whole number from -1 to {}", u64::MAX),
+        ),
+        (
+            &format!("/api/v1/processes/{large}"),
+            format!("no process has the id {large}: the largest id is {}", u64::MAX),
+        ),
+        (
+            "/api/v1/processes/%3C0.1.0%3E",
+            "\"<0.1.0>\" is no process id: an id is the number 42 of the pid <0.42.0>".to_owned(),
+        ),
+        ("/api/v1/node?x=1", "there is no parameter \"x\"; there are none".to_owned()),
+    ] {
+        assert_eq!(message(target), expected);
+    }
     node.stop().wait().unwrap();
 }
 

@@ -188,6 +188,27 @@ fn v51_errors_of_the_routes_are_errors_of_the_tools() {
     }
     let unknown = post(address, "", &message("tools/call", &json!({ "name": "dance" }))).json();
     assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+    for (parameters, named) in [
+        (json!({ "name": "node", "arguments": [] }), "arguments=[] is not an object"),
+        (json!({ "name": "node", "arguments": "x" }), "arguments=\"x\" is not an object"),
+        (json!({ "name": 7 }), "name=7 is not a text"),
+        (json!({ "arguments": {} }), "there is no name of a tool"),
+    ] {
+        let reply = post(address, "", &message("tools/call", &parameters)).json();
+        let error = &reply["error"];
+        assert_eq!((&error["code"], &error["message"]), (&json!(-32602), &json!(named)), "{reply}");
+    }
+    // The SDK wants both kinds of answers to be accepted, and says so as plain text.
+    let ping = message("ping", &json!({})).to_string();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nAccept: application/json\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{ping}",
+        ping.len()
+    );
+    let reply = send(address, head.as_bytes());
+    assert!(reply.status == 406 && reply.head.contains("content-type: text/plain"), "{reply:?}");
+    let unknown = post(address, "", &message("tools/dance", &json!({}))).json();
+    assert_eq!(unknown["error"]["code"], -32601, "{unknown}");
     for strange in
         [json!([]), json!([message("ping", &json!({}))]), json!(1), json!({ "jsonrpc": "2.0" })]
     {

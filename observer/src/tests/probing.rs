@@ -6,7 +6,7 @@ use crate::limits::DoorLimits;
 use krarup_act::{Actor, Address, Context, behavior_fn};
 use krarup_gen::{Reason, Result};
 use krarup_node::{DispatcherOptions, Node};
-use krarup_supervisor::{ChildSpec, Supervisor};
+use krarup_supervisor::{ChildSpec, RestartType, Supervisor};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -187,6 +187,95 @@ fn v30_each_process_that_is_waited_for_must_start_once() {
     let bad = crate::Observer::new().listen("127.0.0.1:0").check(crate::Check::inspect(""));
     let error = bad.start(&node).wait().unwrap_err();
     assert!(matches!(&error, ObserverError::CheckName(name) if name.is_empty()), "{error}");
+    node.stop().wait().unwrap();
+}
+
+/// A supervisor that gives up at the first failure of its child, which has this name.
+fn fragile_tree(child: &'static str) -> Supervisor {
+    let child = ChildSpec::worker(child, || EndsBadly).name(child);
+    Supervisor::one_for_one().intensity(0, Duration::from_secs(1)).child(child)
+}
+
+#[test]
+fn v30_an_awaited_supervisor_that_gave_up_makes_the_node_unready_until_it_is_back() {
+    let (node, observer) = observed(|it| it.ready_when("tree"));
+    let address = observer.address();
+    node.spawn(|| fragile_tree("fragile")).name("tree").wait().unwrap();
+    until(address, "/readyz", |reply| reply.status == 200);
+    let fragile: Address<()> = node.lookup("fragile").unwrap();
+    fragile.send(()).unwrap();
+    let reply = until(address, "/readyz?verbose", |reply| reply.status == 503);
+    let line = "the supervisor tree gave up because of its child fragile, and has ended\n";
+    let line = format!("[-] process:tree down: {line}");
+    // The child has a name too, and ends before its supervisor does.
+    let reply = if reply.body.contains(&line) {
+        reply
+    } else {
+        until(address, "/readyz?verbose", |reply| reply.body.contains(&line))
+    };
+    assert!(reply.body.contains("[+] start:tree ok"), "{}", reply.body);
+    let health = get(address, "/health");
+    let body = health.json();
+    assert_eq!(
+        (health.status, &body["status"], &body["ready"]),
+        (503, &"down".into(), &false.into())
+    );
+    assert_eq!(get(address, "/livez").status, 200);
+    let findings = get(address, "/api/v1/findings").body;
+    assert!(findings.contains("the check process:tree is down"), "{findings}");
+    node.spawn(|| fragile_tree("fragile")).name("tree").wait().unwrap();
+    until(address, "/readyz", |reply| reply.status == 200);
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn v30_a_top_process_that_failed_makes_the_node_unready_and_one_that_was_stopped_does_not() {
+    let (node, observer) = observed(|it| it);
+    let address = observer.address();
+    let verbose = "/readyz?verbose";
+    let failing = node.spawn(|| EndsBadly).name("failing").wait().unwrap();
+    let stopped = node.spawn(|| EndsBadly).name("stopped").wait().unwrap();
+    let other = || {
+        let child = ChildSpec::worker("leaf", || EndsBadly).name("leaf");
+        Supervisor::one_for_one().child(child.restart(RestartType::Temporary))
+    };
+    node.spawn(other).name("tree").wait().unwrap();
+    let all = ["failing", "stopped", "tree"].map(|name| format!("[+] process:{name} ok\n"));
+    let shows_all = |reply: &HttpReply| all.iter().all(|line| reply.body.contains(line));
+    until(address, verbose, shows_all);
+    // A process below the top is the matter of its supervisor.
+    let leaf: Address<()> = node.lookup("leaf").unwrap();
+    let end = node.watch(leaf.pid());
+    leaf.send(()).unwrap();
+    end.wait().unwrap();
+    let end = node.watch(stopped.pid());
+    node.exit(stopped.pid(), Reason::Shutdown);
+    end.wait().unwrap();
+    let without = |reply: &HttpReply| !reply.body.contains("process:stopped");
+    let reply = until(address, verbose, without);
+    assert!(reply.status == 200 && !reply.body.contains("leaf"), "{}", reply.body);
+    failing.send(()).unwrap();
+    let line = "[-] process:failing down: failing has ended: broken\n";
+    let reply = until(address, verbose, |reply| reply.body.contains(line));
+    assert_eq!(reply.status, 503);
+    assert_eq!(get(address, "/health").json()["ready"], false);
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn v30_an_awaited_process_that_ended_in_order_is_missed_whatever_its_own_check_is_for() {
+    let own = crate::Check::inspect("own").live();
+    let (node, observer) = observed(|it| it.ready_when("one").ready_when("own").check(own));
+    let address = observer.address();
+    let one = node.spawn(|| EndsBadly).name("one").wait().unwrap();
+    let own = node.spawn(|| EndsBadly).name("own").wait().unwrap();
+    until(address, "/readyz", |reply| reply.status == 200);
+    for (name, process) in [("one", one), ("own", own)] {
+        node.exit(process.pid(), Reason::Shutdown);
+        let line = format!("[-] process:{name} down: there is no process {name}\n");
+        let reply = until(address, "/readyz?verbose", |reply| reply.body.contains(&line));
+        assert_eq!(reply.status, 503);
+    }
     node.stop().wait().unwrap();
 }
 
