@@ -72,7 +72,8 @@ pub trait ClusterCalls: HasCluster {
     /// process has it. Its messages are of type `M`. It obeys [`Sys::Status`].
     ///
     /// # Errors
-    /// [`ClusterError`] if the name is not valid, or the cluster does not run.
+    /// [`ClusterError`] if the name is not valid or is exported with messages of another type, or
+    /// the cluster does not run.
     fn export<M>(&self, name: &str) -> Result<(), ClusterError>
     where
         M: Serialize + DeserializeOwned + Send + 'static,
@@ -83,13 +84,12 @@ pub trait ClusterCalls: HasCluster {
     /// As [`ClusterCalls::export`], with the `sys` requests that the process obeys.
     ///
     /// # Errors
-    /// [`ClusterError`] if the name is not valid, or the cluster does not run.
+    /// Those of [`ClusterCalls::export`].
     fn export_with<M>(&self, name: &str, sys: Sys) -> Result<(), ClusterError>
     where
         M: Serialize + DeserializeOwned + Send + 'static,
     {
-        self.cluster()?.0.exports.add::<M>(&Name::new(name)?, sys);
-        Ok(())
+        self.cluster()?.0.exports.add::<M>(&Name::new(name)?, sys)
     }
 
     /// Makes a process that has this name answer calls of other nodes by a function, which runs
@@ -97,14 +97,13 @@ pub trait ClusterCalls: HasCluster {
     /// of a type that can be read, such as supervisors.
     ///
     /// # Errors
-    /// [`ClusterError`] if the name is not valid, or the cluster does not run.
+    /// Those of [`ClusterCalls::export`].
     fn export_served(
         &self,
         name: &str,
         serve: impl Fn(Served) + Send + Sync + 'static,
     ) -> Result<(), ClusterError> {
-        self.cluster()?.0.exports.serve(&Name::new(name)?, Sys::Status, serve);
-        Ok(())
+        self.cluster()?.0.exports.serve(&Name::new(name)?, Sys::Status, serve)
     }
 
     /// Ends an export. Returns whether there was one.

@@ -1,8 +1,9 @@
 //! Exported processes with typed messages, and those that a function serves.
 
 use crate::core::ClusterCore;
+use crate::error::ClusterError;
 use crate::exports::inlet::{Inlet, RemoteMessage, Undelivered};
-use crate::exports::{Exports, Sys};
+use crate::exports::{ExportedName, Exports, Sys};
 use crate::peer::proxy::RemoteProcess;
 use crate::terms::reading::Reading;
 use krarup_act::{
@@ -147,11 +148,11 @@ impl Exports<dyn Inlet<ClusterCore>> {
         self.add_type(type_name::<M>(), || Arc::new(Typed::<M>(PhantomData)))
     }
 
-    pub(crate) fn add<M>(&self, name: &Name, sys: Sys)
+    pub(crate) fn add<M>(&self, name: &Name, sys: Sys) -> Result<(), ClusterError>
     where
         M: Serialize + DeserializeOwned + Send + 'static,
     {
-        self.add_name(name, self.carry::<M>(), sys);
+        self.export(name, ExportedName { inlet: self.carry::<M>(), message: type_name::<M>(), sys })
     }
 
     pub(crate) fn serve(
@@ -159,7 +160,20 @@ impl Exports<dyn Inlet<ClusterCore>> {
         name: &Name,
         sys: Sys,
         serve: impl Fn(Served) + Send + Sync + 'static,
-    ) {
-        self.add_name(name, Arc::new(ServedBy(serve)), sys);
+    ) -> Result<(), ClusterError> {
+        let (inlet, message) = (Arc::new(ServedBy(serve)), type_name::<Served>());
+        self.export(name, ExportedName { inlet, message, sys })
+    }
+
+    fn export(
+        &self,
+        name: &Name,
+        export: ExportedName<dyn Inlet<ClusterCore>>,
+    ) -> Result<(), ClusterError> {
+        let wanted = export.message;
+        self.add_name(name, export).map_err(|exported| {
+            let name = name.as_str().to_owned();
+            ClusterError::ExportedAs { name, exported, wanted }
+        })
     }
 }
