@@ -223,13 +223,16 @@ fn zmsg8_a_payload_that_cannot_be_read_costs_that_message_alone() {
         (note(1), "{refused,no_reply}"),
         (Term::atom("what"), "{refused,{undecodable,"),
         (tagged("add", [Term::Int(1), Term::atom("one")]), "{refused,{undecodable,"),
+        // One element too many is not the token.
+        (tagged("add", [Term::Int(1), Term::Int(2), Term::Int(3)]), "{refused,{undecodable,"),
+        (tagged("total", [Term::Int(1)]), "{refused,{undecodable,"),
     ] {
         let reason = peer.answer("stock", request).unwrap_err().to_string();
         assert!(reason.starts_with(why), "{reason}");
     }
     assert_eq!(total(&mut peer), 0);
-    assert_eq!(member.cluster.stats().unwrap().undecodable, 5);
-    for _ in 0..5 {
+    assert_eq!(member.cluster.stats().unwrap().undecodable, 7);
+    for _ in 0..7 {
         let letter = next(&dead);
         assert_eq!((letter.to, letter.cause), (stock.into(), DeadLetterCause::Undecodable));
     }
