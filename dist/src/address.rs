@@ -19,9 +19,7 @@ use crate::peer::connection_info::ConnectionInfo;
 use crate::peer::control_trace::{ControlTrace, TracedControl};
 use crate::rpc::call::{RpcCall, RpcRequest};
 use crate::rpc::error::RpcError;
-use krarup_act::{
-    Address, Behavior, BehaviorContext, Context, Groups, Host, Network, Process, Recipient,
-};
+use krarup_act::{Address, Behavior, BehaviorContext, Context, Groups, Host, Network, Recipient};
 use krarup_gen::{Name, NodeName, Pid};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -139,7 +137,7 @@ pub trait ClusterCalls: HasCluster {
         let node = NodeName::new(node)?;
         let process = core.stand_in_named(&Name::new(name)?, &node);
         let process = process.ok_or_else(|| ClusterError::ThisNode(node.to_string()))?;
-        Ok(Recipient::remote(process as Arc<dyn Process>, Arc::clone(&core.host)))
+        Ok(process.recipient())
     }
 
     /// Returns a recipient for a process of another node, whose messages are of type `M`.
