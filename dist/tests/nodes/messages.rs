@@ -238,6 +238,30 @@ fn zmsg8_a_payload_that_cannot_be_read_costs_that_message_alone() {
     }
 }
 
+#[derive(Serialize, Deserialize)]
+enum Odd {
+    Number(Reply<f64>),
+}
+
+#[test]
+fn zcall3_an_answer_that_cannot_be_written_is_a_refusal_with_the_reason() {
+    let member = Member::start("nan_a@127.0.0.1", "secret", &[]);
+    let process = behavior_fn(move |mut ctx: Context<Odd>| async move {
+        while let Received::Message(Odd::Number(reply)) = ctx.receive().await {
+            reply.send(f64::NAN);
+        }
+        Ok(())
+    });
+    member.node.spawn(move || process).name("nan").wait().unwrap();
+    member.cluster.export::<Odd>("nan").unwrap();
+    let mut peer = ScriptedPeer::dial(&member, "nan_b@127.0.0.1", 10);
+    let why = tagged("unserializable", [Term::binary("NaN is not a finite float")]);
+    let refused = tagged("refused", [why]);
+    for _ in 0..2 {
+        assert_eq!(peer.answer("nan", Term::atom("number")), Err(refused.clone()));
+    }
+}
+
 #[test]
 fn zmsg9_a_malformed_frame_or_control_message_ends_the_connection() {
     let member = Member::start("frames_a@127.0.0.1", "secret", &[]);

@@ -3,7 +3,7 @@
 use crate::sim_support::{Member, Order, members, undelivered};
 use krarup_act::{Actor, Context, Recipient, Reply};
 use krarup_dist::{ClusterCalls, SimNetwork};
-use krarup_gen::{CallError, Pid, Result, UndeliveredCause};
+use krarup_gen::{CallError, Pid, Reason, Result, UndeliveredCause};
 use krarup_node::Simulation;
 use serde::{Deserialize, Serialize};
 
@@ -137,5 +137,19 @@ fn zmsg13_a_call_for_which_the_queue_has_no_room_was_not_begun() -> Result {
     let said = not_begun(stock.call(Order::Who).wait());
     let why = "too much waits to be sent to its node";
     assert_eq!(said, format!("the request did not reach \"stock\" at a@sim: {why}"));
+    Ok(())
+}
+
+#[test]
+fn zcall3_an_answer_that_cannot_be_written_fails_its_call_with_the_reason() -> Result {
+    let (sim, net) = (Simulation::new(1), SimNetwork::new());
+    let [a, b] = members(&sim, &net)?;
+    calculator(&a)?;
+    let calc = b.cluster.remote::<Calc>("calc", "a@sim")?;
+    let error = calc.call(|reply| Calc::Root(-1.0, reply)).wait().unwrap_err();
+    assert!(error.was_begun(), "{error}");
+    let reason = Reason::error("the answer cannot be written: NaN is not a finite float");
+    assert_eq!(error, CallError::Terminated { to: calc.pid(), reason });
+    assert_eq!(calc.call(|reply| Calc::Count(reply, 10)).wait(), Ok(12));
     Ok(())
 }
