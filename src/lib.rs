@@ -131,12 +131,12 @@ pub mod addressing {
 }
 
 /// What calls return beside [`Call`]: the futures that wait for an answer, calls by name and of
-/// recipients, answers given later, and a cycle of calls.
+/// recipients, answers given later, a cycle of calls, and why a request has not reached another node.
 pub mod calls {
     #[doc(inline)]
     pub use krarup_act::{CallFuture, DEFAULT_CALL_TIMEOUT, NamedCall, Pending, RecipientCall};
     #[doc(inline)]
-    pub use krarup_gen::{CallCycle, RetryError};
+    pub use krarup_gen::{CallCycle, RetryError, UndeliveredCause};
 }
 
 /// The life of processes: what a spawn, a stop and a watch return, and what a cleaner is given.

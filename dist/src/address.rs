@@ -19,9 +19,7 @@ use crate::peer::connection_info::ConnectionInfo;
 use crate::peer::control_trace::{ControlTrace, TracedControl};
 use crate::rpc::call::{RpcCall, RpcRequest};
 use crate::rpc::error::RpcError;
-use krarup_act::{
-    Address, Behavior, BehaviorContext, Context, Groups, Host, Network, Process, Recipient,
-};
+use krarup_act::{Address, Behavior, BehaviorContext, Context, Groups, Host, Network, Recipient};
 use krarup_gen::{Name, NodeName, Pid};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -75,7 +73,8 @@ pub trait ClusterCalls: HasCluster {
     /// [`Cluster::export`](crate::Cluster::export) alone.
     ///
     /// # Errors
-    /// [`ClusterError`] if the name is not valid, or the cluster does not run.
+    /// [`ClusterError`] if the name is not valid or is exported with messages of another type, or
+    /// the cluster does not run.
     fn export<M>(&self, name: &str) -> Result<(), ClusterError>
     where
         M: Serialize + DeserializeOwned + Send + 'static,
@@ -86,13 +85,12 @@ pub trait ClusterCalls: HasCluster {
     /// As [`ClusterCalls::export`], with the `sys` requests that the process obeys.
     ///
     /// # Errors
-    /// [`ClusterError`] if the name is not valid, or the cluster does not run.
+    /// Those of [`ClusterCalls::export`].
     fn export_with<M>(&self, name: &str, sys: Sys) -> Result<(), ClusterError>
     where
         M: Serialize + DeserializeOwned + Send + 'static,
     {
-        self.cluster()?.0.exports.add::<M>(&Name::new(name)?, sys);
-        Ok(())
+        self.cluster()?.0.exports.add::<M>(&Name::new(name)?, sys)
     }
 
     /// Makes a process that has this name answer calls of other nodes by a function, which runs
@@ -100,14 +98,13 @@ pub trait ClusterCalls: HasCluster {
     /// of a type that can be read, such as supervisors.
     ///
     /// # Errors
-    /// [`ClusterError`] if the name is not valid, or the cluster does not run.
+    /// Those of [`ClusterCalls::export`].
     fn export_served(
         &self,
         name: &str,
         serve: impl Fn(Served) + Send + Sync + 'static,
     ) -> Result<(), ClusterError> {
-        self.cluster()?.0.exports.serve(&Name::new(name)?, Sys::Status, serve);
-        Ok(())
+        self.cluster()?.0.exports.serve(&Name::new(name)?, Sys::Status, serve)
     }
 
     /// Ends an export. Returns whether there was one.
@@ -143,7 +140,7 @@ pub trait ClusterCalls: HasCluster {
         let node = NodeName::new(node)?;
         let process = core.stand_in_named(&Name::new(name)?, &node);
         let process = process.ok_or_else(|| ClusterError::ThisNode(node.to_string()))?;
-        Ok(Recipient::remote(process as Arc<dyn Process>, Arc::clone(&core.host)))
+        Ok(process.recipient())
     }
 
     /// Returns a recipient for a process of another node, whose messages are of type `M`.

@@ -261,12 +261,15 @@ impl Cluster {
     where
         M: Serialize + DeserializeOwned + Send + 'static,
     {
+        let exports = &self.settings.exports;
         match Name::new(name) {
-            Ok(name) if self.settings.exports.of_name(name.as_str()).is_some() => {
-                let name = name.as_str().to_owned();
-                self.settings.mistakes.push(StartError::ExportedTwice { name });
+            Ok(name) => {
+                if exports.of_name(name.as_str()).is_some() || exports.add::<M>(&name, sys).is_err()
+                {
+                    let name = name.as_str().to_owned();
+                    self.settings.mistakes.push(StartError::ExportedTwice { name });
+                }
             }
-            Ok(name) => self.settings.exports.add::<M>(&name, sys),
             Err(error) => self.settings.mistakes.push(error.into()),
         }
         self

@@ -380,8 +380,8 @@ impl PeerOwner for ClusterCore {
         self.log.dropped(self.now(), peer, why);
     }
 
-    fn calls_lost(&self, peer: &Atom) {
-        self.calls.lost(peer);
+    fn calls_lost(&self, peer: &Atom, was_up: bool) {
+        self.calls.lost(peer, was_up);
         self.rpcs.lost(peer);
     }
 

@@ -136,6 +136,20 @@ pub enum ClusterError {
     /// The name is that of this node.
     #[error("{0} is this node")]
     ThisNode(String),
+    /// The name is exported with messages of another type. See
+    /// [`ClusterCalls::unexport`](crate::ClusterCalls::unexport).
+    #[error(
+        "{name:?} is exported with messages of type {exported}, not {wanted}: unexport it first"
+    )]
+    ExportedAs {
+        /// The name.
+        name: String,
+        /// The type of the messages with which it is exported; that of
+        /// [`Served`](crate::Served), if a function answers its calls.
+        exported: &'static str,
+        /// The type with which it should have been exported.
+        wanted: &'static str,
+    },
     /// The value cannot be written as a term, or a term cannot be read as one.
     #[error("{0}")]
     Term(String),

@@ -28,12 +28,14 @@ pub enum Sys {
 /// An exported name.
 pub(crate) struct ExportedName<I: ?Sized> {
     pub(crate) inlet: Arc<I>,
+    /// The type of its messages.
+    pub(crate) message: &'static str,
     pub(crate) sys: Sys,
 }
 
 impl<I: ?Sized> Clone for ExportedName<I> {
     fn clone(&self) -> Self {
-        ExportedName { inlet: Arc::clone(&self.inlet), sys: self.sys }
+        ExportedName { inlet: Arc::clone(&self.inlet), message: self.message, sys: self.sys }
     }
 }
 
@@ -55,10 +57,25 @@ impl<I: ?Sized> Exports<I> {
         Arc::clone(self.types.write().entry(name).or_insert_with(inlet))
     }
 
-    pub(crate) fn add_name(&self, name: &Name, inlet: Arc<I>, sys: Sys) {
-        let export = ExportedName { inlet, sys };
-        let before = self.names.write().insert(name.as_str().to_owned(), export);
+    /// Exports a name, in place of an export with the same type of messages.
+    ///
+    /// # Errors
+    /// The type of the messages with which the name is exported, if it is another one. Its callers
+    /// would no longer be understood.
+    pub(crate) fn add_name(
+        &self,
+        name: &Name,
+        export: ExportedName<I>,
+    ) -> Result<(), &'static str> {
+        let mut names = self.names.write();
+        let exported = names.get(name.as_str()).map(|export| export.message);
+        if let Some(exported) = exported.filter(|exported| *exported != export.message) {
+            return Err(exported);
+        }
+        let before = names.insert(name.as_str().to_owned(), export);
+        drop(names);
         drop(before);
+        Ok(())
     }
 
     pub(crate) fn remove(&self, name: &str) -> bool {

@@ -4,7 +4,7 @@ use crate::core::ClusterCore;
 use crate::error::ClusterError;
 use crate::peer::PeerNode;
 use crate::peer::proxy::RemoteProcess;
-use krarup_act::{MessageRoom, Process, Recipient, Reply};
+use krarup_act::{MessageRoom, Recipient, Reply};
 use krarup_gen::{Name, NodeName, Pid, Ref, SendError};
 use krarup_wire::etf::{ExternalPid, Reference, Term};
 use serde::Serialize;
@@ -93,9 +93,7 @@ impl ClusterHandle {
     #[must_use]
     pub fn recipient<M: Serialize + Send + 'static>(&self, of: &Term) -> Option<Recipient<M>> {
         match self.receiver(of)? {
-            TermReceiver::Process(process) => {
-                Some(Recipient::remote(process as Arc<dyn Process>, Arc::clone(&self.0.host)))
-            }
+            TermReceiver::Process(process) => Some(process.recipient()),
             TermReceiver::Alias(_) => None,
         }
     }

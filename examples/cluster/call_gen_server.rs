@@ -8,6 +8,7 @@
 //! cargo run --release --package cluster-examples --bin call_gen_server -- secret
 //! ```
 
+use krarup::calls::UndeliveredCause;
 use krarup::cluster::{Cluster, ClusterCalls, Cookie};
 use krarup::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -30,8 +31,11 @@ fn main() -> Result {
         Ok(Ok(sum)) => println!("ann has {sum}"),
         Ok(Err(why)) => println!("the bank refuses: {why}"),
         Err(CallError::NoProcess { .. }) => println!("there is no bank there"),
-        Err(CallError::Terminated { reason: Reason::NoConnection, .. }) => {
+        Err(CallError::Undelivered { cause: UndeliveredCause::NoConnection, .. }) => {
             println!("the node is away");
+        }
+        Err(CallError::Terminated { reason: Reason::NoConnection, .. }) => {
+            println!("the node was lost: the deposit may have been made");
         }
         Err(error) => println!("{error}"),
     }

@@ -75,7 +75,7 @@ pub use errors::{
     KeySendError, LeaveError, LookupError, ManageError, MessageTypes, NoBound, OpenTopicError,
     OrderError, OverflowError, PublishError, RecordError, RecordTurnsError, RegisterError,
     RegisterKeyError, SendError, SpawnError, StopError, SubscribeError, TaskError, ThreadError,
-    TooManyRecorded, TooSlow, TopicLookupError, TraceError, WatchGroupError,
+    TooManyRecorded, TooSlow, TopicLookupError, TraceError, UndeliveredCause, WatchGroupError,
 };
 pub use group_change::GroupChange;
 pub use inspection::{Inspection, Value};

@@ -4,7 +4,7 @@ use crate::host::host::Host;
 use crate::mailbox::permit::Permit;
 use crate::process::current;
 use crate::process::process::Process;
-use krarup_gen::{Pid, SendError};
+use krarup_gen::{Pid, SendError, Target};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::pin::Pin;
@@ -76,6 +76,11 @@ pub(crate) trait DeliverMessage<T>: Send + Sync {
     fn begun_call(&self) -> Option<u64> {
         None
     }
+
+    /// The name and the node of the process, if it is found by a name on another node.
+    fn name_there(&self) -> Option<Target> {
+        None
+    }
 }
 
 /// Room that was waited for.
@@ -98,6 +103,11 @@ impl<T: Send + 'static> Recipient<T> {
 
     pub(crate) fn host(&self) -> &Arc<dyn Host> {
         self.deliver.host()
+    }
+
+    /// The name and the node of the process, if it is found by a name on another node.
+    pub(crate) fn name_there(&self) -> Option<Target> {
+        self.deliver.name_there()
     }
 
     /// Takes the call that the last message sent on this thread has made at another node: the

@@ -7,7 +7,7 @@ use crate::host::host::Host;
 use crate::mailbox::permit::Permit;
 use crate::process::process::Process;
 use crate::process::remote::{MessageRoom, NotWritten, Remote, WrittenMessage};
-use krarup_gen::{Pid, SendError};
+use krarup_gen::{Name, NodeName, Pid, SendError, Target};
 use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
 use serde::ser::{Serialize, Serializer};
 use std::cell::Cell;
@@ -26,7 +26,17 @@ impl<T: Serialize + Send + 'static> Recipient<T> {
     /// Creates a recipient for the process that `process` stands for, which is on another
     /// node. For clusters.
     pub fn remote(process: Arc<dyn Process>, host: Arc<dyn Host>) -> Self {
-        Recipient::new(RemoteRecipient { process, host })
+        Recipient::new(RemoteRecipient { process, host, name: None })
+    }
+
+    /// As [`Recipient::remote`], for a process that is found by its name on another node. Errors
+    /// of its calls have the name. For clusters.
+    pub fn remote_named(
+        process: Arc<dyn Process>,
+        host: Arc<dyn Host>,
+        name: (Name, NodeName),
+    ) -> Self {
+        Recipient::new(RemoteRecipient { process, host, name: Some(name) })
     }
 }
 
@@ -34,6 +44,8 @@ struct RemoteRecipient {
     /// A stand-in: [`Process::remote`] is set.
     process: Arc<dyn Process>,
     host: Arc<dyn Host>,
+    /// By which the process is found there, if it is not found by its pid.
+    name: Option<(Name, NodeName)>,
 }
 
 impl RemoteRecipient {
@@ -122,6 +134,10 @@ impl<T: Serialize + Send + 'static> DeliverMessage<T> for RemoteRecipient {
 
     fn begun_call(&self) -> Option<u64> {
         BEGUN.take()
+    }
+
+    fn name_there(&self) -> Option<Target> {
+        self.name.clone().map(Target::from)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::calls::slot::SlotReceiver;
 use crate::host::host::Host;
 use crate::process::awaited::AwaitedProcess;
 use crate::process::{current, wait_graph};
-use krarup_gen::{CallError, Pid};
+use krarup_gen::{CallError, Pid, Reason, UndeliveredCause};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -166,7 +166,7 @@ impl<T: Send + 'static> PendingReply<T> {
     #[cold]
     #[allow(clippy::boxed_local, reason = "the error leaves its box here, on a cold path")]
     fn failed(&self, error: Box<CallError>) -> Waited<T> {
-        Err(self.ended(*error))
+        Err(self.ended(seen_by(self.callee, *error)))
     }
 
     /// Ends the span of the call by this error.
@@ -184,7 +184,7 @@ impl<T: Send + 'static> PendingReply<T> {
         self.disarm(&**host);
         let host = Arc::clone(host);
         let answer = self.reply.close(move || host.count_late_reply())?;
-        Some(answer.map_err(|error| *error))
+        Some(answer.map_err(|error| seen_by(self.callee, *error)))
     }
 
     #[cold]
@@ -201,6 +201,22 @@ impl<T: Send + 'static> PendingReply<T> {
         if self.reply.finish() {
             drop(self.give_up(host));
         }
+    }
+}
+
+/// The error of a call to this process, whose token has failed with `error`. If the process is one of
+/// this node, it has passed the token on to another one, and has seen the request, although the
+/// message with the token has reached nobody (rule Zcall4).
+fn seen_by(callee: Pid, error: CallError) -> CallError {
+    match &error {
+        CallError::Undelivered { cause, .. } if callee.node() == 0 => {
+            let reason = match cause {
+                UndeliveredCause::NoConnection => Reason::NoConnection,
+                _ => Reason::error(error.to_string()),
+            };
+            CallError::Terminated { to: callee, reason }
+        }
+        _ => error,
     }
 }
 

@@ -4,7 +4,7 @@ use crate::addressing::recipient::Recipient;
 use crate::calls::deadline::DEFAULT_CALL_TIMEOUT;
 use crate::calls::pending::Pending;
 use crate::calls::pending_reply::{PendingReply, own_waker};
-use crate::calls::refusal::refused;
+use crate::calls::refusal::refused_by_name;
 use crate::calls::reply::Reply;
 use crate::host::host::Host;
 use crate::process::process::Process;
@@ -110,7 +110,7 @@ where
             // Forget the receiver of an earlier message.
             let _ = current::take_receiver();
             if let Err(error) = recipient.send(message) {
-                let error = refused(&*host, pid, error);
+                let error = refused_by_name(&*host, pid, recipient.name_there(), error);
                 if current::is_traced() {
                     current::refuse_call(&error);
                 }

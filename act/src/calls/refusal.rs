@@ -1,7 +1,7 @@
 //! The error of a call whose request was not sent.
 
 use crate::host::host::Host;
-use krarup_gen::{CallError, Pid, Reason, SendError};
+use krarup_gen::{CallError, Pid, SendError, Target, UndeliveredCause};
 
 /// Converts the error of a request that was not sent into that of its call to `callee`, and drops
 /// the request. It takes the error by value and is never inlined, so that the code that drops an
@@ -11,6 +11,8 @@ use krarup_gen::{CallError, Pid, Reason, SendError};
 #[allow(clippy::needless_pass_by_value, reason = "see above")]
 pub(crate) fn refused<M>(host: &dyn Host, callee: Pid, error: SendError<M>) -> CallError {
     match &error {
+        // What is full is the queue to its node, and not its mailbox.
+        SendError::Full { to, .. } if to.node() != 0 => undelivered(*to, UndeliveredCause::Full),
         SendError::Full { to, .. } => CallError::Full { to: *to },
         SendError::NoWorkers { to, .. } => CallError::NoWorkers { to: *to },
         SendError::RateLimited { to, retry_after, .. } => {
@@ -18,17 +20,34 @@ pub(crate) fn refused<M>(host: &dyn Host, callee: Pid, error: SendError<M>) -> C
         }
         SendError::Draining { to, .. } => CallError::Draining { to: *to },
         SendError::NotReservable { to, .. } => CallError::NotReservable { to: *to },
-        SendError::Unserializable { to, why, .. } => CallError::Terminated {
-            to: *to,
-            reason: Reason::error(format!("the request cannot be written: {why}")),
-        },
-        // As of a connection that is lost while the call waits (rule Zcall4).
-        SendError::NoConnection { to, .. } => {
-            CallError::Terminated { to: *to, reason: Reason::NoConnection }
+        SendError::Unserializable { to, why, .. } => {
+            undelivered(*to, UndeliveredCause::Unserializable(why.clone()))
         }
+        SendError::NoConnection { to, .. } => undelivered(*to, UndeliveredCause::NoConnection),
         _ if host.is_stopping() => CallError::NodeStopped { to: callee },
         SendError::Revoked { alias, .. } => CallError::Revoked { alias: *alias },
         SendError::NoProcess { to, .. } => CallError::NoProcess { to: *to },
         _ => CallError::NoProcess { to: callee },
+    }
+}
+
+fn undelivered(to: Pid, cause: UndeliveredCause) -> CallError {
+    CallError::Undelivered { to: Box::new(to.into()), cause }
+}
+
+/// As [`refused`], of a callee that was called by its name on another node: the pid that stands
+/// for it here says nothing to a reader.
+#[cold]
+pub(crate) fn refused_by_name<M>(
+    host: &dyn Host,
+    callee: Pid,
+    name: Option<Target>,
+    error: SendError<M>,
+) -> CallError {
+    match (refused(host, callee, error), name) {
+        (CallError::Undelivered { cause, .. }, Some(name)) => {
+            CallError::Undelivered { to: Box::new(name), cause }
+        }
+        (error, _) => error,
     }
 }

@@ -1,6 +1,6 @@
 //! The policy of attempts of a call (rule H6).
 
-use krarup_gen::{CallError, RetryError};
+use krarup_gen::{CallError, RetryError, UndeliveredCause};
 use std::time::Duration;
 
 /// Which failed attempts of a call are repeated, how often, and after which waits (rule H6).
@@ -202,6 +202,10 @@ impl Retry {
             | CallError::NoWorkers { .. }
             | CallError::RateLimited { .. }
             | CallError::Draining { .. }
+            | CallError::Undelivered {
+                cause: UndeliveredCause::Full | UndeliveredCause::NoConnection,
+                ..
+            }
             | CallError::Expired { .. } => self.repeats == Repeats::Refused,
             CallError::Timeout { .. }
             | CallError::Terminated { .. }
@@ -234,6 +238,10 @@ mod tests {
 
     const TO: Pid = Pid::local(7, 1);
 
+    fn undelivered(cause: UndeliveredCause) -> CallError {
+        CallError::Undelivered { to: Box::new(TO.into()), cause }
+    }
+
     fn millis(millis: u64) -> Duration {
         Duration::from_millis(millis)
     }
@@ -250,6 +258,8 @@ mod tests {
                 CallError::NoWorkers { to },
                 CallError::RateLimited { to, retry_after: after },
                 CallError::Draining { to },
+                undelivered(UndeliveredCause::Full),
+                undelivered(UndeliveredCause::NoConnection),
                 CallError::Expired { to, waited: after },
             ],
             vec![
@@ -263,6 +273,8 @@ mod tests {
                 CallError::CannotWait(CannotWait::InProcess),
                 CallError::CannotWait(CannotWait::Stalled),
                 CallError::NotReservable { to },
+                undelivered(UndeliveredCause::Unserializable("NaN".into())),
+                undelivered(UndeliveredCause::Undecodable("NaN".into())),
             ],
         ]
     }

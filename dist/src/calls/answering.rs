@@ -40,7 +40,7 @@ impl RemoteCaller {
         if let Err(error) = written {
             tokens.lent.into_iter().for_each(krarup_act::LentReply::give_back);
             core.log_dropped(&self.pid.node, &error);
-            return self.refuse(core, by, &CallError::NoReply { to: from });
+            return self.refuse_for(core, by, "unserializable", &error.to_string());
         }
         core.begin_nested(&self.pid.node, extension.nested, tokens);
         if self.pid.node == core.me {
@@ -74,7 +74,12 @@ impl RemoteCaller {
 
     /// Fires the monitor of a call that cannot be read.
     pub(crate) fn refuse_undecodable(&self, core: &Arc<ClusterCore>, by: u64, why: &str) {
-        let why = Term::tuple([Term::atom("undecodable"), Term::binary(why)]);
+        self.refuse_for(core, by, "undecodable", why);
+    }
+
+    /// Fires the monitor of the call with `{refused, {Cause, Text}}`.
+    fn refuse_for(&self, core: &Arc<ClusterCore>, by: u64, cause: &'static str, why: &str) {
+        let why = Term::tuple([Term::atom(cause), Term::binary(why)]);
         self.refuse_with(core, by, Term::tuple([Term::atom("refused"), why]));
     }
 

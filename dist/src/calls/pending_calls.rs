@@ -5,7 +5,7 @@
 //! entry; what comes later finds none.
 
 use krarup_act::LentReply;
-use krarup_gen::{CallError, Pid, Reason};
+use krarup_gen::{CallError, Name, NodeName, Pid, Reason, Target, UndeliveredCause};
 use krarup_wire::Monitored;
 use krarup_wire::codec::{Extension, ReadError, TermCodec};
 use krarup_wire::etf::{Atom, Decoder, ExternalPid, Term};
@@ -23,6 +23,24 @@ pub(crate) struct PendingCall {
 }
 
 impl PendingCall {
+    /// The callee.
+    pub(crate) fn callee(&self) -> Target {
+        let named = match &self.monitor {
+            Some((_, Monitored::Name(name))) => Name::new(name.as_str()).ok(),
+            _ => None,
+        };
+        match (named, NodeName::new(self.node.as_str())) {
+            (Some(name), Ok(node)) => Target::Remote(name, node),
+            _ => self.token.to().into(),
+        }
+    }
+
+    /// Fails the call: its request was not sent, because there is no connection.
+    pub(crate) fn fail_unsent(self) {
+        let (to, cause) = (Box::new(self.callee()), UndeliveredCause::NoConnection);
+        self.token.fail(CallError::Undelivered { to, cause });
+    }
+
     /// Fails the call: its callee has ended with this reason, or cannot answer.
     pub(crate) fn fail_with(self, reason: Reason) {
         let to = self.token.to();
@@ -56,8 +74,9 @@ impl Calls {
         self.pending.lock().len()
     }
 
-    /// Fails all calls to this node.
-    pub(crate) fn lost(&self, node: &Atom) {
+    /// Fails all calls to this node, to which a connection is lost, or could not be made
+    /// (`was_up` is false): then no request was sent.
+    pub(crate) fn lost(&self, node: &Atom, was_up: bool) {
         let lost: Vec<PendingCall> = {
             let mut pending = self.pending.lock();
             let numbers: Vec<u64> =
@@ -65,7 +84,11 @@ impl Calls {
             numbers.iter().filter_map(|number| pending.remove(number)).collect()
         };
         for call in lost {
-            call.fail_with(Reason::NoConnection);
+            if was_up {
+                call.fail_with(Reason::NoConnection);
+            } else {
+                call.fail_unsent();
+            }
         }
     }
 }
@@ -92,12 +115,12 @@ pub(crate) fn answer(
 }
 
 /// The error of a call to `to`, which has ended with this reason, or refuses the call (rules
-/// Zcall3, Zcall4).
-pub(crate) fn call_error(to: Pid, reason: &Term, ended: Reason) -> CallError {
+/// Zcall3, Zcall4). `callee` names it.
+pub(crate) fn call_error(to: Pid, callee: Target, reason: &Term, ended: Reason) -> CallError {
     if let Term::Tuple(parts) = reason
         && let [Term::Atom(refused), why] = &parts[..]
         && *refused == "refused"
-        && let Some(error) = refusal(to, why)
+        && let Some(error) = refusal(to, callee, why)
     {
         return error;
     }
@@ -107,7 +130,11 @@ pub(crate) fn call_error(to: Pid, reason: &Term, ended: Reason) -> CallError {
     }
 }
 
-fn refusal(to: Pid, why: &Term) -> Option<CallError> {
+fn refusal(to: Pid, callee: Target, why: &Term) -> Option<CallError> {
+    let text = |text: &Term| match text {
+        Term::Binary(text) => Some(String::from_utf8_lossy(text).into_owned()),
+        _ => None,
+    };
     let time = |ms: &Term| match ms {
         Term::Int(ms) => Some(Duration::from_millis(u64::try_from(*ms).ok()?)),
         _ => None,
@@ -123,6 +150,16 @@ fn refusal(to: Pid, why: &Term) -> Option<CallError> {
         Term::Tuple(parts) => match &parts[..] {
             [Term::Atom(why), ms] if *why == "rate_limited" => {
                 time(ms).map(|retry_after| CallError::RateLimited { to, retry_after })
+            }
+            // No handler has seen the request: it is refused where it is read.
+            [Term::Atom(why), cause] if *why == "undecodable" => {
+                let cause = UndeliveredCause::Undecodable(text(cause)?.into());
+                Some(CallError::Undelivered { to: Box::new(callee), cause })
+            }
+            [Term::Atom(why), cause] if *why == "unserializable" => {
+                let cause = text(cause)?;
+                let reason = Reason::error(format!("the answer cannot be written: {cause}"));
+                Some(CallError::Terminated { to, reason })
             }
             [Term::Atom(why), ms] if *why == "expired" => {
                 time(ms).map(|waited| CallError::Expired { to, waited })
@@ -145,7 +182,14 @@ pub(crate) fn refusal_term(error: &CallError) -> Term {
             return crate::terms::reason::reason_to_term(reason);
         }
         CallError::NoProcess { .. } | CallError::Revoked { .. } => return Term::atom("noproc"),
-        CallError::NodeStopped { .. } => return Term::atom("noconnection"),
+        CallError::NodeStopped { .. }
+        | CallError::Undelivered { cause: UndeliveredCause::NoConnection, .. } => {
+            return Term::atom("noconnection");
+        }
+        // The token was passed on: a handler has seen the request of the caller.
+        error @ CallError::Undelivered { .. } => {
+            return crate::terms::reason::reason_to_term(&Reason::error(error.to_string()));
+        }
         CallError::Full { .. } => Term::atom("full"),
         CallError::NoWorkers { .. } => Term::atom("no_workers"),
         CallError::Draining { .. } => Term::atom("draining"),
@@ -174,10 +218,28 @@ mod tests {
             CallError::Terminated { to, reason: Reason::Shutdown },
         ] {
             let term = refusal_term(&error);
-            assert_eq!(call_error(to, &term, reason_from_term(&term)), error, "{term}");
+            assert_eq!(call_error(to, to.into(), &term, reason_from_term(&term)), error, "{term}");
         }
         let odd = Term::tuple([Term::atom("refused"), Term::Int(1)]);
-        let error = call_error(to, &odd, reason_from_term(&odd));
+        let error = call_error(to, to.into(), &odd, reason_from_term(&odd));
         assert!(matches!(error, CallError::Terminated { reason: Reason::Error(_), .. }), "{error}");
+    }
+
+    #[test]
+    fn zcall4_a_token_that_was_passed_on_in_vain_does_not_say_that_no_handler_has_seen_its_request()
+    {
+        let to = Pid::remote(9, 3, 1);
+        for (cause, said) in [
+            (UndeliveredCause::NoConnection, "<3.9.0> terminated: no connection"),
+            (
+                UndeliveredCause::Undecodable("a float".into()),
+                "<3.9.0> terminated: {error,<<\"the request did not reach <0.7.0>: its node cannot read it: a float\">>}",
+            ),
+        ] {
+            let passed = Box::new(Pid::local(7, 1).into());
+            let term = refusal_term(&CallError::Undelivered { to: passed, cause });
+            let error = call_error(to, to.into(), &term, reason_from_term(&term));
+            assert_eq!((error.to_string().as_str(), error.was_begun()), (said, true));
+        }
     }
 }

@@ -362,10 +362,10 @@ impl ClusterCore {
         }
     }
 
-    /// There is no connection to the callee.
+    /// There is no connection to the callee: the request is not sent.
     pub(crate) fn call_is_lost(&self, number: u64) {
         if let Some(call) = self.calls.take(number) {
-            call.fail_with(Reason::NoConnection);
+            call.fail_unsent();
         }
     }
 
@@ -388,8 +388,8 @@ impl ClusterCore {
     ) -> bool {
         match self.calls.take_monitored(number, node) {
             Some(call) => {
-                let to = call.token.to();
-                call.token.fail(call_error(to, reason, ended));
+                let (to, callee) = (call.token.to(), call.callee());
+                call.token.fail(call_error(to, callee, reason, ended));
                 true
             }
             None => false,

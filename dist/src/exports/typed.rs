@@ -1,13 +1,14 @@
 //! Exported processes with typed messages, and those that a function serves.
 
 use crate::core::ClusterCore;
+use crate::error::ClusterError;
 use crate::exports::inlet::{Inlet, RemoteMessage, Undelivered};
-use crate::exports::{Exports, Sys};
+use crate::exports::{ExportedName, Exports, Sys};
 use crate::peer::proxy::RemoteProcess;
 use crate::terms::reading::Reading;
 use krarup_act::{
-    CarriedTokens, Dynamic, Process, Recipient, RecipientMaker, Reply, contain, drop_refused,
-    from_outside,
+    Answerer, CarriedTokens, Dynamic, Process, Recipient, RecipientMaker, Reply, contain,
+    drop_refused, from_outside,
 };
 use krarup_gen::{CallError, Name, Pid, SendError};
 use krarup_wire::etf::Term;
@@ -16,6 +17,7 @@ use serde::de::DeserializeOwned;
 use std::any::{Any, type_name};
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Messages of one type.
 struct Typed<M>(PhantomData<fn() -> M>);
@@ -31,13 +33,15 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Inlet<ClusterCore> for Ty
         let (pid, by) = (to.pid(), to.pid().id());
         let mut tokens = CarriedTokens::new(Arc::clone(&core.host), kind, pid);
         let has_caller = caller.is_some();
+        let reading = Arc::new(ReadToken::default());
         if let Some(caller) = caller {
-            tokens.offer(caller.answerer(core, by));
+            tokens.offer(reading.guard(caller.answerer(core, by)));
         }
         let mut extension = Reading { core, by, has_caller };
         from_outside(|| {
             let (read, tokens) = tokens.carry(|| codec.read_with::<M>(decoder, &mut extension));
             let untaken = has_caller && tokens.offered.first().is_some_and(Option::is_some);
+            let untaken = untaken || reading.note_read();
             let message = match read {
                 Ok(message) if untaken => {
                     drop(message);
@@ -75,6 +79,36 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Inlet<ClusterCore> for Ty
 
     fn recipient_maker(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         Some(Arc::new(RecipientMaker::<M>(Recipient::remote)))
+    }
+}
+
+/// Whether the token of a call is in a message that was read.
+///
+/// A message that cannot be read to its end may have its token already, which is dropped with it.
+/// The call must not fail by that: its caller is told why the message cannot be read, and thereby
+/// that no handler has seen it.
+#[derive(Default)]
+struct ReadToken {
+    is_read: AtomicBool,
+    was_dropped: AtomicBool,
+}
+
+impl ReadToken {
+    fn guard(self: &Arc<Self>, answerer: Answerer) -> Answerer {
+        let reading = Arc::clone(self);
+        Box::new(move |answer| {
+            if reading.is_read.load(Ordering::Relaxed) {
+                answerer(answer);
+            } else {
+                reading.was_dropped.store(true, Ordering::Relaxed);
+            }
+        })
+    }
+
+    /// Notes that the message was read. Returns whether its token was dropped meanwhile.
+    fn note_read(&self) -> bool {
+        self.is_read.store(true, Ordering::Relaxed);
+        self.was_dropped.load(Ordering::Relaxed)
     }
 }
 
@@ -147,11 +181,11 @@ impl Exports<dyn Inlet<ClusterCore>> {
         self.add_type(type_name::<M>(), || Arc::new(Typed::<M>(PhantomData)))
     }
 
-    pub(crate) fn add<M>(&self, name: &Name, sys: Sys)
+    pub(crate) fn add<M>(&self, name: &Name, sys: Sys) -> Result<(), ClusterError>
     where
         M: Serialize + DeserializeOwned + Send + 'static,
     {
-        self.add_name(name, self.carry::<M>(), sys);
+        self.export(name, ExportedName { inlet: self.carry::<M>(), message: type_name::<M>(), sys })
     }
 
     pub(crate) fn serve(
@@ -159,7 +193,20 @@ impl Exports<dyn Inlet<ClusterCore>> {
         name: &Name,
         sys: Sys,
         serve: impl Fn(Served) + Send + Sync + 'static,
-    ) {
-        self.add_name(name, Arc::new(ServedBy(serve)), sys);
+    ) -> Result<(), ClusterError> {
+        let (inlet, message) = (Arc::new(ServedBy(serve)), type_name::<Served>());
+        self.export(name, ExportedName { inlet, message, sys })
+    }
+
+    fn export(
+        &self,
+        name: &Name,
+        export: ExportedName<dyn Inlet<ClusterCore>>,
+    ) -> Result<(), ClusterError> {
+        let wanted = export.message;
+        self.add_name(name, export).map_err(|exported| {
+            let name = name.as_str().to_owned();
+            ClusterError::ExportedAs { name, exported, wanted }
+        })
     }
 }

@@ -24,8 +24,8 @@ pub(crate) trait PeerOwner {
     /// A signal could not be written.
     fn log_dropped(&self, peer: &Atom, why: &dyn fmt::Display);
 
-    /// Fails all calls to a peer.
-    fn calls_lost(&self, peer: &Atom);
+    /// Fails all calls to a peer. Without a connection, `was_up` is false, nothing was sent.
+    fn calls_lost(&self, peer: &Atom, was_up: bool);
 
     /// Tells the subscribers.
     fn tell(&self, event: &NodeEvent);

@@ -9,8 +9,8 @@ mod bonds;
 use crate::peer::signal::{Signal, SignalPayload};
 use crate::peer::{LinkKey, NotPushed, NotSent, PeerNode};
 use krarup_act::{
-    Dynamic, Guarded, Host, InspectRequest, MutedSender, NotWritten, Process, Put, Ready, Remote,
-    Reply, Via, WrittenMessage, current_pid, is_bound, lose,
+    Dynamic, Guarded, Host, InspectRequest, MutedSender, NotWritten, Process, Put, Ready,
+    Recipient, Remote, Reply, Via, WrittenMessage, current_pid, is_bound, lose,
 };
 use krarup_gen::{
     Alias, CallError, Down, Exit, Label, Name, Pid, ProcessInfo, ProcessState, Reason, Ref, Root,
@@ -18,6 +18,7 @@ use krarup_gen::{
 };
 use krarup_wire::ControlMessage;
 use krarup_wire::etf::{Atom, ExternalPid, Reference};
+use serde::Serialize;
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -116,6 +117,18 @@ impl RemoteProcess {
 
     pub(crate) fn target(&self) -> &RemoteTarget {
         &self.target
+    }
+
+    /// A recipient that sends to it.
+    pub(crate) fn recipient<M: Serialize + Send + 'static>(self: Arc<Self>) -> Recipient<M> {
+        let host = Arc::clone(self.home.host());
+        match &self.target {
+            RemoteTarget::Name(name, _) => {
+                let name = (name.clone(), self.peer.node.clone());
+                Recipient::remote_named(self, host, name)
+            }
+            RemoteTarget::Pid(_) | RemoteTarget::Node => Recipient::remote(self, host),
+        }
     }
 
     /// The number of the incarnation of its node; `None` if it is not of a certain one.

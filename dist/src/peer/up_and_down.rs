@@ -79,8 +79,8 @@ impl PeerNode {
             }
             std::mem::replace(&mut state.phase, Phase::Losing)
         };
-        owner.calls_lost(&self.name);
         let was_up = matches!(before, Phase::Up(_));
+        owner.calls_lost(&self.name, was_up);
         if let Phase::Up(up) = before {
             for letter in up.outbox.into_letters() {
                 owner.not_written(self, letter);

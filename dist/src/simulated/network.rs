@@ -22,7 +22,7 @@ use std::time::Duration;
 ///
 /// ```
 /// # use krarup_act::{behavior_fn, Context, Received};
-/// # use krarup_gen::{CallError, Reason, Result};
+/// # use krarup_gen::{CallError, Result};
 /// # use krarup_act::Reply;
 /// # mod krarup { pub use krarup_dist as cluster; }
 /// use krarup::cluster::{Cluster, ClusterCalls, Cookie, SimNetwork};
@@ -47,8 +47,9 @@ use std::time::Duration;
 /// let nobody = cluster.remote::<Stock>("nobody", "b@sim")?;
 /// let to = nobody.pid();
 /// net.refuse("b@sim", true);
-/// let lost = CallError::Terminated { to, reason: Reason::NoConnection };
-/// assert_eq!(nobody.call(Stock::Total).wait(), Err(lost));
+/// let lost = nobody.call(Stock::Total).wait().unwrap_err();
+/// let said = "the request did not reach \"nobody\" at b@sim: no connection to its node";
+/// assert_eq!(lost.to_string(), said);
 /// net.refuse("b@sim", false);
 /// assert_eq!(nobody.call(Stock::Total).wait(), Err(CallError::NoProcess { to }));
 /// # Ok(())

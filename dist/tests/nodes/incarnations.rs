@@ -193,6 +193,8 @@ fn zhs6_a_connection_that_is_replaced_ends_its_last_message_before_the_new_one_i
         begun.send(()).unwrap();
         let _ = released.lock().unwrap().recv();
     };
+    // The name is exported with another type of messages.
+    assert!(member.cluster.unexport("stock").unwrap());
     member.cluster.export_served("stock", serve).unwrap();
     let mut old = ScriptedPeer::dial(&member, name, 10);
     old.call("stock", Term::atom("total"));

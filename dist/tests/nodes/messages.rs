@@ -223,15 +223,42 @@ fn zmsg8_a_payload_that_cannot_be_read_costs_that_message_alone() {
         (note(1), "{refused,no_reply}"),
         (Term::atom("what"), "{refused,{undecodable,"),
         (tagged("add", [Term::Int(1), Term::atom("one")]), "{refused,{undecodable,"),
+        // One element too many is not the token.
+        (tagged("add", [Term::Int(1), Term::Int(2), Term::Int(3)]), "{refused,{undecodable,"),
+        (tagged("total", [Term::Int(1)]), "{refused,{undecodable,"),
     ] {
         let reason = peer.answer("stock", request).unwrap_err().to_string();
         assert!(reason.starts_with(why), "{reason}");
     }
     assert_eq!(total(&mut peer), 0);
-    assert_eq!(member.cluster.stats().unwrap().undecodable, 5);
-    for _ in 0..5 {
+    assert_eq!(member.cluster.stats().unwrap().undecodable, 7);
+    for _ in 0..7 {
         let letter = next(&dead);
         assert_eq!((letter.to, letter.cause), (stock.into(), DeadLetterCause::Undecodable));
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+enum Odd {
+    Number(Reply<f64>),
+}
+
+#[test]
+fn zcall3_an_answer_that_cannot_be_written_is_a_refusal_with_the_reason() {
+    let member = Member::start("nan_a@127.0.0.1", "secret", &[]);
+    let process = behavior_fn(move |mut ctx: Context<Odd>| async move {
+        while let Received::Message(Odd::Number(reply)) = ctx.receive().await {
+            reply.send(f64::NAN);
+        }
+        Ok(())
+    });
+    member.node.spawn(move || process).name("nan").wait().unwrap();
+    member.cluster.export::<Odd>("nan").unwrap();
+    let mut peer = ScriptedPeer::dial(&member, "nan_b@127.0.0.1", 10);
+    let why = tagged("unserializable", [Term::binary("NaN is not a finite float")]);
+    let refused = tagged("refused", [why]);
+    for _ in 0..2 {
+        assert_eq!(peer.answer("nan", Term::atom("number")), Err(refused.clone()));
     }
 }
 

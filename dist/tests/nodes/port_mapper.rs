@@ -2,10 +2,9 @@
 
 use crate::support::scripted::ScriptedPeer;
 use crate::support::watching::{next, until};
-use crate::support::{Member, Order};
+use crate::support::{Member, Order, not_connected};
 use krarup_dist::etf::Term;
 use krarup_dist::{Cluster, ClusterCalls, Cookie};
-use krarup_gen::{CallError, Reason};
 use krarup_node::Node;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -137,12 +136,10 @@ fn zhs9_the_port_of_a_peer_is_asked_for_at_each_dial() {
     }
     // A name that is not registered: the dial fails.
     let shop = member.cluster.remote::<Order>("stock", "shop@127.0.0.1").unwrap();
-    let to = shop.pid();
     let call = std::thread::spawn(move || shop.call(Order::Total).no_timeout().wait());
     let (_, mut stream) = next(&epmd.requests);
     stream.write_all(&[119, 1]).unwrap();
-    let reason = Reason::NoConnection;
-    assert_eq!(call.join().unwrap(), Err(CallError::Terminated { to, reason }));
+    assert_eq!(call.join().unwrap(), Err(not_connected("stock", "shop@127.0.0.1")));
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use crate::support::scripted::ScriptedPeer;
 use crate::support::watching::{Seen, next, until, watcher};
-use crate::support::{Member, Order};
+use crate::support::{Member, Order, not_connected, undelivered};
 use krarup_act::{Context, Received, behavior_fn};
 use krarup_dist::etf::Term;
 use krarup_dist::{Cluster, ClusterCalls, Cookie, HasCluster};
-use krarup_gen::{CallError, Pid, Reason, SendError, Target};
+use krarup_gen::{Pid, Reason, SendError, Target, UndeliveredCause};
 use krarup_node::Node;
 use krarup_wire::ControlMessage;
 use std::net::TcpListener;
@@ -73,7 +73,8 @@ fn zmsg13_over_the_soft_limit_messages_and_calls_are_full_and_signals_pass() {
     }
     fill(&member, to);
     assert!(member.connection().waiting > SOFT);
-    assert_eq!(recipient.call(Order::Total).wait(), Err(CallError::Full { to }));
+    let full = Err(undelivered(to, UndeliveredCause::Full));
+    assert_eq!(recipient.call(Order::Total).wait(), full);
     let cluster = member.cluster.cluster().unwrap();
     let term = cluster.pid_term(to).unwrap();
     assert!(matches!(cluster.send(&term, &Term::Int(1)), Err(SendError::Full { .. })));
@@ -272,7 +273,7 @@ fn zhs10_if_the_dial_fails_all_that_waits_fails_at_once() {
         cluster.peer(name, at).queue_limits(SOFT, HARD)
     });
     let stock = member.cluster.remote::<Order>("stock", name).unwrap();
-    let (to, asked) = (stock.pid(), stock.clone());
+    let asked = stock.clone();
     stock.send(Order::Note(1)).unwrap();
     let target = Target::Remote(krarup_gen::Name::new("stock").unwrap(), name.parse().unwrap());
     let seen = watcher(&member, None, vec![target.clone(), Target::Node(name.parse().unwrap())]);
@@ -283,8 +284,7 @@ fn zhs10_if_the_dial_fails_all_that_waits_fails_at_once() {
     let waits = stock.clone();
     let waiting = std::thread::spawn(move || waits.send_or_wait(Order::Note(2)).wait());
     drop(listener.accept().unwrap());
-    let reason = Reason::NoConnection;
-    assert_eq!(call.join().unwrap(), Err(CallError::Terminated { to, reason: reason.clone() }));
+    assert_eq!(call.join().unwrap(), Err(not_connected("stock", name)));
     for _ in 0..2 {
         assert!(matches!(next(&seen), Seen::Down(_, Reason::NoConnection)));
     }

@@ -2,9 +2,9 @@
 
 use crate::certificates::{Authority, Issued};
 use crate::support::watching::{events, next, until};
-use crate::support::{Member, Order, Worker};
+use crate::support::{Member, Order, Worker, not_connected};
 use krarup_dist::{Cluster, ClusterCalls, Cookie, NodeEvent, SimNetwork, Tls, TlsVersion};
-use krarup_gen::{CallError, Reason};
+use krarup_gen::Reason;
 use krarup_node::{Node, Simulation};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -112,9 +112,7 @@ fn zhs11_a_name_outside_the_certificate_is_refused_by_either_side() {
     assert!(connects(&b, &a));
     assert_eq!(failed(&a), 2);
     let to = stranger.cluster.remote::<Order>("stock", &a.name).unwrap();
-    let reason = Reason::NoConnection;
-    let lost = CallError::Terminated { to: to.pid(), reason };
-    assert_eq!(to.call(Order::Total).wait(), Err(lost));
+    assert_eq!(to.call(Order::Total).wait(), Err(not_connected("stock", &a.name)));
 }
 
 #[test]

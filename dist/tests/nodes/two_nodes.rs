@@ -1,8 +1,8 @@
 //! Two Krarup nodes over sockets: messages, calls, links, monitors and their loss.
 
 use crate::support::watching::{LONG, Seen, remote_pid, watcher};
-use crate::support::{Member, Order, pair};
-use krarup_act::{Context, Received, behavior_fn};
+use crate::support::{Member, Order, not_connected, pair};
+use krarup_act::{Context, Received, Reply, behavior_fn};
 use krarup_dist::{Cluster, ClusterCalls, Cookie, NodeEvent};
 use krarup_gen::{CallError, NodeName, Reason, SpawnError, Target};
 use krarup_node::Node;
@@ -35,6 +35,51 @@ fn zcall4_a_call_to_another_node_ends_with_its_answer_or_one_error() {
     b.worker("desk");
     let desk = a.cluster.remote::<Order>("desk", &b.name).unwrap();
     assert_eq!(desk.call(|reply| Order::Add(20, 1, reply)).wait(), Ok(21));
+}
+
+/// A token inside a message that is a call.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Two(Reply<i64>, Reply<i64>);
+
+#[test]
+fn zcall4_a_token_that_is_passed_on_to_a_node_out_of_reach_does_not_say_that_nobody_has_seen_its_request()
+ {
+    let (a, b) = pair("passed");
+    a.worker("stock");
+    let (told, tells) = channel();
+    let process = behavior_fn(move |mut ctx: Context<Order>| async move {
+        while let Received::Message(order) = ctx.receive().await {
+            if let Order::Total(reply) = order {
+                let _ = told.send(reply);
+            }
+        }
+        Ok(())
+    });
+    let desk = b.node.spawn(move || process).wait().unwrap();
+    let asks = || {
+        let desk = desk.clone();
+        let asking = std::thread::spawn(move || desk.call(Order::Total).timeout(LONG).wait());
+        (asking, tells.recv_timeout(LONG).unwrap())
+    };
+    let (inside, token) = asks();
+    let nobody = b.cluster.remote::<Two>("stock", "nobody@127.0.0.1").unwrap();
+    let outer = nobody.call(move |reply| Two(reply, token)).wait().unwrap_err();
+    assert_eq!(outer, not_connected("stock", "nobody@127.0.0.1"));
+    let (alone, token) = asks();
+    let nobody = b.cluster.remote::<Order>("stock", "nobody@127.0.0.1").unwrap();
+    nobody.send(Order::Total(token)).unwrap();
+    for asking in [inside, alone] {
+        let reason = Reason::NoConnection;
+        let lost = CallError::Terminated { to: desk.pid(), reason };
+        assert_eq!(asking.join().unwrap(), Err(lost));
+    }
+    // Nor does one that the other node cannot read.
+    let (odd, token) = asks();
+    let stock = b.cluster.remote::<(u8, Reply<i64>)>("stock", &a.name).unwrap();
+    stock.send((1, token)).unwrap();
+    let error = odd.join().unwrap().unwrap_err();
+    assert!(error.was_begun(), "{error}");
+    assert!(error.to_string().contains("\"stock\" at passed_a@127.0.0.1: its node"), "{error}");
 }
 
 #[test]
@@ -197,8 +242,7 @@ fn zlive3_a_node_that_cannot_be_reached_is_told_at_once() {
     assert_eq!(seen.recv_timeout(LONG).unwrap(), expected);
     let nobody = b.cluster.remote::<Order>("stock", "nobody@127.0.0.1").unwrap();
     let error = nobody.call(Order::Total).wait().unwrap_err();
-    let reason = Reason::NoConnection;
-    assert_eq!(error, CallError::Terminated { to: nobody.pid(), reason });
+    assert_eq!(error, not_connected("stock", "nobody@127.0.0.1"));
 }
 
 #[test]
@@ -208,8 +252,7 @@ fn zhs4_a_wrong_cookie_never_brings_a_connection_up() {
     a.worker("stock");
     let stock = b.cluster.remote::<Order>("stock", &a.name).unwrap();
     let error = stock.call(Order::Total).wait().unwrap_err();
-    let reason = Reason::NoConnection;
-    assert_eq!(error, CallError::Terminated { to: stock.pid(), reason });
+    assert_eq!(error, not_connected("stock", &a.name));
     assert_eq!((a.cluster.nodes().unwrap().len(), b.cluster.nodes().unwrap().len()), (0, 0));
 }
 

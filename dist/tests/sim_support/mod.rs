@@ -8,7 +8,10 @@ use krarup_act::{Actor, Context, Recipient, Reply};
 use krarup_dist::{
     Cluster, ClusterAddress, ClusterCalls, Cookie, HasCluster, NodeEvent, SimNetwork,
 };
-use krarup_gen::{CallError, Down, Exit, Pid, Reason, Ref, Result, SendError, Target};
+use krarup_gen::{
+    CallError, Down, Exit, Name, NodeName, Pid, Reason, Ref, Result, SendError, Target,
+    UndeliveredCause,
+};
 use krarup_node::{Node, Simulation};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex};
@@ -139,6 +142,17 @@ pub(crate) fn members<const N: usize>(sim: &Simulation, net: &SimNetwork) -> Res
     let all: Result<Vec<Member>> =
         names[..N].iter().map(|name| Member::start(sim, net, name)).collect();
     Ok(all?.try_into().unwrap_or_else(|_| unreachable!("there are so many")))
+}
+
+/// The error of a call whose request has not reached its callee.
+pub(crate) fn undelivered(to: impl Into<Target>, cause: UndeliveredCause) -> CallError {
+    CallError::Undelivered { to: Box::new(to.into()), cause }
+}
+
+/// The error of a call to the process with this name on that node, to which there is no connection.
+pub(crate) fn not_connected(name: &str, node: &str) -> CallError {
+    let to = (Name::new(name).unwrap(), NodeName::new(node).unwrap());
+    undelivered(to, UndeliveredCause::NoConnection)
 }
 
 /// What a worker is told.

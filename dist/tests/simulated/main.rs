@@ -15,4 +15,5 @@ mod refusals;
 mod restarts;
 mod rights;
 mod two_members;
+mod undelivered;
 mod unsent;

@@ -3,7 +3,7 @@
 use crate::sim_support::{Choices, Member, Observed, Order, Seen, Watching, members, some_turns};
 use krarup_act::{Actor, Context, Reply};
 use krarup_dist::{ClusterCalls, NodeEvent, SimNetwork};
-use krarup_gen::{CallError, Pid, Reason, Result};
+use krarup_gen::{CallError, Pid, Reason, Result, UndeliveredCause};
 use krarup_node::{Fault, Faults, Simulation};
 use std::time::Duration;
 
@@ -279,6 +279,7 @@ fn zid5_nothing_for_a_pid_of_an_earlier_life_touches_the_node_that_has_restarted
                 matches!(
                     error,
                     CallError::NoProcess { .. }
+                        | CallError::Undelivered { cause: UndeliveredCause::NoConnection, .. }
                         | CallError::Terminated { reason: Reason::NoConnection, .. }
                 ),
                 "{error}"
@@ -357,6 +358,9 @@ fn zlive5_after_a_partition_nothing_of_before_is_revived_and_the_next_use_reconn
                 Seen::Sum(Err(CallError::Terminated { reason, .. })) => {
                     *reason == Reason::NoConnection
                 }
+                Seen::Sum(Err(CallError::Undelivered { cause, .. })) => {
+                    *cause == UndeliveredCause::NoConnection
+                }
                 Seen::Sum(_) => false,
             });
             (notices.count(), seen.len())
@@ -419,7 +423,10 @@ fn withdraws_once(sim: &Simulation, number: Option<i64>) -> Result {
     sim.faults(Faults::new().reset_one_in(20).at_most(1));
     loop {
         match account.call(move |reply| (number, reply)).wait() {
-            Err(CallError::Terminated { reason: Reason::NoConnection, .. }) => {}
+            Err(
+                CallError::Terminated { reason: Reason::NoConnection, .. }
+                | CallError::Undelivered { cause: UndeliveredCause::NoConnection, .. },
+            ) => {}
             Ok(10) => return Ok(()),
             other => return Err(Reason::error(format!("{other:?}"))),
         }

@@ -1,7 +1,9 @@
 //! Settings that cannot be meant, handshakes that fail, and connections that end.
 
 use crate::sim_support::{Member, Order, members};
-use krarup_dist::{Cluster, ClusterCalls, ServeError, SimNetwork, Sys, TermException};
+use krarup_dist::{
+    Cluster, ClusterCalls, ClusterError, ServeError, SimNetwork, Sys, TermException,
+};
 use krarup_gen::{ReasonKind, Result};
 use krarup_node::Simulation;
 use std::net::SocketAddr;
@@ -31,6 +33,27 @@ fn zid9_settings_that_cannot_be_meant_are_typed_errors_of_the_spawn() {
         cluster.export::<Order>("stock", Sys::Status).export::<Order>("shop", Sys::Status)
     });
     assert_eq!(fine, "");
+}
+
+#[test]
+fn zid9_a_name_is_not_exported_again_with_another_type_of_messages() -> Result {
+    let (sim, net) = (Simulation::new(1), SimNetwork::new());
+    let [a, b] = members(&sim, &net)?;
+    a.worker("stock")?;
+    let error = a.cluster.export::<u32>("stock").unwrap_err();
+    let order = std::any::type_name::<Order>();
+    let said = "is exported with messages of type";
+    assert_eq!(error.to_string(), format!("\"stock\" {said} {order}, not u32: unexport it first"));
+    let served = a.cluster.export_served("stock", |_| {}).unwrap_err();
+    assert!(matches!(served, ClusterError::ExportedAs { .. }), "{served}");
+    // The export of before works on.
+    assert!(b.remote("stock", "a@sim").call(Order::Who).wait().is_ok());
+    // With the same type it is replaced, and with another one when it was taken back.
+    a.cluster.export_with::<Order>("stock", Sys::Read)?;
+    assert!(b.remote("stock", "a@sim").call(Order::Who).wait().is_ok());
+    assert!(a.cluster.unexport("stock")?);
+    a.cluster.export::<u32>("stock")?;
+    Ok(())
 }
 
 #[test]

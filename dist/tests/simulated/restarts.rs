@@ -2,7 +2,7 @@
 
 use crate::sim_support::{Choices, Member, Order, Seen, Watching, members, some_turns};
 use krarup_dist::{Cluster, ClusterAddress, ClusterCalls, Cookie, SimNetwork};
-use krarup_gen::{CallError, DeadLetterCause, Memory, Reason, Result, SendError};
+use krarup_gen::{DeadLetterCause, Memory, Result, SendError};
 use krarup_node::Simulation;
 use std::time::Duration;
 
@@ -59,9 +59,10 @@ fn zlive7_without_a_cluster_messages_and_calls_to_other_nodes_fail_at_once() {
     sim.run_until_idle();
     let begun = sim.now();
     for recipient in [&stock, &by_pid] {
-        let to = recipient.pid();
-        let reason = Reason::NoConnection;
-        assert_eq!(recipient.call(Order::Who).wait(), Err(CallError::Terminated { to, reason }));
+        let error = recipient.call(Order::Who).wait().unwrap_err();
+        let to = if recipient.pid() == pid { pid.to_string() } else { "\"stock\" at a@sim".into() };
+        let said = format!("the request did not reach {to}: no connection to its node");
+        assert_eq!((error.to_string(), error.was_begun()), (said, false));
         let error = recipient.send(Order::Note(1)).unwrap_err();
         assert!(matches!(error, SendError::NoConnection { .. }), "{error}");
         let error = recipient.send_or_wait(Order::Note(1)).wait().unwrap_err();

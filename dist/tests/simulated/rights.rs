@@ -1,6 +1,6 @@
 //! Who may connect, with which cookie, and what for: over many seeds of a simulation.
 
-use crate::sim_support::{Member, Order, Seen, Watching};
+use crate::sim_support::{Member, Order, Seen, Watching, not_connected};
 use krarup_act::{Actor, Context};
 use krarup_dist::{Cluster, ClusterCalls, NodeRights, Reach, RpcError, SimNetwork, TermException};
 use krarup_gen::{CallError, Pid, Reason, Result, Target};
@@ -12,8 +12,7 @@ fn reaches(from: &Member, to: &Member) -> bool {
     match stock.call(|reply| Order::Add(1, 2, reply)).wait() {
         Ok(sum) => sum == 3,
         Err(error) => {
-            let lost = Reason::NoConnection;
-            assert!(matches!(&error, CallError::Terminated { reason, .. } if *reason == lost));
+            assert_eq!(error, not_connected("stock", &to.name));
             false
         }
     }

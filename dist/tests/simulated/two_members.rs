@@ -1,6 +1,6 @@
 //! Several nodes in one simulation, joined by a simulated network (rules Zsim1, Zsim2).
 
-use crate::sim_support::{Order, Seen, Watching, Worker, members};
+use crate::sim_support::{Order, Seen, Watching, Worker, members, not_connected};
 use krarup_act::{Actor, Context, Recipient, behavior_fn};
 use krarup_dist::{Cluster, ClusterCalls, Cookie, SimNetwork};
 use krarup_gen::{CallError, Reason, Result, Target};
@@ -131,9 +131,8 @@ fn zsim2_a_partition_holds_up_what_is_under_way_and_a_dial_fails_in_its_time() {
     let [a, b] = members(&sim, &net).unwrap();
     a.worker("stock").unwrap();
     let stock = b.remote("stock", "a@sim");
-    let to = stock.pid();
     net.partition(&["a@sim"], &["b@sim"]);
-    let lost = Err(CallError::Terminated { to, reason: Reason::NoConnection });
+    let lost = Err(not_connected("stock", "a@sim"));
     let add = || stock.call(|reply| Order::Add(2, 3, reply)).timeout(LONG);
     assert_eq!(add().wait(), lost);
     let passed = sim.now();
@@ -162,9 +161,8 @@ fn zsim2_a_refused_dial_fails_at_once_and_a_delay_takes_time() {
     let [a, b] = members(&sim, &net).unwrap();
     a.worker("stock").unwrap();
     let stock = b.remote("stock", "a@sim");
-    let to = stock.pid();
     net.refuse("a@sim", true);
-    let lost = Err(CallError::Terminated { to, reason: Reason::NoConnection });
+    let lost = Err(not_connected("stock", "a@sim"));
     assert_eq!(stock.call(|reply| Order::Add(2, 3, reply)).wait(), lost);
     assert!(sim.now().as_nanos() < 1_000_000, "{}", sim.now());
     net.refuse("a@sim", false);
@@ -175,7 +173,7 @@ fn zsim2_a_refused_dial_fails_at_once_and_a_delay_takes_time() {
     assert!((Duration::from_millis(100)..Duration::from_secs(2)).contains(&passed), "{passed:?}");
     // A node that is not there refuses, too.
     let nobody = b.remote("stock", "nobody@sim");
-    let lost = Err(CallError::Terminated { to: nobody.pid(), reason: Reason::NoConnection });
+    let lost = Err(not_connected("stock", "nobody@sim"));
     assert_eq!(nobody.call(|reply| Order::Add(2, 3, reply)).wait(), lost);
 }
 

@@ -196,6 +196,7 @@ impl AgentLog {
                 CallError::Timeout { .. }
                     | CallError::Terminated { .. }
                     | CallError::NoProcess { .. }
+                    | CallError::Undelivered { .. }
                     | CallError::Full { .. }
             ),
         });

@@ -11,7 +11,9 @@ pub(crate) mod watching;
 
 use krarup_act::{Actor, Context, Reply};
 use krarup_dist::{Cluster, ClusterAddress, ClusterCalls, ConnectionInfo, Cookie, HasCluster};
-use krarup_gen::{Pid, Reason, Result, SendError};
+use krarup_gen::{
+    CallError, Name, NodeName, Pid, Reason, Result, SendError, Target, UndeliveredCause,
+};
 use krarup_node::Node;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -74,6 +76,17 @@ pub(crate) fn pair(label: &str) -> (Member, Member) {
     let first = Member::start(&format!("{label}_a@127.0.0.1"), "secret", &[]);
     let second = Member::start(&format!("{label}_b@127.0.0.1"), "secret", &[&first]);
     (first, second)
+}
+
+/// The error of a call whose request has not reached its callee.
+pub(crate) fn undelivered(to: impl Into<Target>, cause: UndeliveredCause) -> CallError {
+    CallError::Undelivered { to: Box::new(to.into()), cause }
+}
+
+/// The error of a call to the process with this name on that node, to which there is no connection.
+pub(crate) fn not_connected(name: &str, node: &str) -> CallError {
+    let to = (Name::new(name).unwrap(), NodeName::new(node).unwrap());
+    undelivered(to, UndeliveredCause::NoConnection)
 }
 
 /// What a worker is told.

@@ -2,6 +2,7 @@
 
 use crate::ok;
 use crate::terms::{atom, number, pair, tagged};
+use krarup::calls::UndeliveredCause;
 use krarup::cluster::etf::{Atom, Term};
 use krarup::cluster::{ClusterHandle, HasCluster, TermMessage, reason_from_term, reason_to_term};
 use krarup::prelude::*;
@@ -258,6 +259,9 @@ async fn call(cluster: &ClusterHandle, to: &Term, request: &Term, timeout: &Term
                 CallError::Timeout { .. } => Term::atom("timeout"),
                 CallError::NoProcess { .. } => Term::atom("noproc"),
                 CallError::Terminated { reason, .. } => reason_to_term(&reason),
+                CallError::Undelivered { cause: UndeliveredCause::NoConnection, .. } => {
+                    Term::atom("noconnection")
+                }
                 error => Term::binary(error.to_string()),
             },
         ),

@@ -1,7 +1,7 @@
 //! The error of a call.
 
 use crate::errors::wait::CannotWait;
-use crate::{Alias, Pid, Reason};
+use crate::{Alias, Pid, Reason, Target};
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
@@ -94,6 +94,15 @@ pub enum CallError {
         /// The callee.
         to: Pid,
     },
+    /// The request did not reach the callee, which is on another node (rule Zcall4).
+    ///
+    /// No handler has seen it, so it can be made again without being handled twice.
+    Undelivered {
+        /// The callee, by the name and the node with which it was called, if it was.
+        to: Box<Target>,
+        /// Why the request did not reach it.
+        cause: UndeliveredCause,
+    },
     /// A process called itself (rule C5).
     CallsItself(Pid),
     /// The call would close a cycle of processes that wait for each other (rule C5). It was not
@@ -127,6 +136,7 @@ impl CallError {
             | CallError::Expired { .. }
             | CallError::NoProcess { .. }
             | CallError::Revoked { .. }
+            | CallError::Undelivered { .. }
             | CallError::CannotWait(CannotWait::InProcess | CannotWait::InRuntime) => false,
             // A call into a cycle has been made if a route or a fallback closes the cycle.
             CallError::Timeout { .. }
@@ -189,6 +199,9 @@ impl fmt::Display for CallError {
             }
             CallError::NodeStopped { to } => write!(f, "the node of {to} has stopped"),
             CallError::NoReply { to } => write!(f, "{to} dropped the request without a reply"),
+            CallError::Undelivered { to, cause } => {
+                write!(f, "the request did not reach {to}: {cause}")
+            }
             CallError::CallsItself(pid) => write!(f, "process {pid} calls itself"),
             CallError::Deadlock(cycle) => write!(f, "deadlock: {cycle}"),
             CallError::CannotWait(cause) => fmt::Display::fmt(cause, f),
@@ -199,6 +212,35 @@ impl fmt::Display for CallError {
 impl Error for CallError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.end().map(|reason| reason.as_error() as _)
+    }
+}
+
+/// Why a request did not reach its callee on another node (rule Zcall4).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UndeliveredCause {
+    /// Too much waits to be sent to the node of the callee (rule Zmsg13).
+    Full,
+    /// There is no connection to its node: none could be made while the request waited for one
+    /// (rule Zhs10), or the cluster has ended (rule Zlive7). A connection that is lost while the
+    /// call waits for its answer is [`CallError::Terminated`] with
+    /// [`Reason::NoConnection`](crate::Reason::NoConnection).
+    NoConnection,
+    /// The request cannot be written, for this reason. The next attempt fails in the same way.
+    Unserializable(Box<str>),
+    /// The other node cannot read the request as a message of the callee, for this reason (rule
+    /// Zmsg8). The next attempt fails in the same way.
+    Undecodable(Box<str>),
+}
+
+impl fmt::Display for UndeliveredCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            UndeliveredCause::Full => f.write_str("too much waits to be sent to its node"),
+            UndeliveredCause::NoConnection => f.write_str("no connection to its node"),
+            UndeliveredCause::Unserializable(why) => write!(f, "it cannot be written: {why}"),
+            UndeliveredCause::Undecodable(why) => write!(f, "its node cannot read it: {why}"),
+        }
     }
 }
 
@@ -236,14 +278,19 @@ impl fmt::Display for CallCycle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Ref;
+    use crate::{Name, NodeName, Ref};
 
     const TIME: Duration = Duration::from_secs(3);
+
+    fn undelivered(to: impl Into<Target>, cause: UndeliveredCause) -> CallError {
+        CallError::Undelivered { to: Box::new(to.into()), cause }
+    }
 
     /// One error of each kind, its text, and whether its request may have been begun.
     fn call_errors() -> Vec<(CallError, &'static str, bool)> {
         let (to, reason) = (Pid::local(7, 1), Reason::Killed);
         let [one, two] = [Pid::local(1, 1), Pid::local(2, 1)];
+        let stock = || (Name::new("stock").unwrap(), NodeName::new("shop@host").unwrap());
         let deadlock = "deadlock: <0.1.0> waits for <0.2.0> waits for <0.1.0>";
         vec![
             (CallError::Timeout { to, limit: TIME }, "call to <0.7.0> timed out after 3s", true),
@@ -283,6 +330,26 @@ mod tests {
             ),
             (CallError::NodeStopped { to }, "the node of <0.7.0> has stopped", true),
             (CallError::NoReply { to }, "<0.7.0> dropped the request without a reply", true),
+            (
+                undelivered(stock(), UndeliveredCause::Full),
+                "the request did not reach \"stock\" at shop@host: too much waits to be sent to its node",
+                false,
+            ),
+            (
+                undelivered(to, UndeliveredCause::NoConnection),
+                "the request did not reach <0.7.0>: no connection to its node",
+                false,
+            ),
+            (
+                undelivered(stock(), UndeliveredCause::Unserializable("NaN".into())),
+                "the request did not reach \"stock\" at shop@host: it cannot be written: NaN",
+                false,
+            ),
+            (
+                undelivered(stock(), UndeliveredCause::Undecodable("a float".into())),
+                "the request did not reach \"stock\" at shop@host: its node cannot read it: a float",
+                false,
+            ),
             (CallError::CallsItself(one), "process <0.1.0> calls itself", true),
             (CallError::Deadlock(CallCycle::new(vec![one, two])), deadlock, true),
             (

@@ -21,7 +21,7 @@ mod topic;
 mod wait;
 
 pub use block::BlockError;
-pub use call::{CallCycle, CallError};
+pub use call::{CallCycle, CallError, UndeliveredCause};
 pub use debug::DebugError;
 pub use lookup::LookupError;
 pub use manage::ManageError;

@@ -2,6 +2,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use krarup::calls::UndeliveredCause;
 use krarup::{AwaitNameError, CallError, LookupError, NamedCallError, SendError};
 use std::fmt;
 use std::time::Duration;
@@ -81,6 +82,10 @@ impl From<CallError> for CallRejection {
             | CallError::Draining { .. }
             | CallError::NoProcess { .. }
             | CallError::NotBegun { .. }
+            | CallError::Undelivered {
+                cause: UndeliveredCause::Full | UndeliveredCause::NoConnection,
+                ..
+            }
             | CallError::NodeStopped { .. } => Self::unavailable(&error),
             _ => Self::internal(&error),
         }
@@ -170,6 +175,7 @@ mod tests {
     #[test]
     fn q4_each_error_has_its_status_and_says_when_to_come_back() {
         let to = Pid::local(7, 1);
+        let there = || Box::new(to.into());
         let second = Duration::from_secs(1);
         let soon = |seconds: u64| Some(seconds.to_string());
         let limited = |millis| {
@@ -184,6 +190,8 @@ mod tests {
             CallError::Draining { to },
             CallError::NoProcess { to },
             CallError::NotBegun { to, reason: Reason::Killed },
+            CallError::Undelivered { to: there(), cause: UndeliveredCause::Full },
+            CallError::Undelivered { to: there(), cause: UndeliveredCause::NoConnection },
             CallError::NodeStopped { to },
         ] {
             assert_eq!(answer(error.clone()), (503, soon(1)), "{error}");
@@ -198,6 +206,10 @@ mod tests {
         for error in [
             CallError::Terminated { to, reason: Reason::Killed },
             CallError::NoReply { to },
+            CallError::Undelivered {
+                to: there(),
+                cause: UndeliveredCause::Unserializable("NaN".into()),
+            },
             CallError::CallsItself(to),
         ] {
             assert_eq!(answer(error.clone()), (500, None), "{error}");

@@ -1,6 +1,7 @@
 //! The error of a call as a status of gRPC (rule Q9).
 
 use http::StatusCode;
+use krarup::calls::UndeliveredCause;
 use krarup::{AwaitNameError, CallError, LookupError, NamedCallError, SendError};
 use krarup_axum::CallRejection;
 use std::sync::Arc;
@@ -72,7 +73,10 @@ impl CallStatus {
 
 impl From<CallError> for CallStatus {
     fn from(error: CallError) -> Self {
-        let is_full = matches!(error, CallError::Full { .. });
+        let is_full = matches!(
+            error,
+            CallError::Full { .. } | CallError::Undelivered { cause: UndeliveredCause::Full, .. }
+        );
         Self::new(error.into(), is_full)
     }
 }
@@ -146,11 +150,15 @@ mod tests {
         let full = CallError::Full { to };
         assert_eq!(answer(full.clone()), (exhausted, soon(1000)));
         assert_eq!(answer(named(full)), (exhausted, soon(1000)));
+        let there = || Box::new(to.into());
+        let full = CallError::Undelivered { to: there(), cause: UndeliveredCause::Full };
+        assert_eq!(answer(full), (exhausted, soon(1000)));
         for error in [
             CallError::NoWorkers { to },
             CallError::Draining { to },
             CallError::NoProcess { to },
             CallError::NotBegun { to, reason: Reason::Killed },
+            CallError::Undelivered { to: there(), cause: UndeliveredCause::NoConnection },
             CallError::NodeStopped { to },
         ] {
             assert_eq!(answer(error.clone()), (Code::Unavailable, soon(1000)), "{error}");

@@ -4,6 +4,7 @@ use crate::failure::ClusterFailure;
 use crate::side::failed;
 use crate::side::requests::BenchRequest;
 use bytes::Bytes;
+use krarup::calls::UndeliveredCause;
 use krarup::cluster::{ClusterAddress, ClusterCalls};
 use krarup::{
     Actor, Address, CallError, Context, Down, Node, Pid, Reason, Recipient, Reply, Result,
@@ -101,7 +102,9 @@ async fn call_again<R: Serialize + DeserializeOwned + Send + 'static>(
 ) -> Result<R> {
     loop {
         match server.call(request).timeout(CALL_TIMEOUT).await {
-            Err(CallError::Full { .. }) => ctx.sleep(FULL_PAUSE).await,
+            Err(CallError::Undelivered { cause: UndeliveredCause::Full, .. }) => {
+                ctx.sleep(FULL_PAUSE).await
+            }
             called => return Ok(called?),
         }
     }
