@@ -4,6 +4,7 @@ use super::control_entry::ControlEntry;
 use super::muted_senders::MutedSenders;
 use super::waiting_senders::WaitingSenders;
 use crate::calls::slot::SlotSender;
+use crate::cold_box::ColdBox;
 use crate::observe::item_log::ItemLog;
 use crate::process::current::CurrentContext;
 use crate::process::exit_source::ExitSource;
@@ -52,8 +53,10 @@ pub(crate) struct ColdMailbox {
 }
 
 impl ColdMailbox {
-    pub(super) fn with_overflow(overflow: Box<dyn Any + Send>) -> Self {
-        ColdMailbox { overflow: Some(overflow), ..ColdMailbox::default() }
+    #[cold]
+    #[inline(never)]
+    pub(super) fn with_overflow(overflow: Box<dyn Any + Send>) -> ColdBox<Self> {
+        ColdBox::new(ColdMailbox { overflow: Some(overflow), ..ColdMailbox::default() })
     }
 
     /// Its bytes, with those of the control lanes.

@@ -23,7 +23,6 @@ use super::drain::DrainedMailbox;
 use super::entry::{EntryQueue, MailboxEntry};
 use super::inbox_core::{InboxCore, MailboxPhase, MainTake};
 use super::overflow::Overflow;
-use crate::cold_box::ColdBox;
 use std::ops::{Deref, DerefMut};
 
 pub(crate) struct Inbox<M> {
@@ -50,11 +49,13 @@ impl<M> DerefMut for Inbox<M> {
 }
 
 impl<M: Send + 'static> Inbox<M> {
+    #[allow(clippy::inline_always, reason = "it is made in place, in its cell")]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn new(bound: u32, overflow: Overflow<M>) -> Self {
         let takes = MainTake::of(&overflow);
         let cold = match overflow {
             Overflow::Refuse => None,
-            overflow => Some(ColdBox::new(ColdMailbox::with_overflow(Box::new(overflow)))),
+            overflow => Some(ColdMailbox::with_overflow(Box::new(overflow))),
         };
         Inbox { core: InboxCore::new(bound, takes, cold), first: None, main: None }
     }

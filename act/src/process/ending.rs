@@ -269,6 +269,7 @@ impl Ending<'_> {
     }
 
     /// Notes what is known of the mailbox before it is closed. Returns what records its items.
+    #[inline]
     fn note_mailbox(
         &mut self,
         inbox: &mut InboxCore,
@@ -357,7 +358,9 @@ impl Ending<'_> {
         let Ending { reason, muted, starter, cold, name, bonds, .. } = self;
         muted.into_iter().for_each(drop_contained);
         mail.let_go();
-        cold.into_iter().for_each(drop_contained);
+        if let Some(cold) = cold {
+            drop_contained(cold);
+        }
         starter.into_iter().for_each(drop_contained);
         name.into_iter().for_each(drop_contained);
         bonds.into_iter().for_each(drop_contained);

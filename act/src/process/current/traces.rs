@@ -246,6 +246,7 @@ fn error_type(error: &CallError) -> &'static str {
         CallError::Draining { .. } => "draining",
         CallError::Expired { .. } => "expired",
         CallError::NodeStopped { .. } => "node_stopped",
+        CallError::Undelivered { .. } => "undelivered",
         CallError::Deadlock(_) | CallError::CallsItself(_) => "deadlock",
         _ => "error",
     }
