@@ -429,3 +429,28 @@ fn d6_values_given_to_an_ended_process_are_not_kept() {
     drop(waker);
     assert_eq!(log.take(), ["waker"]);
 }
+
+/// Looks at the mailbox of a process when it is dropped.
+struct LooksAtMailbox(Address<u32>, mpsc::Sender<usize>);
+
+impl Drop for LooksAtMailbox {
+    fn drop(&mut self) {
+        let _ = self.1.send(self.0.waiting());
+    }
+}
+
+#[test]
+fn d6_a_value_that_comes_too_late_is_dropped_under_no_lock() {
+    let sim = Simulation::new(1);
+    let (out, _moved) = mpsc::channel();
+    let process =
+        moved_out::<u32>(&sim, move |ctx| out.send(ctx).unwrap(), Some(1), Overflow::Refuse);
+    sim.kill(process.pid());
+    sim.run_until_idle();
+    let (seen, looks) = mpsc::channel();
+    let late = LooksAtMailbox(process.clone(), seen);
+    process.trace(move |_| {
+        let _ = &late;
+    });
+    assert_eq!(looks.try_recv(), Ok(0));
+}

@@ -68,13 +68,14 @@ impl dyn UntypedCell + '_ {
     /// or does not handle messages now.
     pub(super) fn enter_muted_sender(&self, sender: Arc<dyn MutedSender>) -> bool {
         let core = self.cell_core();
+        // One that need not wait is dropped outside the lock: its last handle drops its route, which is user code.
+        let mut sender = Some(sender);
         self.locked(|inbox| {
             let handles = matches!(inbox.phase, MailboxPhase::Active | MailboxPhase::Muted);
             if !handles || inbox.is_suspended() || core.waiting(inbox.accepted()) < CHARGE_STEP {
                 return false;
             }
-            inbox.enter_muted(sender);
-            true
+            sender.take().map(|sender| inbox.enter_muted(sender)).is_some()
         })
     }
 }

@@ -169,11 +169,13 @@ impl dyn UntypedCell + '_ {
     /// before its next item.
     fn attracting<T>(&self, change: impl FnOnce(&mut InboxCore) -> Option<T>) -> Option<T> {
         let core = self.cell_core();
+        // If it is not called it is dropped outside the lock: a value that it holds may be a user's.
+        let mut change = Some(change);
         let changed = self.locked(|inbox| {
             if inbox.phase == MailboxPhase::Terminated {
                 return None;
             }
-            let changed = change(inbox)?;
+            let changed = change.take()?(inbox)?;
             Some((changed, core.attract(inbox)))
         });
         let (changed, ready) = changed?;
