@@ -3,7 +3,8 @@
 //! | module | subject |
 //! |---|---|
 //! | [`context`], [`cold_context`] | the state of a living process |
-//! | [`timer_table`], [`stash_queue`], [`idle_state`] | parts of that state: data, without the process |
+//! | [`timer_table`], [`stash_queue`] | parts of that state: data, without the process |
+//! | [`idle_state`] | the idle time, and its timer |
 //! | [`receive`], [`next`] | taking items |
 //! | [`batching`], [`ordering`] | taking several messages at once, or in another order |
 //! | [`timers`] | setting and cancelling timers |

@@ -62,7 +62,9 @@ impl ColdMailbox {
     /// Its bytes, with those of the control lanes.
     pub(super) fn bytes(&self) -> usize {
         let entries = self.urgent.capacity() + self.system.capacity();
-        size_of_val(self) + entries * size_of::<ControlEntry>()
+        let commands: usize =
+            self.urgent.iter().chain(&self.system).map(ControlEntry::boxed_bytes).sum();
+        size_of_val(self) + entries * size_of::<ControlEntry>() + commands
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -33,6 +33,16 @@ pub(crate) enum ControlEntry {
 }
 
 impl ControlEntry {
+    /// The bytes of the user's message in it, which lies elsewhere.
+    pub(super) fn boxed_bytes(&self) -> usize {
+        match self {
+            ControlEntry::Message { message, .. } | ControlEntry::Traced { message, .. } => {
+                size_of_val(&*message.value)
+            }
+            _ => 0,
+        }
+    }
+
     /// Whether a suspended process handles it (rule X5).
     pub(crate) fn is_for_suspended(&self) -> bool {
         matches!(

@@ -2,8 +2,9 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`inbox`] | the parts of a mailbox |
-//! | [`entry`], [`cold`] | its entries; the parts that most mailboxes never need |
+//! | [`inbox`], [`inbox_core`] | the parts of a mailbox; those that know no type of message |
+//! | [`entry`], [`control_entry`] | the entries of Main; those of the control lanes |
+//! | [`cold`] | the parts that most mailboxes never need |
 //! | [`push`], [`take`] | entries are put in, and taken out |
 //! | [`parking`] | the process is parked, and taken out to be scheduled |
 //! | [`control_lanes`] | what goes before the next message |

@@ -60,7 +60,7 @@ impl dyn UntypedCell + '_ {
         Ok(())
     }
 
-    /// Does the same as [`UntypedCell::push_control`], but returns the process for the caller to
+    /// Does the same as `push_control`, but returns the process for the caller to
     /// schedule.
     pub(super) fn put_control(
         &self,

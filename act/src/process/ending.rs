@@ -13,7 +13,7 @@
 //! the next stage runs even if one fails. Values that a later stage needs lie in [`Ending`]. A
 //! stage that handles several things contains each of them.
 //!
-//! Only three stages handle messages: those of [`EndedMailbox`], which is compiled for each type of message. The others are
+//! Only two stages handle messages: those of [`EndedMailbox`], which is compiled for each type of message. The others are
 //! compiled once.
 
 use super::asked_to_end::ask_to_end;

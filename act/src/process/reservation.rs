@@ -18,7 +18,7 @@ use crate::mailbox::entry::{Body, MailboxEntry};
 use crate::mailbox::inbox_core::MainPush;
 use crate::mailbox::overflow::{Divert, Diverted};
 use crate::mailbox::permit::{Permit, Reserved, Waiter, WaitsForRoom};
-use crate::process::crash::{contain, log_contained};
+use crate::process::crash::{contain, ignore, log_contained};
 use crate::sync::Ordering;
 use krarup_gen::{Alias, CallError, DeadLetterCause, Pid, SendError};
 use std::sync::Arc;
@@ -344,7 +344,8 @@ struct AllRoom<M: Send + 'static, C: Send + 'static> {
 
 impl<M: Send + 'static, C: Send + 'static> Drop for AllRoom<M, C> {
     fn drop(&mut self) {
-        (0..self.messages).for_each(|_| self.cell.give_back());
+        // A sender that gets the room may be a line whose messages are cloned: user code.
+        (0..self.messages).for_each(|_| ignore(|| self.cell.give_back()));
     }
 }
 
