@@ -33,7 +33,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Inlet<ClusterCore> for Ty
         let (pid, by) = (to.pid(), to.pid().id());
         let mut tokens = CarriedTokens::new(Arc::clone(&core.host), kind, pid);
         let has_caller = caller.is_some();
-        let reading = Arc::new(ReadToken::default());
+        let reading = Arc::new(TokenInMessage::default());
         if let Some(caller) = caller {
             tokens.offer(reading.guard(caller.answerer(core, by)));
         }
@@ -88,12 +88,12 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Inlet<ClusterCore> for Ty
 /// The call must not fail by that: its caller is told why the message cannot be read, and thereby
 /// that no handler has seen it.
 #[derive(Default)]
-struct ReadToken {
+struct TokenInMessage {
     is_read: AtomicBool,
     was_dropped: AtomicBool,
 }
 
-impl ReadToken {
+impl TokenInMessage {
     fn guard(self: &Arc<Self>, answerer: Answerer) -> Answerer {
         let reading = Arc::clone(self);
         Box::new(move |answer| {
