@@ -103,7 +103,7 @@ async fn call_again<R: Serialize + DeserializeOwned + Send + 'static>(
     loop {
         match server.call(request).timeout(CALL_TIMEOUT).await {
             Err(CallError::Undelivered { cause: UndeliveredCause::Full, .. }) => {
-                ctx.sleep(FULL_PAUSE).await
+                ctx.sleep(FULL_PAUSE).await;
             }
             called => return Ok(called?),
         }
