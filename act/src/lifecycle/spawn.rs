@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 mod launch;
+mod options;
 
 /// Marks a spawn from outside any process.
 #[derive(Debug)]

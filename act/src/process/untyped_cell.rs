@@ -17,7 +17,8 @@ pub(crate) trait UntypedCell {
 }
 
 impl dyn UntypedCell + '_ {
-    /// Does the same as [`UntypedCell::with_inbox`], and returns what `f` returns.
+    /// Does the same as [`UntypedCell::with_inbox`], and returns what `f` returns. What `f` has captured by value and does
+    /// not return is dropped under the lock, so that must not be a user's.
     pub(super) fn locked<T>(&self, f: impl FnOnce(&mut InboxCore) -> T) -> T {
         let (mut f, mut result) = (Some(f), None);
         self.with_inbox(&mut |inbox| result = f.take().map(|f| f(inbox)));

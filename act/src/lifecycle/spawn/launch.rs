@@ -1,6 +1,7 @@
 //! How a spawn becomes a process: its options are checked, the cell is made and admitted, links and
 //! monitors are set, and the process is scheduled.
 
+use super::options::{ChosenOptions, SpawnPlace};
 use super::{AddressOf, LinkUrgency, Spawn, UntypedOptions};
 use crate::addressing::address::Address;
 use crate::addressing::naming::release_name;
@@ -9,8 +10,7 @@ use crate::calls::deadline::within;
 use crate::calls::pending::wait;
 use crate::calls::slot::{SlotReceiver, SlotSender, slot};
 use crate::context::Context;
-use crate::host::host::{CheckedName, Host};
-use crate::mailbox::inbox_core::UNBOUNDED;
+use crate::host::host::Host;
 use crate::mailbox::order::Order;
 use crate::mailbox::overflow::Overflow;
 use crate::observe::watch::watch;
@@ -21,9 +21,7 @@ use crate::process::process::Process;
 use crate::process::turn::Life;
 use crate::process::waker::WakingHandle;
 use crate::process::{bonds, current};
-use krarup_gen::{
-    CannotWait, Class, Name, NoBound, OrderError, Pid, Ref, SpawnError, Target, TooManyRecorded,
-};
+use krarup_gen::{CannotWait, Name, SpawnError, Target};
 use std::any::Any;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -157,115 +155,6 @@ impl UntypedOptions {
         }
         Ok(AdmittedProcess { own, ctx })
     }
-
-    /// Checks all options before anything is changed.
-    #[allow(clippy::inline_always, reason = "options that were not set cost nothing")]
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn check(
-        self,
-        is_ordered: bool,
-        refuses: bool,
-        drops_oldest: bool,
-    ) -> Result<CheckedOptions, SpawnError> {
-        let choices = Choices {
-            name: self.name,
-            label: self.label,
-            mailbox: self.mailbox,
-            dispatcher: self.dispatcher,
-            class: self.class,
-            record: self.record,
-            refuses,
-            has_two_orders: is_ordered && (self.one_by_one || drops_oldest),
-        };
-        let (host, chosen) = if choices.are_none() {
-            (self.host, ChosenOptions { name: None, label: None, bound: UNBOUNDED })
-        } else {
-            choices.check(self.host)?
-        };
-        let pid = self.pid.and_then(|pid| pid.on(&*host)).unwrap_or_else(|| host.next_pid());
-        let shown_under = self.parent.as_ref().map(|parent| parent.pid()).or(self.under);
-        let place = SpawnPlace { parent: self.parent, link: self.link, monitor: self.monitor };
-        Ok(CheckedOptions { host, pid, shown_under, chosen, place })
-    }
-}
-
-/// The options that can be wrong.
-struct Choices {
-    name: Option<CheckedName>,
-    label: Option<CheckedName>,
-    mailbox: Option<usize>,
-    dispatcher: Option<String>,
-    class: Option<Class>,
-    record: usize,
-    /// Whether a full mailbox refuses messages.
-    refuses: bool,
-    /// Whether messages are to be taken in an order, and as they arrived.
-    has_two_orders: bool,
-}
-
-impl Choices {
-    #[inline]
-    fn are_none(&self) -> bool {
-        self.name.is_none()
-            && self.label.is_none()
-            && self.mailbox.is_none()
-            && self.dispatcher.is_none()
-            && self.class.is_none()
-            && self.record == 0
-            && self.refuses
-            && !self.has_two_orders
-    }
-
-    /// Checks them, and returns the host that was chosen with the rest. Compiled once.
-    #[inline(never)]
-    fn check(self, host: Arc<dyn Host>) -> Result<(Arc<dyn Host>, ChosenOptions), SpawnError> {
-        let name = self.name.transpose()?;
-        let label = self.label.transpose().map_err(SpawnError::InvalidLabel)?;
-        if self.has_two_orders {
-            return Err(OrderError.into());
-        }
-        TooManyRecorded::check(self.record)?;
-        let bound = match self.mailbox {
-            Some(0) => return Err(SpawnError::ZeroMailbox),
-            // A bound beyond any memory counts as no bound.
-            Some(messages) => u32::try_from(messages).unwrap_or(UNBOUNDED),
-            None if !self.refuses => return Err(NoBound.into()),
-            None => UNBOUNDED,
-        };
-        let host = match self.dispatcher {
-            None => host,
-            Some(name) => {
-                // Another dispatcher does not change the class.
-                let class = host.class();
-                of_class(host.with_dispatcher(&name)?, Some(class))?
-            }
-        };
-        Ok((of_class(host, self.class)?, ChosenOptions { name, label, bound }))
-    }
-}
-
-/// What was made of options that are valid.
-struct CheckedOptions {
-    host: Arc<dyn Host>,
-    pid: Pid,
-    /// The pid of the parent, which may only be shown.
-    shown_under: Option<Pid>,
-    chosen: ChosenOptions,
-    place: SpawnPlace,
-}
-
-/// The options that could have been wrong.
-struct ChosenOptions {
-    name: Option<Name>,
-    label: Option<Name>,
-    bound: u32,
-}
-
-/// The place of a new process among the others.
-struct SpawnPlace {
-    parent: Option<Arc<dyn Process>>,
-    link: Option<LinkUrgency>,
-    monitor: Option<(Ref, LinkUrgency)>,
 }
 
 impl SpawnPlace {
@@ -395,13 +284,5 @@ impl<B: Behavior, F> FactsOf<B, F> {
 
     fn show_command(command: &dyn Any) -> Option<String> {
         command.downcast_ref().and_then(B::show_command)
-    }
-}
-
-/// Returns the host for a process of this class.
-fn of_class(host: Arc<dyn Host>, class: Option<Class>) -> Result<Arc<dyn Host>, SpawnError> {
-    match class {
-        Some(class) if class != host.class() => Ok(host.of_class(class)?.unwrap_or(host)),
-        _ => Ok(host),
     }
 }
