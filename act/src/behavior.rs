@@ -10,8 +10,8 @@ use std::marker::PhantomData;
 ///
 /// [`Actor`](crate::Actor), [`Pool`](crate::Pool) and the supervisor are behaviours that use
 /// nothing but the public interface. The spawn of a bare process completes when the process first
-/// receives, calls [`Context::initialised`] or ends normally; a process that never receives
-/// should call [`Context::initialised`]. The process ends when `run` returns, with
+/// receives, calls [`Context::initialised`], drops its context or ends normally; a process that
+/// never receives should call [`Context::initialised`]. The process ends when `run` returns, with
 /// [`Reason::Normal`](krarup_gen::Reason::Normal) for `Ok`. For a plain function see
 /// [`behavior_fn`].
 ///

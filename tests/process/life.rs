@@ -213,6 +213,53 @@ fn d2_a_process_killed_in_init_fails_its_spawn() {
     }
 }
 
+/// Such a process will neither receive nor call `initialised`.
+#[test]
+fn d2_a_process_that_drops_its_context_has_started() {
+    for sim in simulations(20) {
+        let works = |ctx: Context<()>| async move {
+            drop(ctx);
+            std::future::pending().await
+        };
+        let process = sim.spawn(move || behavior_fn(works)).wait().unwrap();
+        sim.run_until_idle();
+        assert!(process.is_alive());
+
+        // The context is dropped when the process has already parked, by another process.
+        let (give, taken) = std::sync::mpsc::channel();
+        let gives = move |ctx: Context<()>| async move {
+            let _ = give.send(ctx);
+            std::future::pending().await
+        };
+        let mut spawn = sim.spawn(move || behavior_fn(gives)).into_future();
+        assert!(poll_once(&mut spawn).is_pending());
+        sim.run_until_idle();
+        assert!(poll_once(&mut spawn).is_pending());
+        drop(taken.recv().unwrap());
+        sim.run_until_idle();
+        let Poll::Ready(Ok(process)) = poll_once(&mut spawn) else { panic!("no start") };
+        assert!(process.is_alive());
+
+        // A failure drops the context too, before it is returned; a kill does as well.
+        let fails = |ctx: Context<()>| async move {
+            drop(ctx);
+            Err(boom())
+        };
+        let failed = sim.spawn(move || behavior_fn(fails)).wait().unwrap_err();
+        assert_eq!(failed, SpawnError::Init(boom()));
+        let panics = |_: Context<()>| async move { panic!("at once") };
+        let failed = sim.spawn(move || behavior_fn(panics)).wait().unwrap_err();
+        assert!(matches!(failed, SpawnError::Init(Reason::Panic(_))), "{failed}");
+        let kills = |ctx: Context<()>| async move {
+            ctx.exit(ctx.pid(), Reason::Kill);
+            drop(ctx);
+            std::future::pending().await
+        };
+        let failed = sim.spawn(move || behavior_fn(kills)).wait().unwrap_err();
+        assert_eq!(failed, SpawnError::Init(Reason::Killed));
+    }
+}
+
 #[test]
 fn d3_kill_takes_effect_while_waiting() {
     for sim in simulations(20) {

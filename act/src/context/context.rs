@@ -216,10 +216,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
         self.take_sampler();
         let starter = self.cell.inbox.lock().initialise();
-        self.cell.host.note_initialised(self.cell.pid);
-        if let Some(starter) = starter {
-            let _ = starter.send(Ok(()));
-        }
+        self.cell.complete_start(starter);
     }
 
     /// Ends this process after the message in progress, with [`Reason::Normal`] (rule D9). For
@@ -386,6 +383,12 @@ fn cancel(host: &Arc<dyn Host>, timers: &[(Ref, TimerKey)], idle: Option<TimerKe
 impl<M, C> Drop for Context<M, C> {
     fn drop(&mut self) {
         last_item::leave(self.cell.pid, self.sender);
+        if !self.started {
+            let mut inbox = self.cell.inbox.lock();
+            let ready = self.cell.drop_context(&mut inbox);
+            drop(inbox);
+            self.cell.schedule_if(ready);
+        }
         if self.main.is_none() && self.cold.is_none() {
             return;
         }

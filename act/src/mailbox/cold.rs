@@ -43,6 +43,9 @@ pub(crate) struct ColdMailbox {
     pub(crate) receiver: Option<Waker>,
     /// Fault injection of a simulation: the process panics when it next checks `attention`.
     pub(crate) panics: bool,
+    /// The context was dropped before the process had started. It counts as started when its next poll begins, unless it
+    /// has ended by then.
+    pub(crate) without_context: bool,
     /// The process waits inside a task, and its owner may wait for the task, with no request in
     /// this mailbox.
     pub(crate) awaited: bool,
@@ -81,6 +84,7 @@ impl ColdMailbox {
             && !self.log_changed
             && self.receiver.is_none()
             && !self.panics
+            && !self.without_context
             && !self.awaited
             && self.context.is_none()
             && self.muted.is_empty()

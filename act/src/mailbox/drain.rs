@@ -46,6 +46,7 @@ impl ColdMailbox {
             log_changed: _,
             receiver,
             panics: _,
+            without_context: _,
             // Released when the mailbox was closed.
             awaited: _,
             context,

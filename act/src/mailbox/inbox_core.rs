@@ -154,6 +154,14 @@ impl InboxCore {
         }
     }
 
+    /// Takes the mark that the context is gone; true if the process is to count as started.
+    pub(crate) fn starts_without_context(&mut self) -> bool {
+        let Some(cold) = &mut self.cold else { return false };
+        std::mem::take(&mut cold.without_context)
+            && cold.pending_exit.is_none()
+            && !self.initialised
+    }
+
     /// Takes the request of an injected fault to panic now.
     pub(crate) fn take_panic(&mut self) -> bool {
         self.cold.as_mut().is_some_and(|cold| std::mem::take(&mut cold.panics))

@@ -12,11 +12,12 @@ use super::exit_source::ExitSource;
 use super::progress::ProcessMark;
 use super::turn_state::Wants;
 use super::untyped_cell::UntypedCell;
+use crate::calls::slot::SlotSender;
 use crate::host::host::Poke;
 use crate::host::ready::Ready;
 use crate::mailbox::inbox_core::{InboxCore, MailboxPhase, MainPush};
 use crate::sync::Ordering;
-use krarup_gen::Reason;
+use krarup_gen::{Reason, SpawnError};
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -41,8 +42,15 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 impl dyn UntypedCell + '_ {
     /// Takes the reason with which the process must end now. If there is none, the process will
     /// be polled, and a foreign waker that waits for a message is woken first.
+    ///
+    /// A process whose context is gone will neither receive nor call `initialised`. It counts as started here, and not
+    /// when the context is dropped, because a behaviour that fails drops its context before it returns.
     #[cold]
     pub(super) fn take_pending_exit(&self) -> Option<Reason> {
+        let core = self.cell_core();
+        if self.locked(InboxCore::starts_without_context) {
+            core.complete_start(self.locked(InboxCore::initialise));
+        }
         let (pending_exit, receiver, context) = self.locked(|inbox| {
             let cold = inbox.cold_if_any()?;
             let (pending_exit, receiver) = (cold.pending_exit.take(), cold.receiver.take());
@@ -95,6 +103,28 @@ impl CellCore {
             // The process is parked, so its own turn does not write this word now.
             self.progress.waits_for.store(wait.alone().word(), Ordering::Relaxed);
         }
+        let ready = inbox.ready_for_wake();
+        self.noted(inbox, ready)
+    }
+
+    /// Completes the spawn of the process (rule D2); `starter` is the slot of the spawner.
+    #[inline]
+    pub(crate) fn complete_start(&self, starter: Option<SlotSender<Result<(), SpawnError>>>) {
+        self.host.note_initialised(self.pid);
+        if let Some(starter) = starter {
+            let _ = starter.send(Ok(()));
+        }
+    }
+
+    /// Records that the context was dropped before the process had started.
+    #[cold]
+    #[must_use]
+    pub(crate) fn drop_context(&self, inbox: &mut InboxCore) -> Option<Ready> {
+        if inbox.initialised || inbox.phase == MailboxPhase::Terminated {
+            return None;
+        }
+        inbox.cold().without_context = true;
+        self.progress.attention.store(true, Ordering::Relaxed);
         let ready = inbox.ready_for_wake();
         self.noted(inbox, ready)
     }
