@@ -89,6 +89,7 @@ pub use crate::{addressing::*, calls::*, lifecycle::*, tasks::*};
 pub use krarup_state::{Entered, Event, First, Machine, Next, StateMachine};
 
 #[cfg(feature = "derive")]
+#[doc = include_str!("protocol.md")]
 #[doc(inline)]
 pub use krarup_derive::Protocol;
 
