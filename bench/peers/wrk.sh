@@ -22,7 +22,7 @@ while [[ $# -gt 0 ]]; do
     esac
     shift
 done
-[[ ${#workloads[@]} -gt 0 ]] || workloads=(counter counter-workers counter-task limited limited-buffer words)
+[[ ${#workloads[@]} -gt 0 ]] || workloads=(counter counter-workers counter-task counter-limits limited limited-buffer words)
 
 command -v wrk >/dev/null || apt-get install -qq -y wrk >/dev/null 2>&1 || true
 command -v wrk >/dev/null || { echo 'wrk.sh: wrk is not here, and cannot be installed' >&2; exit 3; }

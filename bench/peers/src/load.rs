@@ -176,7 +176,10 @@ fn request(workload: Workload) -> Vec<u8> {
             );
             (head + &text).into_bytes()
         }
-        Workload::Counter | Workload::CounterWorkers | Workload::CounterTask => get("/counter"),
+        Workload::Counter
+        | Workload::CounterWorkers
+        | Workload::CounterTask
+        | Workload::CounterLimits => get("/counter"),
         Workload::Limited | Workload::LimitedBuffer => get("/limited"),
         _ => vec![b'x'; 64],
     }

@@ -12,6 +12,7 @@
 //! | `counter` | connections | krarup-axum: `HttpServer`, an actor `ByName`, on the threads that serve HTTP | axum, a number behind a mutex |
 //! | `counter-workers` | connections | the same, on the node's own workers | the same |
 //! | `counter-task` | connections | as `counter` | axum, a number that a task has |
+//! | `counter-limits` | connections | as `counter` | hyper and axum's routes, a number that a task has; limits for the head of a request and for the answer of the task |
 //! | `limited` | connections | axum, krarup-tower's `PoolLayer` with 4 workers, 64 requests waiting at each | axum, tower's `LoadShed` and `ConcurrencyLimit` of 260 |
 //! | `limited-buffer` | connections | the same | axum, tower's `LoadShed`, `Buffer` of 256 and `ConcurrencyLimit` of 4 |
 //! | `timers` | timers that wait | `send_after` and `cancel` | `sleep`, polled once and dropped |

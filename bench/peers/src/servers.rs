@@ -10,11 +10,15 @@ use crate::failure::PeerFailure;
 use crate::side::PeerSide;
 use crate::workload::Workload;
 use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
 use krarup::dispatcher::DispatcherOptions;
 use krarup::{Node, Reason};
 use std::future::Future;
 use std::io::{Read, Write, stdin, stdout};
 use std::net::SocketAddr;
+use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
 /// The threads that a server does its work on.
@@ -27,10 +31,13 @@ pub(crate) fn serve(workload: Workload, side: PeerSide) -> Result<(), PeerFailur
         (Workload::Line, PeerSide::Peer) => line::tokio(),
         (Workload::Words, PeerSide::Krarup) => words::krarup(),
         (Workload::Words, PeerSide::Peer) => words::axum_alone(),
-        (Workload::Counter | Workload::CounterTask, PeerSide::Krarup) => counter::krarup(HTTP),
+        (Workload::Counter | Workload::CounterTask | Workload::CounterLimits, PeerSide::Krarup) => {
+            counter::krarup(HTTP)
+        }
         (Workload::CounterWorkers, PeerSide::Krarup) => counter::krarup("default"),
         (Workload::Counter | Workload::CounterWorkers, PeerSide::Peer) => counter::mutex(),
         (Workload::CounterTask, PeerSide::Peer) => counter::task(),
+        (Workload::CounterLimits, PeerSide::Peer) => counter::limits(),
         (Workload::Limited | Workload::LimitedBuffer, PeerSide::Krarup) => limited::krarup(),
         (Workload::Limited, PeerSide::Peer) => limited::limit(),
         (Workload::LimitedBuffer, PeerSide::Peer) => limited::buffer(),
@@ -70,6 +77,25 @@ fn with_axum(runtime: &Runtime, routes: Router) -> Result<(), PeerFailure> {
     let listener = listener(runtime)?;
     let address = listener.local_addr()?;
     runtime.spawn(async { axum::serve(listener, routes).await });
+    tell(address)
+}
+
+/// Serves with hyper and the routes of axum. A client has so long for the head of a request.
+fn with_hyper(runtime: &Runtime, routes: Router, head: Duration) -> Result<(), PeerFailure> {
+    let listener = listener(runtime)?;
+    let address = listener.local_addr()?;
+    let routes = routes.with_state(());
+    runtime.spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let _ = stream.set_nodelay(true);
+            let service = TowerToHyperService::new(routes.clone());
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(head)
+                .serve_connection(TokioIo::new(stream), service);
+            tokio::spawn(connection);
+        }
+    });
     tell(address)
 }
 

@@ -10,6 +10,7 @@ pub(crate) enum Workload {
     Counter,
     CounterWorkers,
     CounterTask,
+    CounterLimits,
     Limited,
     LimitedBuffer,
     Timers,
@@ -19,13 +20,14 @@ pub(crate) enum Workload {
 }
 
 impl Workload {
-    const ALL: [Workload; 12] = [
+    const ALL: [Workload; 13] = [
         Workload::Echo,
         Workload::Line,
         Workload::Words,
         Workload::Counter,
         Workload::CounterWorkers,
         Workload::CounterTask,
+        Workload::CounterLimits,
         Workload::Limited,
         Workload::LimitedBuffer,
         Workload::Timers,
@@ -46,6 +48,7 @@ impl Workload {
             Workload::Counter => "counter",
             Workload::CounterWorkers => "counter-workers",
             Workload::CounterTask => "counter-task",
+            Workload::CounterLimits => "counter-limits",
             Workload::Limited => "limited",
             Workload::LimitedBuffer => "limited-buffer",
             Workload::Timers => "timers",
@@ -68,6 +71,7 @@ impl Workload {
                 | Workload::Counter
                 | Workload::CounterWorkers
                 | Workload::CounterTask
+                | Workload::CounterLimits
                 | Workload::Limited
                 | Workload::LimitedBuffer
         )
@@ -84,7 +88,10 @@ impl Workload {
             Workload::Echo | Workload::Line => &[100, 1_000, 9_000],
             // Fewer than can wait, and more.
             Workload::Words | Workload::Limited | Workload::LimitedBuffer => &[16, 512],
-            Workload::Counter | Workload::CounterWorkers | Workload::CounterTask => &[64],
+            Workload::Counter
+            | Workload::CounterWorkers
+            | Workload::CounterTask
+            | Workload::CounterLimits => &[64],
             Workload::Timers => &[1_000, 10_000, 100_000, 1_000_000],
             Workload::TimersFire => &[1_000, 100_000, 1_000_000],
             Workload::Block => &[50_000],

@@ -1,6 +1,6 @@
 //! HTTP: each request adds one to a number, and is answered with it.
 
-use super::{node_on, runtime, tell, with_axum};
+use super::{node_on, runtime, tell, with_axum, with_hyper};
 use crate::failure::PeerFailure;
 use axum::Router;
 use axum::extract::State;
@@ -11,10 +11,16 @@ use krarup::{Actor, Context, Reason, Reply, Result};
 use krarup_axum::{ByName, CallRejection, HttpServer, NamedProcess, Processes};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 
 /// As many requests as connections can wait at the task.
 const WAITING: usize = 1024;
+/// What `HttpServer` gives a client for the head of a request.
+const HEAD: Duration = Duration::from_secs(15);
+/// The timeout of a call.
+const ANSWER: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
 struct Counter(u64);
@@ -73,6 +79,28 @@ type Counting = mpsc::Sender<oneshot::Sender<u64>>;
 
 pub(super) fn task() -> Result<(), PeerFailure> {
     let runtime = runtime()?;
+    let count = async |State(counter): State<Counting>| -> Result<String, StatusCode> {
+        Ok(add_one(&counter).await.ok_or(StatusCode::SERVICE_UNAVAILABLE)?.to_string())
+    };
+    let routes = Router::new().route("/counter", get(count)).with_state(counting(&runtime));
+    with_axum(&runtime, routes)
+}
+
+/// As [`task`], with the limits that `krarup-axum` has: a client has some time for the head of its request, and the
+/// answer of the task is waited for as long as that of a call.
+pub(super) fn limits() -> Result<(), PeerFailure> {
+    let runtime = runtime()?;
+    let count = async |State(counter): State<Counting>| -> Result<String, StatusCode> {
+        let counted = timeout(ANSWER, add_one(&counter)).await;
+        let counted = counted.map_err(|_| StatusCode::GATEWAY_TIMEOUT)?;
+        Ok(counted.ok_or(StatusCode::SERVICE_UNAVAILABLE)?.to_string())
+    };
+    let routes = Router::new().route("/counter", get(count)).with_state(counting(&runtime));
+    with_hyper(&runtime, routes, HEAD)
+}
+
+/// Starts the task that has the number.
+fn counting(runtime: &Runtime) -> Counting {
     let (counter, mut requests) = mpsc::channel::<oneshot::Sender<u64>>(WAITING);
     runtime.spawn(async move {
         let mut counter = 0;
@@ -81,11 +109,11 @@ pub(super) fn task() -> Result<(), PeerFailure> {
             let _ = reply.send(counter);
         }
     });
-    let count = async |State(counter): State<Counting>| -> Result<String, StatusCode> {
-        let (reply, counted) = oneshot::channel();
-        let gone = StatusCode::SERVICE_UNAVAILABLE;
-        counter.send(reply).await.map_err(|_| gone)?;
-        Ok(counted.await.map_err(|_| gone)?.to_string())
-    };
-    with_axum(&runtime, Router::new().route("/counter", get(count)).with_state(counter))
+    counter
+}
+
+async fn add_one(counter: &Counting) -> Option<u64> {
+    let (reply, counted) = oneshot::channel();
+    counter.send(reply).await.ok()?;
+    counted.await.ok()
 }
