@@ -3,6 +3,7 @@
 //! | module | subject |
 //! |---|---|
 //! | [`context`], [`cold_context`] | the state of a living process |
+//! | [`teardown`] | the end of that state |
 //! | [`timer_table`], [`stash_queue`] | parts of that state: data, without the process |
 //! | [`idle_state`] | the idle time, and its timer |
 //! | [`receive`], [`next`] | taking items |
@@ -41,6 +42,7 @@ mod showing;
 mod signals;
 mod stash;
 pub(crate) mod stash_queue;
+mod teardown;
 pub(crate) mod timer_table;
 mod timers;
 mod trace_context;
