@@ -66,7 +66,7 @@ soak minutes:
 
 # Uses a node of OTP that is killed and started again: just soak-cluster 3600
 soak-cluster seconds:
-    cargo run --release --features cluster --example cluster_soak -- --seconds {{seconds}}
+    cargo run --release --package cluster-examples --bin cluster_soak -- --seconds {{seconds}}
 
 # One workload at full size, in nanoseconds per message: just measure pingpong
 measure workload *sizes:

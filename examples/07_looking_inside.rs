@@ -13,7 +13,7 @@
 //! cargo run --release --example 07_looking_inside
 //! ```
 
-use krarup::Dynamic;
+use krarup::addressing::Dynamic;
 use krarup::observe::{DeadLetter, Lifecycle};
 use krarup::prelude::*;
 use std::io;

@@ -10,7 +10,7 @@
 //! postponed, and come again when the state has changed.
 
 use krarup::prelude::*;
-use krarup::{Entered, Event, First, Machine, Next, StateMachine};
+use krarup::state::{Entered, Event, First, Machine, Next, StateMachine};
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq)]

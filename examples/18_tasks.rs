@@ -9,7 +9,8 @@
 
 use krarup::prelude::*;
 use krarup::supervisor::{RunError, Tasks, TasksAddress};
-use krarup::{Agent, AgentAddress, TaskError};
+use krarup::tasks::AgentAddress;
+use krarup::{Agent, TaskError};
 use std::time::Duration;
 
 /// A supplier of one article, which is slow, quick, or broken.

@@ -1,11 +1,13 @@
 // Of two definitions of a link the first one counts: the pages that the README names are modules here.
 //! [CHANGELOG.md]: crate::pages::changelog
 //! [CONTRIBUTING.md]: crate::pages::contributing
+//! [SECURITY.md]: crate::pages
 //! [docs/architecture.md]: crate::pages::architecture
 //! [docs/at_night.md]: crate::pages::at_night
 //! [docs/cluster_operation.md]: crate::pages::cluster_operation
 //! [docs/comparison.md]: crate::pages::comparison
 //! [docs/decisions.md]: crate::pages::decisions
+//! [docs/deployment.md]: crate::pages::deployment
 //! [docs/guide.md]: crate::guide
 //! [docs/guide/calendars.md]: crate::guide::calendars
 //! [docs/guide/clusters.md]: crate::guide::clusters

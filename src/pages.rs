@@ -13,11 +13,14 @@ macro_rules! page {
             "[CONTRIBUTING.md]: crate::pages::contributing\n",
             "[README.md]: crate\n",
             "[README.md#what-is-not-there-yet]: crate#what-is-not-there-yet\n",
+            "[SECURITY.md]: crate::pages\n",
             "[docs/architecture.md]: crate::pages::architecture\n",
             "[docs/at_night.md]: crate::pages::at_night\n",
             "[docs/cluster_operation.md]: crate::pages::cluster_operation\n",
+            "[docs/cluster_operation.md#upgrading-one-node-at-a-time]: crate::pages::cluster_operation#upgrading-one-node-at-a-time\n",
             "[docs/comparison.md]: crate::pages::comparison\n",
             "[docs/decisions.md]: crate::pages::decisions\n",
+            "[docs/deployment.md]: crate::pages::deployment\n",
             "[docs/decisions.md#where-it-stands-against-others]: crate::pages::decisions#where-it-stands-against-others\n",
             "[docs/guide.md]: crate::guide\n",
             "[docs/guide/applications.md]: crate::guide::applications\n",
@@ -90,6 +93,7 @@ macro_rules! page {
             "[docs/tour.md]: crate::tour\n",
             "[docs/tour_further.md]: crate::pages::tour_further\n",
             "[docs/verification.md]: crate::pages::verification\n",
+            "[docs/verification.md#what-is-not-proved]: crate::pages::verification#what-is-not-proved\n",
             "[examples/]: crate::pages\n",
             "[examples/01_counter.rs]: crate::pages\n",
             "[examples/02_let_it_crash.rs]: crate::pages\n",
@@ -150,6 +154,9 @@ pub mod contributing {}
 
 #[doc = page!("docs/decisions.md")]
 pub mod decisions {}
+
+#[doc = page!("docs/deployment.md")]
+pub mod deployment {}
 
 #[doc = page!("docs/observer.md")]
 pub mod observer_page {}

@@ -15,6 +15,7 @@ macro_rules! pages {
 
 pages! {
     cluster_operation: "docs/cluster_operation.md",
+    deployment: "docs/deployment.md",
     guide_applications: "docs/guide/applications.md",
     guide_batches: "docs/guide/batches.md",
     guide_calendars: "docs/guide/calendars.md",

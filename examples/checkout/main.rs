@@ -68,7 +68,7 @@ mod tests;
 mod workers;
 
 use calls::{CheckoutAddress, CheckoutCalls};
-use krarup::Machine;
+use krarup::state::Machine;
 use krarup::prelude::*;
 use machine::Checkout;
 use status::CheckoutStatus;

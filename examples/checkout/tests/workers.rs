@@ -6,7 +6,7 @@ use crate::calls::CheckoutCalls;
 use crate::errors::{CheckoutError, ExtendError, LeaseError, ShrinkError};
 use crate::machine::Checkout;
 use crate::status::{CheckoutState, CheckoutStatus};
-use krarup::Machine;
+use krarup::state::Machine;
 use krarup::behavior::behavior_fn;
 use krarup::prelude::*;
 use std::sync::atomic::Ordering;

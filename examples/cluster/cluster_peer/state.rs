@@ -1,7 +1,7 @@
 //! A process with a state that debuggers can see, and that ends as it is told.
 
 use crate::terms::{atom, tagged};
-use krarup::Dynamic;
+use krarup::addressing::Dynamic;
 use krarup::cluster::etf::{Map, Term};
 use krarup::cluster::{HasCluster, TermMessage, reason_from_term};
 use krarup::prelude::*;
