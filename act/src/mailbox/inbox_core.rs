@@ -130,12 +130,13 @@ impl InboxCore {
         self.cold.as_ref().is_some_and(|cold| !cold.muted.is_empty())
     }
 
-    /// Takes out the muted senders that wait for no more than `taken` messages.
+    /// Takes out the muted senders that wait for no more than `taken` messages. An empty vector would have to be
+    /// dropped by a call each time that a process rests.
     #[inline]
-    pub(crate) fn take_muted(&mut self, taken: u64) -> Vec<Arc<dyn MutedSender>> {
+    pub(crate) fn take_muted(&mut self, taken: u64) -> Option<Vec<Arc<dyn MutedSender>>> {
         match &mut self.cold {
-            Some(cold) if !cold.muted.is_empty() => cold.muted.take_due(taken),
-            _ => Vec::new(),
+            Some(cold) if !cold.muted.is_empty() => Some(cold.muted.take_due(taken)),
+            _ => None,
         }
     }
 

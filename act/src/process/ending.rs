@@ -55,7 +55,7 @@ struct Ending<'a> {
     core: &'a CellCore,
     process: &'a dyn Process,
     reason: Reason,
-    muted: Vec<Arc<dyn MutedSender>>,
+    muted: Option<Vec<Arc<dyn MutedSender>>>,
     initialised: bool,
     /// The spawner, if it waits for the start.
     starter: Option<SlotSender<Result<(), SpawnError>>>,
@@ -114,7 +114,7 @@ fn run_stages(core: &CellCore, process: &dyn Process, mail: &mut dyn EndedMailbo
         core,
         process,
         reason,
-        muted: Vec::new(),
+        muted: None,
         initialised: true,
         starter: None,
         cold: None,
@@ -174,8 +174,8 @@ impl Ending<'_> {
 
     /// The senders that waited for this process to catch up go on.
     fn release_muted(&mut self, _: &mut dyn EndedMailbox) {
-        if !self.muted.is_empty() {
-            release(std::mem::take(&mut self.muted));
+        if let Some(muted) = self.muted.take() {
+            release(muted);
         }
     }
 
@@ -356,7 +356,7 @@ impl Ending<'_> {
     /// them remain only if a stage did not complete.
     fn let_go(self, mail: &mut dyn EndedMailbox) {
         let Ending { reason, muted, starter, cold, name, bonds, .. } = self;
-        muted.into_iter().for_each(drop_contained);
+        muted.into_iter().flatten().for_each(drop_contained);
         mail.let_go();
         if let Some(cold) = cold {
             drop_contained(cold);

@@ -83,9 +83,9 @@ impl dyn UntypedCell + '_ {
 impl CellCore {
     /// Takes out the senders that have waited long enough, at the end of a turn of this process that
     /// goes on.
-    pub(super) fn take_due(&self, inbox: &mut InboxCore) -> Vec<Arc<dyn MutedSender>> {
+    pub(super) fn take_due(&self, inbox: &mut InboxCore) -> Option<Vec<Arc<dyn MutedSender>>> {
         if !inbox.has_muted() {
-            return Vec::new();
+            return None;
         }
         let has_caught_up = self.waiting(inbox.accepted()) < CHARGE_STEP;
         let taken = self.progress.taken.load(Ordering::Relaxed);

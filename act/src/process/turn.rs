@@ -289,7 +289,7 @@ where
             locked.life().cell.progress.rest();
             let due = locked.take_due();
             let life = locked.unlock();
-            if !due.is_empty() {
+            if let Some(due) = due {
                 release(due);
             }
             return Parked::NextTurn(life);
@@ -320,7 +320,7 @@ where
             let mut locked = locked;
             locked.park(phase);
         }
-        if !muted.is_empty() {
+        if let Some(muted) = muted {
             release(muted);
         }
         if let Some(cell) = in_cycle {
@@ -338,7 +338,7 @@ where
         self.cell.progress.rest();
         // It may wake itself for long without a look at its messages.
         let muted = self.cell.inbox.lock().take_muted(u64::MAX);
-        if !muted.is_empty() {
+        if let Some(muted) = muted {
             release(muted);
         }
         Parked::NextTurn(self)

@@ -83,14 +83,14 @@ where
     }
 
     /// Takes out the muted senders that have waited long enough.
-    pub(super) fn take_due(&mut self) -> Vec<Arc<dyn MutedSender>> {
+    pub(super) fn take_due(&mut self) -> Option<Vec<Arc<dyn MutedSender>>> {
         if !self.inbox.has_cold() {
-            return Vec::new();
+            return None;
         }
         let LockedLife { inbox, life } = self;
         match life {
             LifeSlot::Here(life) => life.cell.take_due(inbox),
-            LifeSlot::Parked => Vec::new(),
+            LifeSlot::Parked => None,
         }
     }
 
