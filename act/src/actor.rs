@@ -9,7 +9,7 @@ use crate::process::crash::{first_failure, try_drop};
 use crate::process::current;
 use crate::received::{Delivery, Received};
 use krarup_gen::{Down, Exit, Inspection, ProcessKind, Reason, Result};
-use std::future::{Future, ready};
+use std::future::{Future, pending, ready};
 use std::pin::Pin;
 use std::task::{self, Poll};
 
@@ -182,6 +182,10 @@ impl<A: Actor> Behavior for A {
                 Ok(end) => end.reason(),
                 Err(panic) => panic,
             };
+            if ctx.cell.has_own_exit() {
+                // The turn ends it with that reason, and without `terminate` (rule D5).
+                pending::<()>().await;
+            }
             // Hold back the calls whose reply tokens were dropped in this turn: `terminate`
             // may wait, and they would then fail with `NoReply`. When this is dropped at the
             // end they fail with the reason of the end (rule C2).

@@ -68,8 +68,8 @@ mod tests;
 mod workers;
 
 use calls::{CheckoutAddress, CheckoutCalls};
-use krarup::state::Machine;
 use krarup::prelude::*;
+use krarup::state::Machine;
 use machine::Checkout;
 use status::CheckoutStatus;
 use std::time::Duration;

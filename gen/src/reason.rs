@@ -1,16 +1,20 @@
 //! Reasons: why a process ended.
 
+use crate::char_boundary::char_boundary_to;
 use crate::panic::Panic;
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
+use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Why a process ended, or is to end: Erlang's exit reason (rule D8).
 ///
 /// Any `std::error::Error` converts into [`Reason::Error`], so `?` in a callback ends
-/// the process with that error. For a plain text use [`Reason::error`].
+/// the process with that error. For a plain text use [`Reason::error`]. An error with more than 128 others behind it
+/// ([`Error::source`]) becomes its text, cut to 4 KiB: a chain of ends, each the cause of the next, may be longer than
+/// any stack.
 ///
 /// | variant | abnormal | Erlang |
 /// |---|---|---|
@@ -65,13 +69,13 @@ impl Reason {
         };
         match error.downcast::<Panic>() {
             Ok(panic) => Reason::Panic(Arc::from(panic)),
-            Err(error) => Reason::Error(Arc::from(error)),
+            Err(error) => Reason::Error(shallow(error)),
         }
     }
 
     /// Creates the reason of an orderly stop with a detail: `{shutdown, Detail}`.
     pub fn shutdown(detail: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Reason::ShutdownWith(Arc::from(detail.into()))
+        Reason::ShutdownWith(shallow(detail.into()))
     }
 
     /// Returns whether this is any reason but `Normal` and the two `Shutdown`s.
@@ -145,7 +149,7 @@ impl<E: Error + Send + Sync + 'static> From<E> for Reason {
             return Reason::Panic(Arc::new(panic));
         }
         match error {
-            Some(error) => Reason::Error(Arc::new(error)),
+            Some(error) => Reason::Error(shallow(Box::new(error))),
             // Unreachable: the error was taken only to be returned.
             None => Reason::Normal,
         }
@@ -207,16 +211,47 @@ impl Error for ReasonError {
     }
 }
 
+/// The most errors that lie behind the error of a reason.
+const MOST_CAUSES: usize = 128;
+/// The most bytes that are kept of the text of a deeper one: so many of its beginning, and of its end.
+const KEPT: usize = 2048;
+
+/// The error as a reason holds it. Each end that is the cause of another one (a child that fails to start, and its
+/// supervisor, and so on) puts an error around the one before. The drop of an error, and its text, take stack for each of
+/// them. So one with too many behind it becomes its text.
+fn shallow(error: Box<dyn Error + Send + Sync>) -> Arc<dyn Error + Send + Sync> {
+    let behind = || iter::successors(error.source(), |cause| (**cause).source()).nth(MOST_CAUSES);
+    let is_deep = contained(|| behind().is_some()).unwrap_or(true);
+    let error = Arc::from(error);
+    if !is_deep {
+        return error;
+    }
+    let mut text = text(&error);
+    if text.len() > 2 * KEPT {
+        let end = text.split_off(char_boundary_to(&text, text.len() - KEPT));
+        text.truncate(char_boundary_to(&text, KEPT));
+        text = format!("{text} .. {end}");
+    }
+    Arc::from(Box::<dyn Error + Send + Sync>::from(text))
+}
+
+/// What user code returns; `None` if it panics.
+fn contained<T>(code: impl FnOnce() -> T) -> Option<T> {
+    let returned = catch_unwind(AssertUnwindSafe(code));
+    returned
+        .map_err(|panic| {
+            // Its destructor may panic too. The payload of that panic is leaked.
+            if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+                std::mem::forget(again);
+            }
+        })
+        .ok()
+}
+
 /// The text of an error. Its `Display` is user code and runs in any code that logs or compares
 /// a reason, so a panic in it is contained (rule D4).
 fn text(error: &Arc<dyn Error + Send + Sync>) -> String {
-    catch_unwind(AssertUnwindSafe(|| error.to_string())).unwrap_or_else(|panic| {
-        // Its destructor may panic too. The payload of that panic is leaked.
-        if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
-            std::mem::forget(again);
-        }
-        "an error whose Display panicked".to_owned()
-    })
+    contained(|| error.to_string()).unwrap_or_else(|| "an error whose Display panicked".to_owned())
 }
 
 impl fmt::Display for Reason {
@@ -307,6 +342,59 @@ mod tests {
         assert_eq!(reason.to_string(), "an error whose Display panicked");
         assert_eq!(format!("{reason:?}"), "Error(an error whose Display panicked)");
         assert_eq!(reason, Reason::from(Unprintable));
+    }
+
+    #[test]
+    fn d8_a_long_chain_of_reasons_is_as_deep_as_a_stack_bears_and_keeps_its_ends() {
+        #[derive(Debug)]
+        struct Behind(Reason, u32);
+        impl fmt::Display for Behind {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "level {}: {}", self.1, self.0)
+            }
+        }
+        impl Error for Behind {
+            fn source(&self) -> Option<&(dyn Error + 'static)> {
+                Some(self.0.as_error())
+            }
+        }
+        let make: [fn(Behind) -> Reason; 3] =
+            [Reason::from, |behind| Reason::error(behind), |behind| Reason::shutdown(behind)];
+        for make in make {
+            let chain = |levels| {
+                (0..levels)
+                    .fold(Reason::error("the cause"), |reason, level| make(Behind(reason, level)))
+            };
+            // What is not too deep is kept as it is.
+            let kept = chain(128);
+            let mut depth = 0;
+            let mut error: &(dyn Error + 'static) = kept.as_error();
+            while let Some(cause) = error.source() {
+                (error, depth) = (cause, depth + 1);
+            }
+            assert_eq!((depth, error.to_string().as_str()), (128, "the cause"));
+            let deep = chain(200_000);
+            let text = deep.to_string();
+            assert!(text.contains("level 199999: ") && text.ends_with("the cause"), "{text}");
+            assert!(text.len() < 10_000, "{}", text.len());
+        }
+    }
+
+    #[test]
+    fn d4_an_error_whose_source_panics_is_a_reason() {
+        #[derive(Debug)]
+        struct Sourceless;
+        impl fmt::Display for Sourceless {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("sourceless")
+            }
+        }
+        impl Error for Sourceless {
+            fn source(&self) -> Option<&(dyn Error + 'static)> {
+                panic!("looking for the source")
+            }
+        }
+        assert_eq!(Reason::from(Sourceless).to_string(), "sourceless");
     }
 
     #[test]

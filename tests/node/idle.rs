@@ -247,6 +247,25 @@ fn d10_an_idle_time_that_is_taken_back_leaves_no_timer() {
 }
 
 #[test]
+fn d10_a_process_with_reserved_room_is_not_passivated() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let sleepy = sleepy(&sim, &log);
+        tell(&sim, &sleepy, Order::Passivate(Some(SECOND)));
+        let permit = sleepy.reserve().unwrap();
+        sim.advance(9 * SECOND);
+        permit.send(Order::Nothing);
+        sim.run_until_idle();
+        assert_eq!((log.take(), sim.stats().dead_letters), (Vec::<String>::new(), 0));
+        // Room that was given back is not waited for.
+        drop(sleepy.reserve().unwrap());
+        sim.advance(2 * SECOND);
+        assert_eq!(log.take(), ["normal at 10s"]);
+        assert!(!sleepy.is_alive());
+    }
+}
+
+#[test]
 fn d10_a_process_with_a_stash_is_not_passivated() {
     let (sim, log) = (Simulation::new(1), Log::new());
     let noted = log.clone();

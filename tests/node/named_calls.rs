@@ -281,6 +281,31 @@ fn h5_a_request_behind_one_that_ends_the_process_is_made_again() {
 }
 
 #[test]
+fn h2_an_address_of_other_commands_says_so() {
+    struct Teller;
+    impl Actor for Teller {
+        type Message = u32;
+        async fn handle_message(&mut self, _: &mut Context<u32>, _: u32) -> Result {
+            Ok(())
+        }
+    }
+    let sim = Simulation::new(1);
+    sim.spawn(|| Pool::new(1, || Teller)).name("tellers").wait().unwrap();
+    let tellers: NamedAddress<u32> = sim.named_address("tellers").unwrap();
+    let text = tellers.send(1).unwrap_err().to_string();
+    assert!(
+        text.starts_with("<0.1.0> has an Address<u32, ") && text.contains("PoolCommand"),
+        "{text}"
+    );
+    assert!(text.ends_with(">, not an Address<u32, u32>"), "{text}");
+    let tellers: NamedAddress<u32, PoolCommand> = sim.named_address("tellers").unwrap();
+    assert!(tellers.send(1).is_ok());
+    let tellers: NamedAddress<u64> = sim.named_address("tellers").unwrap();
+    let refused = tellers.send(1).unwrap_err();
+    assert!(format!("{refused:?}").contains("commands"), "{refused:?}");
+}
+
+#[test]
 fn h6_the_waits_between_attempts_grow_and_come_from_the_seed() {
     let times = |seed| {
         let sim = Simulation::new(seed);

@@ -309,7 +309,7 @@ fn m7_a_dynamic_value_is_not_wrapped_again() {
     sim.run_until_idle();
     assert_eq!(log.take(), ["7"]);
     let back = sim.send(taker.pid(), Dynamic::new(7_u8)).unwrap_err();
-    let types = MessageTypes { expected: "u32", found: "u8" };
+    let types = MessageTypes { expected: "u32", found: "u8", commands: None };
     assert!(matches!(
         &back,
         SendError::WrongType { to, types: of, .. } if *to == taker.pid() && **of == types

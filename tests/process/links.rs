@@ -476,6 +476,57 @@ fn l7_normal_from_another_is_ignored_and_from_oneself_ends() {
 }
 
 #[test]
+fn l7_an_exit_signal_to_oneself_counts_before_an_end_that_comes_without_a_wait() {
+    struct Ends(Log);
+    impl Actor for Ends {
+        type Message = Reason;
+        async fn handle_message(&mut self, ctx: &mut Context<Reason>, own: Reason) -> Result {
+            ctx.exit(ctx.pid(), own.clone());
+            match own {
+                Reason::Kill => ctx.stop(),
+                Reason::Shutdown => panic!("after the signal"),
+                _ => return Err(Reason::error("another")),
+            }
+            Ok(())
+        }
+        async fn terminate(&mut self, _: &mut Context<Reason>, reason: &Reason) {
+            self.0.note(reason);
+        }
+    }
+    for sim in simulations(5) {
+        let log = Log::new();
+        let ends = [
+            (Reason::Kill, Reason::Killed),
+            (Reason::Shutdown, Reason::Shutdown),
+            (boom(), boom()),
+        ];
+        for (own, seen) in ends {
+            let noted = log.clone();
+            let process = sim.spawn(move || Ends(noted)).wait().unwrap();
+            let end = process.watch();
+            process.send(own).unwrap();
+            assert_eq!(end.wait().unwrap().reason, seen);
+        }
+        assert_eq!(log.take(), Vec::<String>::new(), "none is an end in order");
+        // A bare process too.
+        let bare = |ctx: Context<()>| async move {
+            ctx.exit(ctx.pid(), boom());
+            Ok(())
+        };
+        let end = sim.spawn(move || behavior_fn(bare)).start().unwrap().watch();
+        assert_eq!(end.wait().unwrap().reason, boom());
+        // The signal of another one that has come meanwhile does not.
+        let sends = sim.clone();
+        let other = move |ctx: Context<()>| async move {
+            sends.exit(ctx.pid(), boom());
+            Ok(())
+        };
+        let end = sim.spawn(move || behavior_fn(other)).start().unwrap().watch();
+        assert_eq!(end.wait().unwrap().reason, Reason::Normal);
+    }
+}
+
+#[test]
 fn l7_trapping_is_looked_at_when_the_signal_arrives() {
     for sim in simulations(20) {
         let log = Log::new();

@@ -341,7 +341,8 @@ fn b1_a_call_that_can_never_be_answered_is_reported_as_a_stall() {
         Err(CallError::CannotWait(CannotWait::Stalled))
     );
     let init = || {
-        behavior_fn(|_: Context<()>| async move {
+        behavior_fn(|ctx: Context<()>| async move {
+            let _kept = ctx;
             std::future::pending::<()>().await;
             Ok(())
         })

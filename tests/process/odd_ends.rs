@@ -1,5 +1,5 @@
 //! What users' code does in odd places, and what is given up half way: rules D4, D7, D9, D10,
-//! S10, T1, X2, X4, X5.
+//! S2, S10, T1, X2, X4, X5.
 
 use crate::support::{Act, Does, Log, Puppet, Unheard, boom, poll_once, puppet, simulations};
 use krarup::Recipient;
@@ -365,4 +365,24 @@ fn d5_an_actor_that_is_stopped_before_its_first_turn_starts_and_terminates() {
         sim.stop().wait().unwrap();
         assert_eq!(log.take(), ["p terminate shutdown", "p dropped"]);
     }
+}
+
+/// As deep as this, the reasons around each other would take more stack than a thread has.
+#[test]
+fn s2_failures_of_a_tree_of_any_depth_end_nothing_but_the_tree() {
+    fn level(depth: u32) -> Supervisor {
+        let child = match depth {
+            0 => ChildSpec::worker("leaf", || {
+                behavior_fn(|_: Context<()>| async { Err(Reason::error("no")) })
+            }),
+            _ => ChildSpec::supervisor("inner", move || level(depth - 1)),
+        };
+        Supervisor::one_for_one().child(child)
+    }
+    let sim = Simulation::new(1);
+    let error = sim.spawn(|| level(20_000)).wait().unwrap_err();
+    let text = error.to_string();
+    assert!(text.starts_with("init failed: shutdown: child \"inner\" failed to start: "), "{text}");
+    assert!(text.ends_with("child \"leaf\" failed to start: no") && text.len() < 20_000, "{text}");
+    assert_eq!(sim.stats().processes, 0);
 }

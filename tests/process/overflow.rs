@@ -1,6 +1,6 @@
 //! Full mailboxes: rules M5 and M6.
 
-use crate::support::{Log, simulations};
+use crate::support::{Log, poll_once, simulations};
 use krarup::mailbox::{Diverted, Overflow};
 use krarup::observe::{DeadLetter, DeadLetterCause};
 use krarup::pool::Elastic;
@@ -8,6 +8,7 @@ use krarup::prelude::*;
 use krarup::{CannotWait, Recipient};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
+use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
@@ -206,6 +207,28 @@ fn m6_fallbacks_in_a_cycle_refuse_and_do_not_recurse() {
 }
 
 #[test]
+fn m6_a_chain_of_more_than_64_fallbacks_refuses() {
+    for (length, is_taken) in [(65_usize, true), (66, false), (5_000, false)] {
+        let sim = Simulation::new(1);
+        let log = Log::new();
+        let chain: Vec<_> = (0..length)
+            .map(|_| {
+                let log = log.clone();
+                sim.spawn(move || Linked(log)).mailbox(1).wait().unwrap()
+            })
+            .collect();
+        for pair in chain.windows(2) {
+            pair[0].send(Link::DivertTo(pair[1].recipient())).unwrap();
+            sim.run_until_idle();
+            pair[0].suspend().wait().unwrap();
+            pair[0].send(Link::Number(0)).unwrap();
+        }
+        let sent = chain[0].send(Link::Number(1));
+        assert_eq!(sent.is_ok(), is_taken, "{length}");
+    }
+}
+
+#[test]
 fn m6_a_message_dropped_by_a_full_mailbox_fails_its_call_and_is_a_dead_letter() {
     struct Asked(Log);
     impl Actor for Asked {
@@ -296,6 +319,30 @@ fn m6_a_sender_that_waits_gets_room_in_its_turn() {
             log.take(),
             ["in hand", "sent w0 at 1", "1", "sent w1 at 2", "2", "sent w2 at 3", "w0", "w1", "w2",]
         );
+    }
+}
+
+#[test]
+fn m6_a_sender_that_waits_waits_at_a_mailbox_that_drops_too() {
+    for overflow in [|| Overflow::DropNewest, || Overflow::DropOldest] {
+        for sim in simulations(5) {
+            let log = Log::new();
+            let slow = busy(&sim, &log, overflow());
+            // Two fill the mailbox, and nothing of them is lost for those who wait.
+            ["1", "2"].into_iter().for_each(|text| slow.send(text.into()).unwrap());
+            let mut waits = slow.send_or_wait("w".into()).into_future();
+            assert!(poll_once(&mut waits).is_pending());
+            let mut reserves = slow.reserve_or_wait().into_future();
+            assert!(poll_once(&mut reserves).is_pending());
+            assert_eq!((slow.waiting(), sim.stats().dead_letters), (2, 0));
+            sim.advance(9 * SECOND);
+            assert!(matches!(poll_once(&mut waits), Poll::Ready(Ok(()))));
+            let Poll::Ready(Ok(permit)) = poll_once(&mut reserves) else { panic!("no room") };
+            permit.send("r".into());
+            sim.advance(9 * SECOND);
+            assert_eq!(log.take(), ["in hand", "1", "2", "w", "r"]);
+            assert_eq!(sim.stats().dead_letters, 0);
+        }
     }
 }
 

@@ -358,10 +358,10 @@ fn m12_an_order_of_a_mailbox_that_drops_its_oldest_is_a_typed_error() {
         .mailbox(1)
         .overflow(Overflow::DropOldest)
         .start();
-    assert!(matches!(spawned, Err(SpawnError::Order(OrderError))));
+    assert!(matches!(spawned, Err(SpawnError::Order(OrderError::DropsOldest))));
     assert!(sim.processes().is_empty());
     let late = behavior_fn(|mut ctx: Context<u32>| async move {
-        assert_eq!(ctx.set_order(Order::fair()), Err(OrderError));
+        assert_eq!(ctx.set_order(Order::fair()), Err(OrderError::DropsOldest));
         while let Received::Message(_) = ctx.receive().await {}
         Ok(())
     });
@@ -371,11 +371,22 @@ fn m12_an_order_of_a_mailbox_that_drops_its_oldest_is_a_typed_error() {
 }
 
 #[test]
+fn m12_what_hands_its_messages_on_has_no_order() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let pool = sim.spawn(move || Pool::new(1, move || Worker(log.clone()))).order(by_priority());
+    assert!(matches!(pool.start(), Err(SpawnError::Order(OrderError::HandsOn))));
+    assert!(sim.processes().is_empty());
+}
+
+#[test]
 fn m12_a_mailbox_with_an_order_is_not_made_to_drop_its_oldest() {
     let (sim, log) = (Simulation::new(1), Log::new());
     let noted = log.clone();
     let late = behavior_fn(move |mut ctx: Context<Job>| async move {
-        assert_eq!(ctx.set_overflow(Overflow::DropOldest), Err(OverflowError::Order(OrderError)));
+        assert_eq!(
+            ctx.set_overflow(Overflow::DropOldest),
+            Err(OverflowError::Order(OrderError::DropsOldest))
+        );
         assert_eq!(ctx.set_overflow(Overflow::DropNewest), Ok(()));
         ctx.sleep(std::time::Duration::from_secs(1)).await;
         while let Received::Message(job) = ctx.receive().await {

@@ -85,6 +85,11 @@ fn b1_invalid_grain_settings_are_typed_errors_and_the_greatest_values_are_valid(
             grains.stop().wait().unwrap();
         }
     }
+    // A bound of the keeper, which holds no messages of grains.
+    let noted = log.clone();
+    let bounded = sim.spawn(move || Grains::new(move |_: &u32| Puppet::new("grain", &noted)));
+    let refused = reason(bounded.mailbox(2).wait());
+    assert_eq!(refused.downcast_ref(), Some(&GrainsError::MailboxOfGrains(2)));
     let pools = sim.spawn(|| {
         let log = Log::new();
         Grains::new(move |_: &u32| {

@@ -5,6 +5,7 @@ use crate::addressing::route::{RoomFuture, Route};
 use crate::host::host::Host;
 use crate::host::ready::Ready;
 use crate::mailbox::entry::{MailboxEntry, Notice};
+use crate::mailbox::inbox_core::MailboxPhase;
 use crate::mailbox::permit::{Permit, Waiter, WaitsForRoom};
 use crate::observe::trace::Tracer;
 use crate::observe::watched_job::{Mark, WatchedJob};
@@ -111,6 +112,10 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// make or to convert is made only if it will be accepted. The room counts towards the
     /// bound.
     ///
+    /// A full mailbox does what it does with a message ([`Overflow`](crate::Overflow)): one that drops the oldest drops it
+    /// now, one that drops the newest gives a permit whose message will be dropped, and one with a fallback
+    /// gives room there. [`Address::reserve_or_wait`] waits instead.
+    ///
     /// # Errors
     /// Those of [`Address::send`].
     pub fn reserve(&self) -> Result<Permit<M>, SendError<()>> {
@@ -150,9 +155,10 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         }
     }
 
-    /// Whether senders wait for room.
+    /// Whether a sender that is ready to wait must ask for room: others wait already, or a full mailbox would drop.
     pub(crate) fn has_line(&self) -> bool {
-        self.cell.inbox.lock().has_waiters()
+        let inbox = self.cell.inbox.lock();
+        inbox.has_waiters() || (inbox.drops_when_full() && inbox.phase != MailboxPhase::Terminated)
     }
 
     /// Returns a future of room at a receiver of the route, if this process has a route with a

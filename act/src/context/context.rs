@@ -275,7 +275,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub fn set_overflow(&mut self, overflow: Overflow<M>) -> Result<(), OverflowError> {
         let drops_oldest = matches!(overflow, Overflow::DropOldest);
         if drops_oldest && self.is_ordered() {
-            return Err(OrderError.into());
+            return Err(OrderError::DropsOldest.into());
         }
         let set = self.cell.inbox.lock().set_overflow(overflow);
         // The overflow that was refused or replaced is dropped here: its destructor is a

@@ -125,8 +125,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         let mail_waits = self.has_mail();
         // What is stashed, or held by the behaviour, would be lost.
         let holds = self.cell.progress.has(ProcessMark::HoldsMessages);
+        // Who has room reserved will send.
+        let is_expected = self.cell.waiting(self.cell.inbox.lock().accepted()) > 0;
         let cold = &mut **self.cold.as_mut()?;
-        let is_empty_handed = cold.stash.is_empty() && !holds;
+        let is_empty_handed = cold.stash.is_empty() && !holds && !is_expected;
         let idle = cold.idle.as_mut()?;
         match idle.ring(round, now, idle.handled != handled || mail_waits, is_empty_handed) {
             IdleEnd::None => None,

@@ -13,11 +13,13 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// pool. Messages that an earlier order has sorted already come first, in that order.
     ///
     /// # Errors
-    /// [`OrderError`] if the mailbox drops its oldest message when it is full: that message
-    /// must stay in the mailbox.
+    /// [`OrderError`] if the mailbox drops its oldest message when it is full, or if the process hands its messages on.
     pub fn set_order(&mut self, order: Order<M>) -> Result<(), OrderError> {
         if self.cell.inbox.lock().takes_one_by_one() {
-            return Err(OrderError);
+            return Err(OrderError::DropsOldest);
+        }
+        if self.cell.is_routed() {
+            return Err(OrderError::HandsOn);
         }
         let sorted = &mut self.cold().sorted;
         let before = sorted.replace(order.0);

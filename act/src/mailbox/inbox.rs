@@ -64,6 +64,11 @@ impl<M: Send + 'static> Inbox<M> {
     pub(super) fn overflow(&self) -> Option<&Overflow<M>> {
         self.cold.as_ref()?.overflow.as_ref()?.downcast_ref()
     }
+
+    /// Whether it drops a message when it is full.
+    pub(crate) fn drops_when_full(&self) -> bool {
+        matches!(self.overflow(), Some(Overflow::DropNewest | Overflow::DropOldest))
+    }
 }
 
 impl<M> Inbox<M> {

@@ -54,7 +54,7 @@ pub struct Diverted<M> {
 impl<M: Send + 'static> Overflow<M> {
     /// Diverts messages that exceed the bound to a fallback process, with a tag. If the
     /// fallback is full or dead as well the sender gets `Full`. Cycles of fallbacks end the
-    /// same way, because no process is tried twice for one message.
+    /// same way, because no process is tried twice for one message; so do chains of more than 64.
     ///
     /// ```
     /// # use krarup_act::{Address, Diverted, Overflow};

@@ -135,6 +135,7 @@ impl ModelHost {
                 kind: ProcessKind::default,
                 show_message: |_| None,
                 show_command: |_| None,
+                routes_main: || false,
                 future: 0,
             },
             bound,

@@ -115,8 +115,9 @@ impl<M: Send + 'static, C: Send + 'static> NamedAddress<M, C> {
     fn send_anew(&self, message: M) -> Result<(), SendError<M>> {
         match self.look_up() {
             Ok(address) => return address.send(message),
-            Err(LookupError::WrongType { expected, .. }) => {
-                let types = MessageTypes { expected: expected.0, found: type_name::<M>() };
+            Err(LookupError::WrongType { expected, found, .. }) => {
+                let commands = (expected.1 != found.1).then_some((expected.1, found.1));
+                let types = MessageTypes { expected: expected.0, found: found.0, commands };
                 let to = self.host().whereis(self.name()).map(|process| process.pid());
                 let to = to.unwrap_or_else(|| self.host().node_pid());
                 return Err(SendError::WrongType { message, to, types: Box::new(types) });

@@ -224,16 +224,19 @@ where
     /// Where the messages of a full pool go, unless they return to their senders.
     pub(super) fn elsewhere(&self) -> Option<TicketRoom<M>> {
         match &self.rules()?.overflow {
-            Overflow::Refuse | Overflow::DropOldest => None,
             Overflow::DropNewest => Some(TicketRoom::Nowhere),
-            Overflow::Divert(divert) => {
-                // Fallbacks may form a ring, so no process is asked twice for one message.
-                let once = current::once(self.pid)?;
-                let permit = divert.to.reserve().ok()?;
-                drop(once);
-                Some(TicketRoom::Elsewhere(permit, divert.clone()))
-            }
+            _ => self.at_fallback(),
         }
+    }
+
+    /// Room at the fallback of the pool, if it has one.
+    pub(super) fn at_fallback(&self) -> Option<TicketRoom<M>> {
+        let Overflow::Divert(divert) = &self.rules()?.overflow else { return None };
+        // Fallbacks may form a ring, so no process is asked twice for one message.
+        let once = current::once(self.pid)?;
+        let permit = divert.to.reserve().ok()?;
+        drop(once);
+        Some(TicketRoom::Elsewhere(permit, divert.clone()))
     }
 
     /// Counts and drops a message that was accepted and that no worker will handle.

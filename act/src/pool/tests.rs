@@ -47,6 +47,7 @@ fn context(host: &Arc<ModelHost>) -> OwnContext {
             kind: ProcessKind::default,
             show_message: |_| None,
             show_command: |_| None,
+            routes_main: || false,
             future: 0,
         },
         bound: UNBOUNDED,

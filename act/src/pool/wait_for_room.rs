@@ -53,7 +53,8 @@ where
                 Err(SendError::Full { .. }) => {}
                 Err(error) => return Err(error),
             }
-            if let Some(kept) = self.elsewhere() {
+            // A pool that drops the newest has no room either: this sender is ready to wait.
+            if let Some(kept) = self.at_fallback() {
                 return Ok(self.ticket(kept));
             }
         }

@@ -16,6 +16,7 @@ use crate::lock::Lock;
 use crate::mailbox::inbox::Inbox;
 use crate::mailbox::inbox_core::{InboxCore, MailboxPhase, MainPush};
 use crate::mailbox::overflow::Overflow;
+use crate::sync::Ordering;
 use krarup_gen::{DeadLetterCause, Pid};
 use once_cell::race::OnceBox;
 use std::any::type_name;
@@ -79,6 +80,12 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     #[inline]
     pub(crate) fn untyped(&self) -> &dyn UntypedCell {
         self
+    }
+
+    /// Whether the process is to end by an exit signal that it has sent to itself.
+    #[inline]
+    pub(crate) fn has_own_exit(&self) -> bool {
+        self.progress.attention.load(Ordering::Relaxed) && self.untyped().has_own_exit()
     }
 
     /// Makes Main a route. Returns false if it is one already. No message is put into the

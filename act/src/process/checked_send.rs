@@ -103,7 +103,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             return revoked(alias, message);
         }
         if !self.inbox.lock().others {
-            let types = MessageTypes { expected: type_name::<M>(), found: message.type_name() };
+            let (expected, found) = (type_name::<M>(), message.type_name());
+            let types = MessageTypes { expected, found, commands: None };
             return Err(SendError::WrongType { message, to: self.pid, types: Box::new(types) });
         }
         match self.reserve(None) {

@@ -15,6 +15,8 @@ pub(crate) struct BehaviorFacts {
     pub(crate) show_message: fn(&dyn Any) -> Option<String>,
     /// Does the same for a message of its control lanes.
     pub(crate) show_command: fn(&dyn Any) -> Option<String>,
+    /// Returns whether it hands its messages on. It is user code.
+    pub(crate) routes_main: fn() -> bool,
     /// The bytes of the future that runs the behaviour.
     pub(crate) future: usize,
 }

@@ -103,7 +103,13 @@ where
             }
             match self.as_mut().poll_once() {
                 Poll::Ready(reason) => {
-                    self.end(reason);
+                    if self.cell.has_own_exit()
+                        && let Some(own) = self.cell.untyped().take_pending_exit()
+                    {
+                        self.end(own);
+                    } else {
+                        self.end(reason);
+                    }
                     return None;
                 }
                 Poll::Pending => current::settle_orphans(OrphanCause::Dropped),

@@ -71,6 +71,19 @@ impl dyn UntypedCell + '_ {
         pending_exit
     }
 
+    /// Whether the process is to end by an exit signal that it has sent to itself. That ends it at once, also one that
+    /// goes on to its own end without a wait (rule L7).
+    #[cold]
+    pub(crate) fn has_own_exit(&self) -> bool {
+        let pid = self.cell_core().pid;
+        self.locked(|inbox| {
+            inbox.cold_if_any().is_some_and(|cold| {
+                let by = cold.exit_source.as_ref().and_then(|source| source.by);
+                cold.pending_exit.is_some() && by.is_some_and(|by| by.is_same_process(pid))
+            })
+        })
+    }
+
     /// Has the process run in this trace context from its next poll on.
     #[cold]
     pub(crate) fn begin_in_context(&self, context: Box<CurrentContext>) {

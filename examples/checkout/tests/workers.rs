@@ -6,9 +6,9 @@ use crate::calls::CheckoutCalls;
 use crate::errors::{CheckoutError, ExtendError, LeaseError, ShrinkError};
 use crate::machine::Checkout;
 use crate::status::{CheckoutState, CheckoutStatus};
-use krarup::state::Machine;
 use krarup::behavior::behavior_fn;
 use krarup::prelude::*;
+use krarup::state::Machine;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 

@@ -32,7 +32,7 @@ mod tests {
                 "an overflow rule was set for a mailbox without a bound, which is never full",
             ),
             (
-                OverflowError::from(OrderError),
+                OverflowError::from(OrderError::DropsOldest),
                 "a mailbox that drops its oldest message cannot have an order",
             ),
         ] {

@@ -133,6 +133,9 @@ pub struct MessageTypes {
     pub expected: &'static str,
     /// The type of the message.
     pub found: &'static str,
+    /// The types of commands that the receiver takes and that its address was to take, if these differ: for a pool the second
+    /// type of its address is its command type.
+    pub commands: Option<(&'static str, &'static str)>,
 }
 
 impl<M> SendError<M> {
@@ -260,9 +263,16 @@ impl<M> fmt::Display for SendError<M> {
                 write!(f, "the message to {to} cannot be sent to another node: {why}")
             }
             SendError::NoNode { node, .. } => write!(f, "no connection to the node {node:?}"),
-            SendError::WrongType { to, types, .. } => {
-                write!(f, "{to} takes messages of type {}, not {}", types.expected, types.found)
-            }
+            SendError::WrongType { to, types, .. } => match types.commands {
+                None => {
+                    write!(f, "{to} takes messages of type {}, not {}", types.expected, types.found)
+                }
+                Some((expected, found)) => write!(
+                    f,
+                    "{to} has an Address<{}, {expected}>, not an Address<{}, {found}>",
+                    types.expected, types.found
+                ),
+            },
         }
     }
 }
@@ -309,6 +319,9 @@ impl<M> fmt::Debug for SendError<M> {
             }
             SendError::WrongType { types, .. } => {
                 fields.field("expected", &types.expected).field("found", &types.found);
+                if let Some(commands) = &types.commands {
+                    fields.field("commands", commands);
+                }
             }
             _ => {}
         }
@@ -330,7 +343,7 @@ mod tests {
     /// One error of each kind, its text, and its debug text.
     fn send_errors() -> Vec<(SendError<u8>, &'static str, &'static str)> {
         let (message, to) = (7, Pid::local(7, 1));
-        let types = Box::new(MessageTypes { expected: "Order", found: "u8" });
+        let types = Box::new(MessageTypes { expected: "Order", found: "u8", commands: None });
         vec![
             (
                 SendError::Full { message, to },

@@ -31,7 +31,7 @@ pub enum SpawnError {
     ZeroMailbox,
     /// An overflow rule was set for a mailbox without a bound.
     NoBound(NoBound),
-    /// An order was set for a mailbox that drops its oldest message.
+    /// An order was set for a mailbox that cannot have one.
     Order(OrderError),
     /// Its flight recorder was to keep too many items.
     Record(TooManyRecorded),
@@ -172,7 +172,7 @@ mod tests {
                 None,
             ),
             (
-                SpawnError::from(OrderError),
+                SpawnError::from(OrderError::DropsOldest),
                 "a mailbox that drops its oldest message cannot have an order",
                 None,
             ),

@@ -11,7 +11,7 @@ use crate::simulation::one_run::run;
 use crate::simulation::recorder::STEPS;
 use crate::simulation::schedule::Schedule;
 use crate::simulation::seed_file::{FILE_STEPS, SeedFile};
-use crate::simulation::shrunk::ShrunkFailure;
+use crate::simulation::shrunk::{DoesNotFailAgain, ShrunkFailure};
 use crate::simulation::simulation::Simulation;
 use crate::simulation::trace::{Run, Trace};
 use crate::simulation::trace_json::json_of;
@@ -119,8 +119,10 @@ fn explore_with(
         if let Err(reason) = run(&sim, &mut body) {
             let mut failing = failing(settings, Run { seed, throughput }, reason, sim.last_steps());
             drop(sim);
-            failing.shrunk =
-                ShrunkFailure::of(failing.run, &failing.reason, settings.most_runs, &mut body);
+            match ShrunkFailure::of(failing.run, &failing.reason, settings.most_runs, &mut body) {
+                Ok(shrunk) => failing.shrunk = shrunk,
+                Err(DoesNotFailAgain) => failing.repeats = false,
+            }
             return Err(Box::new(failing));
         }
         explored += 1;
@@ -148,6 +150,8 @@ pub struct FailingSeed {
     /// If one was wanted.
     file: Option<SeedFile>,
     shrunk: Option<ShrunkFailure>,
+    /// Whether the run fails again, as far as that was tried.
+    repeats: bool,
 }
 
 /// What an exploration has run last.
@@ -162,7 +166,7 @@ enum Explored {
 impl FailingSeed {
     fn new(run: Run, reason: Reason, steps: Trace) -> Self {
         let explored = Explored::Seed;
-        FailingSeed { run, explored, reason, steps, file: None, shrunk: None }
+        FailingSeed { run, explored, reason, steps, file: None, shrunk: None, repeats: true }
     }
 
     fn nothing_explored(first: u64, why: NothingExplored) -> Self {
@@ -202,11 +206,18 @@ impl FailingSeed {
     }
 
     /// Returns a simpler run that fails in the same way: the one that was found with the fewest
-    /// deviations from the order of arrival. `None` if the body did not fail again, or if shrinking
-    /// is off.
+    /// deviations from the order of arrival. `None` if the body did not fail again, if shrinking is off, or if nothing
+    /// can be left out.
     #[must_use]
     pub fn shrunk(&self) -> Option<&ShrunkFailure> {
         self.shrunk.as_ref()
+    }
+
+    /// Returns false if the same run was made again and did not fail in this way: then the body depends on something
+    /// besides the seed. (It is not made again if `KRARUP_SHRINK` is 0.)
+    #[must_use]
+    pub fn repeats(&self) -> bool {
+        self.repeats
     }
 
     /// Returns the last steps before the failure.
@@ -237,7 +248,16 @@ impl fmt::Display for FailingSeed {
             return write!(f, "no seed was run: {}", self.reason);
         }
         writeln!(f, "seed {seed} fails: {}", self.reason)?;
-        write!(f, "it fails again with ")?;
+        if self.repeats {
+            write!(f, "it fails again with ")?;
+        } else {
+            writeln!(
+                f,
+                "run again, it did not fail in this way: the body depends on something besides the seed, such as a \
+                 clock, a static variable, or the order of a HashMap"
+            )?;
+            write!(f, "the seed was run with ")?;
+        }
         match (&self.explored, seed.checked_add(1)) {
             (Explored::Schedule(schedule), _) => writeln!(f, "KRARUP_SCHEDULE={schedule}")?,
             (_, Some(next)) => {
@@ -295,6 +315,25 @@ mod tests {
         };
         assert_eq!(explore_with(10..15, &chosen, counted).unwrap(), 5);
         assert_eq!(runs.get(), 5);
+    }
+
+    #[test]
+    fn y4_a_failure_that_does_not_come_again_is_not_said_to() {
+        let runs = Cell::new(0);
+        let once = |_: &Simulation| {
+            runs.set(runs.get() + 1);
+            if runs.get() == 8 { Err(Reason::error("once")) } else { Ok(()) }
+        };
+        let failing = explore_with(0..100, &settings(None, 400), once).unwrap_err();
+        let text = failing.to_string();
+        assert!(!failing.repeats() && failing.shrunk().is_none() && runs.get() == 9);
+        assert!(
+            text.contains("\nrun again, it did not fail in this way") && text.contains("7..8"),
+            "{text}"
+        );
+        assert!(!text.contains("it fails again"), "{text}");
+        let failing = explore_with(0..100, &settings(None, 400), sums).unwrap_err();
+        assert!(failing.repeats() && failing.to_string().contains("\nit fails again with"));
     }
 
     #[test]

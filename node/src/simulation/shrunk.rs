@@ -27,16 +27,23 @@ pub struct ShrunkFailure {
     runs: u32,
 }
 
+/// The run of a failing seed, made again, did not fail in the same way: the body depends on something besides the seed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DoesNotFailAgain;
+
 impl ShrunkFailure {
-    /// Shrinks a failure; `None` if the body does not fail in this way again.
+    /// Shrinks a failure; `None` if there is nothing to shrink, or no run is wanted.
+    ///
+    /// # Errors
+    /// [`DoesNotFailAgain`]
     pub(crate) fn of(
         first: Run,
         reason: &Reason,
         most_runs: u32,
         body: &mut impl FnMut(&Simulation) -> Result,
-    ) -> Option<Self> {
+    ) -> Result<Option<Self>, DoesNotFailAgain> {
         if most_runs == 0 {
-            return None;
+            return Ok(None);
         }
         let mut fails = |schedule: &Schedule, keep: Option<usize>| {
             // The failure was reported; these runs are a search.
@@ -45,17 +52,25 @@ impl ShrunkFailure {
             let reason = outcome.err().filter(|other| is_same_failure(reason, other))?;
             Some((made, reason, steps))
         };
-        let before = fails(&Schedule::of_seed(first), None)?.0;
+        let Some((before, ..)) = fails(&Schedule::of_seed(first), None) else {
+            return Err(DoesNotFailAgain);
+        };
         if before.deviations() == 0 {
-            return None;
+            return Ok(None);
         }
         let mut shrinking = Shrinking::new(before.clone(), most_runs, |schedule: &Schedule| {
             Some(fails(schedule, None)?.0)
         });
         let best = shrinking.search();
         let runs = shrinking.runs + 1;
-        let (schedule, reason, steps) = fails(&best, Some(FILE_STEPS))?;
-        Some(ShrunkFailure { schedule, before, reason, steps, runs })
+        let found = fails(&best, Some(FILE_STEPS));
+        Ok(found.map(|(schedule, reason, steps)| ShrunkFailure {
+            schedule,
+            before,
+            reason,
+            steps,
+            runs,
+        }))
     }
 
     /// Returns the schedule. Its text is what `KRARUP_SCHEDULE` takes.

@@ -32,6 +32,9 @@ where
         if self.mailbox == 0 {
             return Err(Reason::error(GrainsError::ZeroMailbox));
         }
+        if let Some(messages) = ctx.mailbox_bound() {
+            return Err(Reason::error(GrainsError::MailboxOfGrains(messages)));
+        }
         if B::routes_main() {
             return Err(Reason::error(GrainsError::Routes(B::label())));
         }

@@ -211,7 +211,8 @@ fn s11_a_child_that_ends_within_the_grace_is_waited_for() {
 fn s11_a_plain_spawn_also_abandons_a_stuck_start() {
     let stage = Stage::new();
     let never = || {
-        behavior_fn(|_: Context<()>| async {
+        behavior_fn(|ctx: Context<()>| async move {
+            let _kept = ctx;
             std::future::pending::<()>().await;
             Ok(())
         })

@@ -16,12 +16,13 @@ use crate::mailbox::overflow::Overflow;
 use crate::observe::watch::watch;
 use crate::process::cell::{Cell, NewProcess};
 use crate::process::cell_core::CellCore;
+use crate::process::crash::contain;
 use crate::process::facts::BehaviorFacts;
 use crate::process::process::Process;
 use crate::process::turn::Life;
 use crate::process::waker::WakingHandle;
 use crate::process::{bonds, current};
-use krarup_gen::{CannotWait, Name, SpawnError, Target};
+use krarup_gen::{CannotWait, Name, OrderError, SpawnError, Target};
 use std::any::Any;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -119,6 +120,9 @@ impl UntypedOptions {
         starter: Option<SlotSender<Result<(), SpawnError>>>,
     ) -> Result<AdmittedProcess<M, C>, SpawnError> {
         let (one_by_one, record) = (self.one_by_one, self.record);
+        if order.is_some() {
+            hands_on_nothing(behavior)?;
+        }
         let checked = self.check(
             order.is_some(),
             matches!(overflow, Overflow::Refuse),
@@ -261,6 +265,15 @@ where
     }
 }
 
+/// Checks that a process that is to have an order takes its messages itself. Compiled once.
+#[cold]
+fn hands_on_nothing(behavior: &BehaviorFacts) -> Result<(), SpawnError> {
+    if contain(behavior.routes_main).unwrap_or(false) {
+        return Err(OrderError::HandsOn.into());
+    }
+    Ok(())
+}
+
 /// The facts of a behaviour whose future is the result of `run`.
 fn facts<B: Behavior, T, F>(run: &impl FnOnce(T) -> F) -> &'static BehaviorFacts {
     let _ = run;
@@ -275,6 +288,7 @@ impl<B: Behavior, F> FactsOf<B, F> {
         kind: B::kind,
         show_message: Self::show_message,
         show_command: Self::show_command,
+        routes_main: B::routes_main,
         future: size_of::<F>(),
     };
 

@@ -72,7 +72,7 @@ impl Choices {
         let name = self.name.transpose()?;
         let label = self.label.transpose().map_err(SpawnError::InvalidLabel)?;
         if self.has_two_orders {
-            return Err(OrderError.into());
+            return Err(OrderError::DropsOldest.into());
         }
         TooManyRecorded::check(self.record)?;
         let bound = match self.mailbox {

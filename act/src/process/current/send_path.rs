@@ -35,9 +35,15 @@ pub(crate) fn take_receiver() -> Option<Pid> {
 /// The time in which the overflow of a process is diverted on this thread; made by [`once`].
 pub(crate) struct Once(PhantomData<*const ()>);
 
-/// Begins that time, unless it has begun for this process.
+/// The most fallbacks that are asked for one message: each takes stack.
+const MOST_FALLBACKS: usize = 64;
+
+/// Begins that time, unless it has begun for this process, or for too many others.
 pub(crate) fn once(pid: Pid) -> Option<Once> {
-    if ONCE.with(|once| once.borrow().iter().any(|other| other.is_same_process(pid))) {
+    let is_refused = |others: &Vec<Pid>| {
+        others.len() >= MOST_FALLBACKS || others.iter().any(|other| other.is_same_process(pid))
+    };
+    if ONCE.with(|once| is_refused(&once.borrow())) {
         return None;
     }
     ONCE.with(|once| once.borrow_mut().push(pid));
