@@ -110,7 +110,7 @@ pub trait Actor: Sized + Send + 'static {
         None
     }
 
-    /// Describes the actor for an inspection.
+    /// Describes the actor for an inspection. A panic in it ends the process, as in any callback (rule D4).
     fn inspect(&self) -> Inspection {
         Inspection::new()
     }

@@ -1,6 +1,7 @@
 //! The label of a behaviour.
 
 use crate::Name;
+use crate::one_line::OneLine;
 use std::fmt;
 
 /// The label of the behaviour of a process: the name of its type, or a text that was chosen
@@ -54,7 +55,7 @@ impl Label {
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rest = match &self.0 {
-            LabelKind::Given(label) => return f.write_str(label.as_str()),
+            LabelKind::Given(label) => return write!(f, "{}", OneLine(label.as_str())),
             LabelKind::Type(path) => *path,
         };
         let between = |sign: char| "<>()[],;&*+= ".contains(sign);

@@ -28,6 +28,7 @@ mod management;
 mod name;
 mod node_name;
 mod notice;
+mod one_line;
 mod outcome;
 mod panic;
 mod pid;

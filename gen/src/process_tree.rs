@@ -4,6 +4,7 @@
 //! are walked, dropped, copied, compared and printed with an explicit list of pending nodes, on
 //! a stack of any size.
 
+use crate::one_line::OneLine;
 use crate::{Name, Pid, ProcessInfo, Root};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -155,7 +156,7 @@ impl fmt::Display for ProcessTree {
             }
             write!(f, "{} ", process.pid)?;
             if let Some(name) = &process.name {
-                write!(f, "{name} ")?;
+                write!(f, "{} ", OneLine(name.as_str()))?;
             }
             let below = match process.root {
                 Root::System if depth == 0 => " root=system",
@@ -180,6 +181,14 @@ mod tests {
     use super::*;
     use crate::{Label, Pid, ProcessState};
     use std::thread;
+
+    #[test]
+    fn x4_a_name_with_a_line_break_is_one_line_of_a_tree() {
+        let mut one = tree(7, vec![]);
+        one.process.name = Some(Name::new("bob\n<0.9.0> admin").unwrap());
+        assert_eq!(one.to_string().lines().count(), 1);
+        assert!(one.to_string().contains("bob\\n<0.9.0> admin"), "{one}");
+    }
 
     fn tree(id: u64, children: Vec<ProcessTree>) -> ProcessTree {
         let process =

@@ -218,7 +218,7 @@ where
     }
 
     /// Kills the process if its `init` has not returned within this time. Applies to `.await`
-    /// and `.wait()`.
+    /// and `.wait()`: a future that is dropped before the start is over takes the limit with it.
     pub fn init_timeout(mut self, timeout: Duration) -> Self {
         self.options.init_timeout = Some(timeout);
         self

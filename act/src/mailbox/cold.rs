@@ -16,6 +16,7 @@ use std::task::Waker;
 
 /// The parts of a mailbox that most processes never use. They know no type of message.
 #[derive(Default)]
+#[allow(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct ColdMailbox {
     /// A pending exit: the process ends with this reason and without `terminate`.
     pub(crate) pending_exit: Option<Reason>,

@@ -1,6 +1,7 @@
 //! The error of a lookup of a typed address.
 
 use crate::Pid;
+use crate::one_line::OneLine;
 
 /// The error of a lookup of a typed address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,8 +19,8 @@ pub enum LookupError {
     /// The process takes other messages, or other commands on its control lanes (the address of
     /// a pool is an `Address<M, PoolCommand>`).
     #[error(
-        "process {process} has an Address<{}, {}>, not an Address<{}, {}>",
-        expected.0, expected.1, found.0, found.1
+        "process {} has an Address<{}, {}>, not an Address<{}, {}>",
+        OneLine(process), expected.0, expected.1, found.0, found.1
     )]
     WrongType {
         /// The name or pid looked up.

@@ -1,5 +1,6 @@
 //! The error of a registration of a name.
 
+use crate::one_line::OneLine;
 use crate::{Name, NameError, Pid};
 
 /// The error of a process that did not get a name. Nothing has changed (rule N2).
@@ -7,7 +8,7 @@ use crate::{Name, NameError, Pid};
 #[non_exhaustive]
 pub enum RegisterError {
     /// Another process has the name.
-    #[error("name {name} is taken by {by}")]
+    #[error("name {} is taken by {by}", OneLine(name.as_str()))]
     NameTaken {
         /// The name.
         name: Name,
@@ -18,7 +19,7 @@ pub enum RegisterError {
     #[error("{0} has ended")]
     NoProcess(Pid),
     /// The process has a name already; it can have only one.
-    #[error("{pid} already has the name {name}")]
+    #[error("{pid} already has the name {}", OneLine(name.as_str()))]
     AlreadyNamed {
         /// The process.
         pid: Pid,

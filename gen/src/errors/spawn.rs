@@ -5,6 +5,7 @@ use crate::errors::overflow::NoBound;
 use crate::errors::record::TooManyRecorded;
 use crate::errors::thread::ThreadError;
 use crate::errors::wait::CannotWait;
+use crate::one_line::OneLine;
 use crate::{Name, NameError, Pid, Reason};
 use std::error::Error;
 use std::fmt;
@@ -94,7 +95,9 @@ impl fmt::Display for SpawnError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SpawnError::Init(reason) => write!(f, "init failed: {reason}"),
-            SpawnError::NameTaken { name, by } => write!(f, "name {name} is taken by {by}"),
+            SpawnError::NameTaken { name, by } => {
+                write!(f, "name {} is taken by {by}", OneLine(name.as_str()))
+            }
             SpawnError::InvalidName(error) => fmt::Display::fmt(error, f),
             SpawnError::InvalidLabel(error) => write!(f, "invalid label: {error}"),
             SpawnError::ZeroMailbox => {
