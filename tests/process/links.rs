@@ -475,6 +475,24 @@ fn l7_normal_from_another_is_ignored_and_from_oneself_ends() {
     }
 }
 
+/// An error whose destructor panics.
+#[derive(Debug)]
+struct Falls;
+
+impl std::fmt::Display for Falls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("falls")
+    }
+}
+
+impl std::error::Error for Falls {}
+
+impl Drop for Falls {
+    fn drop(&mut self) {
+        panic!("a destructor");
+    }
+}
+
 #[test]
 fn l7_an_exit_signal_to_oneself_counts_before_an_end_that_comes_without_a_wait() {
     struct Ends(Log);
@@ -485,7 +503,8 @@ fn l7_an_exit_signal_to_oneself_counts_before_an_end_that_comes_without_a_wait()
             match own {
                 Reason::Kill => ctx.stop(),
                 Reason::Shutdown => panic!("after the signal"),
-                _ => return Err(Reason::error("another")),
+                // It is dropped unused, and that panics.
+                _ => return Err(Reason::from(Falls)),
             }
             Ok(())
         }
@@ -511,7 +530,7 @@ fn l7_an_exit_signal_to_oneself_counts_before_an_end_that_comes_without_a_wait()
         // A bare process too.
         let bare = |ctx: Context<()>| async move {
             ctx.exit(ctx.pid(), boom());
-            Ok(())
+            Err(Reason::from(Falls))
         };
         let end = sim.spawn(move || behavior_fn(bare)).start().unwrap().watch();
         assert_eq!(end.wait().unwrap().reason, boom());

@@ -106,6 +106,7 @@ where
                     if self.cell.has_own_exit()
                         && let Some(own) = self.cell.untyped().take_pending_exit()
                     {
+                        crash::drop_contained(reason);
                         self.end(own);
                     } else {
                         self.end(reason);
