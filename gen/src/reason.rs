@@ -149,7 +149,8 @@ impl<E: Error + Send + Sync + 'static> From<E> for Reason {
             return Reason::Panic(Arc::new(panic));
         }
         match error {
-            Some(error) => Reason::Error(shallow(Box::new(error))),
+            Some(error) if is_deep(&error) => Reason::Error(flat(Arc::new(error))),
+            Some(error) => Reason::Error(Arc::new(error)),
             // Unreachable: the error was taken only to be returned.
             None => Reason::Normal,
         }
@@ -216,23 +217,33 @@ const MOST_CAUSES: usize = 128;
 /// The most bytes that are kept of the text of a deeper one: so many of its beginning, and of its end.
 const KEPT: usize = 2048;
 
-/// The error as a reason holds it. Each end that is the cause of another one (a child that fails to start, and its
-/// supervisor, and so on) puts an error around the one before. The drop of an error, and its text, take stack for each of
-/// them. So one with too many behind it becomes its text.
-fn shallow(error: Box<dyn Error + Send + Sync>) -> Arc<dyn Error + Send + Sync> {
+/// Whether too many errors lie behind this one. Each end that is the cause of another one (a child that fails to start, and
+/// its supervisor, and so on) puts an error around the one before. The drop of an error, and its text, take stack for
+/// each of them.
+fn is_deep(error: &(dyn Error + 'static)) -> bool {
+    // `source` is user code, as `Display` is.
     let behind = || iter::successors(error.source(), |cause| (**cause).source()).nth(MOST_CAUSES);
-    let is_deep = contained(|| behind().is_some()).unwrap_or(true);
-    let error = Arc::from(error);
-    if !is_deep {
-        return error;
-    }
+    contained(|| behind().is_some()).unwrap_or(true)
+}
+
+/// The text of an error that is too deep, in its place.
+#[cold]
+fn flat(error: Arc<dyn Error + Send + Sync>) -> Arc<dyn Error + Send + Sync> {
     let mut text = text(&error);
+    contained(|| drop(error));
     if text.len() > 2 * KEPT {
         let end = text.split_off(char_boundary_to(&text, text.len() - KEPT));
         text.truncate(char_boundary_to(&text, KEPT));
         text = format!("{text} .. {end}");
     }
     Arc::from(Box::<dyn Error + Send + Sync>::from(text))
+}
+
+/// The error as a reason holds it.
+fn shallow(error: Box<dyn Error + Send + Sync>) -> Arc<dyn Error + Send + Sync> {
+    let is_deep = is_deep(&*error);
+    let error = Arc::from(error);
+    if is_deep { flat(error) } else { error }
 }
 
 /// What user code returns; `None` if it panics.

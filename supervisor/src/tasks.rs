@@ -277,7 +277,9 @@ impl<F> Error for RunError<F> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             RunError::NotStarted(error) => Some(error),
-            RunError::Full { .. } | RunError::Call(_) => None,
+            // Printed as it is.
+            RunError::Call(error) => error.source(),
+            RunError::Full { .. } => None,
         }
     }
 }

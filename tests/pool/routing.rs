@@ -2,8 +2,9 @@
 
 use crate::pool_support::{Job, PoolAddress, millis, numbers, seconds, who, workers};
 use crate::support::{Log, boom, poll_once, simulations};
+use krarup::SendError;
 use krarup::behavior::{Received, behavior_fn};
-use krarup::mailbox::SendOrWait;
+use krarup::mailbox::{Overflow, SendOrWait};
 use krarup::pool::{Broadcast, ByKey, Choice, LeastLoaded, Routing, TwoChoices, Workers};
 use krarup::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -600,6 +601,29 @@ fn p8_a_custom_routing_works_and_too_large_an_index_wraps_around() {
         assert_eq!((0..5).filter(|_| pool.send(Job::Slow(0, seconds(1))).is_ok()).count(), 3);
         sim.advance(seconds(5));
     }
+}
+
+#[test]
+fn p8_a_sender_that_waits_loses_nothing_at_a_keyed_pool_that_drops() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let noted = log.clone();
+    let factory = move || Clerk(noted.clone());
+    let pool = move || {
+        let pool = Pool::new(2, factory).mailbox(1).overflow(Overflow::DropNewest);
+        pool.routing(ByKey::new(|job: &Keyed| job.0))
+    };
+    let pool: KeyedPool = sim.spawn(pool).wait().unwrap();
+    // Both are full, and what comes from others is dropped.
+    (0..20).for_each(|key| pool.send(Keyed(key, Task::Note(0))).unwrap());
+    let dropped = sim.stats().dead_letters;
+    assert_eq!(dropped, 18);
+    // The worker of a permit is not known before its message, so there is no line: it is an error.
+    let permit = pool.reserve_or_wait().wait();
+    assert!(matches!(permit, Err(SendError::Full { .. })), "{permit:?}");
+    let waits = pool.send_or_wait(Keyed(1, Task::Note(7))).wait();
+    assert!(waits.is_ok());
+    sim.run_until_idle();
+    assert_eq!((log.take().len(), sim.stats().dead_letters), (3, dropped));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::support::{
 };
 use krarup::StopError;
 use krarup::behavior::{Received, behavior_fn};
+use krarup::observe::TraceContext;
 use krarup::prelude::*;
 use std::sync::mpsc;
 use std::task::Poll;
@@ -239,6 +240,23 @@ fn d2_a_process_that_drops_its_context_has_started() {
         sim.run_until_idle();
         let Poll::Ready(Ok(process)) = poll_once(&mut spawn) else { panic!("no start") };
         assert!(process.is_alive());
+
+        // The trace context of the spawn ends with the start, as at any start.
+        let (tell, told) = std::sync::mpsc::channel();
+        let clock = sim.clock();
+        let traced = move |ctx: Context<()>| async move {
+            drop(ctx);
+            for _ in 0..2 {
+                tell.send(TraceContext::current().is_some()).unwrap();
+                clock.sleep(Duration::from_secs(1)).await;
+            }
+            std::future::pending().await
+        };
+        let spawn = || drop(sim.spawn(move || behavior_fn(traced)).start().unwrap());
+        let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        TraceContext::parse(header).unwrap().enter(spawn);
+        sim.advance(Duration::from_secs(3));
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), [true, false]);
 
         // A failure drops the context too, before it is returned; a kill does as well.
         let fails = |ctx: Context<()>| async move {

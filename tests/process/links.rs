@@ -4,6 +4,7 @@ use crate::support::{Act, Does, Log, Puppet, boom, poll_once, puppet, simulation
 use krarup::Name;
 use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
+use krarup::supervisor::InPlace;
 use std::sync::{Arc, Barrier, mpsc};
 use std::task::Poll;
 use std::thread;
@@ -527,6 +528,31 @@ fn l7_an_exit_signal_to_oneself_counts_before_an_end_that_comes_without_a_wait()
             assert_eq!(end.wait().unwrap().reason, seen);
         }
         assert_eq!(log.take(), Vec::<String>::new(), "none is an end in order");
+        // A request in hand fails with that reason (rule C2).
+        struct Drops;
+        impl Actor for Drops {
+            type Message = Reply<()>;
+            async fn handle_message(
+                &mut self,
+                ctx: &mut Context<Reply<()>>,
+                _: Reply<()>,
+            ) -> Result {
+                ctx.exit(ctx.pid(), boom());
+                Err(Reason::error("another"))
+            }
+        }
+        let drops = sim.spawn(|| Drops).wait().unwrap();
+        let to = drops.pid();
+        let failed = drops.call(|reply| reply).wait();
+        assert_eq!(failed, Err(CallError::Terminated { to, reason: boom() }));
+        // One that would be replaced in place.
+        let noted = log.clone();
+        let ends = move || InPlace::new(move || Ends(noted.clone()));
+        let replaced = sim.spawn(ends).wait().unwrap();
+        let end = replaced.watch();
+        replaced.send(boom()).unwrap();
+        assert_eq!(end.wait().unwrap().reason, boom());
+        assert_eq!(log.take(), Vec::<String>::new());
         // A bare process too.
         let bare = |ctx: Context<()>| async move {
             ctx.exit(ctx.pid(), boom());

@@ -347,6 +347,38 @@ fn m6_a_sender_that_waits_waits_at_a_mailbox_that_drops_too() {
 }
 
 #[test]
+fn m6_a_sender_that_waits_takes_free_room_of_its_own_mailbox_that_drops() {
+    struct Own(Log);
+    impl Actor for Own {
+        type Message = u32;
+        async fn handle_message(&mut self, ctx: &mut Context<u32>, number: u32) -> Result {
+            self.0.note(number);
+            if number == 1 {
+                let own = ctx.address();
+                own.send_or_wait(2).await?;
+                own.reserve_or_wait().await?.send(3);
+                let full = own.send_or_wait(4).await.unwrap_err();
+                assert!(matches!(full, SendError::OwnMailbox { message: 4, .. }), "{full}");
+                let full = own.reserve_or_wait().await.unwrap_err();
+                assert!(matches!(full, SendError::OwnMailbox { .. }), "{full}");
+            }
+            Ok(())
+        }
+    }
+    for overflow in [|| Overflow::Refuse, || Overflow::DropNewest, || Overflow::DropOldest] {
+        let (sim, log) = (Simulation::new(1), Log::new());
+        let noted = log.clone();
+        let own = sim.spawn(move || Own(noted)).mailbox(2).overflow(overflow()).wait().unwrap();
+        own.send(1).unwrap();
+        sim.run_until_idle();
+        assert_eq!(
+            (log.take(), sim.stats().dead_letters),
+            (vec!["1".into(), "2".into(), "3".into()], 0)
+        );
+    }
+}
+
+#[test]
 fn m6_a_thread_waits_for_room_too() {
     let sim = Simulation::new(3);
     let log = Log::new();

@@ -1,10 +1,13 @@
-//! How a state actor ends, and what holds it back from that (rules D9, O7).
+//! How a state actor ends, and what holds it back from that (rules D9, L7, O7).
 
 use crate::state_support::{Doer, HOUR, Kept, SECOND, asks, doer, job, restarting};
 use crate::support::{Log, boom, poll_once, simulations};
 use krarup::behavior::{BehaviorContext, Received, behavior_fn};
 use krarup::prelude::*;
-use krarup::state::{Scope, StateActor, StateCalls, StateContext, StateMessage, Stateful};
+use krarup::state::{
+    Event, First, Machine, Next, Scope, StateActor, StateCalls, StateContext, StateMachine,
+    StateMessage, Stateful,
+};
 use krarup::testing::Probe;
 use std::task::Poll;
 use std::time::Duration;
@@ -704,5 +707,63 @@ fn o7_waiting_events_of_a_killed_actor_are_dead_letters() {
         sim.kill(doer.pid());
         sim.run_until_idle();
         assert_eq!(sim.stats().dead_letters, dead + 3, "its own timer is none");
+    }
+}
+
+/// Rule L7, for what has callbacks of its own at its end.
+#[test]
+fn l7_an_exit_signal_to_oneself_ends_a_machine_and_a_state_actor_without_terminate() {
+    struct Ends(Log);
+    impl StateMachine for Ends {
+        type State = ();
+        type Message = ();
+        type Internal = ();
+        type Timer = ();
+        async fn init(&mut self, _: &mut Context<()>) -> Result<First<Self>> {
+            Ok(First::state(()))
+        }
+        async fn handle_event(
+            &mut self,
+            ctx: &mut Context<()>,
+            (): (),
+            _: Event<Self>,
+        ) -> Result<Next<Self>> {
+            ctx.exit(ctx.pid(), boom());
+            Err(Reason::error("another"))
+        }
+        async fn terminate(&mut self, _: &mut Context<()>, (): (), reason: &Reason) {
+            self.0.note(reason);
+        }
+    }
+    struct Asked(Log);
+    impl StateActor for Asked {
+        type Notice = ();
+        type Ask = ();
+        type Reply = ();
+        type Event = ();
+        async fn handle_notice(scope: &mut Scope<Self>, (): ()) -> Result {
+            scope.with_context(|_, ctx| ctx.exit(ctx.pid(), boom()));
+            Err(Reason::error("another"))
+        }
+        async fn handle_ask(_: &mut Scope<Self>, (): ()) -> Result {
+            Ok(())
+        }
+        async fn terminate(&mut self, _: &mut StateContext<Self>, reason: &Reason) {
+            self.0.note(reason);
+        }
+    }
+    for sim in simulations(3) {
+        let log = Log::new();
+        let noted = log.clone();
+        let machine = sim.spawn(move || Machine::new(Ends(noted))).wait().unwrap();
+        let end = machine.watch();
+        machine.send(()).unwrap();
+        assert_eq!(end.wait().unwrap().reason, boom());
+        let noted = log.clone();
+        let asked = sim.spawn(move || Stateful::new(Asked(noted))).wait().unwrap();
+        let end = asked.watch();
+        asked.notice(()).unwrap();
+        assert_eq!(end.wait().unwrap().reason, boom());
+        assert_eq!(log.take(), Vec::<String>::new());
     }
 }

@@ -5,7 +5,6 @@ use crate::addressing::route::{RoomFuture, Route};
 use crate::host::host::Host;
 use crate::host::ready::Ready;
 use crate::mailbox::entry::{MailboxEntry, Notice};
-use crate::mailbox::inbox_core::MailboxPhase;
 use crate::mailbox::permit::{Permit, Waiter, WaitsForRoom};
 use crate::observe::trace::Tracer;
 use crate::observe::watched_job::{Mark, WatchedJob};
@@ -148,17 +147,38 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     }
 
     fn reserved(&self, waiter: Option<&Arc<Waiter<M>>>) -> Result<Permit<M>, SendError<()>> {
-        match self.cell.reserve(waiter) {
+        self.permit_for(self.cell.reserve(waiter))
+    }
+
+    fn permit_for(
+        &self,
+        room: Result<ReservedRoom<M>, SendError<()>>,
+    ) -> Result<Permit<M>, SendError<()>> {
+        match room {
             Ok(ReservedRoom::OnRoute(permit)) => Ok(permit),
             Ok(held) => Ok(Permit::new(RoomGuard::new(&self.cell, held))),
             Err(error) => Err(error),
         }
     }
 
-    /// Whether a sender that is ready to wait must ask for room: others wait already, or a full mailbox would drop.
+    /// As [`Address::reserve_quietly`], for a sender that is ready to wait: a full mailbox has no room, also if it would
+    /// drop a message. For routes and keepers that have a line of their own.
+    ///
+    /// # Errors
+    /// Those of [`Address::send`].
+    #[doc(hidden)]
+    pub fn reserve_patiently(&self) -> Result<Permit<M>, SendError<()>> {
+        self.permit_for(self.cell.reserve_patiently())
+    }
+
+    /// Whether senders wait for room.
     pub(crate) fn has_line(&self) -> bool {
-        let inbox = self.cell.inbox.lock();
-        inbox.has_waiters() || (inbox.drops_when_full() && inbox.phase != MailboxPhase::Terminated)
+        self.cell.inbox.lock().has_waiters()
+    }
+
+    /// Whether a full mailbox drops a message.
+    pub(crate) fn drops_when_full(&self) -> bool {
+        self.cell.inbox.lock().drops_when_full()
     }
 
     /// Returns a future of room at a receiver of the route, if this process has a route with a

@@ -86,11 +86,11 @@ where
     if let Some(room) = address.room_for_any() {
         return in_time(address, timeout, room).await;
     }
-    // Do not overtake senders that already wait for room.
-    match (!address.has_line()).then(|| address.reserve_quietly()) {
-        Some(Ok(permit)) if !address.has_line() => return Ok(permit),
-        None | Some(Ok(_) | Err(SendError::Full { .. })) => {}
-        Some(Err(error)) => return Err(error),
+    match address.reserve_patiently() {
+        // Do not overtake senders that already wait for room.
+        Ok(permit) if !address.has_line() => return Ok(permit),
+        Err(SendError::Full { .. }) | Ok(_) => {}
+        Err(error) => return Err(error),
     }
     if current::pid().is_some_and(|myself| myself.is_same_process(address.pid())) {
         return Err(SendError::OwnMailbox { message: (), to: address.pid() });

@@ -113,6 +113,15 @@ pub trait Route<M>: Any + Send + Sync {
     /// The reason why there is no room.
     fn reserve(&self) -> Result<Permit<M>, SendError<()>>;
 
+    /// Does the same for a sender that is ready to wait. Where a full receiver would drop a message, there is no room.
+    ///
+    /// # Errors
+    /// The reason why there is no room.
+    #[doc(hidden)]
+    fn reserve_patiently(&self) -> Result<Permit<M>, SendError<()>> {
+        self.reserve()
+    }
+
     /// Returns the number of messages handed on and not yet handled.
     fn waiting(&self) -> usize;
 

@@ -95,8 +95,21 @@ where
     C: Send + 'static,
 {
     // A route counts its refusals, and a sender that will wait is not refused.
-    let waits = address.is_routed() || address.has_line();
-    if waits { Err(SendError::Full { message, to: address.pid() }) } else { address.send(message) }
+    if address.is_routed() || address.has_line() {
+        return Err(SendError::Full { message, to: address.pid() });
+    }
+    // A mailbox that drops has no room for it when it is full, as any other.
+    if address.drops_when_full() {
+        return match address.reserve_patiently() {
+            Ok(permit) => {
+                permit.send(message);
+                Ok(())
+            }
+            Err(SendError::NoProcess { .. }) => address.send(message),
+            Err(error) => Err(error.with_message(message)),
+        };
+    }
+    address.send(message)
 }
 
 /// Sends with the permit that was waited for, or returns the message.

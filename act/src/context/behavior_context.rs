@@ -100,6 +100,11 @@ pub trait BehaviorContext<M: Send + 'static, C: Send + 'static>: Sealed {
     #[must_use]
     fn is_stopping(&self) -> bool;
 
+    /// Whether the process is to end by an exit signal that it has sent to itself. It then ends with that reason when it
+    /// waits next, and a behaviour runs no callback before (rule L7).
+    #[must_use]
+    fn has_own_exit(&self) -> bool;
+
     /// Takes the recorded stop, if there is one, and its reason: [`Reason::Normal`] after
     /// [`Context::stop`], or the reason of the first stop request that was received. For behaviours
     /// that run handlers of their own. [`BehaviorContext::is_stopping`] is false from then on.
@@ -247,6 +252,11 @@ impl<M: Send + 'static, C: Send + 'static> BehaviorContext<M, C> for Context<M, 
     #[inline]
     fn is_stopping(&self) -> bool {
         Context::is_stopping(self)
+    }
+
+    #[inline]
+    fn has_own_exit(&self) -> bool {
+        self.cell.has_own_exit()
     }
 
     #[inline]

@@ -8,7 +8,6 @@ use crate::host::host::Host;
 use crate::mailbox::entry::{EntryQueue, SenderId};
 use crate::mailbox::overflow::Overflow;
 use crate::process::cell::Cell;
-use crate::process::current;
 use crate::process::last_item;
 use crate::process::process::Process;
 use krarup_gen::{NoBound, OrderError, OverflowError, Pid, Reason, Ref, Timestamp};
@@ -203,10 +202,6 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             return;
         }
         self.started = true;
-        // The context of a spawn ends with the start of the process.
-        if current::is_traced() {
-            current::end_handling(None);
-        }
         self.take_sampler();
         let starter = self.cell.inbox.lock().initialise();
         self.cell.complete_start(starter);

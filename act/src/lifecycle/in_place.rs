@@ -24,7 +24,7 @@ use krarup_gen::{
     SupervisionEvent, Timestamp,
 };
 use std::fmt;
-use std::future::{poll_fn, ready};
+use std::future::{pending, poll_fn, ready};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -222,7 +222,13 @@ where
         }
         ctx.initialised();
         loop {
-            let failure = match Contained::new(state.serve(&mut ctx)).await {
+            let end = Contained::new(state.serve(&mut ctx)).await;
+            if ctx.cell.has_own_exit() {
+                // The turn ends it with that reason, and without a callback (rules D5, L7).
+                let _calls = current::take_orphans();
+                pending::<()>().await;
+            }
+            let failure = match end {
                 Ok(ActorEnd::Failed(reason)) | Err(reason) => reason,
                 Ok(end) => {
                     return Err(last_words(state, &mut ctx, end.reason()).await);

@@ -149,18 +149,27 @@ impl InboxCore {
     }
 
     /// Frees the rarely used parts if they are empty.
-    pub(super) fn release_cold(&mut self) {
+    pub(crate) fn release_cold(&mut self) {
         if self.cold.as_ref().is_some_and(|cold| cold.is_empty()) {
             self.cold = None;
         }
     }
 
-    /// Takes the mark that the context is gone; true if the process is to count as started.
-    pub(crate) fn starts_without_context(&mut self) -> bool {
-        let Some(cold) = &mut self.cold else { return false };
-        std::mem::take(&mut cold.without_context)
+    /// Whether the context is gone and the process is still to start.
+    #[inline]
+    pub(crate) fn is_without_context(&self) -> bool {
+        self.cold.as_ref().is_some_and(|cold| cold.without_context)
+    }
+
+    /// Has a process without a context start, if it is not to end. Returns the slot of the spawner.
+    pub(crate) fn start_without_context(
+        &mut self,
+    ) -> Option<Option<SlotSender<Result<(), SpawnError>>>> {
+        let cold = self.cold.as_mut()?;
+        let starts = std::mem::take(&mut cold.without_context)
             && cold.pending_exit.is_none()
-            && !self.initialised
+            && !self.initialised;
+        starts.then(|| self.initialise())
     }
 
     /// Takes the request of an injected fault to panic now.

@@ -10,6 +10,7 @@
 //! ```
 
 use super::job_times::JobTimes;
+use super::patience::Patience;
 use super::ring::{Gate, PoolWorker, RingView};
 use super::routing::{Choice, Routing, Workers};
 use super::shared::SharedPool;
@@ -84,7 +85,7 @@ where
             Choice::None => return Err(ring.refusal(message, self.pid)),
             Choice::Every(copy) => {
                 // Copies are made and room is returned without the lock.
-                let each = reserve_each(workers);
+                let each = reserve_each(workers, Patience::Hurried);
                 drop(ring);
                 drop(held);
                 return self.hand_copies(each, copy, message, sender);
@@ -294,14 +295,14 @@ impl<M> Each<M> {
 /// Reserves room at each worker.
 #[cold]
 #[inline(never)]
-pub(super) fn reserve_each<M, C>(workers: &[PoolWorker<M, C>]) -> Each<M>
+pub(super) fn reserve_each<M, C>(workers: &[PoolWorker<M, C>], patience: Patience) -> Each<M>
 where
     M: Send + 'static,
     C: Send + 'static,
 {
     let mut each = Each { permits: Vec::with_capacity(workers.len()), full: false };
     for worker in workers {
-        match worker.address.reserve_quietly() {
+        match patience.reserve(&worker.address) {
             Ok(permit) => each.permits.push((worker.place, permit)),
             Err(SendError::NoProcess { .. }) => {}
             Err(_) => {
@@ -342,7 +343,11 @@ where
     }
 
     fn reserve(&self) -> Result<Permit<M>, SendError<()>> {
-        self.0.reserve_or_refuse()
+        self.0.reserve_or_refuse(Patience::Hurried)
+    }
+
+    fn reserve_patiently(&self) -> Result<Permit<M>, SendError<()>> {
+        self.0.reserve_or_refuse(Patience::Waits)
     }
 
     fn waiting(&self) -> usize {

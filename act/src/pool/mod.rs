@@ -87,6 +87,7 @@ mod lent_value;
 mod line_at_workers;
 mod management;
 mod opening;
+mod patience;
 mod periodic;
 #[allow(clippy::module_inception, reason = "the module is named after the type `Pool`")]
 pub(crate) mod pool;

@@ -4,6 +4,7 @@
 //! [`super::wait_for_room`].
 
 use super::delivery::reserve_each;
+use super::patience::Patience;
 use super::ring::RingView;
 use super::routing::{Choice, Routing, Workers};
 use super::shared::SharedPool;
@@ -20,12 +21,17 @@ where
     R: Routing<M>,
 {
     /// Reserves room for one message that is not known yet. Counts a refusal if there is none.
-    pub(super) fn reserve_or_refuse(&self) -> Result<Permit<M>, SendError<()>> {
+    pub(super) fn reserve_or_refuse(&self, patience: Patience) -> Result<Permit<M>, SendError<()>> {
         let reserved = self.take_token().and_then(|()| {
-            let kept = match self.keep(None) {
+            let kept = match (self.keep(None, patience), patience) {
                 // The overflow rule of a full pool is applied when the message arrives.
-                Err(full @ SendError::Full { .. }) => self.elsewhere().ok_or(full),
-                kept => kept,
+                (Err(full @ SendError::Full { .. }), Patience::Hurried) => {
+                    self.elsewhere().ok_or(full)
+                }
+                (Err(full @ SendError::Full { .. }), Patience::Waits) => {
+                    self.at_fallback().ok_or(full)
+                }
+                (kept, _) => kept,
             };
             kept.inspect_err(|_| self.return_token())
         });
@@ -48,7 +54,11 @@ where
     }
 
     /// Takes room at a worker, for a message with this hint or for any message.
-    pub(super) fn keep(&self, hint: Option<u64>) -> Result<TicketRoom<M>, SendError<()>> {
+    pub(super) fn keep(
+        &self,
+        hint: Option<u64>,
+        patience: Patience,
+    ) -> Result<TicketRoom<M>, SendError<()>> {
         let held = deferred::hold();
         let ring = self.ring.read();
         let workers = &*ring.workers;
@@ -59,7 +69,7 @@ where
         let hint = match hint {
             Some(hint) => hint,
             None if self.needs_message => {
-                let each = reserve_each(workers);
+                let each = reserve_each(workers, patience);
                 drop(ring);
                 drop(held);
                 return each.done(self.pid).map(TicketRoom::Each);
@@ -72,7 +82,7 @@ where
             Choice::Only(only) => (only % count, 1),
             Choice::None => return Err(ring.refusal((), self.pid)),
             Choice::Every(_) => {
-                let each = reserve_each(workers);
+                let each = reserve_each(workers, patience);
                 drop(ring);
                 drop(held);
                 return each.done(self.pid).map(TicketRoom::Each);
@@ -81,7 +91,7 @@ where
         let mut error = SendError::NoWorkers { message: (), to: self.pid };
         for step in 0..tries {
             let index = (first + step) % count;
-            match workers[index].address.reserve_quietly() {
+            match patience.reserve(&workers[index].address) {
                 Ok(permit) => {
                     if step > 0 {
                         routing.passed_over(first, index, count);

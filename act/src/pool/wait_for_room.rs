@@ -4,6 +4,7 @@
 //! chooses one worker, the sender waits in the line of that worker. A sender that gives up leaves
 //! its line, returns its token of the rate, and counts as refused.
 
+use super::patience::Patience;
 use super::ring::{Gate, RingView};
 use super::routing::{Choice, Routing, Workers};
 use super::shared::SharedPool;
@@ -48,7 +49,7 @@ where
     async fn stand(&self, hint: u64) -> Result<Permit<M>, SendError<()>> {
         // A new sender does not overtake waiting ones.
         if !self.line.is_waiting() {
-            match self.keep(Some(hint)) {
+            match self.keep(Some(hint), Patience::Waits) {
                 Ok(kept) => return Ok(self.ticket(kept)),
                 Err(SendError::Full { .. }) => {}
                 Err(error) => return Err(error),

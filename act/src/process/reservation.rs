@@ -13,6 +13,7 @@
 use super::cell::Cell;
 use super::untyped_cell::UntypedCell;
 use super::{current, deferred};
+use crate::addressing::route::Route;
 use crate::mailbox::capacity::{MailboxRoom, NoCapacity};
 use crate::mailbox::entry::{Body, MailboxEntry};
 use crate::mailbox::inbox_core::MainPush;
@@ -48,7 +49,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         waiter: Option<&Arc<Waiter<M>>>,
     ) -> Result<ReservedRoom<M>, SendError<()>> {
         if self.is_routed() {
-            return self.reserve_on_route();
+            return self.reserve_on_route(waiter.is_some());
         }
         let waiter = waiter.map(|waiter| Arc::clone(waiter) as Arc<dyn WaitsForRoom>);
         let waiter = waiter.as_ref();
@@ -79,8 +80,17 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             }
             Err(NoCapacity::Full) => Err(SendError::Full { message: (), to: self.pid }),
             Err(NoCapacity::Dead) => Err(SendError::NoProcess { message: (), to: self.pid }),
-            Err(NoCapacity::Routed) => self.reserve_on_route(),
+            Err(NoCapacity::Routed) => self.reserve_on_route(waiter.is_some()),
         }
+    }
+
+    /// Finds room for one message of a sender that is ready to wait, and is not in line. Nothing is dropped for it.
+    pub(crate) fn reserve_patiently(&self) -> Result<ReservedRoom<M>, SendError<()>> {
+        if self.is_routed() {
+            return self.reserve_on_route(true);
+        }
+        let drops = self.inbox.lock().drops_when_full();
+        if drops { self.reserve_here(None) } else { self.reserve(None) }
     }
 
     /// Tries this mailbox again after the fallback had no room. By now there may be room, or
@@ -94,12 +104,15 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             Ok(()) => Ok(ReservedRoom::Here),
             Err(NoCapacity::Full) => Err(SendError::Full { message: (), to: self.pid }),
             Err(NoCapacity::Dead) => Err(SendError::NoProcess { message: (), to: self.pid }),
-            Err(NoCapacity::Routed) => self.reserve_on_route(),
+            Err(NoCapacity::Routed) => self.reserve_on_route(waiter.is_some()),
         }
     }
 
-    fn reserve_on_route(&self) -> Result<ReservedRoom<M>, SendError<()>> {
-        match self.route.get().map(|route| route.reserve()) {
+    fn reserve_on_route(&self, waits: bool) -> Result<ReservedRoom<M>, SendError<()>> {
+        let reserve = |route: &dyn Route<M>| {
+            if waits { route.reserve_patiently() } else { route.reserve() }
+        };
+        match self.route.get().map(|route| reserve(&**route)) {
             Some(Ok(permit)) => Ok(ReservedRoom::OnRoute(permit)),
             Some(Err(error)) => Err(error),
             // Unreachable: the route is set before the mailbox reports one.

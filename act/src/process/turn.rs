@@ -301,7 +301,7 @@ where
             }
             return Parked::NextTurn(life);
         }
-        if notified {
+        if notified || inbox.is_without_context() {
             return locked.unlock().again();
         }
         let phase = if wants == Wants::Message {

@@ -48,10 +48,8 @@ impl dyn UntypedCell + '_ {
     #[cold]
     pub(super) fn take_pending_exit(&self) -> Option<Reason> {
         let core = self.cell_core();
-        if self.locked(InboxCore::starts_without_context) {
-            core.complete_start(self.locked(InboxCore::initialise));
-        }
-        let (pending_exit, receiver, context) = self.locked(|inbox| {
+        let (start, pending_exit, receiver, context) = self.locked(|inbox| {
+            let start = inbox.start_without_context();
             let cold = inbox.cold_if_any()?;
             let (pending_exit, receiver) = (cold.pending_exit.take(), cold.receiver.take());
             if let (Some(_), Some(source)) = (&pending_exit, &mut cold.exit_source) {
@@ -59,9 +57,18 @@ impl dyn UntypedCell + '_ {
                 // It ran when the exit arrived, and has returned from a poll since.
                 source.handling.get_or_insert(current::wants() == Wants::Other);
             }
-            Some((pending_exit, receiver, cold.context.take()))
+            let context = cold.context.take();
+            if start.is_some() {
+                // It receives nothing, so it looks at nothing but a pending exit, which is still to come.
+                core.progress.attention.store(false, Ordering::Relaxed);
+                inbox.release_cold();
+            }
+            Some((start, pending_exit, receiver, context))
         })?;
         current::resume(context);
+        if let Some(starter) = start {
+            core.complete_start(starter);
+        }
         if let Some(receiver) = receiver {
             ignore(|| receiver.wake());
             // The wake-up has also set this flag for the process, but the poll that follows now
@@ -120,9 +127,13 @@ impl CellCore {
         self.noted(inbox, ready)
     }
 
-    /// Completes the spawn of the process (rule D2); `starter` is the slot of the spawner.
+    /// Completes the spawn of the process (rule D2); `starter` is the slot of the spawner. The context of a spawn ends
+    /// with the start of the process.
     #[inline]
     pub(crate) fn complete_start(&self, starter: Option<SlotSender<Result<(), SpawnError>>>) {
+        if current::is_traced() {
+            current::end_handling(None);
+        }
         self.host.note_initialised(self.pid);
         if let Some(starter) = starter {
             let _ = starter.send(Ok(()));

@@ -366,7 +366,7 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
             }
             while fits
                 && !queue.line.is_empty()
-                && let Ok(permit) = grain.reserve_quietly()
+                && let Ok(permit) = grain.reserve_patiently()
             {
                 kept.push(permit);
                 queue.line.grant(&mut after.woken);

@@ -192,6 +192,11 @@ impl<A: StateActor> Engine<A> {
         self.is_told() || owner.as_ref().is_some_and(|owner| owner.ctx.is_stopping())
     }
 
+    /// Whether the actor is to end by an exit signal that it has sent to itself.
+    pub(crate) fn has_own_exit(&self) -> bool {
+        self.shared.owner.lock().as_ref().is_some_and(|owner| owner.ctx.has_own_exit())
+    }
+
     /// Whether asks and notices stay in the mailbox. A mailbox that drops its oldest
     /// message cannot reach those in the classes, so no more are received than can begin.
     pub(crate) fn leaves_messages(&self, ctx: &StateContext<A>) -> bool {

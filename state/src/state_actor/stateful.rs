@@ -21,7 +21,7 @@ use krarup_act::{
 };
 use krarup_gen::{ProcessKind, Reason, RestartWindow, Result};
 use std::fmt;
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::time::Duration;
 
 /// A [`StateActor`] as a behaviour that can be spawned.
@@ -147,7 +147,13 @@ impl<A: StateActor> Behavior for Stateful<A> {
             engine.put_first(notice.into_inner());
         }
         loop {
-            let reason = match poll_fn(|cx| engine.poll(cx)).await {
+            let end = poll_fn(|cx| engine.poll(cx)).await;
+            if engine.has_own_exit() {
+                // The turn ends it with that reason, and without a callback (rules D5, L7).
+                let _calls = DroppedCalls::take();
+                pending::<()>().await;
+            }
+            let reason = match end {
                 StateActorEnd::Told(reason) => reason,
                 // An actor that is to end does not restart.
                 StateActorEnd::Failed(reason) if engine.is_to_end() => reason,

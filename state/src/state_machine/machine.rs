@@ -21,7 +21,7 @@ use krarup_act::{
 };
 use krarup_gen::{DeadLetterCause, Pid, Reason, Result, Value};
 use std::fmt;
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::Poll;
 
@@ -382,6 +382,10 @@ impl<S: StateMachine> Behavior for Machine<S> {
             // Calls whose reply tokens were dropped fail with the reason of the end (rule C2).
             // `terminate` may wait, so they are kept until the process has ended.
             let _calls = DroppedCalls::take();
+            if ctx.has_own_exit() {
+                // The turn ends it with that reason, and without `terminate` (rules D5, L7).
+                pending::<()>().await;
+            }
             // The first failure is the cause, whatever fails afterwards.
             let terminated = Contained::new(self.terminate(&mut ctx, &reason)).await;
             let reason = first_failure(reason, terminated);
