@@ -513,6 +513,14 @@ fn l7_an_exit_signal_to_oneself_counts_before_an_end_that_comes_without_a_wait()
             self.0.note(reason);
         }
     }
+    struct Drops;
+    impl Actor for Drops {
+        type Message = Reply<()>;
+        async fn handle_message(&mut self, ctx: &mut Context<Reply<()>>, _: Reply<()>) -> Result {
+            ctx.exit(ctx.pid(), boom());
+            Err(Reason::error("another"))
+        }
+    }
     for sim in simulations(5) {
         let log = Log::new();
         let ends = [
@@ -529,18 +537,6 @@ fn l7_an_exit_signal_to_oneself_counts_before_an_end_that_comes_without_a_wait()
         }
         assert_eq!(log.take(), Vec::<String>::new(), "none is an end in order");
         // A request in hand fails with that reason (rule C2).
-        struct Drops;
-        impl Actor for Drops {
-            type Message = Reply<()>;
-            async fn handle_message(
-                &mut self,
-                ctx: &mut Context<Reply<()>>,
-                _: Reply<()>,
-            ) -> Result {
-                ctx.exit(ctx.pid(), boom());
-                Err(Reason::error("another"))
-            }
-        }
         let drops = sim.spawn(|| Drops).wait().unwrap();
         let to = drops.pid();
         let failed = drops.call(|reply| reply).wait();

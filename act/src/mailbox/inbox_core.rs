@@ -161,15 +161,12 @@ impl InboxCore {
         self.cold.as_ref().is_some_and(|cold| cold.without_context)
     }
 
-    /// Has a process without a context start, if it is not to end. Returns the slot of the spawner.
-    pub(crate) fn start_without_context(
-        &mut self,
-    ) -> Option<Option<SlotSender<Result<(), SpawnError>>>> {
-        let cold = self.cold.as_mut()?;
-        let starts = std::mem::take(&mut cold.without_context)
+    /// Takes the mark that the context is gone; true if the process is to count as started.
+    pub(crate) fn starts_without_context(&mut self) -> bool {
+        let Some(cold) = &mut self.cold else { return false };
+        std::mem::take(&mut cold.without_context)
             && cold.pending_exit.is_none()
-            && !self.initialised;
-        starts.then(|| self.initialise())
+            && !self.initialised
     }
 
     /// Takes the request of an injected fault to panic now.

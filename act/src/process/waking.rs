@@ -48,8 +48,9 @@ impl dyn UntypedCell + '_ {
     #[cold]
     pub(super) fn take_pending_exit(&self) -> Option<Reason> {
         let core = self.cell_core();
-        let (start, pending_exit, receiver, context) = self.locked(|inbox| {
-            let start = inbox.start_without_context();
+        let (starts, starter, pending_exit, receiver, context) = self.locked(|inbox| {
+            let starts = inbox.starts_without_context();
+            let starter = if starts { inbox.initialise() } else { None };
             let cold = inbox.cold_if_any()?;
             let (pending_exit, receiver) = (cold.pending_exit.take(), cold.receiver.take());
             if let (Some(_), Some(source)) = (&pending_exit, &mut cold.exit_source) {
@@ -58,15 +59,15 @@ impl dyn UntypedCell + '_ {
                 source.handling.get_or_insert(current::wants() == Wants::Other);
             }
             let context = cold.context.take();
-            if start.is_some() {
+            if starts {
                 // It receives nothing, so it looks at nothing but a pending exit, which is still to come.
                 core.progress.attention.store(false, Ordering::Relaxed);
                 inbox.release_cold();
             }
-            Some((start, pending_exit, receiver, context))
+            Some((starts, starter, pending_exit, receiver, context))
         })?;
         current::resume(context);
-        if let Some(starter) = start {
+        if starts {
             core.complete_start(starter);
         }
         if let Some(receiver) = receiver {

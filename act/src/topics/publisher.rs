@@ -107,7 +107,7 @@ impl<T: Clone + Send + Sync + 'static> Publisher<T> {
     /// cloned and converted here, without a lock, and costs hardly more than a send (rule E13). For
     /// others it is cloned and converted in the turn in which they take it. A clone or a conversion
     /// that panics loses that delivery alone, which is logged, and counted by the topic as missed
-    /// ([`TopicInfo`](krarup_gen::TopicInfo)), but not in the result.
+    /// ([`TopicInfo`](crate::TopicInfo)), but not in the result.
     ///
     /// # Errors
     /// [`PublishError::Ended`]: the topic has ended. The error holds the event.
