@@ -5,7 +5,7 @@ use crate::behavior::Behavior;
 use crate::context::Context;
 use crate::observe::inspect_request::InspectRequest;
 use crate::process::contained::Contained;
-use crate::process::crash::{first_failure, try_drop};
+use crate::process::crash::{drop_contained, first_failure, try_drop};
 use crate::process::current;
 use crate::received::{Delivery, Received};
 use krarup_gen::{Down, Exit, Inspection, ProcessKind, Reason, Result};
@@ -182,14 +182,17 @@ impl<A: Actor> Behavior for A {
                 Ok(end) => end.reason(),
                 Err(panic) => panic,
             };
+            if ctx.cell.has_own_exit() {
+                // The turn ends it with that reason, and without `terminate` (rules D5, L7). Nothing is kept here
+                // that is kept below too: that would have a place of its own in every process.
+                drop_contained(reason);
+                let _calls = current::take_orphans();
+                return pending().await;
+            }
             // Hold back the calls whose reply tokens were dropped in this turn: `terminate`
             // may wait, and they would then fail with `NoReply`. When this is dropped at the
             // end they fail with the reason of the end (rule C2).
             let _calls = current::take_orphans();
-            if ctx.cell.has_own_exit() {
-                // The turn ends it with that reason, and without `terminate` (rules D5, L7).
-                pending::<()>().await;
-            }
             // The first failure is the cause, whatever fails afterwards.
             let terminated = Contained::new(self.terminate(&mut ctx, &reason)).await;
             let reason = first_failure(reason, terminated);

@@ -379,13 +379,15 @@ impl<S: StateMachine> Behavior for Machine<S> {
                 Ok(end) => end.reason(),
                 Err(panic) => panic,
             };
+            if ctx.has_own_exit() {
+                // The turn ends it with that reason, and without `terminate` (rules D5, L7).
+                let _ = contain(|| drop(reason));
+                let _calls = DroppedCalls::take();
+                return pending().await;
+            }
             // Calls whose reply tokens were dropped fail with the reason of the end (rule C2).
             // `terminate` may wait, so they are kept until the process has ended.
             let _calls = DroppedCalls::take();
-            if ctx.has_own_exit() {
-                // The turn ends it with that reason, and without `terminate` (rules D5, L7).
-                pending::<()>().await;
-            }
             // The first failure is the cause, whatever fails afterwards.
             let terminated = Contained::new(self.terminate(&mut ctx, &reason)).await;
             let reason = first_failure(reason, terminated);
