@@ -40,6 +40,7 @@ pub(crate) const TAKEN: &[&str] = &[
     "recipient",
     "reserve",
     "reserve_or_wait",
+    "reserve_patiently",
     "reserve_quietly",
     "resume",
     "route_as",
