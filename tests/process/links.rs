@@ -509,6 +509,9 @@ fn l7_an_exit_signal_to_oneself_counts_before_an_end_that_comes_without_a_wait()
             }
             Ok(())
         }
+        async fn before_restart(&mut self, _: &mut Context<Reason>, reason: &Reason) {
+            self.0.note(reason);
+        }
         async fn terminate(&mut self, _: &mut Context<Reason>, reason: &Reason) {
             self.0.note(reason);
         }
