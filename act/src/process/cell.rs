@@ -17,7 +17,7 @@ use crate::mailbox::inbox::Inbox;
 use crate::mailbox::inbox_core::{InboxCore, MailboxPhase, MainPush};
 use crate::mailbox::overflow::Overflow;
 use crate::sync::Ordering;
-use krarup_gen::{DeadLetterCause, Pid};
+use krarup_gen::{DeadLetterCause, Pid, Reason};
 use once_cell::race::OnceBox;
 use std::any::type_name;
 use std::marker::PhantomData;
@@ -86,6 +86,12 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     #[inline]
     pub(crate) fn has_own_exit(&self) -> bool {
         self.progress.attention.load(Ordering::Relaxed) && self.untyped().has_own_exit()
+    }
+
+    /// Takes the reason of that signal.
+    #[inline]
+    pub(super) fn take_own_exit(&self) -> Option<Reason> {
+        if self.has_own_exit() { self.untyped().take_pending_exit() } else { None }
     }
 
     /// Makes Main a route. Returns false if it is one already. No message is put into the

@@ -103,14 +103,12 @@ where
             }
             match self.as_mut().poll_once() {
                 Poll::Ready(reason) => {
-                    if self.cell.has_own_exit()
-                        && let Some(own) = self.cell.untyped().take_pending_exit()
-                    {
-                        crash::drop_contained(reason);
-                        self.end(own);
-                    } else {
+                    let Some(own) = self.cell.take_own_exit() else {
                         self.end(reason);
-                    }
+                        return None;
+                    };
+                    crash::drop_contained(reason);
+                    self.end(own);
                     return None;
                 }
                 Poll::Pending => current::settle_orphans(OrphanCause::Dropped),
