@@ -53,12 +53,13 @@ impl<M: Send + 'static> Inbox<M> {
     }
 
     /// Reserves room for a message that is still to come, with the overflow choice of a full
-    /// mailbox (rule M6). If there is no room, a given waiter joins the line: a choice to drop is for senders that do
-    /// not wait.
+    /// mailbox (rule M6). If there is no room, a given waiter joins the line. A choice to drop is for senders that do
+    /// not wait: for one that `waits` a full mailbox has no room.
     pub(crate) fn reserve(
         &mut self,
         taken: u64,
         waiter: Option<&Arc<dyn WaitsForRoom>>,
+        waits: bool,
     ) -> Result<MailboxRoom<M>, NoCapacity> {
         // A sender that is ready to wait does not overtake those that wait already.
         if waiter.is_some() && self.has_waiters() && self.phase != MailboxPhase::Terminated {
@@ -71,7 +72,7 @@ impl<M: Send + 'static> Inbox<M> {
         }
         match self.overflow() {
             None | Some(Overflow::Refuse) => Err(self.full(waiter)),
-            Some(_) if waiter.is_some() && self.drops_when_full() => Err(self.full(waiter)),
+            Some(_) if waits && self.drops_when_full() => Err(self.full(waiter)),
             Some(Overflow::DropNewest) => Ok(MailboxRoom::Nowhere),
             Some(Overflow::Divert(divert)) => Ok(MailboxRoom::Elsewhere(divert.clone())),
             // The removed message stays counted as accepted; the new one takes its place in

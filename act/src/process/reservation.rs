@@ -48,14 +48,27 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         &self,
         waiter: Option<&Arc<Waiter<M>>>,
     ) -> Result<ReservedRoom<M>, SendError<()>> {
+        self.reserve_for(waiter, waiter.is_some())
+    }
+
+    /// Finds room for one message of a sender that is ready to wait, and is not in line. Nothing is dropped for it.
+    pub(crate) fn reserve_patiently(&self) -> Result<ReservedRoom<M>, SendError<()>> {
+        self.reserve_for(None, true)
+    }
+
+    fn reserve_for(
+        &self,
+        waiter: Option<&Arc<Waiter<M>>>,
+        waits: bool,
+    ) -> Result<ReservedRoom<M>, SendError<()>> {
         if self.is_routed() {
-            return self.reserve_on_route(waiter.is_some());
+            return self.reserve_on_route(waits);
         }
         let waiter = waiter.map(|waiter| Arc::clone(waiter) as Arc<dyn WaitsForRoom>);
         let waiter = waiter.as_ref();
         let room = {
             let mut inbox = self.inbox.lock();
-            let room = inbox.reserve(self.taken(), waiter);
+            let room = inbox.reserve(self.taken(), waiter, waits);
             if waiter.is_some() && matches!(room, Err(NoCapacity::Full)) {
                 self.progress.attention.store(true, Ordering::Relaxed);
             }
@@ -75,22 +88,13 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 drop(once);
                 match permit {
                     Some(Ok(permit)) => Ok(ReservedRoom::Elsewhere(permit, divert)),
-                    Some(Err(_)) | None => self.reserve_here(waiter),
+                    Some(Err(_)) | None => self.reserve_here(waiter, waits),
                 }
             }
             Err(NoCapacity::Full) => Err(SendError::Full { message: (), to: self.pid }),
             Err(NoCapacity::Dead) => Err(SendError::NoProcess { message: (), to: self.pid }),
-            Err(NoCapacity::Routed) => self.reserve_on_route(waiter.is_some()),
+            Err(NoCapacity::Routed) => self.reserve_on_route(waits),
         }
-    }
-
-    /// Finds room for one message of a sender that is ready to wait, and is not in line. Nothing is dropped for it.
-    pub(crate) fn reserve_patiently(&self) -> Result<ReservedRoom<M>, SendError<()>> {
-        if self.is_routed() {
-            return self.reserve_on_route(true);
-        }
-        let drops = self.inbox.lock().drops_when_full();
-        if drops { self.reserve_here(None) } else { self.reserve(None) }
     }
 
     /// Tries this mailbox again after the fallback had no room. By now there may be room, or
@@ -98,13 +102,14 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     fn reserve_here(
         &self,
         waiter: Option<&Arc<dyn WaitsForRoom>>,
+        waits: bool,
     ) -> Result<ReservedRoom<M>, SendError<()>> {
         let room = self.untyped().reserve_in_mailbox(self.taken(), waiter);
         match room {
             Ok(()) => Ok(ReservedRoom::Here),
             Err(NoCapacity::Full) => Err(SendError::Full { message: (), to: self.pid }),
             Err(NoCapacity::Dead) => Err(SendError::NoProcess { message: (), to: self.pid }),
-            Err(NoCapacity::Routed) => self.reserve_on_route(waiter.is_some()),
+            Err(NoCapacity::Routed) => self.reserve_on_route(waits),
         }
     }
 
