@@ -29,8 +29,8 @@ use crate::peer::queue_limits::QueueLimits;
 use crate::peer::signal::{LetterReceiver, Signal, UnwrittenLetter};
 use crate::peer::{NotSent, PeerNode};
 use crate::peer_log::PeerLog;
+use crate::requests::pending_requests::{PendingRequests, RequestEnd};
 use crate::rights::admission::Admission;
-use crate::rpc::pending_rpcs::{RpcEnd, Rpcs};
 use krarup_act::{Address, Host, Recipient};
 use krarup_gen::{DeadLetter, DeadLetterCause, Name, NodeName, Pid, Target};
 use krarup_wire::ControlMessage;
@@ -71,9 +71,9 @@ pub(crate) struct ClusterCore {
     pub(crate) factories: FunctionTable<dyn ServedFactory<ClusterCore>>,
     /// The most processes that one peer may request.
     pub(crate) spawn_limit: usize,
-    pub(crate) rpcs: Rpcs,
+    pub(crate) requests: PendingRequests,
     pub(crate) statistics: SysStatistics,
-    /// The group leader of functions on other nodes, as soon as one was called.
+    /// The group leader of processes that were requested on other nodes, as soon as one was.
     pub(crate) output: OnceLock<Pid>,
     output_log: PeerLog,
     pub(crate) events: NodeEvents,
@@ -133,7 +133,7 @@ impl ClusterCore {
             functions: FunctionTable::default(),
             factories: FunctionTable::default(),
             spawn_limit,
-            rpcs: Rpcs::default(),
+            requests: PendingRequests::default(),
             statistics: SysStatistics::default(),
             output: OnceLock::new(),
             output_log: PeerLog::of(MOST_PRINTED),
@@ -357,8 +357,9 @@ impl PeerOwner for ClusterCore {
                 None => {}
             },
             ControlMessage::SpawnRequest { reference, .. } => {
-                let end = if why == NotSent::Lost { RpcEnd::Lost } else { RpcEnd::NotSupported };
-                self.rpc_not_sent(reference, end);
+                let end =
+                    if why == NotSent::Lost { RequestEnd::Lost } else { RequestEnd::NotSupported };
+                self.request_not_sent(reference, end);
             }
             _ => {}
         }
@@ -382,7 +383,7 @@ impl PeerOwner for ClusterCore {
 
     fn calls_lost(&self, peer: &Atom, was_up: bool) {
         self.calls.lost(peer, was_up);
-        self.rpcs.lost(peer);
+        self.requests.lost(peer);
     }
 
     fn tell(&self, event: &NodeEvent) {

@@ -8,6 +8,7 @@ mod delivery;
 mod envelope;
 mod groups;
 mod output;
+mod replies;
 mod rex;
 mod spawning;
 mod sys;
@@ -15,6 +16,7 @@ mod sys;
 use crate::core::ClusterCore;
 use crate::error::ConnectionError;
 use crate::exports::Sys;
+use crate::functions::options::RequestedBonds;
 use crate::functions::request::SpawnAsked;
 use crate::peer::proxy::RemoteProcess;
 use crate::peer::signal::{Signal, SignalPayload};
@@ -78,8 +80,9 @@ impl Dispatch<'_> {
                 let asked = SpawnAsked { reference, from, module, function, arity };
                 self.spawn_request(asked, &options, term())?;
             }
-            ControlMessage::SpawnReply { reference, monitored, result, .. } => {
-                self.spawn_replied(&reference, monitored, result)?;
+            ControlMessage::SpawnReply { reference, linked, monitored, result, .. } => {
+                let bonds = RequestedBonds { link: linked, monitor: monitored };
+                self.spawn_replied(&reference, bonds, result)?;
             }
             control => {
                 if let Some(payload) = &payload {

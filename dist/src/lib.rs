@@ -22,9 +22,9 @@
 // docs.rs marks what needs a feature.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod address;
 mod calls;
 mod cluster;
+mod cluster_calls;
 mod connection;
 mod cookie;
 mod core;
@@ -38,6 +38,7 @@ mod exports;
 mod functions;
 mod groups;
 mod handle;
+mod has_cluster;
 mod incoming;
 mod keeping;
 mod listening;
@@ -45,13 +46,15 @@ mod messages;
 mod one_shot;
 mod peer;
 mod peer_log;
+mod remote_spawns;
+mod requests;
 mod rights;
 mod rpc;
 mod simulated;
 mod terms;
 
-pub use address::{ClusterAddress, ClusterCalls, HasCluster};
 pub use cluster::Cluster;
+pub use cluster_calls::ClusterCalls;
 pub use cookie::{cookie_from_env, cookie_from_home};
 pub use counters::ClusterStats;
 pub use discovery::Discovery;
@@ -72,6 +75,7 @@ pub use functions::exception::{ExceptionClass, TermException};
 pub use groups::group_names::GroupNames;
 pub use groups::term_groups::TermGroups;
 pub use handle::ClusterHandle;
+pub use has_cluster::{ClusterAddress, HasCluster};
 pub use keeping::KeptNode;
 #[cfg(feature = "tls")]
 pub use krarup_io::{Tls, TlsError, TlsVersion};
@@ -82,6 +86,8 @@ pub use krarup_wire::{AliasRecipient, ControlMessage, Monitored};
 pub use messages::ClusterMessage;
 pub use peer::connection_info::ConnectionInfo;
 pub use peer::control_trace::{ControlTrace, TracedControl};
+pub use remote_spawns::error::RemoteSpawnError;
+pub use remote_spawns::spawn::RemoteSpawn;
 pub use rights::node_pattern::{NodePattern, NodePatternError};
 pub use rights::node_rights::NodeRights;
 pub use rights::reach::Reach;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 /// The name of a node of a cluster: `alive@host`, both parts of at least one byte, at most 255
-/// bytes in all (rule Zid9).
+/// bytes in all, without blanks and control characters (rule Zid9).
 ///
 /// Cloning shares the text.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,7 +25,8 @@ impl NodeName {
         let valid = parts.is_some_and(|(alive, host)| {
             !alive.is_empty() && !host.is_empty() && !host.contains('@')
         });
-        if valid && text.len() <= Self::MAX_BYTES {
+        let is_plain = !text.contains(|letter: char| letter.is_whitespace() || letter.is_control());
+        if valid && is_plain && text.len() <= Self::MAX_BYTES {
             return Ok(NodeName(text.into()));
         }
         Err(InvalidNodeName { name: text.chars().take(Self::MAX_BYTES).collect() })
@@ -79,7 +80,7 @@ impl fmt::Debug for NodeName {
 /// The error of a text that is not the name of a node.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{name:?} is not the name of a node (expected a form like shop@host, of at most {} bytes)",
+    "{name:?} is not the name of a node (expected a form like shop@host without blanks, of at most {} bytes)",
     NodeName::MAX_BYTES
 )]
 pub struct InvalidNodeName {
@@ -97,7 +98,8 @@ mod tests {
         assert_eq!((name.alive(), name.host()), ("shop", "10.0.0.7"));
         assert_eq!(name.to_string().parse(), Ok(name));
         let long = format!("a@{}", "x".repeat(254));
-        for wrong in ["", "@", "shop", "shop@", "@host", "a@b@c", &long] {
+        for wrong in ["", "@", "shop", "shop@", "@host", "a@b@c", "a b@c", "a@c\n", "a\0@c", &long]
+        {
             let error = NodeName::new(wrong).unwrap_err();
             assert!(wrong.starts_with(&error.name), "{error}");
         }

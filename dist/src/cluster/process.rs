@@ -223,7 +223,7 @@ impl Actor for Cluster {
                 .with("registered", registration.is_some())
                 .with("connected", core.connected().len() as u64)
                 .with("calls", core.calls.len() as u64)
-                .with("rpcs", core.rpcs.len() as u64)
+                .with("rpcs", core.requests.len() as u64)
                 .with("kept", core.kept().len() as u64)
                 .with("known_nodes", core.table_sizes()[0] as u64)
                 .with("connections", core.table_sizes()[1] as u64)

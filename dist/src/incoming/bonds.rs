@@ -194,7 +194,7 @@ impl Dispatch<'_> {
 
     pub(super) fn down(&self, reference: &Reference, reason: &Term) {
         let Some(number) = self.core.number_of(reference) else { return };
-        if self.core.rpcs.ended(&self.peer.name, number, reason) {
+        if self.core.requests.ended(&self.peer.name, number, reason) {
             return;
         }
         let ended = reason_from_term(reason);

@@ -1,44 +1,14 @@
-//! What comes back from functions that this node runs on the peer: replies to its requests, and
-//! what the functions print (rule Zcall10).
+//! What the functions print that this node runs on the peer (rule Zcall10).
 
 use super::Dispatch;
-use crate::error::ConnectionError;
 use crate::peer::signal::SignalPayload;
-use crate::rpc::pending_rpcs::SpawnReplied;
 use crate::rpc::printing::{logged, request};
 use krarup_wire::ControlMessage;
-use krarup_wire::etf::{Atom, ExternalPid, Reference, Term};
+use krarup_wire::etf::{ExternalPid, Term};
 use krarup_wire::frame::Payload;
 use std::sync::atomic::Ordering;
 
 impl Dispatch<'_> {
-    /// Handles a reply to a spawn request. One that nobody waits for is counted (rule Zsec5).
-    pub(super) fn spawn_replied(
-        &self,
-        reference: &Reference,
-        is_monitored: bool,
-        result: Result<ExternalPid, Atom>,
-    ) -> Result<(), ConnectionError> {
-        // A peer speaks for no other node.
-        if let Ok(pid) = &result
-            && pid.node != self.peer.name
-        {
-            return Err(ConnectionError::WrongSender { pid: pid.clone() });
-        }
-        let Some(number) = self.core.number_of(reference) else {
-            self.core.counters.unasked_reply();
-            return Ok(());
-        };
-        match self.core.rpcs.replied(&self.peer.name, number, is_monitored, result) {
-            SpawnReplied::Expected => {}
-            SpawnReplied::Unasked => self.core.counters.unasked_reply(),
-            SpawnReplied::Demonitor { from, process } => {
-                self.core.demonitor_function(&self.peer.name, number, from, process);
-            }
-        }
-        Ok(())
-    }
-
     /// Whether this is the group leader of functions that this node has called on the peer.
     pub(super) fn is_output(&self, pid: &ExternalPid) -> bool {
         self.peer.prints.load(Ordering::Relaxed) && self.core.is_output(pid)

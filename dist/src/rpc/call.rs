@@ -1,16 +1,16 @@
 //! A call of a function of another node.
 
-use crate::core::ClusterCore;
 use crate::error::ClusterError;
 use crate::functions::exception::TermException;
-use crate::peer::PeerNode;
-use crate::rpc::abandoning::RpcUnderWay;
+use crate::requests::pending_requests::{RequestEnd, RequestKind};
+use crate::requests::sending::SentRequest;
+use crate::requests::target::RequestTarget;
+use crate::requests::under_way::RequestUnderWay;
+use crate::rpc::arguments::execution;
 use crate::rpc::error::RpcError;
-use crate::rpc::pending_rpcs::RpcEnd;
-use crate::rpc::sending::SentRpc;
 use crate::terms::reason::reason_from_term;
-use krarup_act::{DEFAULT_CALL_TIMEOUT, Pending, within};
-use krarup_wire::etf::{Atom, Term};
+use krarup_act::{DEFAULT_CALL_TIMEOUT, Pending, current_pid, within};
+use krarup_wire::etf::Term;
 use serde::de::DeserializeOwned;
 use std::fmt;
 use std::marker::PhantomData;
@@ -22,25 +22,13 @@ use std::time::Duration;
 /// [`ClusterCalls::rpc`](crate::ClusterCalls::rpc). Use `.await`, or `.wait()` on a plain thread.
 #[must_use = "a call does nothing until it is awaited or waited for"]
 pub struct RpcCall<R> {
-    request: Result<RpcRequest, RpcError>,
+    request: Result<RequestTarget, RpcError>,
     limit: Option<Duration>,
     value: PhantomData<fn() -> R>,
 }
 
-/// What is called, and with what.
-pub(crate) struct RpcRequest {
-    pub(crate) core: Arc<ClusterCore>,
-    pub(crate) peer: Arc<PeerNode>,
-    pub(crate) module: Atom,
-    pub(crate) function: Atom,
-    /// The bytes of a list.
-    pub(crate) arguments: Vec<u8>,
-    /// The function in errors.
-    pub(crate) named: String,
-}
-
 impl<R> RpcCall<R> {
-    pub(crate) fn new(request: Result<RpcRequest, RpcError>) -> Self {
+    pub(crate) fn new(request: Result<RequestTarget, RpcError>) -> Self {
         RpcCall { request, limit: Some(DEFAULT_CALL_TIMEOUT), value: PhantomData }
     }
 
@@ -89,15 +77,18 @@ impl<R> fmt::Debug for RpcCall<R> {
 }
 
 async fn run<R: DeserializeOwned>(
-    request: RpcRequest,
+    request: RequestTarget,
     limit: Option<Duration>,
 ) -> Result<R, RpcError> {
-    let RpcRequest { core, peer, module, function, arguments, named } = request;
+    let RequestTarget { core, peer, function, named } = request;
     if peer.is_full() {
         return Err(RpcError::Full { function: named });
     }
-    let SentRpc { number, mark, mut end } = core.send_rpc(&peer, (module, function), arguments);
-    let under_way = RpcUnderWay { core: Arc::clone(&core), number };
+    let caller = current_pid().filter(|pid| pid.node() == 0);
+    let mark = Term::from(core.reference(core.host.next_ref()));
+    let what = execution(&mark, function);
+    let SentRequest { number, mut end } = core.request(&peer, caller, RequestKind::Function, what);
+    let under_way = RequestUnderWay { core: Arc::clone(&core), number };
     let end = match limit {
         None => end.await,
         Some(limit) => match within(&core.host, limit, &mut end).await {
@@ -108,14 +99,16 @@ async fn run<R: DeserializeOwned>(
     drop(under_way);
     match end {
         None => Err(ClusterError::NotRunning.into()),
-        Some(RpcEnd::Lost) => Err(RpcError::NoConnection { function: named }),
-        Some(RpcEnd::NotSupported) => {
+        Some(RequestEnd::Lost | RequestEnd::Made(_)) => {
+            Err(RpcError::NoConnection { function: named })
+        }
+        Some(RequestEnd::NotSupported) => {
             Err(RpcError::Refused { function: named, why: "notsup".to_owned() })
         }
-        Some(RpcEnd::Refused(why)) => {
+        Some(RequestEnd::Refused(why)) => {
             Err(RpcError::Refused { function: named, why: why.as_str().to_owned() })
         }
-        Some(RpcEnd::Ended(reason)) => {
+        Some(RequestEnd::Ended(reason)) => {
             let value = outcome(&mark, &reason, &named)?;
             core.from_term(&value).map_err(|why| RpcError::Value { function: named, why })
         }

@@ -2,6 +2,7 @@
 
 use crate::error::{ClusterError, FunctionNameError};
 use crate::functions::exception::TermException;
+use crate::requests::target::TargetError;
 use krarup_gen::{CannotWait, Reason};
 use std::time::Duration;
 
@@ -80,4 +81,14 @@ pub enum RpcError {
     /// This thread cannot wait.
     #[error(transparent)]
     CannotWait(#[from] CannotWait),
+}
+
+impl From<TargetError> for RpcError {
+    fn from(error: TargetError) -> Self {
+        match error {
+            TargetError::Cluster(error) => error.into(),
+            TargetError::Name(error) => error.into(),
+            TargetError::Arguments(function, why) => RpcError::Arguments { function, why },
+        }
+    }
 }

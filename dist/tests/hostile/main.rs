@@ -9,5 +9,6 @@ mod functions;
 mod groups;
 mod half_open;
 mod handshakes;
+mod remote_spawns;
 mod rights;
 mod security;

@@ -6,4 +6,5 @@ mod certificates;
 mod support;
 
 mod functions;
+mod remote_spawns;
 mod transport;

@@ -12,6 +12,7 @@ mod keeping;
 mod looking_in;
 mod races;
 mod refusals;
+mod remote_spawns;
 mod restarts;
 mod rights;
 mod two_members;

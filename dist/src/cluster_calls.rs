@@ -1,6 +1,5 @@
 //! What users do with a cluster.
 
-use crate::core::ClusterCore;
 use crate::counters::ClusterStats;
 use crate::error::{ClusterError, ServeError};
 use crate::events::NodeEvent;
@@ -9,60 +8,25 @@ use crate::exports::typed::Served;
 use crate::functions::arguments::FunctionArguments;
 use crate::functions::call::FunctionCall;
 use crate::functions::exception::TermException;
-use crate::functions::naming::{arity_of, function_name, list_of, served_name};
+use crate::functions::naming::{function_name, served_name};
 use crate::functions::serving::{TypedFactory, TypedFunction};
 use crate::groups::term_groups::TermGroups;
-use crate::handle::ClusterHandle;
+use crate::has_cluster::HasCluster;
 use crate::keeping::{KeptBy, KeptNode};
-use crate::messages::ClusterMessage;
 use crate::peer::connection_info::ConnectionInfo;
 use crate::peer::control_trace::{ControlTrace, TracedControl};
-use crate::rpc::call::{RpcCall, RpcRequest};
+use crate::remote_spawns::error::RemoteSpawnError;
+use crate::remote_spawns::spawn::RemoteSpawn;
+use crate::requests::target::RequestTarget;
+use crate::rpc::call::RpcCall;
 use crate::rpc::error::RpcError;
-use krarup_act::{Address, Behavior, BehaviorContext, Context, Groups, Host, Network, Recipient};
+use krarup_act::{Behavior, Groups, Network, Recipient};
 use krarup_gen::{Name, NodeName, Pid};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::any::Any;
 use std::future::poll_fn;
 use std::marker::PhantomData;
 use std::sync::Arc;
-
-/// The address of a cluster.
-pub type ClusterAddress = Address<ClusterMessage>;
-
-/// Where a cluster is found: at its address, and in every process of its node.
-pub trait HasCluster {
-    /// Returns a handle on the cluster of the node.
-    ///
-    /// # Errors
-    /// [`ClusterError::NotRunning`].
-    fn cluster(&self) -> Result<ClusterHandle, ClusterError>;
-}
-
-impl HasCluster for ClusterAddress {
-    fn cluster(&self) -> Result<ClusterHandle, ClusterError> {
-        of_host(&*self.node_host())
-    }
-}
-
-impl<M: Send + 'static, C: Send + 'static> HasCluster for Context<M, C> {
-    fn cluster(&self) -> Result<ClusterHandle, ClusterError> {
-        of_host(&*self.node_host())
-    }
-}
-
-impl HasCluster for ClusterHandle {
-    fn cluster(&self) -> Result<ClusterHandle, ClusterError> {
-        of_host(&*self.0.host)
-    }
-}
-
-fn of_host(host: &dyn Host) -> Result<ClusterHandle, ClusterError> {
-    let network: Arc<dyn Network> = host.network().ok_or(ClusterError::NotRunning)?;
-    let network: Arc<dyn Any + Send + Sync> = network;
-    network.downcast::<ClusterCore>().map(ClusterHandle).map_err(|_| ClusterError::NotRunning)
-}
 
 /// The operations of a cluster, at its address and in the processes of its node.
 pub trait ClusterCalls: HasCluster {
@@ -313,18 +277,41 @@ pub trait ClusterCalls: HasCluster {
     where
         R: DeserializeOwned + Send + 'static,
     {
-        let request = || {
-            let core = self.cluster()?.0;
-            let named = format!("{module}:{function}/{} on {node}", arity_of(&arguments));
-            let (module, function, _) = function_name(module, function, 0)?;
-            let peer_name = NodeName::new(node).map_err(ClusterError::from)?;
-            let peer = core.peer_of(&peer_name);
-            let peer = peer.ok_or_else(|| ClusterError::ThisNode(node.to_owned()))?;
-            let arguments = list_of(&core, &arguments)
-                .map_err(|why| RpcError::Arguments { function: named.clone(), why })?;
-            Ok(RpcRequest { core, peer, module, function, arguments, named })
-        };
-        RpcCall::new(request())
+        let target = RequestTarget::new(self.cluster(), node, (module, function), &arguments);
+        RpcCall::new(target.map_err(RpcError::from))
+    }
+
+    /// Spawns a process on another node, as `spawn/4` of OTP does, and with [`RemoteSpawn::link`] as `spawn_link/4`
+    /// (rule Zcall15). The process begins with the function; a Krarup node makes it by a
+    /// [`ClusterCalls::factory`] of this name, and everything else refuses it. Nothing is sent until it is awaited, or
+    /// waited for on a plain thread; the first one dials. What the process prints becomes `tracing` events, as with
+    /// [`ClusterCalls::rpc`].
+    ///
+    /// ```no_run
+    /// # use krarup_act::{Address, Context};
+    /// # use krarup_dist::{ClusterCalls, HasCluster};
+    /// # use krarup_gen::Result;
+    /// # #[derive(serde::Serialize)]
+    /// # enum Job { Count(String) }
+    /// # async fn work(ctx: &Context<()>) -> Result {
+    /// let spawn = ctx.remote_spawn::<Job>("calc@host", "calc", "worker", ("ann",));
+    /// let worker = spawn.link().await?;
+    /// worker.send(Job::Count("words".to_owned())).map_err(|refused| refused.without_message())?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn remote_spawn<M>(
+        &self,
+        node: &str,
+        module: &str,
+        function: &str,
+        arguments: impl FunctionArguments + Serialize,
+    ) -> RemoteSpawn<M>
+    where
+        M: Serialize + Send + 'static,
+    {
+        let target = RequestTarget::new(self.cluster(), node, (module, function), &arguments);
+        RemoteSpawn::new(target.map_err(RemoteSpawnError::from))
     }
 
     /// Returns the connected nodes, in the order of their names.
