@@ -1,17 +1,16 @@
 //! The typed handle on a process.
 
 use crate::addressing::recipient::{DeliverMessage, Recipient, Room, RoomInLine};
-use crate::addressing::route::{RoomFuture, Route};
+use crate::addressing::route::Route;
 use crate::host::host::Host;
 use crate::host::ready::Ready;
 use crate::mailbox::entry::{MailboxEntry, Notice};
-use crate::mailbox::permit::{Permit, Waiter, WaitsForRoom};
+use crate::mailbox::permit::Permit;
 use crate::observe::trace::Tracer;
 use crate::observe::watched_job::{Mark, WatchedJob};
 use crate::process::cell::Cell;
 use crate::process::current;
 use crate::process::process::Process;
-use crate::process::reservation::{ReservedRoom, RoomGuard};
 use crate::sync::Ordering;
 use crate::topics::event_ticket::EventTicket;
 use krarup_gen::{Alias, DeadLetterCause, LookupError, Pid, Priority, ProcessInfo, Ref, SendError};
@@ -27,7 +26,7 @@ use std::sync::Arc;
 /// process: a send to a dead process returns an error with the message (rule M7). Cloning is
 /// cheap, and a local send needs no look-up.
 pub struct Address<M, C = M> {
-    cell: Arc<Cell<M, C>>,
+    pub(super) cell: Arc<Cell<M, C>>,
 }
 
 impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
@@ -107,101 +106,6 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         Recipient::new(self.clone())
     }
 
-    /// Reserves room for one message on the Main lane, so that a message that is costly to
-    /// make or to convert is made only if it will be accepted. The room counts towards the
-    /// bound.
-    ///
-    /// A full mailbox does what it does with a message ([`Overflow`](crate::Overflow)): one that drops the oldest drops it
-    /// now, one that drops the newest gives a permit whose message will be dropped, and one with a fallback
-    /// gives room there. [`Address::reserve_or_wait`] waits instead.
-    ///
-    /// # Errors
-    /// Those of [`Address::send`].
-    pub fn reserve(&self) -> Result<Permit<M>, SendError<()>> {
-        self.permit(None)
-    }
-
-    /// As [`Address::reserve`], but joins the line of waiting senders if the mailbox is full.
-    pub(crate) fn reserve_in_line(
-        &self,
-        waiter: &Arc<Waiter<M>>,
-    ) -> Result<Permit<M>, SendError<()>> {
-        self.permit(Some(waiter))
-    }
-
-    fn permit(&self, waiter: Option<&Arc<Waiter<M>>>) -> Result<Permit<M>, SendError<()>> {
-        let reserved = self.reserved(waiter);
-        if matches!(reserved, Err(SendError::NoProcess { .. })) {
-            self.dead_letter(DeadLetterCause::NoProcess);
-        }
-        reserved
-    }
-
-    /// As [`Address::reserve`], but counts no dead letter if the process is dead. For routes,
-    /// which may find another receiver.
-    ///
-    /// # Errors
-    /// Those of [`Address::send`].
-    pub fn reserve_quietly(&self) -> Result<Permit<M>, SendError<()>> {
-        self.reserved(None)
-    }
-
-    fn reserved(&self, waiter: Option<&Arc<Waiter<M>>>) -> Result<Permit<M>, SendError<()>> {
-        self.permit_for(self.cell.reserve(waiter))
-    }
-
-    fn permit_for(
-        &self,
-        room: Result<ReservedRoom<M>, SendError<()>>,
-    ) -> Result<Permit<M>, SendError<()>> {
-        match room {
-            Ok(ReservedRoom::OnRoute(permit)) => Ok(permit),
-            Ok(held) => Ok(Permit::new(RoomGuard::new(&self.cell, held))),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// As [`Address::reserve_quietly`], for a sender that is ready to wait: a full mailbox has no room, also if it would
-    /// drop a message. For routes and keepers that have a line of their own.
-    ///
-    /// # Errors
-    /// Those of [`Address::send`].
-    #[doc(hidden)]
-    pub fn reserve_patiently(&self) -> Result<Permit<M>, SendError<()>> {
-        self.permit_for(self.cell.reserve_patiently())
-    }
-
-    /// Whether senders wait for room.
-    pub(crate) fn has_line(&self) -> bool {
-        self.cell.inbox.lock().has_waiters()
-    }
-
-    /// Whether a full mailbox drops a message.
-    pub(crate) fn drops_when_full(&self) -> bool {
-        self.cell.inbox.lock().drops_when_full()
-    }
-
-    /// Returns a future of room at a receiver of the route, if this process has a route with a
-    /// line.
-    pub(crate) fn room_on_route(&self, message: &M) -> Option<RoomFuture<M>> {
-        self.cell.route.get().and_then(|route| route.room(message))
-    }
-
-    /// The same for a message that is not known yet.
-    pub(crate) fn room_for_any(&self) -> Option<RoomFuture<M>> {
-        self.cell.route.get().and_then(|route| route.room_for_any())
-    }
-
-    /// Adds a line of senders to the waiters of this process.
-    pub(crate) fn enlist(&self, line: &Arc<Waiter<M>>) {
-        self.cell.enlist(line);
-    }
-
-    /// Whether a sender that waits for room here can get some.
-    pub(crate) fn admits_line(&self) -> bool {
-        self.cell.route.get().is_none_or(|route| route.admits_line())
-    }
-
     /// Puts a mark behind everything that was accepted. It is dropped when all of that has
     /// been handled.
     pub(crate) fn mark(&self, mark: &Mark) {
@@ -235,11 +139,6 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// progress. `None` if the process has ended.
     pub(crate) fn load(&self) -> Option<usize> {
         self.cell.load()
-    }
-
-    pub(crate) fn forget_waiter(&self, waiter: &Arc<Waiter<M>>) {
-        let waiter: Arc<dyn WaitsForRoom> = Arc::clone(waiter) as _;
-        self.cell.inbox.lock().forget_waiter(&waiter);
     }
 
     /// Sends a message regardless of the bound, as the runtime does. For behaviours that
@@ -397,17 +296,6 @@ where
 
     fn is_alive(&self) -> bool {
         Address::is_alive(self)
-    }
-}
-
-impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
-    /// Reserves room for a message that will be converted from a `T`.
-    fn reserve_as<T>(&self) -> Result<Permit<T>, SendError<()>>
-    where
-        T: Send + 'static,
-        M: From<T>,
-    {
-        self.reserve().map(Permit::converting)
     }
 }
 

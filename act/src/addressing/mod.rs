@@ -1,6 +1,7 @@
 //! Addressing: typed addresses, recipients, aliases, names and pids.
 
 pub(crate) mod address;
+pub(crate) mod address_room;
 pub(crate) mod alias;
 pub(crate) mod dynamic;
 pub(crate) mod lookup;
