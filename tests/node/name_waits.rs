@@ -2,8 +2,12 @@
 
 use crate::support::{Does, Log, poll_once, puppet, simulations};
 use krarup::behavior::behavior_fn;
+use krarup::groups::JoinError;
 use krarup::prelude::*;
-use krarup::{AwaitNameError, CannotWait, LookupError, NameError, NamedAddress};
+use krarup::{
+    AwaitNameError, CallError, CannotWait, LookupError, NameError, NamedAddress, Recipient,
+};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
@@ -181,6 +185,125 @@ fn h2_a_named_address_reaches_whichever_process_has_the_name() {
         }
         assert_eq!(counts.load(Ordering::Relaxed), 55);
         assert_eq!(format!("{named:?} {}", named.name()), "NamedAddress(\"counter\") counter");
+    }
+}
+
+/// What the till takes, made from a number.
+struct Paid(u64);
+
+impl From<u64> for Paid {
+    fn from(amount: u64) -> Self {
+        Paid(amount)
+    }
+}
+
+/// Adds up what it is paid, one at a time.
+struct Till(Arc<AtomicU64>);
+
+impl Actor for Till {
+    type Message = Paid;
+
+    async fn handle_message(&mut self, ctx: &mut Context<Paid>, Paid(amount): Paid) -> Result {
+        if amount == 0 {
+            return Err(Reason::error("nothing"));
+        }
+        self.0.fetch_add(amount, Ordering::Relaxed);
+        ctx.sleep(SECOND).await;
+        Ok(())
+    }
+}
+
+#[test]
+fn h2_a_recipient_by_name_reaches_whichever_process_has_the_name() {
+    for sim in simulations(20) {
+        let counts: Arc<AtomicU64> = Arc::default();
+        let till = || {
+            let counts = Arc::clone(&counts);
+            sim.spawn(move || Till(counts)).name("till").mailbox(2).start().unwrap()
+        };
+        let named = sim.named_address::<Paid, Paid>("till").unwrap();
+        let recipient: Recipient<u64> = named.recipient();
+        // Nobody has the name: the message comes back as it was, and is a dead letter.
+        let before = sim.stats().dead_letters;
+        assert!(matches!(recipient.send(7), Err(SendError::NoName { message: 7, .. })));
+        assert!(matches!(recipient.reserve(), Err(SendError::NoName { .. })));
+        recipient.notify(7);
+        assert_eq!((sim.stats().dead_letters - before, recipient.is_alive()), (3, false));
+        // It waits for a process too.
+        let late = recipient.send_or_wait(7).timeout(SECOND).wait();
+        assert!(matches!(late, Err(SendError::Timeout { message: 7, .. })), "{late:?}");
+        assert_eq!(
+            recipient.call(|_: Reply<()>| 7).wait(),
+            Err(CallError::NoProcess { to: recipient.pid() })
+        );
+        let refused = sim.groups().join("tills", &recipient);
+        assert_eq!(refused, Err(JoinError::NoProcess(recipient.pid())));
+        for _ in 0..3 {
+            let address = till();
+            recipient.send(1).unwrap();
+            recipient.reserve().unwrap().send(10);
+            assert!(matches!(recipient.send(5), Err(SendError::Full { message: 5, .. })));
+            assert_eq!((recipient.pid(), recipient.is_alive()), (address.pid(), true));
+            sim.run_until_idle();
+            sim.advance(5 * SECOND);
+            sim.kill(address.pid());
+            sim.run_until_idle();
+            assert!(recipient.send(100).is_err());
+        }
+        assert_eq!(counts.load(Ordering::Relaxed), 33);
+        // It is known by its name, whoever has it.
+        let other: Recipient<u64> = sim.named_address::<Paid, Paid>("till").unwrap().recipient();
+        let third: Recipient<u64> = sim.named_address::<Paid, Paid>("other").unwrap().recipient();
+        let keys: HashSet<Recipient<u64>> = [recipient.clone(), other, third].into();
+        assert_eq!((keys.len(), format!("{recipient:?}").as_str()), (2, "Recipient(\"till\")"));
+        assert_ne!(recipient, till().recipient());
+    }
+}
+
+#[test]
+fn h2_who_waits_for_room_by_a_name_goes_on_at_the_next_process() {
+    for sim in simulations(50) {
+        let counts: Arc<AtomicU64> = Arc::default();
+        let till = {
+            let counts = Arc::clone(&counts);
+            move || {
+                let counts = Arc::clone(&counts);
+                ChildSpec::worker("till", move || Till(Arc::clone(&counts))).name("till").mailbox(2)
+            }
+        };
+        let tree = move || Supervisor::one_for_one().intensity(9, SECOND).child(till());
+        sim.spawn(tree).wait().unwrap();
+        let recipient: Recipient<u64> =
+            sim.named_address::<Paid, Paid>("till").unwrap().recipient();
+        // The first ends it, the second is lost with it, and the third waits for room.
+        recipient.send(0).unwrap();
+        recipient.send(1).unwrap();
+        let mut waits = recipient.send_or_wait(10).into_future();
+        assert!(poll_once(&mut waits).is_pending());
+        sim.run_until_idle();
+        sim.block_on(waits).unwrap().unwrap();
+        sim.run_until_idle();
+        assert_eq!(counts.load(Ordering::Relaxed), 10);
+        // From a process, which is woken by the end of the first: before the next has the name.
+        let (by, log) = (recipient.clone(), Log::new());
+        let told = log.clone();
+        recipient.send(0).unwrap();
+        recipient.send(1).unwrap();
+        let sender = behavior_fn(move |_: Context<()>| async move {
+            told.note(format!("{:?}", by.send_or_wait(100).await));
+            Ok(())
+        });
+        sim.spawn(move || sender).start().unwrap();
+        sim.advance(5 * SECOND);
+        sim.run_until_idle();
+        assert_eq!((log.take(), counts.load(Ordering::Relaxed)), (vec!["Ok(())".to_owned()], 110));
+        // The node stops: nobody will have the name.
+        sim.kill(sim.whereis("till").unwrap());
+        let waits = sim.named_address::<Paid, Paid>("nobody").unwrap().recipient::<u64>();
+        let mut waits = waits.send_or_wait(1).into_future();
+        assert!(poll_once(&mut waits).is_pending());
+        sim.stop().wait().unwrap();
+        assert!(matches!(poll_once(&mut waits), Poll::Ready(Err(SendError::NoName { .. }))));
     }
 }
 

@@ -286,8 +286,12 @@ where
         })
     }
 
-    fn process(&self) -> Arc<dyn Process> {
-        Address::process(self)
+    fn process(&self) -> Option<Arc<dyn Process>> {
+        Some(Address::process(self))
+    }
+
+    fn pid(&self) -> Pid {
+        Address::pid(self)
     }
 
     fn host(&self) -> &Arc<dyn Host> {

@@ -84,8 +84,12 @@ impl<M: Send + 'static, C: Send + 'static> DeliverMessage<M> for ByAlias<M, C> {
         })
     }
 
-    fn process(&self) -> Arc<dyn Process> {
-        self.address.process()
+    fn process(&self) -> Option<Arc<dyn Process>> {
+        Some(self.address.process())
+    }
+
+    fn pid(&self) -> Pid {
+        self.address.pid()
     }
 
     fn host(&self) -> &Arc<dyn Host> {

@@ -4,7 +4,7 @@ use crate::host::host::Host;
 use crate::mailbox::permit::Permit;
 use crate::process::current;
 use crate::process::process::Process;
-use krarup_gen::{Pid, SendError, Target};
+use krarup_gen::{Name, Pid, SendError, Target};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::pin::Pin;
@@ -65,7 +65,16 @@ pub(crate) trait DeliverMessage<T>: Send + Sync {
         self.deliver(message, sender)
     }
 
-    fn process(&self) -> Arc<dyn Process>;
+    /// The process; `None` if it is found by its name, and none has the name now.
+    fn process(&self) -> Option<Arc<dyn Process>>;
+
+    /// The pid of the process, or, where none has its name, that of the node.
+    fn pid(&self) -> Pid;
+
+    /// The name by which the process is found, on this node.
+    fn name_here(&self) -> Option<&Name> {
+        None
+    }
 
     fn host(&self) -> &Arc<dyn Host>;
 
@@ -114,10 +123,10 @@ impl<T: Send + 'static> Recipient<T> {
     /// stand-in of its process, and its number there.
     pub(crate) fn begun_call(&self) -> Option<(Arc<dyn Process>, u64)> {
         let call = self.deliver.begun_call()?;
-        Some((self.deliver.process(), call))
+        Some((self.deliver.process()?, call))
     }
 
-    pub(crate) fn process(&self) -> Arc<dyn Process> {
+    pub(crate) fn process(&self) -> Option<Arc<dyn Process>> {
         self.deliver.process()
     }
 
@@ -162,10 +171,13 @@ impl<T: Send + 'static> Recipient<T> {
         self.deliver.notify(message);
     }
 
-    /// Returns the pid of the process.
+    /// Returns the pid of the process. A recipient by name ([`NamedAddress::recipient`]) has that of the process
+    /// that has the name now, or that of the node if there is none.
+    ///
+    /// [`NamedAddress::recipient`]: crate::NamedAddress::recipient
     #[must_use]
     pub fn pid(&self) -> Pid {
-        self.deliver.process().pid()
+        self.deliver.pid()
     }
 
     /// Whether the process is alive and this recipient can still reach it.
@@ -183,22 +195,34 @@ impl<T> Clone for Recipient<T> {
 
 impl<T: Send + 'static> fmt::Debug for Recipient<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Recipient({})", self.pid())
+        match self.deliver.name_here() {
+            Some(name) => write!(f, "Recipient({name:?})"),
+            None => write!(f, "Recipient({})", self.pid()),
+        }
     }
 }
 
-/// Two recipients are equal if they refer to the same process.
+/// Two recipients are equal if they refer to the same process, or, by name, to the same name of the same node.
 impl<T: Send + 'static> PartialEq for Recipient<T> {
     fn eq(&self, other: &Self) -> bool {
-        self.pid() == other.pid()
+        match (self.deliver.name_here(), other.deliver.name_here()) {
+            (None, None) => self.pid() == other.pid(),
+            (one, two) => {
+                let node = |of: &Self| of.host().node_pid();
+                one == two && node(self) == node(other)
+            }
+        }
     }
 }
 
 impl<T: Send + 'static> Eq for Recipient<T> {}
 
-/// The hash is that of the pid, as for [`Address`](crate::Address).
+/// The hash is that of the pid, as for [`Address`](crate::Address), or that of the name.
 impl<T: Send + 'static> Hash for Recipient<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.pid().hash(state);
+        match self.deliver.name_here() {
+            Some(name) => name.hash(state),
+            None => self.pid().hash(state),
+        }
     }
 }

@@ -120,8 +120,12 @@ impl<T: Serialize + Send + 'static> DeliverMessage<T> for RemoteRecipient {
         })
     }
 
-    fn process(&self) -> Arc<dyn Process> {
-        Arc::clone(&self.process)
+    fn process(&self) -> Option<Arc<dyn Process>> {
+        Some(Arc::clone(&self.process))
+    }
+
+    fn pid(&self) -> Pid {
+        self.process.pid()
     }
 
     fn host(&self) -> &Arc<dyn Host> {
@@ -174,8 +178,12 @@ impl<T: Send + 'static> DeliverMessage<T> for ByPid {
         Box::pin(async { Ok(Room::Place(Box::new(()))) })
     }
 
-    fn process(&self) -> Arc<dyn Process> {
-        Arc::clone(&self.process)
+    fn process(&self) -> Option<Arc<dyn Process>> {
+        Some(Arc::clone(&self.process))
+    }
+
+    fn pid(&self) -> Pid {
+        self.process.pid()
     }
 
     fn host(&self) -> &Arc<dyn Host> {

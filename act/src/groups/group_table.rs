@@ -59,7 +59,9 @@ impl GroupTable {
         name: &Name,
         member: Recipient<M>,
     ) -> Result<(), JoinError> {
-        let process = member.process();
+        let Some(process) = member.process() else {
+            return Err(JoinError::NoProcess(member.pid()));
+        };
         let pid = process.pid();
         let record =
             Arc::new(MemberOfGroup { table: Weak::clone(&self.itself), name: name.clone() });

@@ -21,4 +21,5 @@ pub(crate) mod name_wait;
 pub(crate) mod name_waits;
 pub(crate) mod named_address;
 pub(crate) mod named_call;
+pub(crate) mod named_recipient;
 pub(crate) mod retry;

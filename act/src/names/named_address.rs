@@ -2,6 +2,7 @@
 
 use crate::addressing::address::Address;
 use crate::host::host::Host;
+use crate::mailbox::permit::Permit;
 use crate::names::name_wait::LookupOrWait;
 use crate::process::current;
 use crate::sync::RwLock;
@@ -114,22 +115,42 @@ impl<M: Send + 'static, C: Send + 'static> NamedAddress<M, C> {
     #[cold]
     fn send_anew(&self, message: M) -> Result<(), SendError<M>> {
         match self.look_up() {
-            Ok(address) => return address.send(message),
-            Err(LookupError::WrongType { expected, found, .. }) => {
-                let commands = (expected.1 != found.1).then_some((expected.1, found.1));
-                let types = MessageTypes { expected: expected.0, found: found.0, commands };
-                let to = self.host().whereis(self.name()).map(|process| process.pid());
-                let to = to.unwrap_or_else(|| self.host().node_pid());
-                return Err(SendError::WrongType { message, to, types: Box::new(types) });
+            Ok(address) => address.send(message),
+            Err(error) => Err(self.not_found(error).with_message(message)),
+        }
+    }
+
+    /// Reserves room at the process that has the name now (rule H2).
+    pub(super) fn reserved(&self) -> Result<Permit<M>, SendError<()>> {
+        if let Some(last) = self.last() {
+            match last.reserve_quietly() {
+                // It is no dead letter yet: another process may have the name.
+                Err(SendError::NoProcess { to, .. }) if to == last.pid() => {}
+                reserved => return reserved,
             }
-            Err(_) => {}
+        }
+        match self.look_up() {
+            Ok(address) => address.reserve(),
+            Err(error) => Err(self.not_found(error)),
+        }
+    }
+
+    /// A message finds no process: it is a dead letter, unless one has the name and takes other messages.
+    #[cold]
+    fn not_found(&self, error: LookupError) -> SendError<()> {
+        if let LookupError::WrongType { expected, found, .. } = error {
+            let commands = (expected.1 != found.1).then_some((expected.1, found.1));
+            let types = MessageTypes { expected: expected.0, found: found.0, commands };
+            let to = self.host().whereis(self.name()).map(|process| process.pid());
+            let to = to.unwrap_or_else(|| self.host().node_pid());
+            return SendError::WrongType { message: (), to, types: Box::new(types) };
         }
         let host = &**self.host();
         let from = current::pid().filter(|pid| pid.creation() == host.node_pid().creation());
         let target = Target::Name(self.shared.name.clone(), None);
         let cause = DeadLetterCause::NoProcess;
         host.dead_letter(DeadLetter::new(target, from, type_name::<M>(), cause));
-        Err(SendError::NoName { message, name: self.name().to_owned() })
+        SendError::NoName { message: (), name: self.name().to_owned() }
     }
 
     /// Looks the name up, and remembers what was found.
