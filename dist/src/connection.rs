@@ -184,7 +184,7 @@ impl PeerConnection {
         self.core.dial_ends(id);
         let found = self.core.peer(&name).zip(self.core.incarnation_up(&name, peer.creation));
         let Some((node, incarnation)) = found else {
-            self.fail(channel, &ConnectionError::Overload);
+            self.fail(channel, &ConnectionError::TooManyNodes);
             return Ok(());
         };
         // Everybody bound to an earlier connection is told before (rule Zhs6).

@@ -3,6 +3,7 @@
 //!
 //! The locks here are leaves: nothing is called with one of them held.
 
+pub(crate) mod cluster_memory;
 mod connections;
 mod identities;
 mod incarnations;
@@ -12,7 +13,7 @@ mod stand_ins;
 pub(crate) use identities::is_reachable;
 
 use crate::calls::pending_calls::Calls;
-use crate::core::incarnations::Incarnations;
+use crate::core::cluster_memory::ClusterMemory;
 use crate::counters::ClusterCounters;
 use crate::encryption::Encryption;
 use crate::events::{NodeEvent, NodeEvents};
@@ -80,7 +81,7 @@ pub(crate) struct ClusterCore {
     pub(crate) counters: ClusterCounters,
     log: PeerLog,
     pub(crate) cluster: Recipient<ClusterMessage>,
-    incarnations: Arc<Mutex<Incarnations>>,
+    pub(crate) memory: Arc<ClusterMemory>,
     /// The earlier incarnations of this node.
     gone: Arc<PeerNode>,
     limits: QueueLimits,
@@ -116,7 +117,7 @@ impl ClusterCore {
         // A valid name of a node is short enough for an atom.
         let me = Atom::new(node.as_str()).unwrap_or_else(|_| Atom::fixed(""));
         let creation = host.node_pid().creation();
-        let incarnations = Incarnations::of_node(&*host);
+        let memory = ClusterMemory::of_node(&*host);
         let gone = PeerNode::gone(me.clone(), node.clone(), limits);
         Arc::new_cyclic(|myself| ClusterCore {
             myself: Weak::clone(myself),
@@ -141,7 +142,7 @@ impl ClusterCore {
             counters: ClusterCounters::default(),
             log: PeerLog::default(),
             cluster,
-            incarnations,
+            memory,
             gone,
             limits,
             nodes: Mutex::default(),
@@ -272,6 +273,11 @@ impl ClusterCore {
     /// Logs that a discovery does not know which nodes there are.
     pub(crate) fn log_no_nodes(&self, why: &dyn fmt::Display) {
         self.log.unfound(self.now(), None, why);
+    }
+
+    /// Logs that the node is not registered at the port mapper any more, or is again.
+    pub(crate) fn log_registration(&self, error: Option<&str>) {
+        self.log.registration(self.now(), error);
     }
 
     pub(crate) fn log_connected(&self, peer: &Atom, creation: u32) {

@@ -65,6 +65,14 @@ pub(crate) fn look_up(
         .map_err(|source| RegistrationError::Unreachable { address: at(host, port), source })
 }
 
+/// The error of a socket that has waited for so long says that it would block.
+fn late(error: io::Error) -> io::Error {
+    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) {
+        return io::Error::new(ErrorKind::TimedOut, format!("no answer within {LIMIT:?}"));
+    }
+    error
+}
+
 fn at(host: &str, port: u16) -> String {
     format!("{host}:{port}")
 }
@@ -99,7 +107,8 @@ fn ask<T>(
     port: u16,
     read: impl Fn(&[u8]) -> Result<Option<T>, krarup_wire::epmd::EpmdError>,
 ) -> Result<T, RegistrationError> {
-    let failed = |source| RegistrationError::Unreachable { address: at(host, port), source };
+    let failed =
+        |error| RegistrationError::Unreachable { address: at(host, port), source: late(error) };
     stream.write_all(request).map_err(failed)?;
     let (mut answer, mut part) = (Vec::new(), [0; 256]);
     loop {

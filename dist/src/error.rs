@@ -277,6 +277,9 @@ pub enum ConnectionError {
     /// The peer holds too many links or monitors (rule Zlink10).
     #[error("the peer has too many links or monitors")]
     Overload,
+    /// Too many nodes are known, and none of them can be forgotten (rules Zid3, Zid4).
+    #[error("too many nodes are known here")]
+    TooManyNodes,
     /// This node has closed it.
     #[error("closed by this node: {0}")]
     Closed(&'static str),

@@ -48,7 +48,7 @@ impl PeerLog {
         let Some(omitted) = self.admit(now) else { return };
         let peer = shown(&peer.as_str());
         let _ = contain(|| {
-            tracing::info!(target: "krarup::cluster::output", peer, omitted, "{text}");
+            tracing::info!(target: "krarup::cluster::output", %peer, omitted, "{text}");
         });
     }
 
@@ -67,7 +67,7 @@ impl PeerLog {
         let bytes = bytes.get(..MOST_BYTES).unwrap_or(bytes).escape_ascii().to_string();
         let _ = contain(|| {
             tracing::warn!(
-                target: "krarup::cluster", peer, why, bytes, omitted, "closed a connection"
+                target: "krarup::cluster", %peer, %why, %bytes, omitted, "closed a connection"
             );
         });
     }
@@ -77,7 +77,7 @@ impl PeerLog {
         let Some(omitted) = self.admit(now) else { return };
         let (peer, why) = (shown(&peer.as_str()), shown(why));
         let _ = contain(|| {
-            tracing::warn!(target: "krarup::cluster", peer, why, omitted, "dropped a message");
+            tracing::warn!(target: "krarup::cluster", %peer, %why, omitted, "dropped a message");
         });
     }
 
@@ -87,7 +87,19 @@ impl PeerLog {
         let peer = peer.map_or_else(|| "all".to_owned(), |peer| shown(&peer.as_str()));
         let why = shown(why);
         let _ = contain(|| {
-            tracing::warn!(target: "krarup::cluster", peer, why, omitted, "discovery failed");
+            tracing::warn!(target: "krarup::cluster", %peer, %why, omitted, "discovery failed");
+        });
+    }
+
+    /// Logs that the node is not registered at the port mapper any more, for this reason, or is again.
+    pub(crate) fn registration(&self, now: Duration, error: Option<&str>) {
+        let Some(omitted) = self.admit(now) else { return };
+        let _ = contain(|| match error {
+            Some(why) => {
+                let why = shown(&why);
+                tracing::warn!(target: "krarup::cluster", %why, omitted, "not registered at epmd");
+            }
+            None => tracing::info!(target: "krarup::cluster", omitted, "registered at epmd again"),
         });
     }
 
@@ -96,7 +108,7 @@ impl PeerLog {
         let Some(omitted) = self.admit(now) else { return };
         let peer = shown(&peer.as_str());
         let _ = contain(|| {
-            tracing::info!(target: "krarup::cluster", peer, creation, omitted, "connected");
+            tracing::info!(target: "krarup::cluster", %peer, creation, omitted, "connected");
         });
     }
 
@@ -105,7 +117,7 @@ impl PeerLog {
         let Some(omitted) = self.admit(now) else { return };
         let (peer, why) = (shown(&peer.as_str()), shown(why));
         let _ = contain(|| {
-            tracing::info!(target: "krarup::cluster", peer, why, omitted, "disconnected");
+            tracing::info!(target: "krarup::cluster", %peer, %why, omitted, "disconnected");
         });
     }
 
@@ -121,7 +133,7 @@ impl PeerLog {
         let (peer, to, why) = (shown(&peer.as_str()), shown(to), shown(&why));
         let _ = contain(|| {
             tracing::warn!(
-                target: "krarup::cluster", peer, to, expected, why, omitted,
+                target: "krarup::cluster", %peer, %to, expected, %why, omitted,
                 "could not read a message"
             );
         });

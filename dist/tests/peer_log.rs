@@ -4,6 +4,7 @@
 mod support;
 
 use krarup_dist::ClusterCalls;
+use std::io::{Read, Write};
 use support::log::Lines;
 use support::raw::until;
 use support::served::works;
@@ -36,6 +37,33 @@ fn zobs2_a_line_says_who_the_peer_is_and_why_it_is_down_refused_or_not_understoo
     {
         assert!(line.contains(part), "{part}: {line}");
     }
+
+    // A registration that is lost, and cannot be made again at once. A reason is logged once.
+    let epmd = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = epmd.local_addr().unwrap().port();
+    let answered = std::thread::spawn(move || {
+        let answer = |result: u8| {
+            let (mut stream, _) = epmd.accept().unwrap();
+            let mut length = [0; 2];
+            stream.read_exact(&mut length).unwrap();
+            stream.read_exact(&mut vec![0; u16::from_be_bytes(length).into()]).unwrap();
+            stream.write_all(&[118, result, 0, 0, 0, 7]).unwrap();
+            stream
+        };
+        drop(answer(0));
+        drop((answer(1), answer(1)));
+        answer(0)
+    });
+    let mapped =
+        Member::with("log_mapped@127.0.0.1", "secret", move |cluster| cluster.epmd_at(port));
+    lines.wait_for("registered at epmd again");
+    let refused = lines.wait_for("the name is taken by another node");
+    assert!(refused.contains("not registered at epmd"), "{refused}");
+    let logged = lines.all.lock().unwrap().clone();
+    let said: Vec<_> = logged.iter().filter(|line| line.contains("registered at epmd")).collect();
+    assert_eq!(said.len(), 3, "{said:?}");
+    assert!(said[0].contains("the connection to it is lost"), "{said:?}");
+    drop((mapped, answered.join().unwrap()));
 
     // A node that stops in order.
     a.node.stop().wait().unwrap();

@@ -240,8 +240,8 @@ fn h2_a_recipient_by_name_reaches_whichever_process_has_the_name() {
         assert_eq!(refused, Err(JoinError::NoProcess(recipient.pid())));
         for _ in 0..3 {
             let address = till();
-            recipient.send(1).unwrap();
             recipient.reserve().unwrap().send(10);
+            recipient.send(1).unwrap();
             assert!(matches!(recipient.send(5), Err(SendError::Full { message: 5, .. })));
             assert_eq!((recipient.pid(), recipient.is_alive()), (address.pid(), true));
             sim.run_until_idle();

@@ -4,6 +4,7 @@ use super::Cluster;
 use super::running::{DIAL_LIMIT, RunningCluster};
 use super::scope_restarts::ScopeRestarts;
 use crate::core::ClusterCore;
+use crate::core::cluster_memory::ClusterMemory;
 use crate::discovery::discovered::DiscoveredNodes;
 use crate::discovery::epmd_discovery::EpmdDiscovery;
 use crate::discovery::news::DiscoveryNews;
@@ -13,17 +14,23 @@ use crate::keeping::KeptBy;
 use crate::listening::{listen, listen_simulated};
 use crate::messages::{ClusterMessage, ClusterRequest};
 use crate::peer::queue_limits::QueueLimits;
-use krarup_act::{Actor, BehaviorContext, Context};
+use krarup_act::{Actor, BehaviorContext, Context, within};
 use krarup_gen::{Exit, Inspection, NodeName, Result};
 use krarup_io::ConnectError;
 use krarup_wire::codec::TermCodec;
-use krarup_wire::epmd::Register;
+use krarup_wire::epmd::{EpmdError, Register};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How often the registration is looked at, and late dials are given up.
 const LOOK: Duration = Duration::from_secs(2);
+/// How long a cluster waits for the processes of the one before.
+const SETTLING: Duration = Duration::from_secs(3);
+/// How often a cluster asks the port mapper for a name that the one before had ..
+const REGISTRATIONS: u32 = 20;
+/// .. and after which time again.
+const BETWEEN_REGISTRATIONS: Duration = Duration::from_millis(100);
 /// The shortest time between two questions to a discovery.
 const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -55,6 +62,7 @@ impl Cluster {
         {
             settings.discoveries.add(EpmdDiscovery::at(port));
         }
+        let was_registered = settle(ctx).await;
         let core = ClusterCore::new(
             ctx.node_host(),
             ctx.pid(),
@@ -78,6 +86,7 @@ impl Cluster {
             port: 0,
             registration: None,
             is_registering: false,
+            unregistered: None,
             discovered: DiscoveredNodes::default(),
             keeps_at: None,
         };
@@ -93,9 +102,22 @@ impl Cluster {
         running.port = listening.port();
         let _ = running.core.listening.set(listening);
         if let Some(epmd) = settings.epmd {
-            let (alive, port) = (node.alive().to_owned(), running.port);
-            let registered = ctx.block(move || registered(epmd, port, &alive)).await?;
-            running.registration = Some(registered.map_err(StartError::from)?);
+            // The port mapper may not have noticed yet that the cluster before has ended.
+            let mut attempts = if was_registered { REGISTRATIONS } else { 1 };
+            running.registration = loop {
+                let (alive, port) = (node.alive().to_owned(), running.port);
+                let registered = ctx.block(move || registered(epmd, port, &alive)).await?;
+                attempts -= 1;
+                match registered {
+                    Ok(registration) => break Some(registration),
+                    Err(RegistrationError::Answer(EpmdError::NotRegistered { .. }))
+                        if attempts > 0 =>
+                    {
+                        ctx.sleep(BETWEEN_REGISTRATIONS).await;
+                    }
+                    Err(error) => return Err(StartError::from(error).into()),
+                }
+            };
         }
         ctx.send_interval(LOOK, || ClusterMessage(ClusterRequest::Look));
         for node in &kept {
@@ -120,7 +142,9 @@ impl Cluster {
             && lost
             && !std::mem::replace(&mut running.is_registering, true)
         {
-            running.registration = None;
+            if running.registration.take().is_some() {
+                running.registration_failed("the connection to it is lost".to_owned());
+            }
             let node = NodeName::new(ctx.node_name())?;
             let (alive, port) = (node.alive().to_owned(), running.port);
             let again = ctx.block(move || registered(epmd, port, &alive));
@@ -133,6 +157,23 @@ impl Cluster {
         }
         Ok(())
     }
+}
+
+/// Waits until the processes of the cluster before have ended, which have names and an address that this one wants: they
+/// end by themselves, but behind the cluster whose death has begun this start (rule Zlive7). Returns whether that cluster
+/// was registered at the port mapper.
+async fn settle(ctx: &mut Context<ClusterMessage>) -> bool {
+    let host = ctx.node_host();
+    let left = ClusterMemory::of_node(&*host).take_leftovers();
+    let deadline = host.now() + SETTLING;
+    for process in left.processes {
+        let wait = deadline.since(host.now());
+        if within(&host, wait, ctx.watch(process)).await.is_none() {
+            // It is blocked. What it holds is named by the error of the start, if that is in the way.
+            break;
+        }
+    }
+    left.was_registered
 }
 
 /// Registers the node at the port mapper of this machine, as hidden (rule Zglobal1).
@@ -192,7 +233,10 @@ impl Actor for Cluster {
             ClusterRequest::Registered(result) => {
                 if let Some(running) = &mut self.running {
                     running.is_registering = false;
-                    running.registration = result.ok();
+                    match result {
+                        Ok(registration) => running.registered_again(registration),
+                        Err(why) => running.registration_failed(why),
+                    }
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use super::scope_restarts::ScopeRestarts;
 use crate::core::ClusterCore;
+use crate::core::cluster_memory::Leftovers;
 use crate::discovery::discovered::DiscoveredNodes;
 use crate::epmd::Registration;
 use crate::groups::shared::SharedScope;
@@ -25,14 +26,36 @@ pub(super) struct RunningCluster {
     pub(super) port: u16,
     pub(super) registration: Option<Registration>,
     pub(super) is_registering: bool,
+    /// Why the last attempt to register again has failed.
+    pub(super) unregistered: Option<String>,
     pub(super) discovered: DiscoveredNodes,
     /// When the timer for the kept nodes is due.
     pub(super) keeps_at: Option<Duration>,
 }
 
+impl RunningCluster {
+    /// The node is registered at the port mapper again.
+    pub(super) fn registered_again(&mut self, registration: Registration) {
+        self.registration = Some(registration);
+        self.unregistered = None;
+        self.core.log_registration(None);
+    }
+
+    /// It is not. The same reason is logged once.
+    pub(super) fn registration_failed(&mut self, why: String) {
+        if self.unregistered.as_ref() != Some(&why) {
+            self.core.log_registration(Some(&why));
+        }
+        self.unregistered = Some(why);
+    }
+}
+
 /// The cluster has ended: everybody bound to another node is told.
 impl Drop for RunningCluster {
     fn drop(&mut self) {
+        let processes = self.listener.into_iter().chain(self.scopes.keys().copied()).collect();
+        let was_registered = self.registration.take().is_some();
+        self.core.memory.leave(Leftovers { processes, was_registered });
         let core = Arc::clone(&self.core);
         krarup_act::from_outside(|| core.shut_down());
     }

@@ -1,10 +1,10 @@
 //! Pids and references of processes, as other nodes see them.
 
 use super::ClusterCore;
-use super::incarnations::{MOST, MOST_NAMED};
 use krarup_act::Process;
 use krarup_gen::{Alias, Pid, Reason, Ref, Root};
 use krarup_wire::etf::{Atom, ExternalPid, Reference};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The bits of a reference of ours in its first word.
@@ -13,12 +13,21 @@ const FIRST_WORD: u32 = 18;
 impl ClusterCore {
     /// The number of an incarnation of a node that others have named.
     pub(crate) fn incarnation(&self, node: &Atom, creation: u32) -> Option<u32> {
-        self.incarnations.lock().number(node, creation, MOST_NAMED)
+        self.memory.incarnations.lock().named(node, creation)
     }
 
-    /// The number of an incarnation of a node that is connected.
+    /// The number of an incarnation of a node that connects.
     pub(crate) fn incarnation_up(&self, node: &Atom, creation: u32) -> Option<u32> {
-        self.incarnations.lock().number(node, creation, MOST)
+        let is_full = self.memory.incarnations.lock().is_full();
+        // Without the lock of the table: those of the peers are taken.
+        let up = if is_full { self.incarnations_up() } else { HashSet::new() };
+        self.memory.incarnations.lock().connecting(node, creation, &up)
+    }
+
+    /// The numbers of the nodes that are connected now.
+    fn incarnations_up(&self) -> HashSet<u32> {
+        let up = self.connected();
+        up.iter().filter_map(|peer| peer.state.lock().incarnation()).collect()
     }
 
     /// The pid of a process of this node, as other nodes see it. The process can be reached by
@@ -41,7 +50,7 @@ impl ClusterCore {
         if pid.node() == 0 {
             return Some(self.ours(pid));
         }
-        let (node, creation) = self.incarnations.lock().get(pid.node())?.clone();
+        let (node, creation) = self.memory.incarnations.lock().get(pid.node())?.clone();
         let (id, serial) = halves(pid.id());
         Some(ExternalPid { node, id, serial, creation })
     }

@@ -19,7 +19,7 @@ impl ClusterCore {
     }
 
     fn stand_in_of(&self, pid: Pid) -> Option<Arc<RemoteProcess>> {
-        let (node, creation) = self.incarnations.lock().get(pid.node())?.clone();
+        let (node, creation) = self.memory.incarnations.lock().get(pid.node())?.clone();
         let core = self.strong()?;
         let peer = if node == self.me { Arc::clone(&self.gone) } else { self.peer(&node)? };
         let pid = Pid::remote(pid.id(), pid.node(), self.host.node_pid().creation());

@@ -90,6 +90,26 @@ fn zhs8_a_taken_name_is_a_typed_error_of_the_spawn() {
 }
 
 #[test]
+fn zlive7_the_port_mapper_may_notice_late_that_the_cluster_before_has_ended() {
+    let epmd = epmd();
+    let node = Node::start("late@127.0.0.1").unwrap();
+    let spawn = || {
+        let (node, cluster) = (node.clone(), cluster(&epmd));
+        std::thread::spawn(move || node.spawn_system(cluster).wait())
+    };
+    let first = spawn();
+    let (_, socket) = register(&epmd, 0);
+    node.kill(first.join().unwrap().unwrap().pid());
+    let second = spawn();
+    // It still has the name of the first one.
+    register(&epmd, 1);
+    register(&epmd, 1);
+    let (_, again) = register(&epmd, 0);
+    assert!(node.is_alive(second.join().unwrap().unwrap().pid()));
+    drop((socket, again));
+}
+
+#[test]
 fn zhs8_a_lost_registration_is_made_again() {
     let epmd = epmd();
     let node = Node::start("again@127.0.0.1").unwrap();

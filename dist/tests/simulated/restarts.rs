@@ -1,9 +1,11 @@
 //! A cluster that ends and is started again, and recipients that were made before (rule Zlive7).
 
 use crate::sim_support::{Choices, Member, Order, Seen, Watching, members, some_turns};
+use krarup_act::{Actor, Context};
 use krarup_dist::{Cluster, ClusterAddress, ClusterCalls, Cookie, SimNetwork};
-use krarup_gen::{DeadLetterCause, Memory, Result, SendError};
+use krarup_gen::{DeadLetterCause, Exit, Memory, Reason, Result, SendError};
 use krarup_node::Simulation;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(60);
@@ -106,6 +108,71 @@ fn zlive7_whatever_is_sent_while_the_cluster_ends_has_an_outcome_without_a_timeo
             // A link over the connection that is lost, or one to a node that cannot be reached.
             assert!(seen.iter().any(|seen| matches!(seen, Seen::Exit(..))), "{seen:?}");
         }
+        Ok(())
+    });
+}
+
+/// Starts its cluster at once again when it has ended, as a supervisor does.
+struct Keeper {
+    net: SimNetwork,
+    failed: Arc<Mutex<Vec<String>>>,
+}
+
+impl Keeper {
+    async fn start(&self, ctx: &mut Context<()>) {
+        let net = self.net.clone();
+        let cluster = move || {
+            let cluster = Cluster::new(Cookie::new("secret").unwrap()).network(&net);
+            cluster.groups("groups").scope("metrics").keep(["a@sim"])
+        };
+        let started = ctx.spawn(cluster).name("cluster").link().await;
+        if let Err(error) = started {
+            self.failed.lock().unwrap().push(error.to_string());
+        }
+    }
+}
+
+impl Actor for Keeper {
+    type Message = ();
+
+    async fn init(&mut self, ctx: &mut Context<()>) -> Result {
+        ctx.trap_exits(true);
+        self.start(ctx).await;
+        Ok(())
+    }
+
+    async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+        Ok(())
+    }
+
+    async fn handle_exit(&mut self, ctx: &mut Context<()>, exit: Exit) -> Result {
+        // The start of one that fails is told twice.
+        if exit.reason == Reason::Killed {
+            self.start(ctx).await;
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn zlive7_a_cluster_that_is_started_at_once_again_waits_for_what_is_left_of_the_one_before() {
+    Simulation::explore(0..300, |sim| {
+        let net = SimNetwork::new();
+        let [a] = members(sim, &net)?;
+        let (b, failed) = (sim.beside("b@sim")?, Arc::default());
+        let keeper = Keeper { net: net.clone(), failed: Arc::clone(&failed) };
+        b.spawn_system(move || keeper).wait()?;
+        for _ in 0..3 {
+            some_turns(sim, Choices(sim).below(60));
+            if let Some(cluster) = b.whereis("cluster") {
+                b.kill(cluster);
+            }
+            sim.advance(Duration::from_secs(6));
+            sim.run_until_idle();
+            assert_eq!(*failed.lock().unwrap(), Vec::<String>::new());
+            assert!(b.whereis("cluster").is_some() && b.whereis("metrics").is_some());
+        }
+        assert_eq!(a.peers(), ["b@sim"]);
         Ok(())
     });
 }
