@@ -15,7 +15,7 @@ use chrono_tz::Tz;
 use krarup_act::{Actor, BehaviorContext, KILL_GRACE, Sleep, Watch, contain};
 use krarup_gen::{
     CronEvent, CronTrouble, Down, Exit, Inspection, Name, Pid, Reason, Ref, Result, RunDate,
-    Timestamp,
+    Timestamp, one_line,
 };
 use std::collections::BTreeMap;
 use std::fmt;
@@ -235,7 +235,7 @@ impl Cron {
         self.plan.ended(id, true);
         let text = contain(|| reason.to_string()).unwrap_or_else(|panic| panic.to_string());
         self.log(id, |job| {
-            tracing::warn!(target: "krarup", job, reason = %text, "run failed");
+            tracing::warn!(target: "krarup", job, reason = %one_line(&text), "run failed");
         });
         self.report(ctx, id, |_| CronTrouble::Failed { reason: text.clone() });
         if let Some(job) = self.jobs.get_mut(&id) {

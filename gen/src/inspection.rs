@@ -100,8 +100,10 @@ impl fmt::Display for Inspection {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Value {
-    /// A count.
+    /// A count, or a number that is not negative.
     Number(u64),
+    /// A number below zero.
+    Negative(i64),
     /// A floating-point value.
     Float(f64),
     /// A flag.
@@ -120,6 +122,7 @@ impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Number(number) => fmt::Display::fmt(number, f),
+            Value::Negative(number) => fmt::Display::fmt(number, f),
             Value::Float(float) => fmt::Display::fmt(float, f),
             Value::Flag(flag) => fmt::Display::fmt(flag, f),
             Value::Text(text) => f.write_str(text),
@@ -151,6 +154,8 @@ macro_rules! value_from {
 
 value_from! {
     u64 => Value::Number,
+    i64 => |n: i64| u64::try_from(n).map_or(Value::Negative(n), Value::Number),
+    i32 => |n: i32| Value::from(i64::from(n)),
     u32 => |n| Value::Number(u64::from(n)),
     usize => |n| Value::Number(n as u64),
     f64 => Value::Float,
@@ -169,6 +174,15 @@ value_from! {
 mod tests {
     use super::*;
     use crate::{Name, Pid, Reason};
+
+    #[test]
+    fn x3_a_number_with_a_sign_is_an_item_too() {
+        let inspection =
+            Inspection::new().with("one", 1).with("balance", -7_i64).with("big", i64::MAX);
+        assert_eq!(inspection.to_string(), format!("one=1 balance=-7 big={}", i64::MAX));
+        assert_eq!((inspection.number("one"), inspection.number("balance")), (Some(1), None));
+        assert_eq!(inspection.value("balance"), Some(&Value::Negative(-7)));
+    }
 
     #[test]
     fn x3_an_inspection_keeps_its_items_in_order_and_one_of_each_name() {

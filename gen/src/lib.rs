@@ -87,6 +87,7 @@ pub use management::{Managed, ManagedChild, Management};
 pub use name::{Name, NameError};
 pub use node_name::{InvalidNodeName, NodeName};
 pub use notice::{Down, Exit, Target};
+pub use one_line::one_line;
 pub use outcome::WorkOutcome;
 pub use panic::Panic;
 pub use pid::{ParsePidError, Pid};

@@ -2,7 +2,7 @@
 
 use crate::char_boundary::char_boundary_to;
 use crate::{Reason, ReasonKind};
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 /// A reason as a record keeps it: its kind and its text, and nothing of the user's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,32 @@ impl ReasonRecord {
             }
             _ => None,
         };
-        ReasonRecord { kind: reason.kind(), text: cut(reason.to_string()), panic }
+        ReasonRecord { kind: reason.kind(), text: bounded(reason), panic }
+    }
+}
+
+/// The text of a value, cut. What makes the text is stopped when it is too long.
+fn bounded(value: &dyn fmt::Display) -> String {
+    let mut text = BoundedText(String::new());
+    // It fails when it is stopped, and then has what is kept.
+    let _ = write!(text, "{value}");
+    cut(text.0)
+}
+
+/// Takes a text up to the piece with which it is too long, and of that no more than is looked at.
+struct BoundedText(String);
+
+impl fmt::Write for BoundedText {
+    fn write_str(&mut self, piece: &str) -> fmt::Result {
+        let room = (ReasonRecord::MAX_BYTES + 1).saturating_sub(self.0.len());
+        if piece.len() <= room {
+            self.0.push_str(piece);
+            return Ok(());
+        }
+        // A whole character more than fits, so that the text is seen to be too long.
+        let end = char_boundary_to(piece, room + 3);
+        self.0.push_str(&piece[..end]);
+        Err(fmt::Error)
     }
 }
 
@@ -72,5 +97,18 @@ mod tests {
         assert!(record.text.len() <= 4096 && record.text.ends_with("ä…"));
         let longest = "x".repeat(4096);
         assert_eq!(ReasonRecord::of(&Reason::error(longest.clone())).text, longest);
+        let ends = |text: &str| ReasonRecord::of(&Reason::error(text.to_owned())).text;
+        assert_eq!(ends(&format!("{longest}y")), format!("{}…", &longest[..4093]));
+        assert_eq!(ends(&format!("{}äö", &longest[..4093])), format!("{}…", &longest[..4093]));
+        // What is longer is not made: it would never end.
+        struct Endless;
+        impl fmt::Display for Endless {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                loop {
+                    f.write_str("again ")?;
+                }
+            }
+        }
+        assert!(bounded(&Endless).ends_with('…'));
     }
 }

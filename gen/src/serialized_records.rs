@@ -84,6 +84,7 @@ impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Value::Number(number) => number.serialize(serializer),
+            Value::Negative(number) => number.serialize(serializer),
             Value::Float(float) => float.serialize(serializer),
             Value::Flag(flag) => flag.serialize(serializer),
             Value::Text(text) => text.serialize(serializer),

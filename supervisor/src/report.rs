@@ -22,7 +22,9 @@
 use crate::action::SupervisorEnd;
 use crate::spec::{ChildId, Shutdown, SupervisorFlags};
 use krarup_act::{SupervisionLog, contain};
-use krarup_gen::{Pid, Reason, ReasonRecord, RestartKind, SupervisionAction, SupervisionEvent};
+use krarup_gen::{
+    Pid, Reason, ReasonRecord, RestartKind, SupervisionAction, SupervisionEvent, one_line,
+};
 use std::time::Duration;
 use tracing::field::display;
 
@@ -81,7 +83,7 @@ impl Reporter {
         });
         tell(|| {
             tracing::error!(
-                target: "krarup", %supervisor, %child, %reason, count, "child failed to start"
+                target: "krarup", %supervisor, %child, reason = %one_line(reason), count, "child failed to start"
             );
         });
     }
@@ -95,13 +97,13 @@ impl Reporter {
         if reason.is_abnormal() {
             tell(|| {
                 tracing::warn!(
-                    target: "krarup", %supervisor, %child, %pid, %reason, count, "child ended"
+                    target: "krarup", %supervisor, %child, %pid, reason = %one_line(reason), count, "child ended"
                 );
             });
         } else {
             tell(|| {
                 tracing::info!(
-                    target: "krarup", %supervisor, %child, %pid, %reason, count, "child ended"
+                    target: "krarup", %supervisor, %child, %pid, reason = %one_line(reason), count, "child ended"
                 );
             });
         }
@@ -116,7 +118,7 @@ impl Reporter {
             event.reason = ended.map(|(_, reason)| ReasonRecord::of(reason));
         });
         let (pid, reason) = ended.unzip();
-        let (pid, reason) = (pid.map(display), reason.map(display));
+        let (pid, reason) = (pid.map(display), reason.map(|reason| display(one_line(reason))));
         tell(|| {
             tracing::warn!(
                 target: "krarup", %supervisor, %child, pid, reason, count, "child restarting"
@@ -138,7 +140,7 @@ impl Reporter {
         });
         tell(|| {
             tracing::warn!(
-                target: "krarup", %supervisor, %child, %pid, %reason, count, "child restarting in place"
+                target: "krarup", %supervisor, %child, %pid, reason = %one_line(reason), count, "child restarting in place"
             );
         });
     }
@@ -180,13 +182,13 @@ impl Reporter {
         if as_told {
             tell(|| {
                 tracing::info!(
-                    target: "krarup", %supervisor, %child, %pid, %reason, count, "child stopped"
+                    target: "krarup", %supervisor, %child, %pid, reason = %one_line(reason), count, "child stopped"
                 );
             });
         } else {
             tell(|| {
                 tracing::warn!(
-                    target: "krarup", %supervisor, %child, %pid, %reason, count, shutdown = %asked,
+                    target: "krarup", %supervisor, %child, %pid, reason = %one_line(reason), count, shutdown = %asked,
                     "child stopped"
                 );
             });

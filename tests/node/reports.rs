@@ -246,6 +246,69 @@ fn x9_a_report_is_made_only_if_somebody_subscribes_or_listens() {
     });
 }
 
+/// Fails with a text of a client, which forges a line of a log and is long.
+struct Forged;
+
+impl Actor for Forged {
+    type Message = u32;
+
+    async fn handle_message(&mut self, _: &mut Context<u32>, _: u32) -> Result {
+        Err(Reason::error(format!(
+            "no\n2026-01-01 ERROR all is lost\u{1b}[2J{}",
+            "x".repeat(1 << 20)
+        )))
+    }
+}
+
+#[test]
+fn v15_a_reason_is_one_line_of_bounded_length_wherever_it_is_logged() {
+    let log = Log::new();
+    let noted = log.clone();
+    let lines = Journal::new(
+        |event| event.target().starts_with("krarup"),
+        move |fields| {
+            let said =
+                fields.iter().find(|(name, _)| *name == "message").map(|(_, text)| text.as_str());
+            let reason =
+                fields.iter().find(|(name, _)| *name == "reason").map(|(_, text)| text.as_str());
+            if let Some(reason) = reason.filter(|reason| reason.contains("all is lost")) {
+                let is_line = !reason.contains(['\n', '\u{1b}']) && reason.len() < 1100;
+                noted.note(format!("{}: {is_line}", said.unwrap_or_default()));
+            }
+        },
+    );
+    tracing::subscriber::with_default(lines, || {
+        let sim = Simulation::new(1);
+        let child = |id: &'static str| ChildSpec::worker(id, || Forged).name(id);
+        let tree = move || {
+            Supervisor::one_for_one()
+                .intensity(9, SECOND)
+                .child(child("own"))
+                .child(ChildSpec::worker_in_place("in place", || Forged).name("in place"))
+        };
+        sim.spawn(tree).wait().unwrap();
+        for name in ["own", "in place"] {
+            sim.lookup::<u32, u32>(name).unwrap().send(1).unwrap();
+            sim.run_until_idle();
+        }
+        let pool = sim.spawn(|| Pool::new(1, || Forged)).wait().unwrap();
+        pool.send(1).unwrap();
+        sim.run_until_idle();
+    });
+    let mut said = log.take_sorted();
+    said.dedup();
+    let expected = [
+        "a process crashed",
+        "child ended",
+        "child restarting in place",
+        "child restarting",
+        "process ended",
+        "process restarts in place",
+        "replacing a dead worker",
+    ];
+    assert_eq!(said, expected.map(|line| format!("{line}: true")));
+}
+
 #[test]
 fn x9_a_flood_of_one_kind_is_thinned_to_ten_a_second_and_says_by_how_many() {
     let sim = Simulation::new(1);

@@ -10,7 +10,7 @@ use crate::observe::trace::{Traced, Tracer};
 use crate::process::crash::{contain, drop_contained, log_contained};
 use crate::process::progress::ProcessMark;
 use crate::received::Received;
-use krarup_gen::{Lane, RecordedItem, TooManyRecorded};
+use krarup_gen::{Lane, RecordedItem, TooManyRecorded, one_line};
 use std::any::{Any, type_name};
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
@@ -85,7 +85,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             let tracer = &mut cold.tracer;
             if let Err(reason) = contain(|| tracer.look(&traced)) {
                 log_contained(|| {
-                    tracing::error!(target: "krarup", %pid, %reason, "a tracer panicked and was removed");
+                    tracing::error!(target: "krarup", %pid, reason = %one_line(&reason), "a tracer panicked and was removed");
                 });
                 self.cell.progress.set(ProcessMark::Traced, false);
                 self.set_tracer(Tracer::off());

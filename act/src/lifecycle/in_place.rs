@@ -21,7 +21,7 @@ use crate::process::crash::{contain, drop_contained, first_failure, log_containe
 use crate::process::current::{self, OrphanCause};
 use krarup_gen::{
     Pid, ProcessKind, Reason, ReasonRecord, RestartKind, RestartWindow, Result, SupervisionAction,
-    SupervisionEvent, Timestamp,
+    SupervisionEvent, Timestamp, one_line,
 };
 use std::fmt;
 use std::future::{pending, poll_fn, ready};
@@ -322,7 +322,7 @@ where
         // The reason is a user's, and so is its `Display`.
         log_contained(|| {
             tracing::warn!(
-                target: "krarup", %pid, behavior, %reason, count, "process restarts in place"
+                target: "krarup", %pid, behavior, reason = %one_line(reason), count, "process restarts in place"
             );
         });
         true

@@ -116,7 +116,7 @@ impl<M: Send + 'static, C: Send + 'static> NamedAddress<M, C> {
     fn send_anew(&self, message: M) -> Result<(), SendError<M>> {
         match self.look_up() {
             Ok(address) => address.send(message),
-            Err(error) => Err(self.not_found(error).with_message(message)),
+            Err(error) => Err(self.not_found(&error).with_message(message)),
         }
     }
 
@@ -131,14 +131,14 @@ impl<M: Send + 'static, C: Send + 'static> NamedAddress<M, C> {
         }
         match self.look_up() {
             Ok(address) => address.reserve(),
-            Err(error) => Err(self.not_found(error)),
+            Err(error) => Err(self.not_found(&error)),
         }
     }
 
     /// A message finds no process: it is a dead letter, unless one has the name and takes other messages.
     #[cold]
-    fn not_found(&self, error: LookupError) -> SendError<()> {
-        if let LookupError::WrongType { expected, found, .. } = error {
+    fn not_found(&self, error: &LookupError) -> SendError<()> {
+        if let LookupError::WrongType { expected, found, .. } = *error {
             let commands = (expected.1 != found.1).then_some((expected.1, found.1));
             let types = MessageTypes { expected: expected.0, found: found.0, commands };
             let to = self.host().whereis(self.name()).map(|process| process.pid());

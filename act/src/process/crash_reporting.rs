@@ -11,7 +11,7 @@ use crate::process::crash::contain;
 use crate::sync::Ordering;
 use krarup_gen::{
     Ancestor, CrashCause, CrashCauseKind, CrashLink, CrashReport, ItemInHand, ItemKind, Label,
-    MessageTotals, Name, Pid, Reason, ReasonRecord, Recorded, RecordedItem,
+    MessageTotals, Name, Pid, Reason, ReasonRecord, Recorded, RecordedItem, one_line,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,7 +89,7 @@ pub(super) fn report(cell: &CellCore, records: &NodeRecords, dead: &Dead<'_>) {
     tracing::error!(
         target: "krarup::crash", pid = %report.pid, name = report.name.as_ref().map(Name::as_str),
         label = report.label.as_ref().map(Name::as_str), behavior = %report.behavior,
-        reason = %report.reason, cause = %report.cause.kind,
+        reason = %one_line(&report.reason), cause = %report.cause.kind,
         by = report.cause.by.map(tracing::field::display),
         in_hand = report.in_hand.and_then(|item| item.type_name),
         sender = report.in_hand.and_then(|item| item.sender).map(tracing::field::display),

@@ -44,6 +44,7 @@ use crate::traces::carried::CarriedContext;
 use crate::traces::open_span::OpenSpan;
 use krarup_gen::{
     DeadLetterCause, MessageTotals, Name, Reason, Recorded, RecordedItem, SpawnError, TraceEnd,
+    one_line,
 };
 use std::any::type_name;
 use std::sync::Arc;
@@ -165,9 +166,9 @@ impl Ending<'_> {
         };
         log_contained(|| {
             if reason.is_abnormal() && !is_dropped() {
-                tracing::warn!(target: "krarup", %pid, behavior = %cell.label(), %reason, "process ended");
+                tracing::warn!(target: "krarup", %pid, behavior = %cell.label(), reason = %one_line(reason), "process ended");
             } else {
-                tracing::trace!(target: "krarup", %pid, behavior = %cell.label(), %reason, "process ended");
+                tracing::trace!(target: "krarup", %pid, behavior = %cell.label(), reason = %one_line(reason), "process ended");
             }
         });
     }

@@ -7,6 +7,7 @@ use crate::stop::shutdown::contained;
 use krarup_act::Host;
 use krarup_gen::{
     ApplicationEvent, ApplicationStep, Name, Reason, ReasonRecord, Report, ReportKind, Reported,
+    one_line,
 };
 use std::time::Duration;
 
@@ -43,9 +44,9 @@ pub(crate) fn ends(host: &DispatcherHost, application: &Name, reason: &Reason) {
     report(host, application, || ApplicationStep::Ends(ReasonRecord::of(reason)));
     contained(|| {
         if reason.is_normal() {
-            tracing::info!(target: "krarup", %application, %reason, "an application ends");
+            tracing::info!(target: "krarup", %application, reason = %one_line(reason), "an application ends");
         } else {
-            tracing::error!(target: "krarup", %application, %reason, "an application ends");
+            tracing::error!(target: "krarup", %application, reason = %one_line(reason), "an application ends");
         }
     });
 }
@@ -60,7 +61,7 @@ pub(crate) fn is_asked(host: &DispatcherHost, application: &Name) {
 pub(crate) fn on_stop_failed(host: &DispatcherHost, application: &Name, reason: &Reason) {
     report(host, application, || ApplicationStep::OnStopFailed(ReasonRecord::of(reason)));
     contained(|| {
-        tracing::warn!(target: "krarup", %application, %reason, "`on_stop` of an application failed");
+        tracing::warn!(target: "krarup", %application, reason = %one_line(reason), "`on_stop` of an application failed");
     });
 }
 
@@ -78,10 +79,10 @@ pub(crate) fn has_ended(host: &DispatcherHost, application: &Name, reason: &Reas
     report(host, application, || ApplicationStep::Ended { reason: ReasonRecord::of(reason), left });
     contained(|| {
         if left == 0 {
-            tracing::info!(target: "krarup", %application, %reason, "an application has ended");
+            tracing::info!(target: "krarup", %application, reason = %one_line(reason), "an application has ended");
         } else {
             tracing::error!(
-                target: "krarup", %application, %reason, left,
+                target: "krarup", %application, reason = %one_line(reason), left,
                 "an application has ended, and processes of it cannot be: they block their workers"
             );
         }
@@ -93,7 +94,7 @@ pub(crate) fn stops_node(host: &DispatcherHost, application: &Name, reason: &Rea
     report(host, application, || ApplicationStep::StopsNode(ReasonRecord::of(reason)));
     contained(|| {
         tracing::error!(
-            target: "krarup", %application, %reason, "the node stops because an application ended"
+            target: "krarup", %application, reason = %one_line(reason), "the node stops because an application ended"
         );
     });
 }

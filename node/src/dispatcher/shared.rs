@@ -38,7 +38,7 @@ use crate::sync::Parker;
 use crate::threads;
 use crossbeam_deque::{Injector, Steal, Stealer, Worker};
 use krarup_act::{Poke, Ready, contain, contain_inline};
-use krarup_gen::DispatcherStats;
+use krarup_gen::{DispatcherStats, one_line};
 use parking_lot::Mutex;
 use std::cell::{Cell, OnceCell};
 use std::io;
@@ -264,7 +264,7 @@ impl SharedDispatcher {
             // around all turns: no other panic may cost a worker either.
             while let Err(reason) = contain_inline(&mut turns) {
                 // The log subscriber is user code too.
-                let _ = contain(|| tracing::error!(target: "krarup", %reason, "a turn panicked outside its process"));
+                let _ = contain(|| tracing::error!(target: "krarup", reason = %one_line(&reason), "a turn panicked outside its process"));
             }
             AT.set(0);
             // Processes that will not run any more are dropped with the injector, not with the

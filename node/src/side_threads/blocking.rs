@@ -20,7 +20,7 @@
 use crate::threads::{self, Around, ThreadName};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use krarup_act::contain;
-use krarup_gen::BlockError;
+use krarup_gen::{BlockError, one_line};
 use parking_lot::Mutex;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -167,7 +167,7 @@ impl Blocking {
                     if let Err(reason) = done {
                         // The log subscriber is user code too.
                         let _ = contain(|| {
-                            tracing::error!(target: "krarup", %reason, "blocking work panicked");
+                            tracing::error!(target: "krarup", reason = %one_line(&reason), "blocking work panicked");
                         });
                     }
                     self.state.lock().accepted -= 1;

@@ -30,7 +30,7 @@ use krarup_act::{
     NetworkEvent, Poke, Ready, Sending, SimulatedLink, SimulatedNetwork, Stalled, TimerKey,
     TurnLimits, contain, is_in_process, outside_traces,
 };
-use krarup_gen::{Class, DispatcherStats, Name, Pid, Timestamp};
+use krarup_gen::{Class, DispatcherStats, Name, Pid, Timestamp, one_line};
 use parking_lot::{Mutex, MutexGuard};
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -258,7 +258,7 @@ impl Simulated {
                     if let Err(reason) = done {
                         // The log subscriber is user code too.
                         let _ = contain(|| {
-                            tracing::error!(target: "krarup", %reason, "blocking work panicked");
+                            tracing::error!(target: "krarup", reason = %one_line(&reason), "blocking work panicked");
                         });
                     }
                 }

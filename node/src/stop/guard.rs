@@ -8,7 +8,7 @@ use crate::stop::shutdown::contained;
 use crate::stop::stop::Stopper;
 use crate::stop::stopped::Stopped;
 use krarup_act::{Context, Host, Spawn, behavior_fn, watch};
-use krarup_gen::{Pid, SpawnError, Target};
+use krarup_gen::{Pid, SpawnError, Target, one_line};
 use std::sync::Arc;
 
 /// Spawns the process that waits for the end of `pid`.
@@ -28,7 +28,7 @@ pub(crate) fn stop_with(
         let down = end.await;
         contained(|| {
             tracing::info!(
-                target: "krarup", %pid, reason = %down.reason,
+                target: "krarup", %pid, reason = %one_line(&down.reason),
                 "the process of `stop_with` has ended: the node stops"
             );
         });

@@ -4,7 +4,7 @@ use crate::sync::{Condvar, Mutex};
 use crate::timers::clock::Clock;
 use crate::timers::wheel::Wheel;
 use krarup_act::{Alarm, TimerKey, contain};
-use krarup_gen::Timestamp;
+use krarup_gen::{Timestamp, one_line};
 use std::sync::Arc;
 
 /// The timers of a node. A real node advances the wheel on a thread of its own; a simulation
@@ -146,7 +146,9 @@ pub(crate) fn ring(alarm: Alarm) {
     });
     if let Err(reason) = fired {
         // The log subscriber is user code too.
-        let _ = contain(|| tracing::error!(target: "krarup", %reason, "a timer panicked"));
+        let _ = contain(
+            || tracing::error!(target: "krarup", reason = %one_line(&reason), "a timer panicked"),
+        );
     }
 }
 

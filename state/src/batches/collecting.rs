@@ -7,7 +7,7 @@ use krarup_act::{
     BehaviorContext, Context, OwnProcess, Received, Reply, Sleep, Task, TimerKey, contain,
 };
 use krarup_gen::{
-    CallError, Inspection, Pid, Reason, Ref, Result, TaskError, Timestamp, WorkOutcome,
+    CallError, Inspection, Pid, Reason, Ref, Result, TaskError, Timestamp, WorkOutcome, one_line,
 };
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -269,7 +269,7 @@ where
 /// Fails the calls of a batch that has failed, and reports it.
 fn fail(calls: Vec<Reply<()>>, to: Pid, reason: &Reason) {
     let _ = contain(|| {
-        tracing::warn!(target: "krarup", batch = %to, %reason, "batch failed");
+        tracing::warn!(target: "krarup", batch = %to, reason = %one_line(reason), "batch failed");
     });
     for call in calls {
         call.fail(CallError::Terminated { to, reason: reason.clone() });

@@ -19,7 +19,7 @@ use crate::state_actor::stateful_error::StatefulError;
 use krarup_act::{
     Behavior, Contained, DroppedCalls, InPlaceError, contain, first_failure, yield_now,
 };
-use krarup_gen::{ProcessKind, Reason, RestartWindow, Result};
+use krarup_gen::{ProcessKind, Reason, RestartWindow, Result, one_line};
 use std::fmt;
 use std::future::{pending, poll_fn};
 use std::time::Duration;
@@ -205,7 +205,7 @@ async fn restart<A: StateActor>(
         let StateOwner { actor, ctx } = engine.take_out();
         let pid = ctx.pid();
         let _ = contain(|| {
-            tracing::warn!(target: "krarup", %pid, reason = %failure, "a state actor restarts");
+            tracing::warn!(target: "krarup", %pid, reason = %one_line(&failure), "a state actor restarts");
         });
         if std::mem::take(&mut first) {
             // The first failure is the cause, whatever fails during the restart.

@@ -8,7 +8,7 @@ use crate::behavior::Behavior;
 use crate::context::Context;
 use crate::pool::command::PoolCommand;
 use crate::pool::routing::Routing;
-use krarup_gen::{Exit, Pid, Timestamp};
+use krarup_gen::{Exit, Pid, Timestamp, one_line};
 
 /// The origin of an exit notice.
 pub(in crate::pool) enum ExitOrigin {
@@ -60,7 +60,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
             return ExitOrigin::Worker;
         }
         tracing::debug!(
-            target: "krarup", pool = %ctx.pid(), worker = %pid, reason = %exit.reason,
+            target: "krarup", pool = %ctx.pid(), worker = %pid, reason = %one_line(&exit.reason),
             "ignored an exit signal of a live or former worker"
         );
         ExitOrigin::Stale
