@@ -75,6 +75,24 @@ fn breaks_the_line(character: char) -> bool {
 mod tests {
     use super::*;
 
+    /// Writes for ever, unless it is stopped.
+    struct Endless;
+    impl fmt::Display for Endless {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            loop {
+                f.write_str("again\n")?;
+            }
+        }
+    }
+
+    /// Fails.
+    struct Fails;
+    impl fmt::Display for Fails {
+        fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+            Err(fmt::Error)
+        }
+    }
+
     #[test]
     fn v15_a_value_in_a_log_is_one_line_of_bounded_length() {
         assert_eq!(one_line("a\r\nb\u{1b}[2J \"ä\"").to_string(), "a\\r\\nb\\u{1b}[2J \"ä\"");
@@ -87,23 +105,7 @@ mod tests {
             let cut = one_line(&format!("x{}", text.repeat(1000))).to_string();
             assert!(cut.len() <= 1024 + '…'.len_utf8() && cut.ends_with(end), "{cut}");
         }
-        /// Writes for ever, unless it is stopped.
-        struct Endless;
-        impl fmt::Display for Endless {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                loop {
-                    f.write_str("again\n")?;
-                }
-            }
-        }
         assert!(one_line(&Endless).to_string().ends_with('…'));
-        /// Fails.
-        struct Fails;
-        impl fmt::Display for Fails {
-            fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
-                Err(fmt::Error)
-            }
-        }
         assert!(write!(String::new(), "{}", one_line(&Fails)).is_err());
     }
 

@@ -83,6 +83,16 @@ mod tests {
     use crate::Panic;
     use std::sync::Arc;
 
+    /// Writes for ever, unless it is stopped.
+    struct Endless;
+    impl fmt::Display for Endless {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            loop {
+                f.write_str("again ")?;
+            }
+        }
+    }
+
     #[test]
     fn v15_a_record_of_a_reason_has_its_kind_and_a_bounded_text() {
         let record = ReasonRecord::of(&Reason::error("boom"));
@@ -101,14 +111,6 @@ mod tests {
         assert_eq!(ends(&format!("{longest}y")), format!("{}…", &longest[..4093]));
         assert_eq!(ends(&format!("{}äö", &longest[..4093])), format!("{}…", &longest[..4093]));
         // What is longer is not made: it would never end.
-        struct Endless;
-        impl fmt::Display for Endless {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                loop {
-                    f.write_str("again ")?;
-                }
-            }
-        }
         assert!(bounded(&Endless).ends_with('…'));
     }
 }
