@@ -111,7 +111,8 @@ fn run(
 }
 
 /// The crates of which some tests need a feature that no other crate of a small build turns on.
-const WITH_FEATURE: [(&str, &str); 1] = [("krarup-act", "krarup-act/serde")];
+const WITH_FEATURE: [(&str, &str); 2] =
+    [("krarup-act", "krarup-act/serde"), ("krarup-axum", "krarup-axum/http2")];
 
 /// The programs that cargo's messages name.
 fn programs(messages: &[Value], tree: &Tree, suites: &[&Suite]) -> Programs {

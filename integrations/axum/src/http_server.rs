@@ -1,5 +1,6 @@
 //! The HTTP server as a process (rule Q6).
 
+use crate::client_timeouts::{ClientTimeouts, LONGEST};
 use crate::open_connections::{HttpVersion, OpenConnections};
 use axum::Router;
 use krarup::behavior::{Behavior, Received};
@@ -13,9 +14,6 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
-
-/// The longest time of a client: hyper adds it to the time of the clock, which has an end.
-const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 /// An axum router behind a TCP port, as a process: a child of a supervisor, restarted by it on the same
 /// port, and stopped in order (rule Q6).
@@ -56,7 +54,7 @@ pub struct HttpServer {
     routes: Router,
     version: HttpVersion,
     connections: usize,
-    head: Duration,
+    timeouts: ClientTimeouts,
     drain: Duration,
     bound: Arc<OnceLock<SocketAddr>>,
 }
@@ -70,7 +68,7 @@ impl HttpServer {
             routes,
             version: HttpVersion::Http1,
             connections: 1024,
-            head: Duration::from_secs(15),
+            timeouts: ClientTimeouts::default(),
             drain: Duration::from_secs(10),
             bound: Arc::default(),
         }
@@ -98,7 +96,35 @@ impl HttpServer {
     /// silent later is asked after this time whether it is still there, and has as long again to answer.
     #[must_use]
     pub fn head_timeout(mut self, limit: Duration) -> Self {
-        self.head = limit.min(LONGEST);
+        self.timeouts.head = limit.min(LONGEST);
+        self
+    }
+
+    /// Sets how long a handler waits for the next bytes of its request's body (rule Q11). The default is
+    /// 30 s; with `Duration::MAX` there is no limit, and with zero the server does not start.
+    ///
+    /// The reader of the body then gets an error, whose source is an [`io::Error`](std::io::Error) of the kind
+    /// [`TimedOut`](std::io::ErrorKind::TimedOut); the extractors of axum answer 400. After the answer the
+    /// connection is closed, or with HTTP/2 the stream is reset. The time in which the handler does not wait for the
+    /// body does not count, and a client that sends a byte in time goes on: the limit is one of silence,
+    /// not of a rate. Routes that read a stream with long pauses need a longer limit.
+    #[must_use]
+    pub fn body_timeout(mut self, limit: Duration) -> Self {
+        self.timeouts.body = limit.min(LONGEST);
+        self
+    }
+
+    /// Sets for how long a client may take nothing of an answer that is there (rule Q11). Then its
+    /// connection is closed. The default is 60 s; with `Duration::MAX` there is no limit, and with zero the
+    /// server does not start.
+    ///
+    /// An answer whose handler has nothing to send, as a stream of events between two, is not limited.
+    /// The system holds up to some megabytes for a client, and reports progress when a third of it is taken: a
+    /// limit of a few seconds also ends clients that read slowly. With HTTP/2 it holds for the connection; a
+    /// client that reads the connection, and gives one stream no window, is not ended.
+    #[must_use]
+    pub fn write_timeout(mut self, limit: Duration) -> Self {
+        self.timeouts.write = limit.min(LONGEST);
         self
     }
 
@@ -129,10 +155,12 @@ impl HttpServer {
             let text = "the node has no tokio runtime: start it with Node::builder(..).tokio(..)";
             return Err(Reason::error(text));
         }
-        if self.connections == 0 || self.head.is_zero() {
-            let (most, head) = (self.connections, self.head);
-            let text =
-                format!("{most} connections, a head timeout of {head:?}: neither may be zero");
+        if self.connections == 0 || self.timeouts.has_zero() {
+            let (most, ClientTimeouts { head, body, write }) = (self.connections, self.timeouts);
+            let text = format!(
+                "{most} connections, timeouts of {head:?} for a head, {body:?} for a body and {write:?} for a \
+                 write: none may be zero"
+            );
             return Err(Reason::error(text));
         }
         let address = self.bound().unwrap_or(self.address);
@@ -153,7 +181,8 @@ impl Behavior for HttpServer {
         ctx.stop_in_order();
         let socket = self.bind().await?;
         ctx.initialised();
-        let mut open = OpenConnections::new(self.routes, self.version, self.connections, self.head);
+        let mut open =
+            OpenConnections::new(self.routes, self.version, self.connections, self.timeouts);
         let reason = loop {
             tokio::select! {
                 item = ctx.receive() => match item {
@@ -195,7 +224,9 @@ impl fmt::Debug for HttpServer {
             .field("address", &self.address)
             .field("version", &self.version)
             .field("connections", &self.connections)
-            .field("head_timeout", &self.head)
+            .field("head_timeout", &self.timeouts.head)
+            .field("body_timeout", &self.timeouts.body)
+            .field("write_timeout", &self.timeouts.write)
             .field("drain", &self.drain)
             .field("bound", &self.bound())
             .finish_non_exhaustive()

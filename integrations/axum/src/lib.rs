@@ -13,10 +13,14 @@
 
 mod by_name;
 mod call_rejection;
+mod client_timeouts;
 #[cfg(feature = "http2")]
 mod http2_connection;
 mod http_server;
 mod open_connections;
+mod progress_timeout;
+mod timeout_body;
+mod timeout_stream;
 
 pub use by_name::{ByName, NamedProcess, Processes, UnknownProcess};
 pub use call_rejection::CallRejection;

@@ -1,7 +1,10 @@
 //! The open connections of a server.
 
+use crate::client_timeouts::ClientTimeouts;
 #[cfg(feature = "http2")]
 use crate::http2_connection;
+use crate::timeout_body::TimeoutRoutes;
+use crate::timeout_stream::TimeoutStream;
 use axum::Router;
 use axum::http::HeaderValue;
 use axum::http::header::CONNECTION;
@@ -11,7 +14,6 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use krarup::observe::Inspection;
 use std::convert::Infallible;
 use std::io;
@@ -51,7 +53,7 @@ pub(crate) struct OpenConnections {
     version: HttpVersion,
     places: Arc<Semaphore>,
     most: usize,
-    head: Duration,
+    timeouts: ClientTimeouts,
     open: GracefulShutdown,
     tasks: JoinSet<()>,
     accepted: u64,
@@ -61,14 +63,19 @@ pub(crate) struct OpenConnections {
 }
 
 impl OpenConnections {
-    pub(crate) fn new(routes: Router, version: HttpVersion, most: usize, head: Duration) -> Self {
+    pub(crate) fn new(
+        routes: Router,
+        version: HttpVersion,
+        most: usize,
+        timeouts: ClientTimeouts,
+    ) -> Self {
         OpenConnections {
             // Their state is given: axum prepares the routes once, and not for each request.
             routes: routes.with_state(()),
             version,
             places: Arc::new(Semaphore::new(most)),
             most,
-            head,
+            timeouts,
             open: GracefulShutdown::new(),
             tasks: JoinSet::new(),
             accepted: 0,
@@ -102,7 +109,7 @@ impl OpenConnections {
     }
 
     fn serve_http1(&mut self, stream: TcpStream, place: OwnedSemaphorePermit) {
-        let routes = TowerToHyperService::new(self.routes.clone());
+        let routes = TimeoutRoutes::new(self.routes.clone(), self.timeouts.body);
         let stopping = Arc::clone(&self.stopping);
         // Around all routes, not a layer of the router: that would be two boxes for each request.
         let service = service_fn(move |request: Request<Incoming>| {
@@ -115,9 +122,10 @@ impl OpenConnections {
                 Ok::<_, Infallible>(answer)
             }
         });
+        let stream = TimeoutStream::new(stream, self.timeouts.write);
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(self.head)
+            .header_read_timeout(self.timeouts.head)
             .serve_connection(TokioIo::new(stream), service);
         let connection = self.open.watch(connection);
         self.tasks.spawn(async move {
@@ -129,18 +137,18 @@ impl OpenConnections {
 
     #[cfg(feature = "http2")]
     fn serve_http2(&mut self, stream: TcpStream, place: OwnedSemaphorePermit) {
-        let routes = TowerToHyperService::new(self.routes.clone());
-        let (head, watcher) = (self.head, self.open.watcher());
+        let routes = TimeoutRoutes::new(self.routes.clone(), self.timeouts.body);
+        let (timeouts, watcher) = (self.timeouts, self.open.watcher());
         let mut ending = self.ending.subscribe();
         self.tasks.spawn(async move {
             let begun = tokio::select! {
                 // What has begun already is served.
                 biased;
-                begun = timeout(head, http2_connection::begin(stream)) => begun,
+                begun = timeout(timeouts.head, http2_connection::begin(stream, timeouts.write)) => begun,
                 _ = ending.changed() => return,
             };
             if let Ok(Ok(stream)) = begun {
-                let _ = watcher.watch(http2_connection::serve(stream, routes, head)).await;
+                let _ = watcher.watch(http2_connection::serve(stream, routes, timeouts.head)).await;
             }
             drop(place);
         });

@@ -360,16 +360,27 @@ fn q6_a_server_that_cannot_start_says_why() {
     let Err(SpawnError::Init(reason)) = failed else { panic!("{failed:?}") };
     assert!(reason.to_string().starts_with(&format!("cannot listen on {address}: ")), "{reason}");
     let server = || HttpServer::new(ANY, Router::new());
+    let zero = Duration::ZERO;
     for (server, said) in [
-        (server().connections(0), "0 connections, a head timeout of 15s: neither may be zero"),
         (
-            server().head_timeout(Duration::ZERO),
-            "1024 connections, a head timeout of 0ns: neither may be zero",
+            server().connections(0),
+            "0 connections, timeouts of 15s for a head, 30s for a body and 60s",
+        ),
+        (server().head_timeout(zero), "1024 connections, timeouts of 0ns for a head, 30s"),
+        (
+            server().body_timeout(zero),
+            "1024 connections, timeouts of 15s for a head, 0ns for a body",
+        ),
+        (
+            server().write_timeout(zero),
+            "1024 connections, timeouts of 15s for a head, 30s for a body and 0ns",
         ),
     ] {
         let failed = with_runtime.spawn(move || server).wait();
         let Err(SpawnError::Init(reason)) = failed else { panic!("{failed:?}") };
-        assert_eq!(reason.to_string(), said);
+        let reason = reason.to_string();
+        assert!(reason.starts_with(said), "{reason}");
+        assert!(reason.ends_with(" for a write: none may be zero"), "{reason}");
     }
     with_runtime.stop().wait().unwrap();
     let without = Node::start("q6_without").unwrap();
@@ -386,7 +397,11 @@ fn q6_a_client_may_take_as_long_as_the_server_lets_it() {
     let runtime = runtime();
     let node = node("q6_longest", &runtime);
     let server = HttpServer::new(ANY, Router::new().route("/", get(async || "here")));
-    let server = server.head_timeout(Duration::MAX).drain(Duration::MAX);
+    let server = server
+        .head_timeout(Duration::MAX)
+        .body_timeout(Duration::MAX)
+        .write_timeout(Duration::MAX)
+        .drain(Duration::MAX);
     let one = server.clone();
     let process = node.spawn(move || one).wait().unwrap();
     let mut client = connect(server.bound().unwrap());

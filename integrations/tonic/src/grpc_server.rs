@@ -8,6 +8,7 @@ use crate::deadline_layer::DeadlineLayer;
 use krarup::Node;
 use krarup_axum::HttpServer;
 use std::net::SocketAddr;
+use std::time::Duration;
 use tonic::service::Routes;
 
 /// Creates the server of these gRPC services: an [`HttpServer`] that speaks HTTP/2 and ends handlers by the
@@ -17,6 +18,9 @@ use tonic::service::Routes;
 /// more, tells its clients so, completes the requests under way, and ends; what takes longer than
 /// [`HttpServer::drain`], 10 s unless it is set, is cut off. A response that is a stream without an end is
 /// such a request.
+///
+/// A stream of messages from a client may pause for any time, so there is no
+/// [`HttpServer::body_timeout`] unless it is set.
 ///
 /// Routes of axum can be served beside the services: `routes.into_axum_router().merge(others).into()`.
 ///
@@ -42,5 +46,5 @@ use tonic::service::Routes;
 /// ```
 pub fn grpc_server(node: &Node, address: impl Into<SocketAddr>, routes: Routes) -> HttpServer {
     let routes = routes.into_axum_router().layer(DeadlineLayer::new(node.clock()));
-    HttpServer::new(address, routes).http2()
+    HttpServer::new(address, routes).http2().body_timeout(Duration::MAX)
 }

@@ -150,6 +150,16 @@ fn q8_what_outlasts_the_stop_is_cut_off() {
 }
 
 #[test]
+fn q11_a_stream_of_a_client_may_pause_for_any_time() {
+    let runtime = runtime();
+    let node = node("q11_pause", &runtime);
+    let server = grpc_server(&node, ANY, answering(|_| ready(Ok(()))));
+    let same = server.clone().body_timeout(Duration::MAX);
+    assert_eq!(format!("{server:?}"), format!("{same:?}"));
+    node.stop().wait().unwrap();
+}
+
+#[test]
 fn q8_a_server_whose_port_is_taken_fails_to_start_and_names_it() {
     let runtime = runtime();
     let node = node("q8_taken", &runtime);
