@@ -9,7 +9,7 @@ use crate::terms::writing::Writing;
 use krarup_act::{Answerer, CarriedTokens, MessageKind, Process, demonitor_from};
 use krarup_gen::{CallError, Pid};
 use krarup_wire::ControlMessage;
-use krarup_wire::etf::Term;
+use krarup_wire::etf::{Term, WriteLimits};
 use std::sync::Arc;
 
 impl RemoteCaller {
@@ -31,12 +31,19 @@ impl RemoteCaller {
         }
         // The value takes the place of the `[]`, which is one byte.
         payload.pop();
+        let tag_bytes = payload.len();
         // Beyond the bound of the table of nodes, the cluster stands for the caller.
         let to = core.pid_of(&self.pid).unwrap_or(core.pid);
         let tokens = CarriedTokens::new(Arc::clone(&core.host), MessageKind::Plain, to);
         let mut extension = Writing::new(core, from, false);
         let (written, tokens) =
             tokens.carry(|| core.codec.write_with(value, &mut payload, &mut extension));
+        let written = written.and_then(|()| match tag_bytes {
+            // The limits of a value have room for it.
+            0..=WriteLimits::WRAP_BYTES => Ok(()),
+            // The caller has chosen it.
+            _ => Ok(WriteLimits::DEFAULT.check(&payload)?),
+        });
         if let Err(error) = written {
             tokens.lent.into_iter().for_each(krarup_act::LentReply::give_back);
             core.log_dropped(&self.pid.node, &error);

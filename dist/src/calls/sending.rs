@@ -20,7 +20,7 @@ use krarup_act::{
     WrittenMessage, current_pid,
 };
 use krarup_gen::{CallError, Pid, Reason, Ref, SendError};
-use krarup_wire::etf::{Atom, Decoder, Reference, Term};
+use krarup_wire::etf::{Atom, Decoder, Reference, Term, WriteLimits};
 use krarup_wire::{ControlMessage, Monitored};
 use std::sync::Arc;
 
@@ -170,9 +170,9 @@ impl ClusterCore {
             return Err(SendError::Full { message: (), to: to.pid() });
         }
         let mut bytes = Vec::new();
-        if let Err(error) = term.write(&mut bytes) {
-            return Err(unserializable(to.pid(), error.to_string()));
-        }
+        let why = |why| unserializable(to.pid(), why);
+        term.write(&mut bytes).map_err(|error| why(error.to_string()))?;
+        WriteLimits::DEFAULT.check(&bytes).map_err(|error| why(error.to_string()))?;
         self.post(to, (by, number), bytes, &[])
     }
 

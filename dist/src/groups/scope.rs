@@ -11,7 +11,7 @@ use crate::events::NodeEvent;
 use crate::peer::PeerNode;
 use krarup_act::{Actor, BehaviorContext, Context, Network};
 use krarup_gen::{Down, GroupChange, Inspection, Pid, Result};
-use krarup_wire::etf::{Atom, Term};
+use krarup_wire::etf::{Atom, Term, WriteLimits};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,6 +49,9 @@ impl GroupScope {
         let mut bytes = Vec::new();
         if let Err(error) = message.write(&mut bytes) {
             // A message of atoms and pids can be written; a name of a group, too.
+            return self.core.log_unwritten(&error);
+        }
+        if let Err(error) = WriteLimits::DEFAULT.check(&bytes) {
             return self.core.log_unwritten(&error);
         }
         for to in to {

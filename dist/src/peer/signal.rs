@@ -6,8 +6,8 @@
 
 use crate::terms::reason::reason_to_term;
 use krarup_gen::Reason;
-use krarup_wire::etf::{Atom, Decoder, EncodeError, ExternalPid, Term};
-use krarup_wire::frame::{FrameFormat, OutgoingMessage};
+use krarup_wire::etf::{Atom, Decoder, EncodeError, ExternalPid, Term, WriteLimits};
+use krarup_wire::frame::{FrameFormat, FrameLimits, OutgoingMessage};
 use krarup_wire::{AliasRecipient, ControlMessage, DistributionFlags};
 use std::borrow::Cow;
 
@@ -123,6 +123,10 @@ impl Signal {
         };
         let control = adapted(control, &mut bytes, flags);
         let length = head.len() + bytes.len();
+        if length > FrameLimits::DEFAULT.message_bytes {
+            // The peer would close the connection. Who writes a message has checked it before.
+            return Err(EncodeError { what: "a message", length });
+        }
         if let Some(show) = show {
             show(&control, length);
         }
@@ -133,9 +137,16 @@ impl Signal {
     }
 }
 
-fn written(term: &Term) -> Result<Vec<u8>, EncodeError> {
+/// Writes a reason. One that the peer could not read is replaced: whoever is bound is to be told of
+/// the end (rule Zterm11).
+fn written(reason: &Term) -> Result<Vec<u8>, EncodeError> {
     let mut bytes = Vec::new();
-    term.write(&mut bytes)?;
+    reason.write(&mut bytes)?;
+    if let Err(error) = WriteLimits::DEFAULT.check(&bytes) {
+        let why = Term::binary(format!("the reason cannot be written: {error}"));
+        bytes.clear();
+        Term::tuple([Term::atom("error"), why]).write(&mut bytes)?;
+    }
     Ok(bytes)
 }
 

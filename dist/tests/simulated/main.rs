@@ -15,6 +15,7 @@ mod refusals;
 mod remote_spawns;
 mod restarts;
 mod rights;
+mod too_large;
 mod two_members;
 mod undelivered;
 mod unsent;

@@ -1,6 +1,6 @@
 //! Why a value cannot be encoded as a term, or decoded from one.
 
-use crate::etf::{AtomError, DecodeError, EncodeError};
+use crate::etf::{AtomError, DecodeError, EncodeError, WriteLimitError};
 use crate::text::cut;
 use std::fmt;
 
@@ -30,6 +30,9 @@ pub enum WriteTermError {
         /// The limit.
         limit: usize,
     },
+    /// The value is larger than can be read: [`WriteLimits`](crate::etf::WriteLimits).
+    #[error(transparent)]
+    Limit(#[from] WriteLimitError),
     /// The extension does not support the type with this name, or not this value.
     #[error("{name} cannot be written: {why}")]
     Extension {

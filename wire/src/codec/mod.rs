@@ -59,7 +59,7 @@ pub use error::{ReadCause, ReadError, ValueStep, WriteTermError};
 pub use extension::{Extension, ExtensionValue, NoExtension};
 pub use options::{Absent, Names, Structs};
 
-use crate::etf::{Decoder, Term};
+use crate::etf::{Decoder, Term, WriteLimits};
 use from_term::FromTerm;
 use serde::de::{Deserialize, DeserializeOwned, DeserializeSeed};
 use serde::ser::Serialize;
@@ -87,7 +87,8 @@ impl TermCodec {
     /// Appends a value as a term, without a version byte.
     ///
     /// # Errors
-    /// [`WriteTermError`] for a value that has no term; nothing was appended then.
+    /// [`WriteTermError`] for a value that has no term, or a larger one than can be read
+    /// ([`WriteLimits`]); nothing was appended then.
     pub fn write<T: Serialize + ?Sized>(
         &self,
         value: &T,
@@ -106,10 +107,19 @@ impl TermCodec {
         out: &mut Vec<u8>,
         extension: &mut dyn Extension,
     ) -> Result<(), WriteTermError> {
+        self.write_within(&WriteLimits::DEFAULT, value, out, extension)
+    }
+
+    fn write_within<T: Serialize + ?Sized>(
+        self,
+        limits: &WriteLimits,
+        value: &T,
+        out: &mut Vec<u8>,
+        extension: &mut dyn Extension,
+    ) -> Result<(), WriteTermError> {
         let start = out.len();
-        let TermCodec { names, structs, absent } = *self;
-        let mut writer = ToTerm { out: &mut *out, names, structs, absent, extension, depth: 0 };
-        match value.serialize(&mut writer) {
+        let mut writer = ToTerm::new(self, limits, out, extension);
+        match value.serialize(&mut writer).and_then(|has_term| writer.end().map(|()| has_term)) {
             Ok(true) => Ok(()),
             Ok(false) => Err(serde::ser::Error::custom("the value has no term")),
             Err(error) => {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | a value | [`Term`] and its parts: [`Atom`], [`BigInt`], [`Float`], [`Bits`], [`Elements`], [`Improper`], [`Map`], [`ExternalPid`], [`Port`], [`Reference`], [`Fun`], [`Export`], [`Record`] |
 //! | bytes to a value | [`Term::decode`], [`Decoder`] within [`Limits`] |
-//! | a value to bytes | [`Term::encode`], [`Term::write`] |
+//! | a value to bytes | [`Term::encode`], [`Term::write`]; what can be read again: [`WriteLimits`] |
 //! | a value to text | `Display` |
 //! | Erlang's order | [`Term::compare`]; `==` is `=:=` |
 //!
@@ -34,6 +34,7 @@ pub(crate) mod tag;
 mod term;
 pub(crate) mod token;
 pub(crate) mod tokens;
+mod write_limits;
 
 pub use atom::{Atom, AtomError, Atoms};
 pub use bits::Bits;
@@ -46,3 +47,4 @@ pub use integer::BigInt;
 pub use limits::Limits;
 pub use map::EqualKeys;
 pub use term::{Elements, Export, Fun, Improper, Map, Record, Term};
+pub use write_limits::{WriteLimitError, WriteLimits};

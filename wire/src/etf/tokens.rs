@@ -45,6 +45,11 @@ impl<'a> Tokens<'a> {
         self.limits
     }
 
+    /// The number of terms so far.
+    pub(crate) fn terms(&self) -> usize {
+        self.terms
+    }
+
     pub(crate) fn offset(&self) -> usize {
         self.reader.offset()
     }

@@ -5,7 +5,7 @@ use super::error::FrameError;
 use super::format::{FIRST_FRAGMENT, FURTHER_FRAGMENT, FrameFormat, PASS_THROUGH, WHOLE};
 use super::fragments::{FragmentLimits, Fragments, Sequence};
 use crate::control::ControlMessage;
-use crate::etf::{Atom, Atoms, DecodeError, Decoder, Limits, Term, tag};
+use crate::etf::{Atom, Atoms, DecodeError, Decoder, Limits, Term, WriteLimits, tag};
 use crate::reader::Reader;
 use std::borrow::Cow;
 
@@ -33,7 +33,7 @@ impl FrameLimits {
     /// all, 64 messages at a time, [`Atoms::DEFAULT_CAPACITY`], [`Limits::DEFAULT`].
     pub const DEFAULT: FrameLimits = FrameLimits {
         frame_bytes: 129 << 20,
-        message_bytes: 128 << 20,
+        message_bytes: WriteLimits::MESSAGE_BYTES,
         fragment_bytes: 256 << 20,
         sequences: 64,
         atoms: Atoms::DEFAULT_CAPACITY,

@@ -174,3 +174,24 @@ fn zterm11_a_value_without_a_term_never_leaves_bytes_that_are_not_a_term() {
     assert!(write(&TokenByte(0)).is_err());
     assert!(write(&Some(TokenByte(0))).is_err());
 }
+
+#[test]
+fn zterm11_a_value_over_a_default_limit_is_an_error_that_has_its_size_and_the_limit() {
+    let error = |value: &dyn Fn(&mut Vec<u8>) -> Result<(), WriteTermError>| {
+        let mut out = Vec::new();
+        let error = value(&mut out).unwrap_err();
+        assert!(out.is_empty());
+        error.to_string()
+    };
+    let text = String::from_utf8(vec![b'x'; 140_000_000]).unwrap();
+    let limit = "over the limit of 134213632 bytes";
+    let said = format!("a message of at least 140000000 bytes is {limit}");
+    assert_eq!(error(&|out| CODEC.write(&text, out)), said);
+    // The rest is over the limit together with what is before it.
+    let halves = (&text[..70_000_000], &text[..70_000_000]);
+    let said = format!("a message of at least 140000007 bytes is {limit}");
+    assert_eq!(error(&|out| CODEC.write(&halves, out)), said);
+    let list = vec![7_u8; 4_100_000];
+    let said = "a message of at least 3999937 terms is over the limit of 3999936 terms";
+    assert_eq!(error(&|out| CODEC.write(&list, out)), said);
+}

@@ -73,7 +73,7 @@ impl<'w, 'o> Compound<'w, 'o> {
     ) -> Result<(), WriteTermError> {
         let written = value.serialize(&mut *self.writer)?;
         self.count += usize::from(written);
-        Ok(())
+        self.writer.check_elements(self.count)
     }
 
     fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), WriteTermError> {
@@ -92,7 +92,7 @@ impl<'w, 'o> Compound<'w, 'o> {
         } else if let Some((start, _)) = self.keys.pop() {
             self.writer.out.truncate(start);
         }
-        Ok(())
+        self.writer.check_elements(self.count)
     }
 
     fn field<T: Serialize + ?Sized>(

@@ -10,8 +10,9 @@ mod value;
 use super::error::WriteTermError;
 use super::extension::Extension;
 use super::options::{Absent, Names, Structs};
+use crate::codec::TermCodec;
 use crate::etf::encode::{write_atom, write_float, write_tuple_head};
-use crate::etf::{Atom, Limits};
+use crate::etf::{Atom, Limits, WriteLimitError, WriteLimits};
 use serde::ser::Serialize;
 
 /// Encodes values.
@@ -23,9 +24,65 @@ pub(super) struct ToTerm<'o> {
     pub(super) extension: &'o mut dyn Extension,
     /// The current depth of nesting.
     pub(super) depth: usize,
+    limits: &'o WriteLimits,
+    /// The offset of the value.
+    start: usize,
+    /// The length of `out` from which on it may be over a limit.
+    check_at: usize,
 }
 
-impl ToTerm<'_> {
+impl<'o> ToTerm<'o> {
+    pub(super) fn new(
+        codec: TermCodec,
+        limits: &'o WriteLimits,
+        out: &'o mut Vec<u8>,
+        extension: &'o mut dyn Extension,
+    ) -> Self {
+        let TermCodec { names, structs, absent } = codec;
+        let start = out.len();
+        // Each term takes a byte at least, so a shorter one is within all limits.
+        let check_at = start + limits.terms.terms.min(limits.bytes);
+        ToTerm { out, names, structs, absent, extension, depth: 0, limits, start, check_at }
+    }
+
+    /// Checks the whole value against the limits (rule Zterm11).
+    pub(super) fn end(&self) -> Result<(), WriteTermError> {
+        self.check_room(0)?;
+        Ok(self.limits.check_terms(&self.out[self.start..])?)
+    }
+
+    /// Checks that this many bytes more may follow.
+    fn check_room(&self, bytes: usize) -> Result<(), WriteTermError> {
+        let written = self.out.len() - self.start;
+        Ok(self.limits.check_bytes(written.saturating_add(bytes))?)
+    }
+
+    /// Checks a compound that has this many elements so far, so that one that is far too large is
+    /// not written to its end.
+    fn check_elements(&mut self, count: usize) -> Result<(), WriteTermError> {
+        if self.out.len() > self.check_at { self.check_long(count) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn check_long(&mut self, terms: usize) -> Result<(), WriteTermError> {
+        self.check_room(0)?;
+        let limit = self.limits.terms.terms;
+        if terms > limit {
+            return Err(WriteLimitError::Terms { terms, limit }.into());
+        }
+        // Until then there cannot be too many.
+        self.check_at = (self.out.len() + limit - terms).min(self.start + self.limits.bytes);
+        Ok(())
+    }
+
+    /// Writes a term that is written already.
+    fn term(&mut self, term: &[u8]) -> Result<bool, WriteTermError> {
+        self.check_room(term.len())?;
+        self.limits.check_nested(term, self.depth)?;
+        self.out.extend(term);
+        Ok(true)
+    }
+
     fn enter(&mut self) -> Result<(), WriteTermError> {
         let limit = Limits::TYPED_DEPTH;
         if self.depth >= limit {
@@ -90,3 +147,6 @@ impl ToTerm<'_> {
         Ok(true)
     }
 }
+
+#[cfg(test)]
+mod tests;

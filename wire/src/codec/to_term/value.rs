@@ -77,6 +77,7 @@ impl<'w, 'o> Serializer for &'w mut ToTerm<'o> {
     }
 
     fn serialize_bytes(self, bytes: &[u8]) -> Result<bool, WriteTermError> {
+        self.check_room(bytes.len())?;
         write_binary(bytes, self.out)?;
         Ok(true)
     }
@@ -121,10 +122,7 @@ impl<'w, 'o> Serializer for &'w mut ToTerm<'o> {
             return self.nested(|this| value.serialize(this));
         }
         match (name, value.serialize(HeldSerializer)?) {
-            (TERM, ExtensionValue::Bytes(term)) => {
-                self.out.extend(term);
-                Ok(true)
-            }
+            (TERM, ExtensionValue::Bytes(term)) => self.term(&term),
             (ATOM, ExtensionValue::Text(text)) => self.atom(&text).map(|()| true),
             (name, held) => {
                 let why = |why| WriteTermError::Extension { name, why };
