@@ -13,7 +13,8 @@ pub struct ClusterStats {
     pub undecodable: u64,
     /// Messages from other nodes that a full mailbox refused (rule Zmsg12).
     pub refused: u64,
-    /// Answers to calls that were over (rule Zcall5).
+    /// Answers to calls that were over (rule Zcall5): those of other nodes, and those of this one to
+    /// callers whose connection was lost (rule Zlive5).
     pub late: u64,
     /// Signals of this node that could not be written.
     pub dropped: u64,

@@ -13,6 +13,7 @@ mod rex;
 mod spawning;
 mod sys;
 
+use self::envelope::{Envelope, envelope};
 use crate::core::ClusterCore;
 use crate::error::ConnectionError;
 use crate::exports::Sys;
@@ -26,7 +27,7 @@ use crate::rights::reach::Reach;
 use krarup_act::{Process, from_outside};
 use krarup_gen::Root;
 use krarup_wire::ControlMessage;
-use krarup_wire::etf::{ExternalPid, Term};
+use krarup_wire::etf::{Decoder, ExternalPid, Term};
 use krarup_wire::frame::IncomingMessage;
 use krarup_wire::peers::ConnectionId;
 use parking_lot::MutexGuard;
@@ -122,6 +123,10 @@ impl Dispatch<'_> {
     fn current(&self) -> Option<MutexGuard<'_, PeerNodeState>> {
         let state = self.peer.state.lock();
         (state.connection() == Some(self.connection)).then_some(state)
+    }
+
+    fn envelope(&self, decoder: &mut Decoder<'_>) -> Envelope {
+        envelope(decoder, (&self.peer.name, self.connection))
     }
 
     fn say(&self, by: u64, control: ControlMessage, payload: SignalPayload) {

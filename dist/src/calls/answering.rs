@@ -1,10 +1,11 @@
 //! How a caller on another node is answered, or told that it will not be.
 
-use crate::calls::caller::RemoteCaller;
+use crate::calls::caller::{AnswerWay, RemoteCaller};
 use crate::calls::pending_calls::refusal_term;
 use crate::core::ClusterCore;
 use crate::peer::owner::PeerOwner;
 use crate::peer::signal::{Signal, SignalPayload};
+use crate::peer::{NotPushed, NotSent, PeerNode};
 use crate::terms::writing::Writing;
 use krarup_act::{Answerer, CarriedTokens, MessageKind, Process, demonitor_from};
 use krarup_gen::{CallError, Pid};
@@ -49,12 +50,17 @@ impl RemoteCaller {
             core.log_dropped(&self.pid.node, &error);
             return self.refuse_for(core, by, "unserializable", &error.to_string());
         }
-        core.begin_nested(&self.pid.node, extension.nested, tokens);
+        let nested = extension.nested;
+        let begun: Vec<u64> = nested.iter().map(|(_, reference)| reference.number()).collect();
+        core.begin_nested(&self.pid.node, nested, tokens);
         if self.pid.node == core.me {
             // A token that was passed to another node has come home.
             return core.answered_at_home(self.alias(), &payload);
         }
-        let Some(peer) = core.peer(&self.pid.node) else { return };
+        let Some(peer) = core.peer(&self.pid.node) else {
+            core.nested_not_sent(&begun, NotSent::Lost);
+            return core.count_late_reply();
+        };
         let sender = core.ours(from);
         let control = match self.alias() {
             Some(alias) => ControlMessage::AliasSend { from: sender, alias: alias.clone() },
@@ -62,9 +68,24 @@ impl RemoteCaller {
         };
         let incarnation = core.incarnation(&self.pid.node, self.pid.creation);
         let payload = SignalPayload::Bytes(payload);
-        // Whoever waits for it has been told of the loss.
-        drop(peer.push(Signal::new(by, control, incarnation).with_payload(payload)));
+        let signal = Signal::new(by, control, incarnation).with_payload(payload);
+        if let Some(NotPushed { why, .. }) = self.push(&peer, signal) {
+            // Whoever waits for it has been told of the loss.
+            core.nested_not_sent(&begun, why);
+            return core.count_late_reply();
+        }
         peer.flush(core);
+    }
+
+    /// Records an answer, unless its way is lost.
+    fn push(&self, peer: &PeerNode, signal: Signal) -> Option<NotPushed> {
+        let mut state = peer.state.lock();
+        let has_way = match self.way {
+            AnswerWay::Over(connection) => state.connection() == Some(connection),
+            AnswerWay::IfConnected => state.connection().is_some(),
+            AnswerWay::Dial => true,
+        };
+        if has_way { state.push(signal) } else { Some(NotPushed { signal, why: NotSent::Lost }) }
     }
 
     /// Fires the monitor of the call, and no other.
@@ -109,7 +130,9 @@ impl RemoteCaller {
         };
         let payload = SignalPayload::Term(reason);
         let incarnation = core.incarnation(&self.pid.node, self.pid.creation);
-        drop(peer.push(Signal::new(by, control, incarnation).with_payload(payload)));
-        peer.flush(core);
+        // The loss of the connection has told the caller.
+        if peer.push_if_up(Signal::new(by, control, incarnation).with_payload(payload)) {
+            peer.flush(core);
+        }
     }
 }

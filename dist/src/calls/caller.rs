@@ -5,20 +5,43 @@
 //! will not be answered fails by that monitor, at once, and nobody else hears of it (rule
 //! Zcall3).
 
-use krarup_wire::etf::{ExternalPid, Reference, Term};
+use krarup_wire::etf::{Atom, ExternalPid, Reference, Term};
+use krarup_wire::peers::ConnectionId;
 
 /// A caller.
 #[derive(Clone, Debug)]
 pub(crate) struct RemoteCaller {
     pub(crate) pid: ExternalPid,
     pub(crate) tag: Term,
+    pub(crate) way: AnswerWay,
+}
+
+/// How an answer gets to its caller. No answer dials a node that has asked this one (rule Zlive5).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum AnswerWay {
+    /// Over the connection over which the call has come: its loss has failed the call.
+    Over(ConnectionId),
+    /// Over any connection that is up: the token was passed on by another process, and its caller may
+    /// still wait.
+    IfConnected,
+    /// Its node is dialled: a third node has passed the token on.
+    Dial,
 }
 
 impl RemoteCaller {
     pub(crate) fn from_term(from: &Term) -> Option<Self> {
         let Term::Tuple(parts) = from else { return None };
         let [Term::Pid(pid), tag] = &parts[..] else { return None };
-        Some(RemoteCaller { pid: ExternalPid::clone(pid), tag: tag.clone() })
+        let pid = ExternalPid::clone(pid);
+        Some(RemoteCaller { pid, tag: tag.clone(), way: AnswerWay::Dial })
+    }
+
+    /// Binds it to the connection over which its call has come from this node.
+    pub(crate) fn over(mut self, node: &Atom, connection: ConnectionId) -> Self {
+        if self.pid.node == *node {
+            self.way = AnswerWay::Over(connection);
+        }
+        self
     }
 
     /// The alias in its tag, which is also the reference of its monitor.

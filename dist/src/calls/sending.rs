@@ -347,13 +347,18 @@ impl ClusterCore {
     pub(crate) fn answered_at_home(self: &Arc<Self>, alias: Option<&Reference>, payload: &[u8]) {
         let number = alias.and_then(|alias| self.number_of(alias));
         if !number.is_some_and(|number| self.answered(number, Decoder::new(payload))) {
-            self.counters.late();
-            self.host.count_late_reply();
+            self.count_late_reply();
         }
     }
 
+    /// Counts an answer to a call that is over (rule Zobs4).
+    pub(crate) fn count_late_reply(&self) {
+        self.counters.late();
+        self.host.count_late_reply();
+    }
+
     /// The tokens inside a message that is not sent: nobody will answer them.
-    fn nested_not_sent(&self, begun: &[u64], why: NotSent) {
+    pub(crate) fn nested_not_sent(&self, begun: &[u64], why: NotSent) {
         for number in begun {
             match why {
                 NotSent::Lost => self.call_is_lost(*number),

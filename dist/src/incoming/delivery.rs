@@ -1,6 +1,6 @@
 //! The messages of a peer, on their way to mailboxes and to the calls that they answer.
 
-use super::envelope::{Envelope, envelope};
+use super::envelope::Envelope;
 use super::{Dispatch, NET_KERNEL};
 use crate::calls::caller::alias_of;
 use crate::core::ClusterCore;
@@ -85,9 +85,8 @@ impl Dispatch<'_> {
         let process = self.core.host.by_alias(alias);
         let Some(process) = process.filter(crate::core::is_reachable) else {
             // As a local one (rules C3, Zobs4).
-            self.core.counters.late();
             self.peer.received.late();
-            return self.core.host.count_late_reply();
+            return self.core.count_late_reply();
         };
         let inlet = self.core.exports.of_type(process.lane_types().0);
         self.deliver(process, inlet, &|| Sys::Status, Some(alias), payload);
@@ -119,7 +118,7 @@ impl Dispatch<'_> {
     ) {
         let mut decoder = payload.decoder();
         let codec = self.core.codec;
-        let head = envelope(&mut decoder);
+        let head = self.envelope(&mut decoder);
         let by = to.pid().id();
         if !self.may(|rights| &rights.sends, &to) {
             if let Envelope::Call(caller) | Envelope::System(caller) = head {
@@ -204,7 +203,7 @@ impl Dispatch<'_> {
     /// `net_kernel` answers `is_auth` and nothing else (rule Zcall11).
     fn ping(&self, payload: &Payload<'_>) {
         let mut decoder = payload.decoder();
-        let Envelope::Call(caller) = envelope(&mut decoder) else { return };
+        let Envelope::Call(caller) = self.envelope(&mut decoder) else { return };
         let request = decoder.term();
         if let Ok(Term::Tuple(parts)) = &request
             && matches!(&parts[..], [Term::Atom(what), _] if *what == "is_auth")

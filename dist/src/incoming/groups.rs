@@ -4,7 +4,7 @@
 //! messages of scopes are read here. Nothing else of a peer gets to it (rule Zsec5).
 
 use super::Dispatch;
-use super::envelope::{Envelope, envelope};
+use super::envelope::Envelope;
 use crate::groups::scope_signal::{ScopeSignal, SenderNode};
 use crate::groups::shared::{ScopePut, SharedScope};
 use crate::peer::Phase;
@@ -54,7 +54,8 @@ impl Dispatch<'_> {
     fn refuse(&self, scope: &SharedScope, payload: &Payload<'_>) {
         self.core.counters.undecodable();
         let by = scope.process().map_or(0, Pid::id);
-        if let Envelope::Call(caller) | Envelope::System(caller) = envelope(&mut payload.decoder())
+        if let Envelope::Call(caller) | Envelope::System(caller) =
+            self.envelope(&mut payload.decoder())
         {
             caller.refuse_undecodable(self.core, by, "a scope of groups takes no calls");
         }

@@ -1,6 +1,6 @@
 //! Pids, references, recipients and reply tokens in messages that are read.
 
-use crate::calls::caller::RemoteCaller;
+use crate::calls::caller::{AnswerWay, RemoteCaller};
 use crate::core::ClusterCore;
 use crate::terms::writing::{ALIAS, PID, RECIPIENT, REF, REPLY};
 use krarup_act::CarriedTokens;
@@ -52,8 +52,11 @@ impl Extension for Reading<'_> {
                 Ok(ExtensionValue::Number(0))
             }
             (REPLY, Some(from)) => {
-                let caller =
+                let mut caller =
                     RemoteCaller::from_term(&from).ok_or_else(|| format!("{from} is no caller"))?;
+                if self.core.is_connected(&caller.pid.node) {
+                    caller.way = AnswerWay::IfConnected;
+                }
                 let answerer = caller.answerer(self.core, self.by);
                 let number = CarriedTokens::with(|tokens| tokens.offer(answerer));
                 number.map(ExtensionValue::Number).ok_or_else(|| "no message is read".to_owned())

@@ -9,6 +9,7 @@ mod groups_limits;
 mod groups_over_nodes;
 mod groups_seeds;
 mod keeping;
+mod late_answers;
 mod looking_in;
 mod races;
 mod refusals;
