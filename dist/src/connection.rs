@@ -182,8 +182,7 @@ impl PeerConnection {
         let (id, name) = (self.id, peer.name.clone());
         self.core.handshake_ends(id);
         self.core.dial_ends(id);
-        let found = self.core.peer(&name).zip(self.core.incarnation_up(&name, peer.creation));
-        let Some((node, incarnation)) = found else {
+        let Some(node) = self.core.peer(&name) else {
             self.fail(channel, &ConnectionError::TooManyNodes);
             return Ok(());
         };
@@ -192,6 +191,11 @@ impl PeerConnection {
             self.fail(channel, &ConnectionError::Closed("an earlier connection is being lost"));
             return Ok(());
         }
+        // Not before that wait: until it is up, it is among those that may be forgotten.
+        let Some(incarnation) = self.core.incarnation_up(&name, peer.creation) else {
+            self.fail(channel, &ConnectionError::TooManyNodes);
+            return Ok(());
+        };
         channel.send(room)?;
         channel.codec().up();
         let frames = Frames::new(FrameFormat::of(peer.flags), FrameLimits::DEFAULT);

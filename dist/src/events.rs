@@ -17,22 +17,24 @@ pub enum NodeEvent {
 /// The subscribers.
 #[derive(Default)]
 pub(crate) struct NodeEvents {
-    subscribers: Mutex<Vec<Recipient<NodeEvent>>>,
+    /// Each with the process that has subscribed: a recipient by name may lead to another one later.
+    subscribers: Mutex<Vec<(Pid, Recipient<NodeEvent>)>>,
 }
 
 impl NodeEvents {
     /// Adds a subscriber, for its lifetime. A process has at most one subscription.
     pub(crate) fn subscribe(&self, who: Recipient<NodeEvent>) {
+        let pid = who.pid();
         let mut subscribers = self.subscribers.lock();
-        if !subscribers.contains(&who) {
-            subscribers.push(who);
+        if subscribers.iter().all(|(known, _)| *known != pid) {
+            subscribers.push((pid, who));
         }
     }
 
     pub(crate) fn unsubscribe(&self, pid: Pid) -> bool {
         let removed = {
             let mut subscribers = self.subscribers.lock();
-            let at = subscribers.iter().position(|known| known.pid() == pid);
+            let at = subscribers.iter().position(|(known, _)| *known == pid);
             at.map(|at| subscribers.remove(at))
         };
         removed.is_some()
@@ -42,11 +44,11 @@ impl NodeEvents {
     pub(crate) fn tell(&self, event: &NodeEvent) {
         let subscribers = self.subscribers.lock().clone();
         let mut gone = Vec::new();
-        for subscriber in subscribers {
-            if subscriber.is_alive() {
+        for (pid, subscriber) in subscribers {
+            if subscriber.is_alive() && subscriber.pid() == pid {
                 subscriber.notify(event.clone());
             } else {
-                gone.push(subscriber.pid());
+                gone.push(pid);
             }
         }
         for pid in gone {

@@ -81,9 +81,9 @@ impl Dispatch<'_> {
                 let asked = SpawnAsked { reference, from, module, function, arity };
                 self.spawn_request(asked, &options, term())?;
             }
-            ControlMessage::SpawnReply { reference, linked, monitored, result, .. } => {
+            ControlMessage::SpawnReply { reference, to, linked, monitored, result } => {
                 let bonds = RequestedBonds { link: linked, monitor: monitored };
-                self.spawn_replied(&reference, bonds, result)?;
+                self.spawn_replied((&reference, to), bonds, result)?;
             }
             control => {
                 if let Some(payload) = &payload {

@@ -14,7 +14,7 @@ pub(crate) fn one_shot<T>() -> (OneShotSender<T>, OneShotReceiver<T>) {
 enum OneShotState<T> {
     Empty(Option<Waker>),
     Full(T),
-    /// The value was taken, or its sender was dropped.
+    /// The value was taken, or its sender was dropped, or nobody waits for it any more.
     Over,
 }
 
@@ -25,31 +25,47 @@ pub(crate) struct OneShotSender<T>(Arc<Mutex<OneShotState<T>>>);
 pub(crate) struct OneShotReceiver<T>(Arc<Mutex<OneShotState<T>>>);
 
 impl<T> OneShotSender<T> {
-    pub(crate) fn send(self, value: T) {
-        self.settle(OneShotState::Full(value));
+    /// Hands the value over.
+    ///
+    /// # Errors
+    /// The value: nobody waits for it any more ([`OneShotReceiver::close`]).
+    pub(crate) fn send(self, value: T) -> Result<(), T> {
+        match self.settle(OneShotState::Full(value)) {
+            Some(OneShotState::Full(value)) => Err(value),
+            _ => Ok(()),
+        }
     }
 
-    fn settle(&self, settled: OneShotState<T>) {
+    /// Settles the place, unless it is settled: then it returns what was to be there.
+    fn settle(&self, settled: OneShotState<T>) -> Option<OneShotState<T>> {
         let waker = {
             let mut place = self.0.lock();
-            match &mut *place {
-                OneShotState::Empty(waker) => {
-                    let waker = waker.take();
-                    *place = settled;
-                    waker
-                }
-                _ => return,
-            }
+            let OneShotState::Empty(waker) = &mut *place else { return Some(settled) };
+            let waker = waker.take();
+            *place = settled;
+            waker
         };
         if let Some(waker) = waker {
             waker.wake();
         }
+        None
     }
 }
 
 impl<T> Drop for OneShotSender<T> {
     fn drop(&mut self) {
-        self.settle(OneShotState::Over);
+        let _ = self.settle(OneShotState::Over);
+    }
+}
+
+impl<T> OneShotReceiver<T> {
+    /// Waits no more. Returns the value, if it has come.
+    pub(crate) fn close(&self) -> Option<T> {
+        let before = std::mem::replace(&mut *self.0.lock(), OneShotState::Over);
+        match before {
+            OneShotState::Full(value) => Some(value),
+            _ => None,
+        }
     }
 }
 
@@ -88,9 +104,15 @@ mod tests {
     fn a_value_is_handed_over_once_and_a_dropped_sender_is_none() {
         let (sender, mut receiver) = one_shot();
         assert_eq!(poll(&mut receiver), Poll::Pending);
-        sender.send(7);
+        assert_eq!(sender.send(7), Ok(()));
         assert_eq!(poll(&mut receiver), Poll::Ready(Some(7)));
         assert_eq!(poll(&mut receiver), Poll::Ready(None));
+        // What nobody waits for any more comes back, or is taken out.
+        let (sender, receiver) = one_shot();
+        assert_eq!(receiver.close(), None);
+        assert_eq!(sender.send(8), Err(8));
+        let (sender, receiver) = one_shot();
+        assert_eq!((sender.send(9), receiver.close(), receiver.close()), (Ok(()), Some(9), None));
         let (sender, mut receiver) = one_shot::<()>();
         drop(sender);
         assert_eq!(poll(&mut receiver), Poll::Ready(None));

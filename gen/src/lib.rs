@@ -16,6 +16,7 @@ mod class;
 mod counted;
 mod crash_report;
 mod cron_event;
+mod cut_text;
 mod dead_letter;
 mod destination;
 mod errors;

@@ -1,8 +1,8 @@
 //! Reasons as records: without the values of their errors.
 
-use crate::char_boundary::char_boundary_to;
+use crate::cut_text::cut_text;
 use crate::{Reason, ReasonKind};
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 /// A reason as a record keeps it: its kind and its text, and nothing of the user's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,48 +27,13 @@ impl ReasonRecord {
         let panic = match reason {
             Reason::Panic(panic) => {
                 let location = panic.location().map(ToOwned::to_owned);
-                Some((cut(panic.message().to_owned()), location))
+                Some((cut_text(format_args!("{}", panic.message()), Self::MAX_BYTES), location))
             }
             _ => None,
         };
-        ReasonRecord { kind: reason.kind(), text: bounded(reason), panic }
+        let text = cut_text(format_args!("{reason}"), Self::MAX_BYTES);
+        ReasonRecord { kind: reason.kind(), text, panic }
     }
-}
-
-/// The text of a value, cut. What makes the text is stopped when it is too long.
-fn bounded(value: &dyn fmt::Display) -> String {
-    let mut text = BoundedText(String::new());
-    // It fails when it is stopped, and then has what is kept.
-    let _ = write!(text, "{value}");
-    cut(text.0)
-}
-
-/// Takes a text up to the piece with which it is too long, and of that no more than is looked at.
-struct BoundedText(String);
-
-impl fmt::Write for BoundedText {
-    fn write_str(&mut self, piece: &str) -> fmt::Result {
-        let room = (ReasonRecord::MAX_BYTES + 1).saturating_sub(self.0.len());
-        if piece.len() <= room {
-            self.0.push_str(piece);
-            return Ok(());
-        }
-        // A whole character more than fits, so that the text is seen to be too long.
-        let end = char_boundary_to(piece, room + 3);
-        self.0.push_str(&piece[..end]);
-        Err(fmt::Error)
-    }
-}
-
-/// The text, cut at a character.
-fn cut(mut text: String) -> String {
-    if text.len() > ReasonRecord::MAX_BYTES {
-        let end = char_boundary_to(&text, ReasonRecord::MAX_BYTES - '…'.len_utf8());
-        text.truncate(end);
-        text.push('…');
-        text.shrink_to_fit();
-    }
-    text
 }
 
 impl fmt::Display for ReasonRecord {
@@ -111,6 +76,6 @@ mod tests {
         assert_eq!(ends(&format!("{longest}y")), format!("{}…", &longest[..4093]));
         assert_eq!(ends(&format!("{}äö", &longest[..4093])), format!("{}…", &longest[..4093]));
         // What is longer is not made: it would never end.
-        assert!(bounded(&Endless).ends_with('…'));
+        assert!(cut_text(format_args!("{Endless}"), 4096).ends_with('…'));
     }
 }

@@ -1,6 +1,6 @@
 //! The items that a process has taken, as a flight recorder and a trace keep them.
 
-use crate::char_boundary::{char_boundary_from, char_boundary_to};
+use crate::cut_text::cut_text;
 use crate::{ItemKind, Pid, RecordedPage};
 use std::fmt;
 use std::time::Duration;
@@ -70,44 +70,15 @@ impl RecordedItem {
         sender: Option<Pid>,
         text: Option<String>,
     ) -> Self {
-        let text = text.map(cut);
+        let text = text.map(|text| cut_text(format_args!("{text}"), Self::MOST_TEXT));
         RecordedItem { lane, kind, type_name, sender, text }
     }
 
     /// Formats a value as the text of an item, without more than the bytes that are kept.
     #[must_use]
     pub fn text_of(value: &dyn fmt::Debug) -> String {
-        let mut text = BoundedText(String::new());
-        // An error says that the text is long enough, or is the value's own.
-        let _ = fmt::write(&mut text, format_args!("{value:?}"));
-        cut(text.0)
+        cut_text(format_args!("{value:?}"), RecordedItem::MOST_TEXT)
     }
-}
-
-/// Takes at most one byte more than a text may have, so that [`cut`] sees that it is longer.
-struct BoundedText(String);
-
-impl fmt::Write for BoundedText {
-    fn write_str(&mut self, part: &str) -> fmt::Result {
-        let room = (RecordedItem::MOST_TEXT + 1).saturating_sub(self.0.len());
-        if part.len() <= room {
-            self.0.push_str(part);
-            return Ok(());
-        }
-        self.0.push_str(&part[..char_boundary_from(part, room)]);
-        Err(fmt::Error)
-    }
-}
-
-/// Cuts a text at a character and marks the cut with `…`.
-fn cut(mut text: String) -> String {
-    if text.len() > RecordedItem::MOST_TEXT {
-        let end = char_boundary_to(&text, RecordedItem::MOST_TEXT - '…'.len_utf8());
-        text.truncate(end);
-        text.push('…');
-        text.shrink_to_fit();
-    }
-    text
 }
 
 /// How long a trace of a process lasts. Both limits hold: the one that is reached first ends it.

@@ -197,7 +197,11 @@ impl<T: Send + 'static> DeliverMessage<T> for ByPid {
 
 impl<T: Send + 'static> Serialize for Recipient<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_newtype_struct(RECIPIENT, &self.pid().to_string())
+        // One by name becomes one of the process that has the name now.
+        let process = self
+            .process()
+            .ok_or_else(|| serde::ser::Error::custom("no process has the name of a recipient"))?;
+        serializer.serialize_newtype_struct(RECIPIENT, &process.pid().to_string())
     }
 }
 

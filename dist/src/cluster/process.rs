@@ -14,8 +14,8 @@ use crate::keeping::KeptBy;
 use crate::listening::{listen, listen_simulated};
 use crate::messages::{ClusterMessage, ClusterRequest};
 use crate::peer::queue_limits::QueueLimits;
-use krarup_act::{Actor, BehaviorContext, Context, within};
-use krarup_gen::{Exit, Inspection, NodeName, Result};
+use krarup_act::{Actor, BehaviorContext, Context};
+use krarup_gen::{Exit, Inspection, NodeName, Reason, Result, SpawnError};
 use krarup_io::ConnectError;
 use krarup_wire::codec::TermCodec;
 use krarup_wire::epmd::{EpmdError, Register};
@@ -25,12 +25,10 @@ use std::time::Duration;
 
 /// How often the registration is looked at, and late dials are given up.
 const LOOK: Duration = Duration::from_secs(2);
-/// How long a cluster waits for the processes of the one before.
+/// How long a cluster tries to get what the one before had ..
 const SETTLING: Duration = Duration::from_secs(3);
-/// How often a cluster asks the port mapper for a name that the one before had ..
-const REGISTRATIONS: u32 = 20;
 /// .. and after which time again.
-const BETWEEN_REGISTRATIONS: Duration = Duration::from_millis(100);
+const AGAIN: Duration = Duration::from_millis(50);
 /// The shortest time between two questions to a discovery.
 const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -62,7 +60,8 @@ impl Cluster {
         {
             settings.discoveries.add(EpmdDiscovery::at(port));
         }
-        let was_registered = settle(ctx).await;
+        let is_again = ClusterMemory::of_node(&*ctx.node_host()).begin();
+        let settled = ctx.now() + if is_again { SETTLING } else { Duration::ZERO };
         let core = ClusterCore::new(
             ctx.node_host(),
             ctx.pid(),
@@ -91,29 +90,41 @@ impl Cluster {
             keeps_at: None,
         };
         let core = Arc::clone(&running.core);
-        let (listener, listening) = match &settings.network {
-            None => listen(ctx, core, address).await?,
-            Some(network) => listen_simulated(ctx, core, network).await?,
+        let (listener, listening) = loop {
+            let core = Arc::clone(&core);
+            let listened = match &settings.network {
+                None => listen(ctx, core, address).await,
+                Some(network) => listen_simulated(ctx, core, network).await,
+            };
+            match listened {
+                Err(reason) if is_taken(&reason) && ctx.now() < settled => ctx.sleep(AGAIN).await,
+                listened => break listened?,
+            }
         };
         running.listener = Some(listener);
         for scope in running.core.scopes().to_vec() {
-            running.start_scope(ctx, scope).await?;
+            loop {
+                match running.start_scope(ctx, Arc::clone(&scope)).await {
+                    Err(reason) if is_taken(&reason) && ctx.now() < settled => {
+                        ctx.sleep(AGAIN).await;
+                    }
+                    started => break started?,
+                }
+            }
         }
         running.port = listening.port();
         let _ = running.core.listening.set(listening);
         if let Some(epmd) = settings.epmd {
             // The port mapper may not have noticed yet that the cluster before has ended.
-            let mut attempts = if was_registered { REGISTRATIONS } else { 1 };
             running.registration = loop {
                 let (alive, port) = (node.alive().to_owned(), running.port);
                 let registered = ctx.block(move || registered(epmd, port, &alive)).await?;
-                attempts -= 1;
                 match registered {
                     Ok(registration) => break Some(registration),
                     Err(RegistrationError::Answer(EpmdError::NotRegistered { .. }))
-                        if attempts > 0 =>
+                        if ctx.now() < settled =>
                     {
-                        ctx.sleep(BETWEEN_REGISTRATIONS).await;
+                        ctx.sleep(AGAIN).await;
                     }
                     Err(error) => return Err(StartError::from(error).into()),
                 }
@@ -159,21 +170,12 @@ impl Cluster {
     }
 }
 
-/// Waits until the processes of the cluster before have ended, which have names and an address that this one wants: they
-/// end by themselves, but behind the cluster whose death has begun this start (rule Zlive7). Returns whether that cluster
-/// was registered at the port mapper.
-async fn settle(ctx: &mut Context<ClusterMessage>) -> bool {
-    let host = ctx.node_host();
-    let left = ClusterMemory::of_node(&*host).take_leftovers();
-    let deadline = host.now() + SETTLING;
-    for process in left.processes {
-        let wait = deadline.since(host.now());
-        if within(&host, wait, ctx.watch(process)).await.is_none() {
-            // It is blocked. What it holds is named by the error of the start, if that is in the way.
-            break;
-        }
-    }
-    left.was_registered
+/// Whether a start has failed because something of the cluster before may still be there: its processes have a name and an
+/// address, and they end by themselves, but behind the cluster whose death has begun this start (rule Zlive7).
+fn is_taken(reason: &Reason) -> bool {
+    let start = reason.downcast_ref();
+    matches!(start, Some(StartError::NameTaken { .. } | StartError::Listen(_)))
+        || matches!(reason.downcast_ref(), Some(SpawnError::NameTaken { .. }))
 }
 
 /// Registers the node at the port mapper of this machine, as hidden (rule Zglobal1).

@@ -2,7 +2,6 @@
 
 use super::scope_restarts::ScopeRestarts;
 use crate::core::ClusterCore;
-use crate::core::cluster_memory::Leftovers;
 use crate::discovery::discovered::DiscoveredNodes;
 use crate::epmd::Registration;
 use crate::groups::shared::SharedScope;
@@ -53,9 +52,6 @@ impl RunningCluster {
 /// The cluster has ended: everybody bound to another node is told.
 impl Drop for RunningCluster {
     fn drop(&mut self) {
-        let processes = self.listener.into_iter().chain(self.scopes.keys().copied()).collect();
-        let was_registered = self.registration.take().is_some();
-        self.core.memory.leave(Leftovers { processes, was_registered });
         let core = Arc::clone(&self.core);
         krarup_act::from_outside(|| core.shut_down());
     }

@@ -7,7 +7,7 @@ use crate::groups::scope::GroupScope;
 use crate::groups::shared::SharedScope;
 use crate::messages::ClusterMessage;
 use krarup_act::{Context, contain};
-use krarup_gen::Result;
+use krarup_gen::{Result, one_line};
 use std::sync::Arc;
 
 impl Cluster {
@@ -77,7 +77,7 @@ impl RunningCluster {
         if let Err(error) = self.start_scope(ctx, Arc::clone(&scope)).await {
             let (name, why) = (&scope.name, &error);
             let _ = contain(|| {
-                tracing::warn!(target: "krarup::cluster", scope = %name, %why, "scope cannot be started");
+                tracing::warn!(target: "krarup::cluster", scope = %name, why = %one_line(why), "scope cannot be started");
             });
             self.unstarted.push(scope);
         }

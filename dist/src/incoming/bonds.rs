@@ -20,18 +20,20 @@ use std::sync::Arc;
 impl Dispatch<'_> {
     pub(super) fn link(&self, from: &ExternalPid, to: &ExternalPid) -> Result<(), ConnectionError> {
         let local = self.core.local(to);
-        self.link_to(from, to, local.filter(|local| self.may(|rights| &rights.links, local)))
+        let local = local.filter(|local| self.may(|rights| &rights.links, local));
+        self.link_to(from, to, local).map(drop)
     }
 
-    /// Links a process of the peer to the process `local`, which the peer knows as `to`.
+    /// Links a process of the peer to the process `local`, which the peer knows as `to`, or tells it that there is none.
+    /// Returns false if the connection is lost.
     pub(super) fn link_to(
         &self,
         from: &ExternalPid,
         to: &ExternalPid,
         local: Option<Arc<dyn Process>>,
-    ) -> Result<(), ConnectionError> {
+    ) -> Result<bool, ConnectionError> {
         let Some((key, stand_in)) = self.key(from, to).zip(self.stand_in(from)) else {
-            return Ok(());
+            return Ok(false);
         };
         let mut overload = false;
         let linked = local.is_some_and(|local| {
@@ -58,14 +60,14 @@ impl Dispatch<'_> {
             // The loss of the connection may not have seen the link.
             let theirs: Arc<dyn Process> = stand_in;
             unlink_from(&*self.core.host, &theirs, self.local_pid(key), &mut || true);
-            return Ok(());
+            return Ok(false);
         }
         if !linked {
             let control = ControlMessage::PayloadExit { from: to.clone(), to: from.clone() };
             self.say(key.0, control, SignalPayload::Reason(Reason::NoProcess));
         }
         self.peer.flush(self.core);
-        Ok(())
+        Ok(true)
     }
 
     pub(super) fn unlink(&self, id: NonZeroU64, from: &ExternalPid, to: &ExternalPid) {

@@ -95,7 +95,7 @@ impl Dispatch<'_> {
             _ => Asker::Nobody,
         };
         match self.run(&*function, asker, &wanted.arguments, &|_| ()) {
-            Ok(Some((_, gate))) => gate.send(()),
+            Ok(Some((_, gate))) => gate.send(()).unwrap_or_default(),
             Ok(None) => {}
             Err(why) => {
                 let why = Reason::error(crate::terms::reason::ReasonTerm(Term::atom(why)));

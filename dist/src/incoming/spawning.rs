@@ -148,7 +148,7 @@ impl Dispatch<'_> {
                     let local = self.core.host.process(pid);
                     self.link_to(&from, &self.core.named(pid), local)?;
                 }
-                gate.send(());
+                let _ = gate.send(());
             }
             Ok(None) => {}
             Err(why) => {
@@ -265,7 +265,7 @@ impl Dispatch<'_> {
             self.link_to(&from, &process, local())?;
         }
         if self.current().is_some() {
-            gate.send(());
+            let _ = gate.send(());
         }
         Ok(())
     }

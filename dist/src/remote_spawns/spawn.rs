@@ -1,12 +1,14 @@
 //! A process that is spawned on another node.
 
 use crate::error::ClusterError;
+use crate::one_shot::OneShotReceiver;
 use crate::remote_spawns::error::RemoteSpawnError;
 use crate::requests::pending_requests::{RequestEnd, RequestKind};
 use crate::requests::sending::SentRequest;
 use crate::requests::target::RequestTarget;
 use crate::requests::under_way::RequestUnderWay;
 use krarup_act::{DEFAULT_CALL_TIMEOUT, Pending, Recipient, current_pid, within};
+use krarup_wire::etf::ExternalPid;
 use serde::Serialize;
 use std::fmt;
 use std::marker::PhantomData;
@@ -31,7 +33,7 @@ impl<M> RemoteSpawn<M> {
     }
 
     /// Links the process with the one that spawns it, in one step: no end of either is missed (`spawn_link/4`). If the
-    /// one that spawns it gives up before it has the answer, the process ends with the reason `abandoned`.
+    /// one that spawns it gives up before it has the answer, the process gets an exit signal with the reason `abandoned`.
     pub fn link(mut self) -> Self {
         self.link = true;
         self
@@ -80,6 +82,24 @@ impl<M> fmt::Debug for RemoteSpawn<M> {
     }
 }
 
+/// A spawn that is under way. Dropping it gives it up: a process that is linked and that nobody will know is to end.
+struct SpawnUnderWay {
+    request: RequestUnderWay,
+    end: OneShotReceiver<RequestEnd>,
+    /// The process that is to be linked.
+    linked: Option<ExternalPid>,
+}
+
+impl Drop for SpawnUnderWay {
+    fn drop(&mut self) {
+        if self.request.give_up()
+            && let (Some(RequestEnd::Made(process)), Some(from)) = (self.end.close(), &self.linked)
+        {
+            self.request.core.abandon_linked(from, &process);
+        }
+    }
+}
+
 async fn run<M: Serialize + Send + 'static>(
     target: RequestTarget,
     link: bool,
@@ -94,16 +114,18 @@ async fn run<M: Serialize + Send + 'static>(
         return Err(RemoteSpawnError::Full { function });
     }
     let kind = RequestKind::Process { link };
-    let SentRequest { number, mut end } = core.request(&peer, caller, kind, what);
-    let under_way = RequestUnderWay { core: Arc::clone(&core), number };
+    let SentRequest { number, end } = core.request(&peer, caller, kind, what);
+    let request = RequestUnderWay { core: Arc::clone(&core), number };
+    let linked = caller.filter(|_| link).map(|caller| core.named(caller));
+    let mut spawn = SpawnUnderWay { request, end, linked };
     let in_time = match limit {
-        None => Some((&mut end).await),
-        Some(limit) => within(&core.host, limit, &mut end).await,
+        None => Some((&mut spawn.end).await),
+        Some(limit) => within(&core.host, limit, &mut spawn.end).await,
     };
     let end = match in_time {
         Some(end) => end,
         // The answer may have come meanwhile: then it is told in a moment.
-        None if under_way.give_up() => end.await,
+        None if spawn.request.give_up() => (&mut spawn.end).await,
         None => {
             let limit = limit.unwrap_or_default();
             return Err(RemoteSpawnError::Timeout { function, limit });

@@ -147,7 +147,7 @@ impl PendingRequests {
             }
             _ => return SpawnReplied::Expected,
         };
-        waits.send(RequestEnd::Refused(why));
+        drop(waits.send(RequestEnd::Refused(why)));
         SpawnReplied::Expected
     }
 
@@ -164,7 +164,7 @@ impl PendingRequests {
             pending.remove(&number)
         };
         if let Some(PendingRequest { phase: RequestPhase::Running(waits, _), .. }) = waits {
-            waits.send(RequestEnd::Ended(reason.clone()));
+            drop(waits.send(RequestEnd::Ended(reason.clone())));
         }
         true
     }
@@ -222,7 +222,9 @@ impl PendingRequests {
 impl PendingRequest {
     fn fail(self, end: RequestEnd) {
         match self.phase {
-            RequestPhase::Requested(waits) | RequestPhase::Running(waits, _) => waits.send(end),
+            RequestPhase::Requested(waits) | RequestPhase::Running(waits, _) => {
+                drop(waits.send(end))
+            }
             RequestPhase::Abandoned => {}
         }
     }
@@ -276,7 +278,7 @@ mod tests {
             }
             SpawnReplied::Made { process, link, waits } => {
                 let made = format!("made {} {:?}", process.id, link.map(|from| from.id));
-                waits.send(RequestEnd::Made(process));
+                drop(waits.send(RequestEnd::Made(process)));
                 made
             }
             SpawnReplied::Abandoned { from, process } => {

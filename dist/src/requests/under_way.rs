@@ -3,6 +3,7 @@
 use crate::core::ClusterCore;
 use crate::peer::signal::{Signal, SignalPayload};
 use crate::requests::pending_requests::GivenUp;
+use krarup_act::{Process, unlink_from};
 use krarup_gen::{NodeName, Ref};
 use krarup_wire::etf::{Atom, ExternalPid, Term};
 use krarup_wire::{ControlMessage, Monitored};
@@ -67,12 +68,32 @@ impl ClusterCore {
         self.say_if_up(node, Signal::new(by, control, None).with_payload(reason));
     }
 
-    /// Says something that is void without a connection.
+    /// Ends a process that was made and linked for one that does not wait for it any more: the link is removed, so that
+    /// its end is nobody's.
+    pub(crate) fn abandon_linked(self: &Arc<Self>, from: &ExternalPid, process: &ExternalPid) {
+        let Some((theirs, local)) = self.stand_in(process).zip(self.own_pid(from)) else { return };
+        let remote = Arc::clone(&theirs);
+        let theirs: Arc<dyn Process> = theirs;
+        unlink_from(&*self.host, &theirs, local, &mut || {
+            if let Some(remote) = remote.remote() {
+                remote.unlink(local);
+            }
+            true
+        });
+        theirs.schedule(None);
+        let control = ControlMessage::PayloadExit2 { from: from.clone(), to: process.clone() };
+        let reason = SignalPayload::Term(Term::atom("abandoned"));
+        let signal = Signal::new(number_of(from), control, None).with_payload(reason);
+        self.say_if_up(&process.node, signal);
+    }
+
+    /// Says something that is void without a connection: then there is nothing to remove and nothing to end.
     fn say_if_up(self: &Arc<Self>, node: &Atom, signal: Signal) {
-        let Some(peer) = self.peer(node).filter(|peer| peer.is_up()) else { return };
-        // If it is lost, there is nothing to remove and nothing to end.
-        drop(peer.push(signal));
-        peer.flush(self);
+        if let Some(peer) = self.peer(node)
+            && peer.push_if_up(signal)
+        {
+            peer.flush(self);
+        }
     }
 }
 

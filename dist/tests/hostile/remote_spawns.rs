@@ -82,6 +82,13 @@ fn zcall15_zsec5_a_peer_links_only_what_was_asked_for_and_answers_once() {
     peer.say(&reply(asked, true, Ok(peer.pid(6))), None);
     until("it is counted", || unasked() == 1);
     assert_eq!(links(), 0);
+    // Nobody knows that process, which is linked over there: it is told to end.
+    match peer.read() {
+        Some((ControlMessage::PayloadExit { to, .. }, Some(reason))) => {
+            assert_eq!((to, reason), (peer.pid(6), Term::atom("abandoned")));
+        }
+        other => panic!("{other:?}"),
+    }
     // One that is not linked is no answer, and a refusal has its word.
     for (linked, result, why) in
         [(false, Ok(peer.pid(7)), "unlinked"), (false, Err(Atom::fixed("eaccess")), "eaccess")]

@@ -5,7 +5,9 @@ use krarup_act::{Actor, Context, Recipient};
 use krarup_dist::{ClusterCalls, RemoteSpawnError, SimNetwork};
 use krarup_gen::{Exit, Reason, Result, SendError};
 use krarup_node::Simulation;
+use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 
 /// A worker that begins with a note, made by `calc:worker/1`.
@@ -241,6 +243,68 @@ fn zcall15_a_linked_process_does_not_outlive_a_spawner_that_gives_up_dies_or_is_
         sim.advance(Duration::from_secs(30));
         sim.run_until_idle();
         assert_eq!(spawned_on(&a)?, 0);
+        a.check_clean();
+        b.check_clean();
+        Ok(())
+    });
+}
+
+/// Spawns a linked process, and drops the spawn when its answer may have come.
+struct Impatient(Duration);
+
+impl Actor for Impatient {
+    type Message = ();
+
+    async fn handle_message(&mut self, ctx: &mut Context<()>, (): ()) -> Result {
+        let spawn = ctx.remote_spawn::<Order>("a@sim", "calc", "worker", ());
+        let mut spawn = spawn.link().into_future();
+        let begun = poll_fn(|cx| Poll::Ready(spawn.as_mut().poll(cx).is_pending())).await;
+        assert!(begun);
+        ctx.sleep(self.0).await;
+        drop(spawn);
+        Ok(())
+    }
+}
+
+#[test]
+fn zcall15_a_spawn_that_is_dropped_leaves_no_linked_process_whenever_its_answer_comes() {
+    Simulation::explore(0..200, |sim| {
+        let (net, choices) = (SimNetwork::new(), Choices(sim));
+        let [a, b] = members(sim, &net)?;
+        serve(&a);
+        net.delay(choices.millis(8));
+        let limit = choices.millis(40);
+        let process = b.node.spawn(move || Impatient(limit)).wait()?;
+        process.send(()).unwrap();
+        sim.advance(Duration::from_secs(30));
+        sim.run_until_idle();
+        // It has ended by its exit signal, which is not by the link.
+        assert_eq!((spawned_on(&a)?, b.links_with("a@sim")), (0, Some(0)));
+        assert!(process.is_alive());
+        assert_eq!(b.node.inspect(b.cluster.pid()).wait()?.number("rpcs"), Some(0));
+        a.check_clean();
+        b.check_clean();
+        Ok(())
+    });
+}
+
+#[test]
+fn zcall15_a_process_below_the_system_root_is_linked_too() {
+    Simulation::explore(0..20, |sim| {
+        let net = SimNetwork::new();
+        let [a, b] = members(sim, &net)?;
+        serve(&a);
+        let spawner_of = spawner(Duration::from_secs(5), true);
+        let (spawned, exits) = (Arc::clone(&spawner_of.spawned), Arc::clone(&spawner_of.exits));
+        let process = b.node.spawn_system(move || spawner_of).wait()?;
+        process.send(Spawning::Spawn("worker")).map_err(SendError::without_message)?;
+        sim.advance(Duration::from_secs(1));
+        sim.run_until_idle();
+        let worker = spawned.lock().unwrap().pop().unwrap()?;
+        assert_eq!((spawned_on(&a)?, b.links_with("a@sim")), (1, Some(1)));
+        worker.send(Order::End(Some("odd".to_owned()))).unwrap();
+        sim.run_until_idle();
+        assert_eq!(exits.lock().unwrap().len(), 1);
         a.check_clean();
         b.check_clean();
         Ok(())

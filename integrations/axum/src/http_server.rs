@@ -105,8 +105,8 @@ impl HttpServer {
     ///
     /// The reader of the body then gets an error, whose source is an [`io::Error`](std::io::Error) of the kind
     /// [`TimedOut`](std::io::ErrorKind::TimedOut); the extractors of axum answer 400. After the answer the
-    /// connection is closed, or with HTTP/2 the stream is reset. The time in which the handler does not wait for the
-    /// body does not count, and a client that sends a byte in time goes on: the limit is one of silence,
+    /// connection is closed, or with HTTP/2 the stream is reset. The time until the handler reads the body does not
+    /// count; from a read that finds nothing it runs until the next byte, also if that read is given up. And a client that sends a byte in time goes on: the limit is one of silence,
     /// not of a rate. Routes that read a stream with long pauses need a longer limit.
     #[must_use]
     pub fn body_timeout(mut self, limit: Duration) -> Self {

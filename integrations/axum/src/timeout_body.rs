@@ -35,7 +35,7 @@ impl Service<Request<Incoming>> for TimeoutRoutes {
 }
 
 /// A body that ends with an error when its reader has waited too long for the next bytes. The time in which
-/// nobody reads does not count.
+/// nobody has begun to read does not count.
 pub(crate) struct TimeoutBody<B = Incoming> {
     /// None after the error. hyper then closes the connection, or resets the stream of HTTP/2, behind the
     /// answer.

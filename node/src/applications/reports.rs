@@ -35,7 +35,7 @@ pub(crate) fn did_not_start(
 ) {
     report(host, application, || ApplicationStep::DidNotStart(error.to_string()));
     contained(|| {
-        tracing::error!(target: "krarup", %application, %error, "an application did not start");
+        tracing::error!(target: "krarup", %application, error = %one_line(error), "an application did not start");
     });
 }
 

@@ -7,7 +7,7 @@ use crate::grains::error::GrainsError;
 use crate::grains::grains::Grains;
 use crate::grains::route::ToGrains;
 use krarup_act::{AddressOf, Behavior, BehaviorContext, Context, DroppedCalls, Received, contain};
-use krarup_gen::{Down, Inspection, Pid, ProcessKind, Reason, Result};
+use krarup_gen::{Down, Inspection, Pid, ProcessKind, Reason, Result, one_line};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::hash::Hash;
@@ -156,7 +156,7 @@ where
     fn give_up(&mut self, key: &K, error: &Reason) {
         let pid = self.ctx.pid();
         let _ = contain(|| {
-            tracing::error!(target: "krarup", %pid, %error, "a grain could not be spawned");
+            tracing::error!(target: "krarup", %pid, error = %one_line(error), "a grain could not be spawned");
         });
         let lost = self.shared.give_up(key);
         self.dead_letter(key, lost, error);

@@ -11,7 +11,7 @@ use crate::pool::routing::Routing;
 use crate::pool::settings::MOST_WORKERS;
 use crate::pool::size_answer::SizeAnswer;
 use crate::pool::starting::WorkerPurpose;
-use krarup_gen::{CallError, Pid, Result, SpawnError};
+use krarup_gen::{CallError, Pid, Result, SpawnError, one_line};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
@@ -111,7 +111,9 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         let error = ResizeError::NotStarted { asked, resized: Resized { size, changed }, error };
         match told {
             Some(told) => told.send(Err(error)),
-            None => tracing::warn!(target: "krarup", %pool, %error, "pool cannot grow"),
+            None => {
+                tracing::warn!(target: "krarup", %pool, error = %one_line(&error), "pool cannot grow")
+            }
         }
     }
 

@@ -13,7 +13,7 @@ use crate::pool::settings::PoolError;
 use crate::pool::starting::{Started, WorkerPurpose};
 use krarup_gen::{
     Pid, Reason, ReasonRecord, RestartKind, Result, SpawnError, SupervisionAction,
-    SupervisionEvent, Timestamp,
+    SupervisionEvent, Timestamp, one_line,
 };
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -132,7 +132,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         });
         if let Some(delay) = self.vacancies.put_off(dead, ctx.now()) {
             tracing::warn!(
-                target: "krarup", pool = %ctx.pid(), %error, ?delay,
+                target: "krarup", pool = %ctx.pid(), error = %one_line(error), ?delay,
                 "cannot start a replacement worker; retrying after the delay"
             );
         }
