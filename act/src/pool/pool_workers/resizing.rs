@@ -112,7 +112,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         match told {
             Some(told) => told.send(Err(error)),
             None => {
-                tracing::warn!(target: "krarup", %pool, error = %one_line(&error), "pool cannot grow")
+                tracing::warn!(target: "krarup", %pool, error = %one_line(&error), "pool cannot grow");
             }
         }
     }
