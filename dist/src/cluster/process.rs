@@ -15,7 +15,7 @@ use crate::listening::{listen, listen_simulated};
 use crate::messages::{ClusterMessage, ClusterRequest};
 use crate::peer::queue_limits::QueueLimits;
 use krarup_act::{Actor, BehaviorContext, Context};
-use krarup_gen::{Exit, Inspection, NodeName, Reason, Result, SpawnError};
+use krarup_gen::{Exit, Inspection, NodeName, Reason, Result, SpawnError, Timestamp};
 use krarup_io::ConnectError;
 use krarup_wire::codec::TermCodec;
 use krarup_wire::epmd::{EpmdError, Register};
@@ -102,33 +102,11 @@ impl Cluster {
             }
         };
         running.listener = Some(listener);
-        for scope in running.core.scopes().to_vec() {
-            loop {
-                match running.start_scope(ctx, Arc::clone(&scope)).await {
-                    Err(reason) if is_taken(&reason) && ctx.now() < settled => {
-                        ctx.sleep(AGAIN).await;
-                    }
-                    started => break started?,
-                }
-            }
-        }
+        running.start_scopes(ctx, settled).await?;
         running.port = listening.port();
         let _ = running.core.listening.set(listening);
         if let Some(epmd) = settings.epmd {
-            // The port mapper may not have noticed yet that the cluster before has ended.
-            running.registration = loop {
-                let (alive, port) = (node.alive().to_owned(), running.port);
-                let registered = ctx.block(move || registered(epmd, port, &alive)).await?;
-                match registered {
-                    Ok(registration) => break Some(registration),
-                    Err(RegistrationError::Answer(EpmdError::NotRegistered { .. }))
-                        if ctx.now() < settled =>
-                    {
-                        ctx.sleep(AGAIN).await;
-                    }
-                    Err(error) => return Err(StartError::from(error).into()),
-                }
-            };
+            running.register(ctx, epmd, settled).await?;
         }
         ctx.send_interval(LOOK, || ClusterMessage(ClusterRequest::Look));
         for node in &kept {
@@ -167,6 +145,52 @@ impl Cluster {
             })?;
         }
         Ok(())
+    }
+}
+
+impl RunningCluster {
+    /// Starts all scopes of groups.
+    async fn start_scopes(
+        &mut self,
+        ctx: &mut Context<ClusterMessage>,
+        settled: Timestamp,
+    ) -> Result {
+        for scope in self.core.scopes().to_vec() {
+            loop {
+                match self.start_scope(ctx, Arc::clone(&scope)).await {
+                    Err(reason) if is_taken(&reason) && ctx.now() < settled => {
+                        ctx.sleep(AGAIN).await;
+                    }
+                    started => break started?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Registers the node at the port mapper, which may not have noticed yet that the cluster before has ended.
+    async fn register(
+        &mut self,
+        ctx: &mut Context<ClusterMessage>,
+        epmd: u16,
+        settled: Timestamp,
+    ) -> Result {
+        let node = NodeName::new(ctx.node_name())?;
+        loop {
+            let (alive, port) = (node.alive().to_owned(), self.port);
+            match ctx.block(move || registered(epmd, port, &alive)).await? {
+                Ok(registration) => {
+                    self.registration = Some(registration);
+                    return Ok(());
+                }
+                Err(RegistrationError::Answer(EpmdError::NotRegistered { .. }))
+                    if ctx.now() < settled =>
+                {
+                    ctx.sleep(AGAIN).await;
+                }
+                Err(error) => return Err(StartError::from(error).into()),
+            }
+        }
     }
 }
 

@@ -223,7 +223,7 @@ impl PendingRequest {
     fn fail(self, end: RequestEnd) {
         match self.phase {
             RequestPhase::Requested(waits) | RequestPhase::Running(waits, _) => {
-                drop(waits.send(end))
+                drop(waits.send(end));
             }
             RequestPhase::Abandoned => {}
         }
