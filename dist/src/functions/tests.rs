@@ -1,11 +1,13 @@
 //! Factories over many seeds of a simulation. The requests are written by hand, since this node
-//! makes none but those of `erpc`; what comes of them is seen by traces of control messages.
+//! makes none with a link and a monitor; what comes of them is seen by traces of control messages.
 
 use crate::core::ClusterCore;
+use crate::one_shot::one_shot;
 use crate::peer::signal::{Signal, SignalPayload};
+use crate::requests::pending_requests::RequestKind;
 use crate::{Cluster, ClusterAddress, ClusterCalls, HasCluster, SimNetwork};
 use krarup_act::{Actor, Context};
-use krarup_gen::{Pid, Reason, Result};
+use krarup_gen::{Exit, Pid, Reason, Result};
 use krarup_node::{Node, Simulation};
 use krarup_wire::ControlMessage;
 use krarup_wire::etf::{Atom, Reference, Term};
@@ -48,10 +50,34 @@ enum Came {
     Exit(u32),
 }
 
+/// Asks for processes, and outlives them.
+struct Asker;
+
+impl Actor for Asker {
+    type Message = String;
+
+    async fn init(&mut self, ctx: &mut Context<String>) -> Result {
+        ctx.trap_exits(true);
+        Ok(())
+    }
+
+    async fn handle_message(&mut self, _: &mut Context<String>, _: String) -> Result {
+        Ok(())
+    }
+
+    async fn handle_exit(&mut self, _: &mut Context<String>, _: Exit) -> Result {
+        Ok(())
+    }
+}
+
 /// Requests a process of the factory, with a link and a monitor.
 fn request(core: &Arc<ClusterCore>, by: Pid, (arity, arguments): (u8, Term)) -> Reference {
-    let reference = core.reference(core.host.next_ref());
+    let number = core.host.next_ref();
+    let reference = core.reference(number);
     let (from, group_leader) = (core.ours(by), core.ours(by));
+    // Nobody waits for the process, but it has been asked for, and is linked.
+    let (asked, kind) = ((Atom::fixed("a@sim"), from.clone()), RequestKind::Process { link: true });
+    core.requests.insert(number.number(), asked, kind, one_shot().0);
     let (module, function) = (Atom::fixed("calc"), Atom::fixed("worker"));
     let options = Term::list([Term::atom("link"), Term::atom("monitor")]);
     let control = ControlMessage::SpawnRequest {
@@ -79,7 +105,7 @@ fn zcall9_each_request_for_a_process_is_replied_to_once_and_before_anything_of_t
         let ((a, at_a), (b, at_b)) = (node(sim, &net, "a@sim")?, node(sim, &net, "b@sim")?);
         at_a.factory("calc", "worker", |(_,): (String,)| Made)?;
         let core = at_b.cluster()?.0;
-        let asker = b.spawn(|| Made).wait()?;
+        let asker = b.spawn(|| Asker).wait()?;
         let came = Arc::new(Mutex::new(Vec::new()));
         let told = Arc::clone(&came);
         let trace = at_b.trace_control("a@sim", move |traced| {
