@@ -51,9 +51,9 @@ enum Came {
 }
 
 /// Asks for processes, and outlives them.
-struct Asker;
+struct Requester;
 
-impl Actor for Asker {
+impl Actor for Requester {
     type Message = String;
 
     async fn init(&mut self, ctx: &mut Context<String>) -> Result {
@@ -105,7 +105,7 @@ fn zcall9_each_request_for_a_process_is_replied_to_once_and_before_anything_of_t
         let ((a, at_a), (b, at_b)) = (node(sim, &net, "a@sim")?, node(sim, &net, "b@sim")?);
         at_a.factory("calc", "worker", |(_,): (String,)| Made)?;
         let core = at_b.cluster()?.0;
-        let asker = b.spawn(|| Asker).wait()?;
+        let asker = b.spawn(|| Requester).wait()?;
         let came = Arc::new(Mutex::new(Vec::new()));
         let told = Arc::clone(&came);
         let trace = at_b.trace_control("a@sim", move |traced| {
