@@ -97,6 +97,7 @@ fn all() -> BTreeSet<&'static str> {
         ResizeError,
         RestartChildError,
         RetryError,
+        RemoteSpawnError,
         RpcError,
         RunError<fn()>,
         ScheduleError,
