@@ -181,8 +181,11 @@ impl PendingRequests {
     pub(crate) fn give_up(&self, number: u64) -> GivenUp {
         let mut pending = self.pending.lock();
         let Some(mut call) = pending.remove(&number) else { return GivenUp::Settled };
-        let given_up = match std::mem::replace(&mut call.phase, RequestPhase::Abandoned) {
+        // Its sender wakes the one who waited, which is user code: it is dropped without the lock.
+        let phase = std::mem::replace(&mut call.phase, RequestPhase::Abandoned);
+        let given_up = match &phase {
             RequestPhase::Running(_, process) => {
+                let process = process.clone();
                 GivenUp::Demonitor { node: call.node, from: call.from, process }
             }
             _ => {
@@ -198,6 +201,7 @@ impl PendingRequests {
             }
         };
         drop(pending);
+        drop(phase);
         given_up
     }
 
