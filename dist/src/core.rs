@@ -207,11 +207,6 @@ impl ClusterCore {
         Some(peer)
     }
 
-    /// Whether a connection with this node is up.
-    pub(crate) fn is_connected(&self, name: &Atom) -> bool {
-        self.nodes.lock().get(name).is_some_and(|peer| peer.is_up())
-    }
-
     pub(crate) fn peer_of(&self, node: &NodeName) -> Option<Arc<PeerNode>> {
         self.peer(&Atom::new(node.as_str()).ok()?)
     }

@@ -21,10 +21,11 @@ pub(crate) struct RemoteCaller {
 pub(crate) enum AnswerWay {
     /// Over the connection over which the call has come: its loss has failed the call.
     Over(ConnectionId),
-    /// Over any connection that is up: the token was passed on by another process, and its caller may
-    /// still wait.
+    /// Over any connection that is up: another process of its node has passed the token on, and its caller may still
+    /// wait.
     IfConnected,
-    /// Its node is dialled: a third node has passed the token on.
+    /// Its node is dialled: another node has passed the token on, and its caller does not hear of a loss between its
+    /// node and this one.
     Dial,
 }
 

@@ -322,7 +322,12 @@ impl ClusterCore {
     }
 
     /// Handles a message to the reference of a call. Returns false if there is no such call.
-    pub(crate) fn answered(self: &Arc<Self>, number: u64, mut decoder: Decoder<'_>) -> bool {
+    pub(crate) fn answered(
+        self: &Arc<Self>,
+        number: u64,
+        mut decoder: Decoder<'_>,
+        from: &Atom,
+    ) -> bool {
         let Some(call) = self.calls.take(number) else { return false };
         self.demonitor_call(number, &call);
         let head = decoder.tuple().and_then(|count| Ok((count, decoder.term()?)));
@@ -333,7 +338,7 @@ impl ClusterCore {
             call.fail_with(Reason::error(why));
             return true;
         }
-        let mut extension = Reading { core: self, by: 0, has_caller: false };
+        let mut extension = Reading { core: self, by: 0, has_caller: false, from: Some(from) };
         let tokens = CarriedTokens::new(Arc::clone(&self.host), MessageKind::Plain, self.pid);
         let token = call.token;
         let (read, _) = tokens.carry(|| answer(token, self.codec, decoder, &mut extension));
@@ -346,7 +351,7 @@ impl ClusterCore {
     /// Handles the answer of a process of this node to a call of this node.
     pub(crate) fn answered_at_home(self: &Arc<Self>, alias: Option<&Reference>, payload: &[u8]) {
         let number = alias.and_then(|alias| self.number_of(alias));
-        if !number.is_some_and(|number| self.answered(number, Decoder::new(payload))) {
+        if !number.is_some_and(|number| self.answered(number, Decoder::new(payload), &self.me)) {
             self.count_late_reply();
         }
     }

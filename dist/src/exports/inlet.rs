@@ -5,7 +5,7 @@ use crate::peer::proxy::RemoteProcess;
 use krarup_act::{Dynamic, MessageKind, Process};
 use krarup_gen::{Alias, CallError, SendError};
 use krarup_wire::codec::TermCodec;
-use krarup_wire::etf::Decoder;
+use krarup_wire::etf::{Atom, Decoder};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -42,6 +42,8 @@ pub(crate) struct RemoteMessage<'a> {
     pub(crate) alias: Option<Alias>,
     pub(crate) decoder: Decoder<'a>,
     pub(crate) codec: TermCodec,
+    /// The node that has sent it.
+    pub(crate) from: &'a Atom,
 }
 
 /// Why a message of another node was not delivered.

@@ -29,7 +29,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Inlet<ClusterCore> for Ty
         to: Arc<dyn Process>,
         message: RemoteMessage<'_>,
     ) -> Result<(), Undelivered> {
-        let RemoteMessage { kind, caller, alias, decoder, codec } = message;
+        let RemoteMessage { kind, caller, alias, decoder, codec, from } = message;
         let (pid, by) = (to.pid(), to.pid().id());
         let mut tokens = CarriedTokens::new(Arc::clone(&core.host), kind, pid);
         let has_caller = caller.is_some();
@@ -37,7 +37,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Inlet<ClusterCore> for Ty
         if let Some(caller) = caller {
             tokens.offer(reading.guard(caller.answerer(core, by)));
         }
-        let mut extension = Reading { core, by, has_caller };
+        let mut extension = Reading { core, by, has_caller, from: Some(from) };
         from_outside(|| {
             let (read, tokens) = tokens.carry(|| codec.read_with::<M>(decoder, &mut extension));
             let untaken = has_caller && tokens.offered.first().is_some_and(Option::is_some);

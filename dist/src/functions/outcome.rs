@@ -12,6 +12,7 @@ use crate::functions::exception::{ExceptionClass, TermException};
 use crate::functions::request::FunctionResult;
 use crate::peer::signal::SignalPayload;
 use crate::terms::reason::reason_to_term;
+use crate::terms::written::written_or;
 use krarup_gen::{CallError, Reason};
 use krarup_wire::etf::Term;
 
@@ -94,10 +95,7 @@ impl FunctionOutcome {
             },
             FunctionOutcome::Ended(reason) => bad(reason_to_term(&reason)),
         };
-        let mut bytes = Vec::new();
-        // What was read, or is as small as this, can be written.
-        let _ = term.write(&mut bytes);
-        bytes
+        written_or(&term, bad)
     }
 }
 
@@ -179,6 +177,17 @@ mod tests {
             assert_eq!(shown(outcome().of_call(Term::Int(1))), call);
             assert_eq!(shown(outcome().of_cast()), cast);
             assert_eq!(shown(SignalPayload::Bytes(outcome().of_rex())), rex);
+        }
+    }
+
+    #[test]
+    fn zterm11_an_exception_that_nobody_could_read_is_replaced() {
+        let deep = || (0..5000).fold(Term::nil(), |inner, _| Term::list([inner]));
+        let why = "{error,<<\"the reason cannot be written: a message nested deeper than 2044 is over the limit\">>}";
+        for raised in [TermException::error(deep()), TermException::throw(deep())] {
+            let value = FunctionOutcome::Raised(raised).of_rex();
+            let said = format!("{{badrpc,{{'EXIT',{why}}}}}");
+            assert_eq!(shown(SignalPayload::Bytes(value)), said);
         }
     }
 }

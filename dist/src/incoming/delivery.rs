@@ -78,7 +78,7 @@ impl Dispatch<'_> {
 
     fn to_alias(&self, alias: &Reference, payload: &Payload<'_>) {
         let Some(number) = self.core.number_of(alias) else { return };
-        if self.core.answered(number, payload.decoder()) {
+        if self.core.answered(number, payload.decoder(), &self.peer.name) {
             return;
         }
         let alias = Alias::new(Ref::new(number));
@@ -105,7 +105,7 @@ impl Dispatch<'_> {
             Ok(tag) => alias_of(&tag).and_then(|alias| self.core.number_of(alias)),
             Err(_) => None,
         };
-        number.is_some_and(|number| self.core.answered(number, payload.decoder()))
+        number.is_some_and(|number| self.core.answered(number, payload.decoder(), &self.peer.name))
     }
 
     fn deliver(
@@ -146,7 +146,8 @@ impl Dispatch<'_> {
             }
             return;
         };
-        let message = RemoteMessage { kind, caller: caller.clone(), alias, decoder, codec };
+        let from = &self.peer.name;
+        let message = RemoteMessage { kind, caller: caller.clone(), alias, decoder, codec, from };
         let (pid, expected) = (to.pid(), to.lane_types().0);
         let Err(error) = inlet.deliver(self.core, to, message) else { return };
         match &error {

@@ -40,6 +40,9 @@ impl Dispatch<'_> {
             SpawnReplied::Abandoned { from, process } => {
                 self.core.end_abandoned(&self.peer.name, from, process);
             }
+            SpawnReplied::Unlinked { from, process } => {
+                self.core.exit_abandoned(&from, &process);
+            }
             SpawnReplied::Made { process, link, waits } => {
                 // Before the one who waits goes on: an end that follows is an end by the link.
                 if let Some(from) = &link {

@@ -5,8 +5,9 @@
 //! `Display` belongs to a user.
 
 use crate::terms::reason::reason_to_term;
+use crate::terms::written::written_or;
 use krarup_gen::Reason;
-use krarup_wire::etf::{Atom, Decoder, EncodeError, ExternalPid, Term, WriteLimits};
+use krarup_wire::etf::{Atom, Decoder, EncodeError, ExternalPid, Term};
 use krarup_wire::frame::{FrameFormat, FrameLimits, OutgoingMessage};
 use krarup_wire::{AliasRecipient, ControlMessage, DistributionFlags};
 use std::borrow::Cow;
@@ -111,6 +112,7 @@ impl Signal {
     ) -> Result<FramedSignal, EncodeError> {
         let Signal { by, control, payload, .. } = self;
         let mut head = Cow::default();
+        let same = |reason| reason;
         let mut bytes = match payload {
             SignalPayload::None => Vec::new(),
             SignalPayload::Bytes(bytes) => bytes,
@@ -118,8 +120,8 @@ impl Signal {
                 head = wrap;
                 bytes
             }
-            SignalPayload::Reason(reason) => written(&reason_to_term(&reason))?,
-            SignalPayload::Term(term) => written(&term)?,
+            SignalPayload::Reason(reason) => written_or(&reason_to_term(&reason), same),
+            SignalPayload::Term(term) => written_or(&term, same),
         };
         let control = adapted(control, &mut bytes, flags);
         let length = head.len() + bytes.len();
@@ -135,19 +137,6 @@ impl Signal {
         let letter = UnwrittenLetter::of(by, control);
         Ok(FramedSignal { by, message, bytes: length, letter })
     }
-}
-
-/// Writes a reason. One that the peer could not read is replaced: whoever is bound is to be told of
-/// the end (rule Zterm11).
-fn written(reason: &Term) -> Result<Vec<u8>, EncodeError> {
-    let mut bytes = Vec::new();
-    reason.write(&mut bytes)?;
-    if let Err(error) = WriteLimits::DEFAULT.check(&bytes) {
-        let why = Term::binary(format!("the reason cannot be written: {error}"));
-        bytes.clear();
-        Term::tuple([Term::atom("error"), why]).write(&mut bytes)?;
-    }
-    Ok(bytes)
 }
 
 /// Replaces a control message that the peer does not know by the older one.

@@ -60,6 +60,9 @@ pub(crate) enum SpawnReplied {
     Made { process: ExternalPid, link: Option<ExternalPid>, waits: OneShotSender<RequestEnd> },
     /// The request was given up: the process, which is linked to `from`, is to end.
     Abandoned { from: ExternalPid, process: ExternalPid },
+    /// The process is made and was not linked to `from`, which was asked for. The one who waits has been told, and the
+    /// process is to end.
+    Unlinked { from: ExternalPid, process: ExternalPid },
 }
 
 /// What is left of a request that was given up.
@@ -130,10 +133,11 @@ impl PendingRequests {
             (RequestPhase::Requested(waits), Ok(_), RequestKind::Function) => {
                 (waits, Atom::fixed("unmonitored"))
             }
-            (RequestPhase::Requested(waits), Ok(_), RequestKind::Process { link: true })
+            (RequestPhase::Requested(waits), Ok(process), RequestKind::Process { link: true })
                 if !bonds.link =>
             {
-                (waits, Atom::fixed("unlinked"))
+                drop(waits.send(RequestEnd::Refused(Atom::fixed("unlinked"))));
+                return SpawnReplied::Unlinked { from, process };
             }
             (RequestPhase::Requested(waits), Ok(process), RequestKind::Process { link }) => {
                 let link = link.then_some(from);
@@ -288,6 +292,9 @@ mod tests {
             SpawnReplied::Abandoned { from, process } => {
                 format!("abandoned {} {}", from.id, process.id)
             }
+            SpawnReplied::Unlinked { from, process } => {
+                format!("unlinked {} {}", from.id, process.id)
+            }
         }
     }
 
@@ -348,7 +355,7 @@ mod tests {
         for (kind, bonds, result, replied, outcome) in [
             (alone, "", Ok(pid(7)), "made 7 None", made),
             (linked, "l", Ok(pid(7)), "made 7 Some(1)", Some(RequestEnd::Made(pid(7)))),
-            (linked, "m", Ok(pid(7)), "expected", refused("unlinked")),
+            (linked, "m", Ok(pid(7)), "unlinked 1 7", refused("unlinked")),
             (linked, "l", Err(Atom::fixed("notsup")), "expected", refused("notsup")),
         ] {
             let mut waits = asked_for(&requests, 1, kind);

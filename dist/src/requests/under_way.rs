@@ -81,6 +81,11 @@ impl ClusterCore {
             true
         });
         theirs.schedule(None);
+        self.exit_abandoned(from, process);
+    }
+
+    /// Ends a process that is not linked, and that nobody here knows.
+    pub(crate) fn exit_abandoned(self: &Arc<Self>, from: &ExternalPid, process: &ExternalPid) {
         let control = ControlMessage::PayloadExit2 { from: from.clone(), to: process.clone() };
         let reason = SignalPayload::Term(Term::atom("abandoned"));
         let signal = Signal::new(number_of(from), control, None).with_payload(reason);

@@ -37,7 +37,7 @@ impl ClusterCore {
     ) -> Result<T, String> {
         let mut bytes = Vec::new();
         term.write(&mut bytes).map_err(|error| error.to_string())?;
-        let mut extension = Reading { core: self, by: 0, has_caller: false };
+        let mut extension = Reading { core: self, by: 0, has_caller: false, from: None };
         let read = self.codec.read_with(Decoder::new(&bytes), &mut extension as &mut dyn Extension);
         read.map_err(|error| error.to_string())
     }

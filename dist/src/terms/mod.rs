@@ -5,3 +5,4 @@ pub(crate) mod reading;
 pub(crate) mod reason;
 pub(crate) mod term_message;
 pub(crate) mod writing;
+pub(crate) mod written;

@@ -5,7 +5,7 @@ use crate::core::ClusterCore;
 use crate::terms::writing::{ALIAS, PID, RECIPIENT, REF, REPLY};
 use krarup_act::CarriedTokens;
 use krarup_wire::codec::{Extension, ExtensionValue};
-use krarup_wire::etf::Term;
+use krarup_wire::etf::{Atom, Term};
 use std::sync::Arc;
 
 /// Reads a message.
@@ -15,6 +15,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) by: u64,
     /// Whether the message is a call whose token was not taken yet.
     pub(crate) has_caller: bool,
+    /// The node that has sent it, if it is known.
+    pub(crate) from: Option<&'a Atom>,
 }
 
 impl Extension for Reading<'_> {
@@ -54,7 +56,9 @@ impl Extension for Reading<'_> {
             (REPLY, Some(from)) => {
                 let mut caller =
                     RemoteCaller::from_term(&from).ok_or_else(|| format!("{from} is no caller"))?;
-                if self.core.is_connected(&caller.pid.node) {
+                // A caller on the node that has sent this may hear of the loss of the connection. One on a third node,
+                // which has called that node, does not.
+                if self.from == Some(&caller.pid.node) {
                     caller.way = AnswerWay::IfConnected;
                 }
                 let answerer = caller.answerer(self.core, self.by);

@@ -98,6 +98,15 @@ fn zcall15_zsec5_a_peer_links_only_what_was_asked_for_and_answers_once() {
         peer.say(&reply(asked, linked, result), None);
         let refused = next().unwrap_err().to_string();
         assert!(refused.ends_with(&format!("m:f/1 on spawns_b@127.0.0.1: {why}")), "{refused}");
+        if why == "unlinked" {
+            // Nobody here knows it: it is told to end.
+            match peer.read() {
+                Some((ControlMessage::PayloadExit2 { to, .. }, Some(reason))) => {
+                    assert_eq!((to, reason), (peer.pid(7), Term::atom("abandoned")));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
     }
     // Who gives up before the answer ends what is made.
     spawner.send(Duration::from_millis(1)).unwrap();

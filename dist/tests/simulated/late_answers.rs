@@ -166,3 +166,27 @@ fn zlive5_the_answer_to_a_token_that_was_passed_on_dials_nobody_after_a_loss() -
     assert_eq!((late(&a), net.connections().len()), ((1, 1), 0));
     Ok(())
 }
+
+#[test]
+fn zlive5_a_caller_whose_token_another_node_has_passed_on_is_dialled() -> Result {
+    for connected in [false, true] {
+        let (sim, net) = (Simulation::new(1), SimNetwork::new());
+        let [a, b, c] = members(&sim, &net)?;
+        let (on_a, on_c) = (desk(&a, None)?, desk(&c, Some("a@sim"))?);
+        let desk = b.cluster.remote("desk", "c@sim")?;
+        let (caller, outcomes) = caller(&b, desk, Paper::PassOn)?;
+        if connected {
+            assert!(sim.block_on(b.cluster.connect("a@sim")?)?);
+        }
+        caller.send(()).unwrap();
+        sim.run_until_idle();
+        // The caller has called the third node, and is connected to it: it waits on.
+        assert_eq!(net.reset("a@sim", "b@sim"), usize::from(connected));
+        sim.run_until_idle();
+        on_a.send(Paper::Answer).unwrap();
+        sim.run_until_idle();
+        assert_eq!((&*outcomes.lock().unwrap(), late(&a)), (&vec![Ok(7)], (0, 0)));
+        drop(on_c);
+    }
+    Ok(())
+}
