@@ -22,3 +22,4 @@ mod shrinking;
 mod traces;
 mod traces_ends;
 mod traces_held;
+mod turn_limit;

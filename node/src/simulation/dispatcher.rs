@@ -24,6 +24,7 @@ use crate::simulation::recorder::Recorder;
 use crate::simulation::schedule::{ChoiceKind, Schedule, StepName};
 use crate::simulation::seeded::{NamedItems, Seeded};
 use crate::simulation::trace::Run;
+use crate::simulation::turn_limit::TurnLimit;
 use crate::timers::clock::Clock;
 use crate::timers::timer::{NodeTimers, give_up, ring};
 use krarup_act::{
@@ -58,6 +59,7 @@ pub(crate) struct Simulated {
     pokes: LateTimers,
     /// By the creation of the node, what records its turns.
     turn_logs: Mutex<BTreeMap<u32, TurnLog>>,
+    pub(crate) turn_limit: TurnLimit,
     pub(crate) recorder: Recorder,
 }
 
@@ -168,6 +170,7 @@ impl Simulated {
             faults: Mutex::default(),
             pokes: LateTimers::default(),
             turn_logs: Mutex::default(),
+            turn_limit: TurnLimit::default(),
             recorder: Recorder::new(run, clock, deviates),
         }
     }
@@ -268,6 +271,7 @@ impl Simulated {
                     }
                 }
                 NextStep::Turn(ready, number) => {
+                    self.turn_limit.count(|| self.recorder.trace());
                     self.fail_start(ready.pid(), number);
                     let pid = self.run(ready, number);
                     self.strike(number);
@@ -466,8 +470,12 @@ impl Simulated {
 
     /// Advances virtual time. Timers that are due by then fire in the next steps.
     pub(crate) fn move_to(&self, to: Timestamp) {
+        let before = self.clock.now();
         self.clock.advance_to(to);
         let now = self.clock.now();
+        if now > before {
+            self.turn_limit.begin_instant();
+        }
         let due = self.nodes.lock().take_due(now);
         self.state.lock().due.add(due);
         let over = self.faults.lock().until(now);
@@ -476,6 +484,9 @@ impl Simulated {
 
     /// Runs until `future` is ready. Time advances only when no process is ready, and then to
     /// the next timer.
+    ///
+    /// # Panics
+    /// If it takes more turns than the limit (rule Y7).
     pub(crate) fn drive(
         &self,
         mut future: Pin<&mut (dyn Future<Output = ()> + Send)>,
@@ -483,12 +494,15 @@ impl Simulated {
         let flag = Arc::new(WokenFlag::default());
         let waker = Waker::from(Arc::clone(&flag));
         let mut cx = Context::from_waker(&waker);
+        let mut turns = 0;
         loop {
             if let Poll::Ready(()) = future.as_mut().poll(&mut cx) {
                 return Ok(());
             }
             while !flag.take() {
                 if self.step().is_some() {
+                    turns += 1;
+                    self.turn_limit.check_wait(turns, || self.recorder.trace());
                     continue;
                 }
                 // A timer alone may have woken it.
@@ -536,6 +550,11 @@ impl Simulated {
             self.pokes.clear();
             self.set_faults(Faults::new());
         }
+    }
+
+    /// How many turns there were.
+    pub(crate) fn turns(&self) -> u64 {
+        self.state.lock().ready.turns().0
     }
 
     pub(crate) fn stats(&self) -> DispatcherStats {

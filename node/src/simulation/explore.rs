@@ -11,6 +11,7 @@ use crate::simulation::one_run::run;
 use crate::simulation::recorder::STEPS;
 use crate::simulation::schedule::Schedule;
 use crate::simulation::seed_file::{FILE_STEPS, SeedFile};
+use crate::simulation::shrinking::MOST_CHOICES;
 use crate::simulation::shrunk::{DoesNotFailAgain, ShrunkFailure};
 use crate::simulation::simulation::Simulation;
 use crate::simulation::trace::{Run, Trace};
@@ -63,7 +64,8 @@ impl Simulation {
     /// A failure is **shrunk**: the body is run again, up to 400 times, to find a run with fewer choices
     /// that differ from the order of arrival, and that still fails in the same way
     /// ([`FailingSeed::shrunk`]). `KRARUP_SHRINK=0` in the environment leaves that out, another
-    /// number is the most runs. Panics and logs of these runs are not printed.
+    /// number is the most runs. Panics and logs of these runs are not printed. A run of more than 4 million turns is not
+    /// shrunk.
     ///
     /// `KRARUP_SCHEDULE` with the text of a [`Schedule`] runs that schedule instead of the seeds, if
     /// its seed is among them.
@@ -118,8 +120,10 @@ fn explore_with(
         }
         if let Err(reason) = run(&sim, &mut body) {
             let mut failing = failing(settings, Run { seed, throughput }, reason, sim.last_steps());
+            // A run that is as long as a whole search is not run again.
+            let most_runs = if sim.turns() > MOST_CHOICES { 0 } else { settings.most_runs };
             drop(sim);
-            match ShrunkFailure::of(failing.run, &failing.reason, settings.most_runs, &mut body) {
+            match ShrunkFailure::of(failing.run, &failing.reason, most_runs, &mut body) {
                 Ok(shrunk) => failing.shrunk = shrunk,
                 Err(DoesNotFailAgain) => failing.repeats = false,
             }

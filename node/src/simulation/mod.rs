@@ -27,3 +27,4 @@ pub(crate) mod shrunk;
 pub(crate) mod simulation;
 pub(crate) mod trace;
 pub(crate) mod trace_json;
+pub(crate) mod turn_limit;

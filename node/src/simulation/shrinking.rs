@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 /// How many runs a search has.
 pub(crate) const MOST_RUNS: u32 = 400;
 /// How many choices a search has, in all its runs: some seconds.
-const MOST_CHOICES: u64 = 1 << 22;
+pub(crate) const MOST_CHOICES: u64 = 1 << 22;
 
 /// The most parts of which each is tried alone.
 const PARTS: usize = 8;

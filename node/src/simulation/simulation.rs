@@ -284,13 +284,47 @@ impl Simulation {
         self.host.core.blocking.add(name, Blocking::none())
     }
 
+    /// Sets the most turns at one instant of virtual time, and the most in one wait (`.wait()`,
+    /// [`Simulation::block_on`]); 10 million by default, zero counts as 1. A program that does not come to rest, or
+    /// does not do what is waited for, then fails its test and does not hang it: the method that runs the simulation
+    /// panics, with the last steps (rule Y7).
+    ///
+    /// ```should_panic
+    /// # use krarup_node::Simulation;
+    /// # use krarup_act::{behavior_fn, Context, Received};
+    /// let sim = Simulation::new(1);
+    /// sim.turn_limit(1000);
+    /// let busy = sim.spawn(|| behavior_fn(|mut ctx: Context<()>| async move {
+    ///     while let Received::Message(()) = ctx.receive().await {
+    ///         ctx.address().send(()).unwrap();
+    ///     }
+    ///     Ok(())
+    /// }));
+    /// busy.start().unwrap().send(()).unwrap();
+    /// sim.run_until_idle(); // it never is
+    /// ```
+    pub fn turn_limit(&self, turns: u64) {
+        simulated(&self.host).turn_limit.set(turns);
+    }
+
+    /// Returns how many turns there were.
+    pub(crate) fn turns(&self) -> u64 {
+        simulated(&self.host).turns()
+    }
+
     /// Runs one turn of a ready process that the seed chooses. Returns the process, or `None` if
     /// none is ready.
+    ///
+    /// # Panics
+    /// After more turns than the limit, of which none has let time pass ([`Simulation::turn_limit`]).
     pub fn step(&self) -> Option<Pid> {
         simulated(&self.host).step()
     }
 
     /// Runs turns until no process is ready; time does not advance. Returns the number of turns.
+    ///
+    /// # Panics
+    /// If that is never, see [`Simulation::turn_limit`].
     pub fn run_until_idle(&self) -> u64 {
         let mut turns = 0;
         while self.step().is_some() {
@@ -300,6 +334,9 @@ impl Simulation {
     }
 
     /// Advances virtual time by this much, and runs everything that becomes due at its due time.
+    ///
+    /// # Panics
+    /// If the processes do not come to rest at some time, see [`Simulation::turn_limit`].
     pub fn advance(&self, by: Duration) {
         let until = self.host.now() + by;
         while self.step_until(until) {}
@@ -457,6 +494,8 @@ impl Drop for Simulation {
         }
         // Ends all delays.
         self.faults(Faults::new());
+        // What never rests is killed here.
+        simulated(&self.host).turn_limit.begin_instant();
         for process in cores().flat_map(|core| core.registry.all()) {
             process.kill();
         }
