@@ -36,6 +36,15 @@ pub(crate) enum ApiFailure {
     NoObserver { url: String, status: u16 },
 }
 
+/// How long a request may take.
+#[derive(Clone, Copy)]
+enum RequestTimes {
+    /// The whole answer comes at once.
+    Whole,
+    /// Parts come one after the other, for ever or for this time.
+    Stream { longest: Option<Duration> },
+}
+
 /// A client of one observer.
 pub(crate) struct ApiClient {
     agent: Agent,
@@ -61,7 +70,7 @@ impl ApiClient {
 
     /// The text of a route.
     pub(crate) fn text(&self, route: &str) -> Result<String, ApiFailure> {
-        let mut answer = self.open(route, false)?;
+        let mut answer = self.open(route, RequestTimes::Whole)?;
         let text = answer.body_mut().with_config().limit(LARGEST).lossy_utf8(true).read_to_string();
         text.map_err(|error| self.no_answer(&error))
     }
@@ -72,9 +81,13 @@ impl ApiClient {
         serde_json::from_str(&text).map_err(|_| self.no_observer(200))
     }
 
-    /// The body of a stream, as it comes. A read of it fails after 20 s without a byte.
-    pub(crate) fn stream(&self, route: &str) -> Result<impl BufRead + use<>, ApiFailure> {
-        let body = self.open(route, true)?.into_body();
+    /// The body of a stream, as it comes. A read of it fails after 20 s without a byte, and after `longest` in all.
+    pub(crate) fn stream(
+        &self,
+        route: &str,
+        longest: Option<Duration>,
+    ) -> Result<impl BufRead + use<>, ApiFailure> {
+        let body = self.open(route, RequestTimes::Stream { longest })?.into_body();
         // A stream has no end; its lines are bounded where they are read.
         Ok(BufReader::new(body.into_with_config().limit(u64::MAX).reader()))
     }
@@ -111,12 +124,12 @@ impl ApiClient {
         Err(self.refused(status, &body))
     }
 
-    fn open(&self, route: &str, streams: bool) -> Result<Response<Body>, ApiFailure> {
+    fn open(&self, route: &str, times: RequestTimes) -> Result<Response<Body>, ApiFailure> {
         let with = self.asked.load(Ordering::Relaxed);
-        let mut answer = self.send(route, streams, with)?;
+        let mut answer = self.send(route, times, with)?;
         if answer.status().as_u16() == 401 && !with && self.token.is_some() {
             self.asked.store(true, Ordering::Relaxed);
-            answer = self.send(route, streams, true)?;
+            answer = self.send(route, times, true)?;
         }
         if answer.status().as_u16() == 200 {
             return Ok(answer);
@@ -124,12 +137,19 @@ impl ApiClient {
         Err(self.refusal(answer))
     }
 
-    fn send(&self, route: &str, streams: bool, with: bool) -> Result<Response<Body>, ApiFailure> {
+    fn send(
+        &self,
+        route: &str,
+        times: RequestTimes,
+        with: bool,
+    ) -> Result<Response<Body>, ApiFailure> {
         let request = self.agent.get(self.url.route(route)).config();
-        let request = if streams {
-            request.timeout_recv_response(Some(REQUEST)).timeout_per_read(Some(SILENCE))
-        } else {
-            request.timeout_global(Some(REQUEST))
+        let request = match times {
+            RequestTimes::Whole => request.timeout_global(Some(REQUEST)),
+            RequestTimes::Stream { longest } => request
+                .timeout_recv_response(Some(REQUEST))
+                .timeout_per_read(Some(SILENCE))
+                .timeout_global(longest),
         };
         let mut request = request.build();
         if let Some(token) = self.token.as_ref().filter(|_| with) {
@@ -251,5 +271,24 @@ mod tests {
         assert!(failed().contains("--token-file"));
         assert!(failed().starts_with("no observer answers at http://127.0.0.1:"));
         assert_eq!(heads.join().unwrap().len(), 6);
+    }
+
+    #[test]
+    fn v81_a_stream_that_only_says_that_it_is_alive_ends() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = ObserverUrl::read(&listener.local_addr().unwrap().to_string()).unwrap();
+        let alive = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
+            stream.write_all(head.as_bytes()).unwrap();
+            // Until the client has gone.
+            while stream.write_all(b": alive\n\n").is_ok() {}
+        });
+        let client = ApiClient::new(url, None);
+        let mut source = client.stream("/", Some(Duration::from_millis(50))).unwrap();
+        let error = crate::events::next_event(&mut source).unwrap_err();
+        assert!(error.to_string().contains("timeout"), "{error}");
+        drop(source);
+        alive.join().unwrap();
     }
 }

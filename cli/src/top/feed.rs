@@ -50,7 +50,7 @@ fn follow(client: &ApiClient, period_ms: u64, tell: &SyncSender<TopInput>) {
         let mut heard = false;
         let route = format!("/api/v1/stream?topics=node,findings&period_ms={period_ms}");
         let lost =
-            client.stream(&route).map_err(|failure| failure.to_string()).and_then(|source| {
+            client.stream(&route, None).map_err(|failure| failure.to_string()).and_then(|source| {
                 each_event(source, |news| {
                     heard = true;
                     tell.send(TopInput::News(news)).is_ok()
@@ -115,7 +115,14 @@ fn page(client: &ApiClient, query: &TopQuery) -> Result<Value, ApiFailure> {
     client.json(&format!("/api/v1/processes?{}", query.parameters()))
 }
 
-/// One picture with its rates: of two rounds of a stream.
+/// How long a picture takes at most: its rounds, which are late if the observer is busy.
+fn longest_picture(period_ms: u64) -> Duration {
+    const LATE: Duration = Duration::from_secs(30);
+    let rounds = u64::try_from(ROUNDS).unwrap_or(u64::MAX);
+    LATE.saturating_add(Duration::from_millis(period_ms.saturating_mul(rounds)))
+}
+
+/// One picture with its rates: of two rounds of a stream. It fails if the observer only says that it is alive.
 pub(crate) fn one_picture(
     client: &ApiClient,
     period_ms: u64,
@@ -123,7 +130,7 @@ pub(crate) fn one_picture(
 ) -> Result<(), ApiFailure> {
     let began = Instant::now();
     let route = format!("/api/v1/stream?topics=node,findings&period_ms={period_ms}");
-    let source = client.stream(&route)?;
+    let source = client.stream(&route, Some(longest_picture(period_ms)))?;
     let mut failure = None;
     let mut rounds = 0;
     let ended = each_event(source, |news| {
