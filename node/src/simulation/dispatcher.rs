@@ -8,32 +8,36 @@
 //!
 //! All nodes of a simulation share it, with one virtual time and one trace.
 
+mod carrying;
+mod choosing;
+mod striking;
+
 use crate::block_on::WokenFlag;
 use crate::dispatcher::calling_thread;
 use crate::dispatcher::late_timers::LateTimers;
 use crate::dispatcher::turn_log::TurnLog;
 use crate::simulation::arrivals::Arrivals;
-use crate::simulation::codecs::{Carried, Codecs};
+use crate::simulation::codecs::Codecs;
 use crate::simulation::due_timers::{Due, DueTimers};
 use crate::simulation::faults::Faults;
 use crate::simulation::injected_faults::InjectedFaults;
 use crate::simulation::network_events::NetworkEvents;
+use crate::simulation::next_step::{NextStep, SimulatedWork};
 use crate::simulation::nodes::SimulatedNodes;
-use crate::simulation::ready_lists::{Candidates, ReadyLists};
+use crate::simulation::ready_lists::ReadyLists;
 use crate::simulation::recorder::Recorder;
-use crate::simulation::schedule::{ChoiceKind, Schedule, StepName};
-use crate::simulation::seeded::{NamedItems, Seeded};
+use crate::simulation::schedule::Schedule;
+use crate::simulation::seeded::Seeded;
 use crate::simulation::trace::Run;
 use crate::simulation::turn_limit::TurnLimit;
 use crate::timers::clock::Clock;
 use crate::timers::timer::{NodeTimers, give_up, ring};
 use krarup_act::{
-    NetworkEvent, Poke, Ready, Sending, SimulatedLink, SimulatedNetwork, Stalled, TimerKey,
-    TurnLimits, contain, is_in_process, outside_traces,
+    NetworkEvent, Poke, Ready, SimulatedNetwork, Stalled, TimerKey, TurnLimits, contain,
+    is_in_process, outside_traces,
 };
 use krarup_gen::{Class, DispatcherStats, Name, Pid, Timestamp, one_line};
 use parking_lot::{Mutex, MutexGuard};
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::pin::Pin;
@@ -75,61 +79,6 @@ struct SimulatedState {
     running: Option<Pid>,
     /// How many ready processes were passed over for the last turn, and for those before it.
     passed: usize,
-}
-
-/// Work that may block: see [`Host::block`](krarup_act::Host::block).
-struct SimulatedWork {
-    /// The creation of the node.
-    node: u32,
-    run: Box<dyn FnOnce() + Send>,
-}
-
-/// The next step.
-enum NextStep {
-    Turn(Ready, u64),
-    Timer(Due),
-    Work(SimulatedWork),
-    Network(NetworkEvent),
-}
-
-/// What could be next, as a schedule names it: a process by its number, all else by its place.
-struct NextSteps<'a> {
-    ready: &'a ReadyLists,
-    candidates: &'a Candidates,
-    /// The ends of the processes, the timers, the work and the events of the network.
-    bounds: [usize; 4],
-    /// How many processes were passed over for the last turn, and for those before it.
-    passed: usize,
-}
-
-impl NextSteps<'_> {
-    /// The number of a process, which is the same on each run.
-    fn number(&self, step: usize) -> usize {
-        usize::try_from(self.ready.candidate(self.candidates, step).id()).unwrap_or(usize::MAX)
-    }
-}
-
-impl NamedItems for NextSteps<'_> {
-    fn default_item(&self) -> usize {
-        if self.passed < self.bounds[0] { self.passed } else { 0 }
-    }
-
-    fn name(&self, step: usize) -> usize {
-        let kind = self.bounds.iter().filter(|end| **end <= step).count();
-        match kind.checked_sub(1) {
-            None => StepName::of(0, self.number(step)),
-            Some(before) => StepName::of(kind, step - self.bounds[before]),
-        }
-    }
-
-    fn find(&self, name: usize) -> Option<usize> {
-        let (kind, number) = StepName::parts(name);
-        let Some(before) = kind.checked_sub(1) else {
-            return (0..self.bounds[0]).find(|step| self.number(*step) == number);
-        };
-        let (begin, end) = (self.bounds[before], *self.bounds.get(kind)?);
-        (number < end - begin).then(|| begin + number)
-    }
 }
 
 impl Simulated {
@@ -221,20 +170,6 @@ impl Simulated {
         self.faults.lock().forget(pid);
     }
 
-    /// The choices so far, if a schedule is followed.
-    pub(crate) fn choices(&self) -> Option<Schedule> {
-        self.state.lock().seeded.so_far()
-    }
-
-    pub(crate) fn random(&self) -> u64 {
-        self.state.lock().seeded.number()
-    }
-
-    /// Chooses one of `count` things for a test.
-    pub(crate) fn choose_of(&self, count: usize) -> usize {
-        self.state.lock().seeded.choose(ChoiceKind::Test, count)
-    }
-
     /// Runs one turn of a ready process that the seed chooses, and all timers and work chosen
     /// before it. Returns the process, or `None` if none is ready.
     pub(crate) fn step(&self) -> Option<Pid> {
@@ -281,46 +216,6 @@ impl Simulated {
         }
     }
 
-    fn choose(&self) -> Option<NextStep> {
-        let mut faults = self.faults.lock();
-        let mut state = self.state.lock();
-        let SimulatedState { ready, due, seeded, works, events, passed, .. } = &mut *state;
-        let now = self.clock.now();
-        let holds_any = faults.holds_any(now);
-        let holds = |pid| faults.holds(pid);
-        let candidates = ready.candidates(if holds_any { Some(&holds) } else { None });
-        let timers = due.choices();
-        let before_events = candidates.count + timers + works.len();
-        let count = before_events + events.ready(now);
-        if count == 0 {
-            return None;
-        }
-        let steps = NextSteps {
-            ready,
-            candidates: &candidates,
-            bounds: [candidates.count, candidates.count + timers, before_events, count],
-            passed: *passed,
-        };
-        let chosen = seeded.choose_named(ChoiceKind::Step, count, &steps);
-        if chosen >= before_events {
-            return events.take(now, chosen - before_events).map(NextStep::Network);
-        }
-        if chosen >= candidates.count + timers {
-            return Some(NextStep::Work(works.remove(chosen - candidates.count - timers)));
-        }
-        if chosen >= candidates.count {
-            return due.take(chosen - candidates.count).map(NextStep::Timer);
-        }
-        *passed = chosen;
-        let (ready, number) = ready.take(&candidates, chosen);
-        Some(NextStep::Turn(ready, number))
-    }
-
-    pub(crate) fn set_faults(&self, faults: Faults) {
-        let before = self.faults.lock().begin(faults);
-        drop(before);
-    }
-
     /// The network between the nodes.
     pub(crate) fn network(&self) -> Option<Weak<dyn SimulatedNetwork>> {
         self.network.lock().clone()
@@ -333,62 +228,6 @@ impl Simulated {
     /// Adds an event of the network, which happens at this time or later.
     pub(crate) fn add_event(&self, at: Timestamp, event: NetworkEvent) {
         self.state.lock().events.add(at, event);
-    }
-
-    /// Whether one more random fault may strike.
-    pub(crate) fn may_count(&self) -> bool {
-        self.faults.lock().may_count()
-    }
-
-    /// Counts a random fault.
-    pub(crate) fn count_fault(&self) {
-        self.faults.lock().count();
-    }
-
-    /// Exempts a process from random faults.
-    pub(crate) fn spare(&self, pid: Pid) {
-        self.faults.lock().spare(pid);
-    }
-
-    fn fail_start(&self, pid: Pid, turn: u64) {
-        if !self.faults.lock().is_on() {
-            return;
-        }
-        let Some(newcomer) = self.recorder.newcomer(pid) else { return };
-        let fails = {
-            let mut faults = self.faults.lock();
-            faults.fails_to_start(&newcomer, turn, &mut self.state.lock().seeded)
-        };
-        if fails {
-            self.recorder.fault(Some(pid), format!("{} fails to start", newcomer.label()));
-            InjectedFaults::fail_start(newcomer);
-        }
-    }
-
-    /// Applies the faults that strike after this turn.
-    fn strike(&self, turn: u64) {
-        let mut faults = self.faults.lock();
-        if !faults.is_on() {
-            return;
-        }
-        let strikes = faults.after_turn(turn, &mut self.state.lock().seeded);
-        drop(faults);
-        for strike in strikes {
-            if strike.fault.is_of_network() {
-                self.strike_network(strike);
-                continue;
-            }
-            let living = self.recorder.living();
-            let struck = {
-                let mut faults = self.faults.lock();
-                faults.choose(strike, living, &mut self.state.lock().seeded)
-            };
-            let Some(struck) = struck else { continue };
-            self.recorder.fault(struck.pid(), struck.to_string());
-            // Not under any lock: the fault may make the process ready.
-            let held = struck.apply(self.clock.now());
-            self.faults.lock().keep(held);
-        }
     }
 
     /// Runs one turn of this process if it is ready, whatever the seed would choose.
@@ -520,14 +359,6 @@ impl Simulated {
         }
     }
 
-    pub(crate) fn codecs(&self) -> &Mutex<Codecs> {
-        &self.codecs
-    }
-
-    pub(crate) fn carried(&self) -> Carried {
-        self.codecs.lock().carried().clone()
-    }
-
     /// Drops all work of a node that has not run, at its end. With the last node the simulation
     /// ends.
     pub(crate) fn clear(&self, node: u32) {
@@ -564,33 +395,5 @@ impl Simulated {
             stats.queued = state.ready.len();
             stats.scheduled = stats.turns + stats.queued as u64;
         })
-    }
-}
-
-impl SimulatedLink for Simulated {
-    fn carry(&self, sending: &Sending, message: &mut dyn Any) {
-        self.recorder.sent(sending);
-        let type_name = sending.type_name;
-        let Some(codec) = self.codecs.lock().find(type_name, message) else { return };
-        // The codec is user code and may panic.
-        let outcome = contain(|| codec(message)).unwrap_or_else(|panic| Err(panic.to_string()));
-        if let Err(error) = &outcome {
-            self.recorder.codec_failed(sending.to, type_name, error.clone());
-        }
-        self.codecs.lock().note(type_name, outcome);
-    }
-
-    fn arrives(&self, to: Pid, outside: bool, overtake: &mut dyn FnMut(usize) -> usize) {
-        let mut state = self.state.lock();
-        let SimulatedState { arrivals, seeded, .. } = &mut *state;
-        let passed = match arrivals.passable(to, outside) {
-            0 => 0,
-            most => overtake(seeded.choose(ChoiceKind::Message, most + 1)),
-        };
-        arrivals.arrived(to, outside, passed);
-    }
-
-    fn touches(&self, to: Pid) {
-        self.state.lock().arrivals.reached(to);
     }
 }

@@ -29,7 +29,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 /// The creations below this one are not used (rule Zid6).
 const LEAST_CREATION: u32 = 4;
@@ -73,7 +73,7 @@ const LEAST_CREATION: u32 = 4;
 /// ```
 pub struct Simulation {
     node: Node,
-    host: Arc<DispatcherHost>,
+    pub(super) host: Arc<DispatcherHost>,
     /// The other nodes.
     beside: Mutex<Vec<Arc<DispatcherHost>>>,
 }
@@ -284,92 +284,6 @@ impl Simulation {
         self.host.core.blocking.add(name, Blocking::none())
     }
 
-    /// Sets the most turns at one instant of virtual time, and the most in one wait (`.wait()`,
-    /// [`Simulation::block_on`]); 10 million by default, zero counts as 1. A program that does not come to rest, or
-    /// does not do what is waited for, then fails its test and does not hang it: the method that runs the simulation
-    /// panics, with the last steps (rule Y7).
-    ///
-    /// ```should_panic
-    /// # use krarup_node::Simulation;
-    /// # use krarup_act::{behavior_fn, Context, Received};
-    /// let sim = Simulation::new(1);
-    /// sim.turn_limit(1000);
-    /// let busy = sim.spawn(|| behavior_fn(|mut ctx: Context<()>| async move {
-    ///     while let Received::Message(()) = ctx.receive().await {
-    ///         ctx.address().send(()).unwrap();
-    ///     }
-    ///     Ok(())
-    /// }));
-    /// busy.start().unwrap().send(()).unwrap();
-    /// sim.run_until_idle(); // it never is
-    /// ```
-    pub fn turn_limit(&self, turns: u64) {
-        simulated(&self.host).turn_limit.set(turns);
-    }
-
-    /// Returns how many turns there were.
-    pub(crate) fn turns(&self) -> u64 {
-        simulated(&self.host).turns()
-    }
-
-    /// Runs one turn of a ready process that the seed chooses. Returns the process, or `None` if
-    /// none is ready.
-    ///
-    /// # Panics
-    /// After more turns than the limit, of which none has let time pass ([`Simulation::turn_limit`]).
-    pub fn step(&self) -> Option<Pid> {
-        simulated(&self.host).step()
-    }
-
-    /// Runs turns until no process is ready; time does not advance. Returns the number of turns.
-    ///
-    /// # Panics
-    /// If that is never, see [`Simulation::turn_limit`].
-    pub fn run_until_idle(&self) -> u64 {
-        let mut turns = 0;
-        while self.step().is_some() {
-            turns += 1;
-        }
-        turns
-    }
-
-    /// Advances virtual time by this much, and runs everything that becomes due at its due time.
-    ///
-    /// # Panics
-    /// If the processes do not come to rest at some time, see [`Simulation::turn_limit`].
-    pub fn advance(&self, by: Duration) {
-        let until = self.host.now() + by;
-        while self.step_until(until) {}
-        self.run_until_idle();
-    }
-
-    /// Runs one turn, or advances time to the next timer that is due by then. If there is
-    /// neither, advances time to `until` and returns false.
-    pub(crate) fn step_until(&self, until: Timestamp) -> bool {
-        if self.step().is_some() {
-            return true;
-        }
-        match simulated(&self.host).next_due() {
-            Some(due) if due <= until && self.now() < Timestamp::MAX => {
-                self.move_to(due);
-                true
-            }
-            _ => {
-                self.move_to(until);
-                false
-            }
-        }
-    }
-
-    /// Runs one turn of this process if it is ready, without a choice of the seed.
-    pub(crate) fn step_of(&self, pid: Pid) -> bool {
-        simulated(&self.host).step_of(pid)
-    }
-
-    fn move_to(&self, to: Timestamp) {
-        simulated(&self.host).move_to(to);
-    }
-
     /// Sets the faults from now on, at given steps or at moments that the seed chooses. They
     /// replace earlier faults, whose effects end. For the body of [`Simulation::explore`]: its
     /// conditions must hold with any faults.
@@ -492,10 +406,10 @@ impl Drop for Simulation {
         for core in cores() {
             core.registry.close();
         }
-        // Ends all delays.
-        self.faults(Faults::new());
         // What never rests is killed here.
         simulated(&self.host).turn_limit.begin_instant();
+        // Ends all delays.
+        self.faults(Faults::new());
         for process in cores().flat_map(|core| core.registry.all()) {
             process.kill();
         }
@@ -528,7 +442,7 @@ fn handle(host: &Arc<DispatcherHost>) -> Node {
     Node::on(Arc::clone(host), Stopper::new(NodeStop::DEFAULT_TIMEOUT, Vec::new()))
 }
 
-fn simulated(host: &DispatcherHost) -> &Simulated {
+pub(super) fn simulated(host: &DispatcherHost) -> &Simulated {
     match &host.dispatcher {
         Dispatcher::Simulated(simulated) => simulated,
         _ => unreachable!("a simulation is made with this dispatcher"),
