@@ -19,19 +19,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// # Errors
     /// Those of [`Address::send`].
     pub fn reserve(&self) -> Result<Permit<M>, SendError<()>> {
-        self.permit(None)
-    }
-
-    /// As [`Address::reserve`], but joins the line of waiting senders if the mailbox is full.
-    pub(crate) fn reserve_in_line(
-        &self,
-        waiter: &Arc<Waiter<M>>,
-    ) -> Result<Permit<M>, SendError<()>> {
-        self.permit(Some(waiter))
-    }
-
-    fn permit(&self, waiter: Option<&Arc<Waiter<M>>>) -> Result<Permit<M>, SendError<()>> {
-        let reserved = self.reserved(waiter);
+        let reserved = self.reserved(None);
         if matches!(reserved, Err(SendError::NoProcess { .. })) {
             self.dead_letter(DeadLetterCause::NoProcess);
         }
@@ -45,6 +33,15 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// Those of [`Address::send`].
     pub fn reserve_quietly(&self) -> Result<Permit<M>, SendError<()>> {
         self.reserved(None)
+    }
+
+    /// As [`Address::reserve_quietly`], but joins the line of waiting senders if the mailbox is full. Whoever waits by a
+    /// name waits for the next process, and whoever is told of the end in line has no dead letter either.
+    pub(crate) fn reserve_in_line(
+        &self,
+        waiter: &Arc<Waiter<M>>,
+    ) -> Result<Permit<M>, SendError<()>> {
+        self.reserved(Some(waiter))
     }
 
     fn reserved(&self, waiter: Option<&Arc<Waiter<M>>>) -> Result<Permit<M>, SendError<()>> {
