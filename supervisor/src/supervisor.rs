@@ -9,7 +9,7 @@ use crate::info::{ChildInfo, ChildSpecInfo};
 use crate::plan::Plan;
 use crate::plan_executor::{EventOutcome, PlanExecutor};
 use crate::spec::{AutoShutdown, ChildRules, Strategy, SupervisorFlags};
-use krarup_act::{Behavior, ManageRequest, Received, contain};
+use krarup_act::{Behavior, BehaviorContext, ManageRequest, Received, contain};
 use krarup_gen::{Managed, ManagedChild, Management, Pid, ProcessKind, Reason, Result};
 use std::convert::Infallible;
 use std::fmt;
@@ -169,6 +169,7 @@ impl<T: Send + 'static> Behavior for Supervisor<T> {
     type Command = SupervisorCommand<T>;
 
     async fn run(self, mut ctx: SupervisorContext<T>) -> Result {
+        ctx.hurry_end_of_parent();
         ctx.trap_exits(true);
         ctx.stop_in_order();
         self.check()?;

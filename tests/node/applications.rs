@@ -128,21 +128,31 @@ fn a3_a_phase_ends_with_its_top_process() {
 }
 
 #[test]
-fn a3_a_permanent_one_that_fails_to_start_later_stops_the_node() {
+fn a3_one_that_fails_to_start_later_stops_the_node_as_one_that_has_ended() {
     let log = Log::new();
-    for (mode, stops) in
-        [(Mode::Permanent, true), (Mode::Transient, false), (Mode::Temporary, false)]
-    {
-        let sim =
-            started(&log, |log| vec![app("a", log), failing("b", log).mode(mode).on_request()]);
+    for (mode, reason, stops) in [
+        (Mode::Permanent, boom(), true),
+        (Mode::Transient, boom(), true),
+        (Mode::Transient, Reason::Shutdown, true),
+        (Mode::Temporary, boom(), false),
+    ] {
+        let fails = reason.clone();
+        let phase = move |_: Context<()>| {
+            let fails = fails.clone();
+            async move { Err(fails) }
+        };
+        let sim = started(&log, |log| {
+            vec![app("a", log), app("b", log).phase("one", phase).mode(mode).on_request()]
+        });
         let error = sim.start_application("b").wait().unwrap_err();
-        assert_eq!(error.to_string(), "application b did not start: boom");
-        assert_eq!(sim.is_stopping(), stops, "{mode}");
+        let said = format!("application b did not start (in phase one): {reason}");
+        assert_eq!(error.to_string(), said);
+        assert_eq!(sim.is_stopping(), stops, "{mode} {reason}");
         if stops {
             let stopped = sim.stopped().wait().unwrap();
-            assert_eq!(stopped.to_string(), "application b ended: boom");
+            assert_eq!(stopped.to_string(), format!("application b ended: {reason}"));
             assert!(!stopped.is_orderly());
-            assert_eq!(log.take(), ["start a", "end a shutdown"]);
+            assert_eq!(log.take(), ["start a", "start b", "end b shutdown", "end a shutdown"]);
         }
         drop(sim);
         log.take();

@@ -150,6 +150,63 @@ fn l1_a_spawn_links_and_monitors_before_the_first_instruction() {
 }
 
 #[test]
+fn l5_a_failed_start_is_told_by_its_result_and_not_by_the_monitor_or_the_link_too() {
+    for sim in simulations(10) {
+        for (links, monitors) in [(false, true), (true, false), (true, true)] {
+            let log = Log::new();
+            let parent = trapper(&sim, "parent", &log);
+            let noted = log.clone();
+            parent.tells(move |ctx| {
+                let fails = || krarup::behavior::made_by(async { Err::<Puppet, Reason>(boom()) });
+                let monitor = ctx.make_ref();
+                let spawn = ctx.spawn(fails);
+                let spawn = if links { spawn.link() } else { spawn };
+                let spawn = if monitors { spawn.monitor(monitor) } else { spawn };
+                let started = spawn.into_future();
+                let piped = ctx.pipe(started, move |started| {
+                    Act::new(move |_| {
+                        noted.note(format!("parent exit {}", started.unwrap_err()));
+                        Ok(())
+                    })
+                });
+                piped.unwrap();
+            });
+            sim.run_until_idle();
+            assert_eq!(heard(&log), ["parent exit init failed: boom"], "{links} {monitors}");
+        }
+    }
+}
+
+#[test]
+fn l4_each_link_to_no_process_is_answered() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let a = trapper(&sim, "a", &log);
+    a.tells(|ctx| {
+        ctx.link(nobody());
+        ctx.link(nobody());
+    });
+    sim.run_until_idle();
+    let no_process = || format!("a exit {} no process", nobody());
+    assert_eq!(heard(&log), [no_process(), no_process()]);
+    // After `unlink` none of them comes (rule L5).
+    a.tells(|ctx| {
+        ctx.link(nobody());
+        ctx.link(nobody());
+        ctx.unlink(nobody());
+    });
+    sim.run_until_idle();
+    assert_eq!(heard(&log), Vec::<String>::new());
+    // Who does not trap any more ends, though an answer is in its mailbox.
+    a.tells(|ctx| {
+        ctx.link(nobody());
+        ctx.trap_exits(false);
+        ctx.link(nobody());
+    });
+    sim.run_until_idle();
+    assert!(!a.is_alive());
+}
+
+#[test]
 fn l2_an_abnormal_end_ends_untrapping_peers_with_the_same_reason() {
     let ends: [(Reason, bool); 6] = [
         (Reason::Normal, false),

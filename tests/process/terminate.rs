@@ -131,6 +131,89 @@ fn l3_a_trapping_actor_is_ended_by_its_parent_for_every_reason() {
     }
 }
 
+/// The parent has its child note this.
+fn parent_has_noted(family: &Family, what: &'static str) {
+    let (child, log) = (family.child.clone(), family.log.clone());
+    family.parent.tells(move |_| {
+        child.tells(move |_| log.note(what));
+    });
+}
+
+#[test]
+fn m3_a_trapping_actor_handles_what_its_parent_has_sent_before_the_end_of_that() {
+    let killed: fn(&Family) = |f| assert!(f.parent.tells(|ctx| ctx.exit(ctx.pid(), Reason::Kill)));
+    let ways: [Way; 3] = [
+        ("normal death", |f| assert!(f.parent.dies(Reason::Normal)), Reason::Normal),
+        ("abnormal death", |f| assert!(f.parent.dies(boom())), boom()),
+        ("killed", killed, Reason::Killed),
+    ];
+    for (way, how, reason) in ways {
+        for sim in simulations(20) {
+            let family = family(sim, true, true);
+            parent_has_noted(&family, "one");
+            parent_has_noted(&family, "two");
+            how(&family);
+            family.sim.run_until_idle();
+            let expected = ["one", "two", &format!("child terminate {reason}"), "child dropped"];
+            assert_eq!(family.log.take(), expected, "{way}");
+        }
+    }
+}
+
+#[test]
+fn m3_the_parents_signal_to_stop_overtakes_what_it_has_sent() {
+    for sim in simulations(20) {
+        let family = family(sim, true, true);
+        let (child, log) = (family.child.clone(), family.log.clone());
+        // One turn: the signal is there before the child handles anything.
+        family.parent.tells(move |ctx| {
+            child.tells(move |_| log.note("one"));
+            ctx.exit(child.pid(), Reason::Shutdown);
+        });
+        family.sim.run_until_idle();
+        assert_eq!(family.log.take(), ["child terminate shutdown", "child dropped"]);
+    }
+}
+
+#[test]
+fn x5_the_end_of_the_parent_ends_a_suspended_actor_that_traps() {
+    let family = family(Simulation::new(1), true, true);
+    family.sim.suspend(family.child.pid()).wait().unwrap();
+    family.parent.dies(boom());
+    family.sim.run_until_idle();
+    assert_eq!(family.log.take(), ["child terminate boom", "child dropped"]);
+}
+
+#[test]
+fn l3_who_spawns_without_a_link_is_no_parent_for_an_actor_that_traps() {
+    for sim in simulations(5) {
+        let family = family(sim, true, false);
+        let (parent, child) = (family.parent.pid(), family.child.pid());
+        parent_exits(&family, Reason::Shutdown);
+        parent_exits(&family, Reason::Normal);
+        family.parent.tells(move |ctx| ctx.link(child));
+        family.sim.run_until_idle();
+        family.parent.dies(boom());
+        family.sim.run_until_idle();
+        let told =
+            ["shutdown", "normal", "boom"].map(|reason| format!("child exit {parent} {reason}"));
+        assert_eq!(family.log.take(), told);
+        assert!(family.child.is_alive());
+    }
+}
+
+#[test]
+fn l3_a_parent_without_a_link_any_more_is_the_parent() {
+    let family = family(Simulation::new(1), true, true);
+    let child = family.child.pid();
+    family.parent.tells(move |ctx| {
+        ctx.unlink(child);
+        ctx.exit(child, Reason::Shutdown);
+    });
+    family.sim.run_until_idle();
+    assert_eq!(family.log.take(), ["child terminate shutdown", "child dropped"]);
+}
+
 #[test]
 fn l7_a_parents_normal_does_not_end_a_child_that_does_not_trap() {
     for sim in simulations(5) {

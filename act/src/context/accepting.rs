@@ -128,7 +128,14 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 let wanted = link.is_none_or(|number| {
                     self.cell.locked_relations().accept_exit(exit.pid, number)
                 });
-                wanted.then_some(Received::Exit(exit))
+                let stops = wanted
+                    && link.is_some()
+                    && self.cell.is_end_of_parent(exit.pid)
+                    && self.cell.inbox.lock().orderly;
+                match stops {
+                    true => Some(Received::Stop(exit.reason)),
+                    false => wanted.then_some(Received::Exit(exit)),
+                }
             }
             Notice::Down(down) => {
                 let wanted = self.cell.locked_relations().accept_down(down.monitor);

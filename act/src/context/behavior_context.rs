@@ -114,6 +114,10 @@ pub trait BehaviorContext<M: Send + 'static, C: Send + 'static>: Sealed {
     /// again, as it does at the start of a bare process (rule D5).
     fn stop_by_signal(&mut self);
 
+    /// From now on the end of the parent to which this process was linked at its spawn overtakes queued messages, as a
+    /// requested stop does. For behaviours that supervise others or receive nothing from Main.
+    fn hurry_end_of_parent(&mut self);
+
     /// Whether the process is suspended, as far as it has noticed (rule X5). For behaviours
     /// with their own sources of work, which must pause then too.
     #[must_use]
@@ -266,6 +270,10 @@ impl<M: Send + 'static, C: Send + 'static> BehaviorContext<M, C> for Context<M, 
 
     fn stop_by_signal(&mut self) {
         Context::stop_by_signal(self);
+    }
+
+    fn hurry_end_of_parent(&mut self) {
+        Context::hurry_end_of_parent(self);
     }
 
     #[inline]

@@ -26,6 +26,13 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.cell.inbox.lock().orderly = false;
     }
 
+    /// See [`BehaviorContext::hurry_end_of_parent`](crate::BehaviorContext::hurry_end_of_parent).
+    pub(crate) fn hurry_end_of_parent(&mut self) {
+        if let Some(parent) = self.cell.parent_pid() {
+            bonds::hurry(&mut self.cell.locked_relations(), parent);
+        }
+    }
+
     /// Links this process to another; two-way and idempotent (rules L1, L4).
     pub fn link(&mut self, pid: Pid) {
         bonds::link(&**self.host(), &self.process(), pid, false);

@@ -277,6 +277,7 @@ where
         if let Some(messages) = ctx.mailbox_bound() {
             return Err(PoolError::MailboxOfPool(messages).into());
         }
+        ctx.hurry_end_of_parent();
         ctx.trap_exits(true);
         ctx.stop_in_order();
         let mut pool_workers = PoolWorkers::new(&ctx, factory, routing, settings.rounded());

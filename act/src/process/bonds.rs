@@ -65,7 +65,7 @@ pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool)
             return !ours.closed;
         }
         if !theirs.closed {
-            ours.bonds().links.insert(to, Link { number, fired: false, urgent, late: false });
+            ours.bonds().link_again(to, Link { number, fired: false, urgent, late: false });
             let half = Link { number, fired: false, urgent: false, late: b.has_pending_exit() };
             theirs.bonds().links.insert(a.pid(), half);
             if let Some(remote) = b.remote() {
@@ -83,7 +83,7 @@ pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool)
     let exit = Exit { pid: to, reason: Reason::NoProcess };
     let put = a.put_exit(exit, Via::Link { number, urgent });
     if put.is_notice {
-        ours.bonds().links.insert(to, Link { number, fired: true, urgent, late: false });
+        ours.bonds().link_again(to, Link { number, fired: true, urgent, late: false });
     }
     drop(ours);
     a.schedule(put.ready);
@@ -105,16 +105,21 @@ fn absence(host: &dyn Host, target: &Target) -> Reason {
     }
 }
 
-/// Makes an existing link urgent if asked to, and returns whether there is one. A link whose
-/// notice is already in the mailbox counts: the process receives that notice anyway.
+/// Makes an existing link urgent if asked to, and returns whether there is one. One whose notice is in the mailbox is
+/// none any more (as in OTP).
 fn already_linked(ours: &mut Relations, to: Pid, urgent: bool) -> bool {
     match ours.bonds_if_any().and_then(|bonds| bonds.links.get_mut(&to)) {
-        Some(link) => {
+        Some(link) if !link.fired => {
             link.urgent |= urgent;
             true
         }
-        None => false,
+        _ => false,
     }
+}
+
+/// Makes a link urgent, if there is one.
+pub(crate) fn hurry(ours: &mut Relations, to: Pid) {
+    let _ = already_linked(ours, to, true);
 }
 
 /// Removes the link. After this returns, no exit notice of the link is received (rule L5).
@@ -165,10 +170,11 @@ pub(crate) fn monitor(
                 remote.monitor(Some(a.pid()), monitor, &target);
             }
             ours.bonds().watching.insert(monitor, Watching { target, urgent });
+            let late = b.has_pending_exit();
             theirs
                 .bonds()
                 .watched
-                .insert(monitor, Watcher::Process { pid: a.pid(), late: b.has_pending_exit() });
+                .insert(monitor, Watcher::Process { pid: a.pid(), late, of_spawn: false });
             if b.remote().is_some() {
                 drop((ours, theirs));
                 b.schedule(None);
@@ -328,7 +334,7 @@ pub(super) fn fire_monitor(host: &dyn Host, monitor: Ref, watcher: Watcher, reas
             let _ = slot.send(Down { monitor, target, reason: reason.clone() });
             return;
         }
-        Watcher::Process { pid, late } => (pid, late),
+        Watcher::Process { pid, late, .. } => (pid, late),
     };
     let Some(peer) = host.process(pid) else { return };
     let mut theirs = peer.relations().0.lock();
@@ -348,10 +354,29 @@ fn reason_for(late: bool, reason: &Reason) -> Reason {
     if late { Reason::NoProcess } else { reason.clone() }
 }
 
-/// Removes the link of a child whose `init` failed from its parent. The parent waits for the
-/// result of the start, so it must not receive an exit notice as well (as in OTP from 27 on).
-pub(crate) fn forget_link(host: &dyn Host, child: Pid, parent: Pid) {
-    if let Some(parent) = host.process(parent) {
-        remove_link(&mut parent.relations().0.lock(), child);
+/// Removes the link and the monitor that the spawn of a child has made, whose `init` has failed. The parent waits for the
+/// result of the start, so it must not get a notice as well (as in OTP from 27 on). `bonds` are those of the child.
+pub(crate) fn forget_spawn(host: &dyn Host, child: Pid, bonds: Option<&mut Bonds>, parent: Pid) {
+    let Some(parent) = host.process(parent) else { return };
+    let mut theirs = parent.relations().0.lock();
+    remove_link(&mut theirs, child);
+    let Some(bonds) = bonds else { return };
+    let is_of_spawn =
+        |watcher: &Watcher| matches!(watcher, Watcher::Process { of_spawn: true, .. });
+    let made = bonds.watched.iter().find(|(_, watcher)| is_of_spawn(watcher));
+    let Some(monitor) = made.map(|(monitor, _)| *monitor) else { return };
+    bonds.watched.remove(&monitor);
+    if let Some(bonds) = theirs.bonds_if_any() {
+        bonds.watching.remove(&monitor);
+    }
+    theirs.shrink();
+}
+
+/// Marks the monitor that the spawn of a process has made.
+pub(crate) fn mark_of_spawn(relations: &mut Relations, monitor: Ref) {
+    if let Some(bonds) = relations.bonds_if_any()
+        && let Some(Watcher::Process { of_spawn, .. }) = bonds.watched.get_mut(&monitor)
+    {
+        *of_spawn = true;
     }
 }

@@ -224,14 +224,15 @@ impl Ending<'_> {
         }
     }
 
-    /// Removes the link of a spawner that waits for the start. It is notified of a failed start
+    /// Removes the link and the monitor of a spawner that waits for the start. It is notified of a failed start
     /// by the result of the spawn alone.
     fn forget_failed_start(&mut self, _: &mut dyn EndedMailbox) {
         if !self.initialised
             && self.starter.as_ref().is_some_and(SlotSender::is_awaited)
             && let Some(parent) = self.core.parent_pid()
         {
-            bonds::forget_link(&*self.core.host, self.core.pid, parent);
+            let bonds = self.bonds.as_deref_mut();
+            bonds::forget_spawn(&*self.core.host, self.core.pid, bonds, parent);
         }
     }
 

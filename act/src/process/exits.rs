@@ -4,10 +4,11 @@ use super::cell_core::CellCore;
 use super::current;
 use super::exit_source::ExitSource;
 use super::process::{Put, Via};
+use super::progress::ProcessMark;
 use super::untyped_cell::UntypedCell;
 use crate::mailbox::control_entry::ControlEntry;
 use crate::mailbox::inbox_core::{InboxCore, MailboxPhase};
-use krarup_gen::{CrashCauseKind, Exit, Reason};
+use krarup_gen::{CrashCauseKind, Exit, Pid, Reason};
 
 /// What has become of an exit signal, or a stop, under the lock of the mailbox.
 pub(super) enum TakenExit {
@@ -70,13 +71,38 @@ enum ExitEffect {
     },
 }
 
+/// What a process has said of the signals that it gets.
+#[derive(Clone, Copy)]
+struct ExitHabits {
+    trapping: bool,
+    orderly: bool,
+    suspended: bool,
+}
+
+impl ExitHabits {
+    fn of(inbox: &InboxCore) -> Self {
+        let InboxCore { trapping, orderly, .. } = *inbox;
+        ExitHabits { trapping, orderly, suspended: inbox.is_suspended() }
+    }
+}
+
 impl CellCore {
+    /// Whether a notice of a link, taken now, is a request to stop: the parent with which it was spawned has ended, as for
+    /// a `gen_server` that was started with `start_link`.
+    pub(crate) fn is_end_of_parent(&self, from: Pid) -> bool {
+        self.progress.has(ProcessMark::LinkedAtSpawn) && self.is_parent(from)
+    }
+
+    fn is_parent(&self, pid: Pid) -> bool {
+        self.parent_pid().is_some_and(|parent| parent.is_same_process(pid))
+    }
+
     /// Puts an exit signal in, unless it is a notice.
     pub(super) fn take_exit(&self, inbox: &mut InboxCore, exit: Exit, via: Via) -> TakenExit {
         if inbox.phase == MailboxPhase::Terminated {
             return TakenExit::Put(Put::unheard(None), Some(exit.reason));
         }
-        match self.effect_of_exit(exit, via, inbox.trapping, inbox.orderly) {
+        match self.effect_of_exit(exit, via, ExitHabits::of(inbox)) {
             ExitEffect::Nothing(exit) => TakenExit::Put(Put::unheard(None), Some(exit.reason)),
             ExitEffect::End(reason, source) => self.take_end(inbox, reason, source),
             ExitEffect::Stop(reason) => self.take_urgent(inbox, ControlEntry::Stop(reason)),
@@ -124,23 +150,34 @@ impl CellCore {
     /// | the process | from its parent | by | reason | what happens |
     /// |---|---|---|---|---|
     /// | any | - | signal | `Kill` | ends as `Killed` (D3) |
-    /// | traps, stops in order | yes | any | any | stop request (L3) |
+    /// | traps, stops in order | yes, linked at its spawn | signal | any | stop request (L3) |
+    /// | traps, stops in order | yes, linked at its spawn | link | any | stop request in its place on Main (M3), see below |
     /// | traps | - | any | any | notice (L3) |
     /// | does not trap, stops in order | yes | signal | not `Normal` | stop request (D5) |
     /// | does not trap | - | - | `Normal` | nothing, unless it is from itself (L7) |
     /// | does not trap | - | - | other | ends with that reason (L2) |
     ///
-    /// Whether the process traps is decided now, when the signal arrives.
-    fn effect_of_exit(&self, exit: Exit, via: Via, trapping: bool, orderly: bool) -> ExitEffect {
+    /// Whether the process traps is decided now, when the signal arrives. The end of the parent is a notice, behind what the
+    /// parent has sent, and a stop when it is taken ([`CellCore::is_end_of_parent`]). It is one at once for who has an urgent
+    /// link, as pools and supervisors do, and for who is suspended and takes nothing from Main.
+    fn effect_of_exit(
+        &self,
+        exit: Exit,
+        via: Via,
+        ExitHabits { trapping, orderly, suspended }: ExitHabits,
+    ) -> ExitEffect {
         let by_signal = via == Via::Signal;
         if by_signal && matches!(exit.reason, Reason::Kill) {
             let source = ExitSource::new(CrashCauseKind::Kill, Some(exit.pid));
             return ExitEffect::End(Reason::Killed, source);
         }
-        let from_parent =
-            orderly && self.parent_pid().is_some_and(|parent| parent.is_same_process(exit.pid));
+        let from_parent = orderly && self.is_parent(exit.pid);
         if trapping {
-            if from_parent {
+            let stops = match via {
+                Via::Signal => true,
+                Via::Link { urgent, .. } => urgent || suspended,
+            };
+            if stops && from_parent && self.progress.has(ProcessMark::LinkedAtSpawn) {
                 return ExitEffect::Stop(exit.reason);
             }
             let (link, urgent) = match via {

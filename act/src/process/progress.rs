@@ -50,6 +50,8 @@ pub(crate) enum ProcessMark {
     Traced = 8,
     /// Its behaviour holds messages that it has received and not handled. Set and cleared by the turn.
     HoldsMessages = 16,
+    /// It was linked to its parent when it was spawned, as by OTP's `start_link`. Set before its first turn.
+    LinkedAtSpawn = 128,
 }
 
 /// The class that a process has set for itself, in `Progress::said`; 0 means none.

@@ -61,8 +61,8 @@ struct OtherBonds {
     cleaners: Cleaners,
     /// The aliases that are not revoked.
     aliases: BTreeSet<Alias>,
-    /// The exit notices in the mailbox of links that were lost with a connection, and whose
-    /// processes have linked again since: with the number of the earlier link.
+    /// The exit notices in the mailbox of processes with which there is another link since (to no process, or to one of
+    /// another node whose connection was lost): with the number of the earlier link.
     earlier_exits: BTreeSet<(Pid, u64)>,
 }
 
@@ -100,8 +100,7 @@ pub(crate) struct Link {
 }
 
 impl Bonds {
-    /// Adds a link that a process of another node has made. If an exit notice of that process is
-    /// in the mailbox, it was sent when an earlier connection was lost, and is still received.
+    /// Adds a link. If an exit notice of that process is in the mailbox, of an earlier link, it is still received.
     pub(crate) fn link_again(&mut self, from: Pid, link: Link) {
         if let Some(Link { number, fired: true, .. }) = self.links.insert(from, link) {
             self.rest().earlier_exits.insert((from, number));
@@ -126,10 +125,11 @@ pub(crate) struct Watching {
 
 /// A monitor on the side of its target.
 pub(crate) enum Watcher {
-    /// A process. `late` has the meaning of [`Link::late`].
+    /// A process. `late` has the meaning of [`Link::late`]; `of_spawn`: the spawn of the target has made it.
     Process {
         pid: Pid,
         late: bool,
+        of_spawn: bool,
     },
     Outside {
         target: Target,

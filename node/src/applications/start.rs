@@ -3,7 +3,7 @@
 use crate::applications::error::StartApplicationError;
 use crate::applications::insist::{ApplicationJob, insist};
 use crate::applications::keeper::Keeper;
-use crate::applications::plan::{Mode, TopEnd, stops_node};
+use crate::applications::plan::{TopEnd, stops_node};
 use crate::applications::reports;
 use crate::applications::run::ApplicationRun;
 use crate::applications::table::{Needed, StartStep};
@@ -145,8 +145,8 @@ impl StartJob {
         }
     }
 
-    /// Why the node stops, if it does because of this failure: a permanent application that
-    /// fails to start is one that has ended.
+    /// Why the node stops, if it does because of this failure: an application that fails to start is one that has
+    /// ended.
     fn stops_node(&self, error: &StartApplicationError) -> Option<Stopped> {
         let (application, reason) = match error {
             StartApplicationError::Failed { application, reason, .. } => {
@@ -158,8 +158,7 @@ impl StartJob {
             _ => return None,
         };
         let parts = self.host.core.applications.parts(application)?;
-        let is_permanent = parts.mode == Mode::Permanent;
-        if !is_permanent || !stops_node(parts.mode, TopEnd::OfItself(&reason)) {
+        if !stops_node(parts.mode, TopEnd::OfItself(&reason)) {
             return None;
         }
         reports::stops_node(&self.host, application, &reason);

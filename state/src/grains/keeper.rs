@@ -38,6 +38,7 @@ where
         if B::routes_main() {
             return Err(Reason::error(GrainsError::Routes(B::label())));
         }
+        ctx.hurry_end_of_parent();
         ctx.stop_in_order();
         ctx.trap_exits(true);
         let shared = SharedDirectory::new(self.mailbox, ctx.delegate());

@@ -19,6 +19,7 @@ use crate::process::cell_core::CellCore;
 use crate::process::crash::contain;
 use crate::process::facts::BehaviorFacts;
 use crate::process::process::Process;
+use crate::process::progress::ProcessMark;
 use crate::process::turn::Life;
 use crate::process::waker::WakingHandle;
 use crate::process::{bonds, current};
@@ -201,6 +202,7 @@ impl SpawnPlace {
         }
         let host = &*core.host;
         let child = self.link.map(|urgency| (Arc::clone(&process), urgency));
+        core.progress.set(ProcessMark::LinkedAtSpawn, child.is_some());
         host.admit(process, name.as_ref())?;
         if let Some(parent) = &self.parent {
             if let Some((child, urgency)) = child {
@@ -209,6 +211,7 @@ impl SpawnPlace {
             if let Some((monitor, urgency)) = self.monitor {
                 let target = Target::Pid(core.pid);
                 bonds::monitor(host, parent, monitor, target, urgency == LinkUrgency::Urgent);
+                bonds::mark_of_spawn(&mut core.locked_relations(), monitor);
             }
         }
         Ok(())
