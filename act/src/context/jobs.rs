@@ -22,7 +22,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             Ok((message, in_hand)) => {
                 self.count_received();
                 self.cold().job = Some(in_hand);
-                self.slow_path = true;
+                self.set_slow_path(true);
                 if let Some(context) = context {
                     self.begin_traced(&context, type_name::<M>());
                 }

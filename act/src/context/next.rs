@@ -91,7 +91,7 @@ impl<M: Send + 'static> Context<M, M> {
     fn poll_next(&mut self) -> Poll<Delivery<M>> {
         // The two usual cases; in both the message is moved directly to its handler.
         if let Some(main) = self.main.as_mut().filter(|main| !main.is_empty()) {
-            if self.started && !self.slow_path && may_take(&self.cell) {
+            if self.cell.progress.takes_directly() && may_take(&self.cell) {
                 match main.pop_front() {
                     Some(MailboxEntry { sender, body: Body::Message(message) }) => {
                         self.sender = sender;
@@ -109,7 +109,8 @@ impl<M: Send + 'static> Context<M, M> {
                     None => {}
                 }
             }
-        } else if self.started && !self.slow_path && self.main.is_none() && may_take(&self.cell) {
+        } else if self.cell.progress.takes_directly() && self.main.is_none() && may_take(&self.cell)
+        {
             let mut inbox = self.cell.inbox.lock();
             match inbox.take_first(&mut self.main) {
                 TakenFirst::Message(sender, message) => {

@@ -54,7 +54,7 @@ fn cancel(host: &Arc<dyn Host>, timers: &[(Ref, TimerKey)], idle: Option<TimerKe
 impl<M, C> Drop for Context<M, C> {
     fn drop(&mut self) {
         last_item::leave(self.cell.pid, self.sender);
-        if !self.started {
+        if !self.is_started() {
             let mut inbox = self.cell.inbox.lock();
             let ready = self.cell.drop_context(&mut inbox);
             drop(inbox);

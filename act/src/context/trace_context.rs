@@ -49,7 +49,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub(super) fn begin_traced(&mut self, carried: &CarriedContext, message: &'static str) {
         begin_span(&self.cell, self.sender(), carried, message);
         self.cold().job.get_or_insert(InHand::NOT_WATCHED);
-        self.slow_path = true;
+        self.set_slow_path(true);
     }
 
     /// See [`BehaviorContext::keep_trace`](crate::BehaviorContext::keep_trace).

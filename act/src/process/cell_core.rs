@@ -56,9 +56,7 @@ impl CellCore {
     /// Sets whether its behaviour holds messages. Most calls change nothing.
     #[inline]
     pub(crate) fn set_holds_messages(&self, holds: bool) {
-        if self.progress.has(ProcessMark::HoldsMessages) != holds {
-            self.progress.set(ProcessMark::HoldsMessages, holds);
-        }
+        self.progress.change(ProcessMark::HoldsMessages, holds);
     }
 
     pub(crate) fn locked_relations(&self) -> MutexGuard<'_, Relations> {
