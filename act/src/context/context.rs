@@ -92,19 +92,13 @@ trait TakeTheContextByMutableReference {}
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub(crate) fn new(cell: Arc<Cell<M, C>>) -> Self {
-        Context {
-            cell,
-            main: None,
-            sender: last_item::NOTHING,
-            cold: None,
-            shared: PhantomData,
-        }
+        Context { cell, main: None, sender: last_item::NOTHING, cold: None, shared: PhantomData }
     }
 
     /// Returns the pid of this process.
     #[must_use]
     pub fn pid(&self) -> Pid {
-        self.cell.pid
+        self.cell.pid()
     }
 
     /// Returns the address of this process.
@@ -124,7 +118,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     #[must_use]
     pub fn sender(&self) -> Option<Pid> {
         let sender = self.sender_id();
-        (sender != 0).then(|| Pid::local(sender, self.cell.pid.creation()))
+        (sender != 0).then(|| Pid::local(sender, self.cell.pid().creation()))
     }
 
     /// The number of the sender of the message in progress; 0: none.
@@ -345,6 +339,6 @@ impl<M, C> Context<M, C> {
 
 impl<M, C> fmt::Debug for Context<M, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Context({})", self.cell.pid)
+        write!(f, "Context({})", self.cell.pid())
     }
 }

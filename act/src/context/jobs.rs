@@ -31,7 +31,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             Err(stale) => {
                 self.cell.progress.count_taken();
                 self.cell.dead_letter::<M>(self.sender_id(), Stale::<M>::CAUSE);
-                let expired = CallError::Expired { to: self.cell.pid, waited: stale.waited };
+                let expired = CallError::Expired { to: self.cell.pid(), waited: stale.waited };
                 current::refusing(OrphanCause::Refused(&expired), || stale.discard());
                 None
             }

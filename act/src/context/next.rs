@@ -71,7 +71,7 @@ impl<M: Send + 'static, C: Send + 'static> Future for Receive<'_, M, C> {
 
 impl<M, C> fmt::Debug for Receive<'_, M, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Receive({})", self.context.cell.pid)
+        write!(f, "Receive({})", self.context.cell.pid())
     }
 }
 
@@ -180,6 +180,6 @@ impl<M: Send + 'static> Future for NextMessage<'_, M> {
 
 impl<M> fmt::Debug for NextMessage<'_, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "NextMessage({})", self.context.cell.pid)
+        write!(f, "NextMessage({})", self.context.cell.pid())
     }
 }

@@ -103,7 +103,7 @@ fn begin_span(core: &CellCore, from: Option<Pid>, carried: &CarriedContext, mess
         let name = core.locked_relations().name().map(ToString::to_string);
         Some(name.unwrap_or_else(|| core.label().to_string()))
     };
-    let facts = MessageFacts { message, destination: &destination, to: Some(core.pid), from };
+    let facts = MessageFacts { message, destination: &destination, to: Some(core.pid()), from };
     let (span, context) = OpenSpan::of_message(carried, &facts, core.host.now());
     current::begin_handling(CurrentContext::new(context, span));
 }

@@ -5,5 +5,6 @@ pub(crate) mod delegate;
 pub(crate) mod host;
 pub(crate) mod network;
 pub(crate) mod ready;
+pub(crate) mod shared_host;
 pub(crate) mod simulated_network;
 pub(crate) mod worker_slot;

@@ -48,6 +48,7 @@ use krarup_gen::{
 };
 use std::any::type_name;
 use std::sync::Arc;
+use std::time::Duration;
 
 type EndStage<'a> = fn(&mut Ending<'a>, &mut dyn EndedMailbox);
 
@@ -152,12 +153,12 @@ impl Ending<'_> {
 
     #[inline]
     fn clean(&self, cleaners: Cleaners) {
-        let owner = self.core.pid;
+        let owner = self.core.pid();
         cleaners.run(owner, &self.reason, |task| ask_to_end(&*self.core.host, owner, task));
     }
 
     fn log(&mut self, _: &mut dyn EndedMailbox) {
-        let (cell, pid, reason) = (self.core, self.core.pid, &self.reason);
+        let (cell, pid, reason) = (self.core, self.core.pid(), &self.reason);
         // A dropped simulation kills the processes that still live. That needs no warning.
         let is_dropped = || {
             *reason == Reason::Killed
@@ -192,21 +193,21 @@ impl Ending<'_> {
             let mut relations = self.core.locked_relations();
             self.is_closed = relations.close_if_empty();
             if self.is_closed {
-                return self.core.host.retire(self.core.pid, None, &end);
+                return self.core.host.retire(self.core.pid(), None, &end);
             }
             (relations.retire(), relations.is_member)
         };
         // Before the name is free, so that a successor finds its keys free (rules G2, G7).
         if is_member {
-            self.core.host.memberships().end(self.core.pid);
+            self.core.host.memberships().end(self.core.pid());
         }
         let Some(Retired { name, aliases, cleaners }) = retired else {
-            return self.core.host.retire(self.core.pid, None, &end);
+            return self.core.host.retire(self.core.pid(), None, &end);
         };
         for alias in aliases {
             self.core.host.remove_alias(alias);
         }
-        self.core.host.retire(self.core.pid, name.as_ref(), &end);
+        self.core.host.retire(self.core.pid(), name.as_ref(), &end);
         self.name = name;
         // A context can be moved out of its process, to a thread that was just adding a
         // cleaner.
@@ -231,7 +232,7 @@ impl Ending<'_> {
             && self.starter.as_ref().is_some_and(SlotSender::is_awaited)
             && let Some(parent) = self.core.parent_pid()
         {
-            bonds::forget_link(&*self.core.host, self.core.pid, parent);
+            bonds::forget_link(&*self.core.host, self.core.pid(), parent);
         }
     }
 
@@ -253,12 +254,12 @@ impl Ending<'_> {
             // Labels, the text of the reason and the log subscriber are user code.
             ignore(|| report(self.core, records, &dead));
         }
-        self.core.host.note_ended(self.core.pid, self.name.take(), &self.reason);
+        self.core.host.note_ended(self.core.pid(), self.name.take(), &self.reason);
     }
 
     fn fire_bonds(&mut self, _: &mut dyn EndedMailbox) {
         if let Some(bonds) = self.bonds.take() {
-            bonds::fire(&*self.core.host, self.core.pid, *bonds, &self.reason);
+            bonds::fire(&*self.core.host, self.core.pid(), *bonds, &self.reason);
         }
     }
 
@@ -274,16 +275,16 @@ impl Ending<'_> {
     fn note_mailbox(
         &mut self,
         inbox: &mut InboxCore,
-        message: &'static str,
-        command: &'static str,
+        (message, command): (&'static str, &'static str),
+        (beside_main, ran): (u64, Duration),
     ) -> Option<Arc<ItemLog>> {
         let core = self.core;
         // A bare process that ended without ever waiting has not failed to start.
         self.initialised = inbox.initialised || (!inbox.orderly && self.reason.is_normal());
-        self.messages = core.messages(inbox);
+        self.messages = core.messages(inbox, beside_main);
         if self.reason.is_abnormal() {
-            let last = last_item::left(core.pid, message, command);
-            self.death = Some(DeathNote::of(core, inbox, last));
+            let last = last_item::left(core.pid(), message, command);
+            self.death = Some(DeathNote::of(core, inbox, last, ran));
             // Those in a batch were dropped with the context.
             self.letters_lost = core.waiting(inbox.accepted()) as u64;
         }
@@ -372,8 +373,9 @@ impl Ending<'_> {
 
 impl<M: Send + 'static, C: Send + 'static> EndedMailbox for EndedMailboxOf<'_, M, C> {
     fn close(&mut self, ending: &mut Ending<'_>) {
-        let mut inbox = self.cell.inbox.lock();
-        let log = ending.note_mailbox(&mut inbox, type_name::<M>(), type_name::<C>());
+        let (cell, types) = (self.cell, (type_name::<M>(), type_name::<C>()));
+        let mut inbox = cell.inbox.lock();
+        let log = ending.note_mailbox(&mut inbox, types, (cell.beside_main(), cell.running_time()));
         let remains = inbox.close();
         drop(inbox);
         self.remains = (!remains.is_empty()).then_some(remains);

@@ -28,11 +28,6 @@ pub(crate) struct Progress {
     marks: AtomicU8,
     /// How many handles can wake it. The handles count themselves.
     pub(super) waking: WakingCount,
-    /// How many messages were taken that Main does not count: those of the control lanes, and
-    /// events of topics.
-    pub(crate) beside_main: AtomicU64,
-    /// Running time in nanoseconds. Only the watchdog, which looks at the workers, writes it.
-    pub(crate) ran: AtomicU64,
 }
 
 /// What is seldom changed of a process, a bit each in `Progress::marks`.
@@ -77,10 +72,8 @@ impl Progress {
     pub(crate) fn new() -> Self {
         Progress {
             taken: AtomicU64::new(0),
-            beside_main: AtomicU64::new(0),
             sent: AtomicU64::new(0),
             waits_for: AtomicU64::new(0),
-            ran: AtomicU64::new(0),
             context: AtomicU8::new(ContextMark::NotStarted as u8),
             running: AtomicBool::new(false),
             attention: AtomicBool::new(false),
@@ -155,16 +148,5 @@ impl Progress {
     #[inline]
     pub(crate) fn count_taken(&self) {
         self.taken.store(self.taken.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    }
-
-    /// Counts a message of a control lane, or an event of a topic.
-    #[inline]
-    pub(crate) fn count_beside_main(&self) {
-        self.beside_main.store(self.beside_main.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    }
-
-    /// How many messages the process has taken, with events of topics.
-    pub(crate) fn handled(&self) -> u64 {
-        self.taken.load(Ordering::Relaxed) + self.beside_main.load(Ordering::Relaxed)
     }
 }

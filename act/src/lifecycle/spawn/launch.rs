@@ -50,7 +50,7 @@ where
         if current::pid().is_some() {
             return Err(CannotWait::InProcess.into());
         }
-        let host = Arc::clone(&self.options.host);
+        let host = Arc::clone(&self.options.shared.host);
         wait(&*host, self.run())?
     }
 
@@ -67,7 +67,7 @@ where
     > {
         let options = &self.options;
         let limits = InitLimits {
-            host: Arc::clone(&options.host),
+            host: Arc::clone(&options.shared.host),
             timeout: options.init_timeout,
             kill_grace: options.kill_grace,
             // Kept to release the name if the process cannot be ended.
@@ -134,7 +134,7 @@ impl UntypedOptions {
             behavior,
             bound: checked.chosen.bound,
             overflow,
-            host: checked.host,
+            shared: checked.shared,
         }));
         let cell = Arc::clone(&own);
         if let Some(starter) = starter {
@@ -207,7 +207,7 @@ impl SpawnPlace {
                 bonds::link_child(host, parent, &child, urgency == LinkUrgency::Urgent);
             }
             if let Some((monitor, urgency)) = self.monitor {
-                let target = Target::Pid(core.pid);
+                let target = Target::Pid(core.pid());
                 bonds::monitor(host, parent, monitor, target, urgency == LinkUrgency::Urgent);
             }
         }
