@@ -38,7 +38,8 @@ impl DeathNote {
         let source = inbox.cold_if_any().and_then(|cold| cold.exit_source.take());
         let source = source.filter(|source| source.taken);
         let handling = source.is_none_or(|source| source.handling == Some(true));
-        DeathNote { urgent, system, main, source, in_hand: in_hand.filter(|_| handling), ran }
+        let in_hand = in_hand.filter(|_| handling);
+        DeathNote { urgent, system, main, source, in_hand, ran }
     }
 }
 

@@ -9,9 +9,10 @@
 //! The relations of a process that has none are closed with the stage "names free".
 //!
 //! Nearly every stage runs user code: destructors, wakers, subscribers, the formatting of a
-//! reason. Any of it may panic. So the stages are functions in one list, and each is contained:
+//! reason. Any of it may panic. So the stages are functions that run one after the other, and each is contained:
 //! the next stage runs even if one fails. Values that a later stage needs lie in [`Ending`]. A
-//! stage that handles several things contains each of them.
+//! stage that handles several things contains each of them. A stage that would find nothing to do is left out; whether
+//! it would is asked of fields alone, so that this cannot panic.
 //!
 //! Only two stages handle messages: those of [`EndedMailbox`], which is compiled for each type of message. The others are
 //! compiled once.
@@ -49,6 +50,7 @@ use krarup_gen::{
 use std::any::type_name;
 use std::sync::Arc;
 use std::time::Duration;
+use tracing::level_filters::LevelFilter;
 
 type EndStage<'a> = fn(&mut Ending<'a>, &mut dyn EndedMailbox);
 
@@ -79,6 +81,9 @@ struct Ending<'a> {
 trait EndedMailbox {
     fn close(&mut self, ending: &mut Ending<'_>);
 
+    /// Whether something was left in it when it was closed.
+    fn has_entries(&self) -> bool;
+
     /// Drops the entries. Reply tokens in them fail their calls later, after the name is free.
     fn drop_entries(&mut self, ending: &mut Ending<'_>);
 
@@ -97,21 +102,6 @@ where
 }
 
 fn run_stages(core: &CellCore, process: &dyn Process, mail: &mut dyn EndedMailbox, reason: Reason) {
-    let stages: &[EndStage<'_>] = &[
-        Ending::run_cleaners,
-        Ending::log,
-        |ending, mail| mail.close(ending),
-        Ending::release_muted,
-        |ending, mail| mail.drop_entries(ending),
-        Ending::free_names,
-        Ending::fail_calls,
-        Ending::close_relations,
-        Ending::forget_failed_start,
-        Ending::tell_subscribers,
-        Ending::fire_bonds,
-        Ending::tell_starter,
-        Ending::refuse_waiters,
-    ];
     let mut ending = Ending {
         core,
         process,
@@ -128,10 +118,21 @@ fn run_stages(core: &CellCore, process: &dyn Process, mail: &mut dyn EndedMailbo
         recorded: Vec::new(),
         letters_lost: 0,
     };
-    for stage in stages {
-        // A panic in a stage has been printed and has no further effect.
-        let _ = contain_inline(|| stage(&mut ending, mail));
-    }
+    let has_cleaners = core.progress.has(ProcessMark::HasCleaners);
+    ending.run(mail, has_cleaners, Ending::run_cleaners);
+    ending.run(mail, ending.is_logged(), Ending::log);
+    ending.run(mail, true, |ending, mail| mail.close(ending));
+    ending.run(mail, ending.muted.is_some(), Ending::release_muted);
+    let has_entries = mail.has_entries();
+    ending.run(mail, has_entries, |ending, mail| mail.drop_entries(ending));
+    ending.run(mail, true, Ending::free_names);
+    ending.run(mail, current::has_orphans(), Ending::fail_calls);
+    ending.run(mail, !ending.is_closed, Ending::close_relations);
+    ending.run(mail, !ending.initialised, Ending::forget_failed_start);
+    ending.run(mail, true, Ending::tell_subscribers);
+    ending.run(mail, ending.bonds.is_some(), Ending::fire_bonds);
+    ending.run(mail, ending.starter.is_some(), Ending::tell_starter);
+    ending.run(mail, ending.cold.is_some(), Ending::refuse_waiters);
     ending.let_go(mail);
 }
 
@@ -139,6 +140,22 @@ fn run_stages(core: &CellCore, process: &dyn Process, mail: &mut dyn EndedMailbo
 struct EndedMailboxOf<'a, M, C> {
     cell: &'a Cell<M, C>,
     remains: Option<DrainedMailbox<M>>,
+}
+
+impl<'a> Ending<'a> {
+    /// Runs a stage if it is due, contained. Most processes end with few of the stages due.
+    #[inline]
+    fn run(&mut self, mail: &mut dyn EndedMailbox, is_due: bool, stage: EndStage<'a>) {
+        if is_due {
+            // A panic in a stage has been printed and has no further effect.
+            let _ = contain_inline(|| stage(self, mail));
+        }
+    }
+
+    /// Whether somebody may read the line of its end.
+    fn is_logged(&self) -> bool {
+        self.reason.is_abnormal() || tracing::Level::TRACE <= LevelFilter::current()
+    }
 }
 
 impl Ending<'_> {
@@ -367,7 +384,9 @@ impl Ending<'_> {
         name.into_iter().for_each(drop_contained);
         bonds.into_iter().for_each(drop_contained);
         // A call whose token lies in a reason is failed by nothing else.
-        drop_contained(reason);
+        if !matches!(reason, Reason::Normal | Reason::Shutdown) {
+            drop_contained(reason);
+        }
     }
 }
 
@@ -382,6 +401,10 @@ impl<M: Send + 'static, C: Send + 'static> EndedMailbox for EndedMailboxOf<'_, M
         if let Some(log) = log {
             ending.end_log(&log);
         }
+    }
+
+    fn has_entries(&self) -> bool {
+        self.remains.is_some()
     }
 
     fn drop_entries(&mut self, ending: &mut Ending<'_>) {
