@@ -169,10 +169,10 @@ impl<A: Actor> Behavior for A {
         reason = "an `async fn` stores its arguments twice in every process"
     )]
     fn run(self, ctx: Context<A::Message>) -> impl Future<Output = Result> + Send {
-        let mut served = Served { actor: self, ctx };
+        let mut served = ServingActor { actor: self, ctx };
         async move {
             served.ctx.stop_in_order();
-            let Served { actor, ctx } = &mut served;
+            let ServingActor { actor, ctx } = &mut served;
             if let Err(reason) = Contained::new(actor.init(ctx)).await.unwrap_or_else(Err) {
                 return Err(first_failure(reason, try_drop(served.actor)));
             }
@@ -195,7 +195,7 @@ impl<A: Actor> Behavior for A {
             // end they fail with the reason of the end (rule C2).
             let _calls = current::take_orphans();
             // The first failure is the cause, whatever fails afterwards.
-            let Served { actor, ctx } = &mut served;
+            let ServingActor { actor, ctx } = &mut served;
             let terminated = Contained::new(actor.terminate(ctx, &reason)).await;
             let reason = first_failure(reason, terminated);
             Err(first_failure(reason, try_drop(served.actor)))
@@ -217,24 +217,24 @@ impl<A: Actor> Behavior for A {
 
 /// An actor with the context of its process. A process that serves has one reference on both; two would take room
 /// in every process.
-struct Served<A: Actor> {
+struct ServingActor<A: Actor> {
     actor: A,
     ctx: Context<A::Message>,
 }
 
 /// What [`serve`] works on: an actor and its context.
-pub(crate) trait ServedParts<A: Actor>: Send {
+pub(crate) trait ServingParts<A: Actor>: Send {
     fn parts(&mut self) -> (&mut A, &mut Context<A::Message>);
 }
 
-impl<A: Actor> ServedParts<A> for &mut Served<A> {
+impl<A: Actor> ServingParts<A> for &mut ServingActor<A> {
     #[inline]
     fn parts(&mut self) -> (&mut A, &mut Context<A::Message>) {
         (&mut self.actor, &mut self.ctx)
     }
 }
 
-impl<A: Actor> ServedParts<A> for (&mut A, &mut Context<A::Message>) {
+impl<A: Actor> ServingParts<A> for (&mut A, &mut Context<A::Message>) {
     #[inline]
     fn parts(&mut self) -> (&mut A, &mut Context<A::Message>) {
         (self.0, self.1)
@@ -244,7 +244,7 @@ impl<A: Actor> ServedParts<A> for (&mut A, &mut Context<A::Message>) {
 /// Handles items until the actor is to end, or has failed.
 #[allow(clippy::manual_async_fn, reason = "as at `run`")]
 pub(crate) fn serve<A: Actor>(
-    mut served: impl ServedParts<A>,
+    mut served: impl ServingParts<A>,
 ) -> impl Future<Output = ActorEnd> + Send {
     async move {
         while !served.parts().1.is_stopping() {

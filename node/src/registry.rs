@@ -341,25 +341,47 @@ mod tests {
     use crate::timers::clock::Clock;
     use krarup_act::{Address, Context, Host, Spawn, behavior_fn};
 
-    #[test]
-    fn a_page_is_removed_when_its_last_process_has_ended_and_not_before() {
+    /// A node whose processes run in the calling thread.
+    fn calling_node() -> (Arc<Core>, Arc<dyn Host>) {
         let name = Name::new("registry").unwrap();
         let core = Core::new(name, 1, Clock::simulated(), Blocking::none());
         let around = Arc::new(|work: &mut dyn FnMut()| work()) as _;
         let limits = DispatcherOptions::new().setup(DEFAULT, &core, &around).limits;
         let here = Calling::new(DEFAULT.to_owned(), limits);
-        let host = core.settle(DEFAULT, DEFAULT, Dispatcher::CallingThread(here)) as Arc<dyn Host>;
-        let spawn = || -> Address<()> {
-            let waits = behavior_fn(|mut ctx: Context<()>| async move {
-                ctx.receive().await;
-                Ok(())
-            });
-            Spawn::outside(Arc::clone(&host), move || waits).start().unwrap()
-        };
+        let host = core.settle(DEFAULT, DEFAULT, Dispatcher::CallingThread(here));
+        (core, host)
+    }
+
+    /// Spawns a process that ends with its first message.
+    fn spawn(host: &Arc<dyn Host>) -> Address<()> {
+        let waits = behavior_fn(|mut ctx: Context<()>| async move {
+            ctx.receive().await;
+            Ok(())
+        });
+        Spawn::outside(Arc::clone(host), move || waits).start().unwrap()
+    }
+
+    #[test]
+    fn the_processes_of_a_host_share_one_handle_on_it() {
+        let (core, host) = calling_node();
+        for _ in 0..2 {
+            let before = Arc::strong_count(&host);
+            let all: Vec<_> = (0..9).map(|_| spawn(&host)).collect();
+            assert_eq!(Arc::strong_count(&host), before + 1);
+            all.iter().for_each(|one| one.send(()).unwrap());
+            drop(all);
+            assert_eq!(Arc::strong_count(&host), before, "it ends with them");
+        }
+        core.clear_homes();
+    }
+
+    #[test]
+    fn a_page_is_removed_when_its_last_process_has_ended_and_not_before() {
+        let (core, host) = calling_node();
         let registry = &core.registry;
         let pages = || registry.shards.iter().map(|shard| shard.read().pages.len()).sum::<usize>();
         // The numbers 1 to 600: more pages than shards, and two pages on one shard.
-        let all: Vec<_> = (0..600).map(|_| spawn()).collect();
+        let all: Vec<_> = (0..600).map(|_| spawn(&host)).collect();
         assert_eq!((pages(), registry.living(), registry.spawned()), (19, 600, 600));
         let pids = || registry.all().iter().map(|process| process.pid()).collect::<Vec<_>>();
         assert_eq!(pids(), all.iter().map(Address::pid).collect::<Vec<_>>());

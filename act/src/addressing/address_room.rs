@@ -1,7 +1,7 @@
 //! Room for a message at a process (rules M6, H8).
 
 use crate::addressing::address::Address;
-use crate::addressing::route::RoomFuture;
+use crate::addressing::route::{RoomFuture, Route};
 use crate::mailbox::permit::{Permit, Waiter, WaitsForRoom};
 use crate::process::reservation::{ReservedRoom, RoomGuard};
 use krarup_gen::{DeadLetterCause, SendError};
@@ -90,7 +90,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
 
     /// The same for a message that is not known yet.
     pub(crate) fn room_for_any(&self) -> Option<RoomFuture<M>> {
-        self.cell.route().and_then(|route| route.room_for_any())
+        self.cell.route().and_then(Route::room_for_any)
     }
 
     /// Adds a line of senders to the waiters of this process.
@@ -100,7 +100,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
 
     /// Whether a sender that waits for room here can get some.
     pub(crate) fn admits_line(&self) -> bool {
-        self.cell.route().is_none_or(|route| route.admits_line())
+        self.cell.route().is_none_or(Route::admits_line)
     }
 
     pub(crate) fn forget_waiter(&self, waiter: &Arc<Waiter<M>>) {

@@ -6,7 +6,7 @@
 
 use crate::host::network::Network;
 use crate::host::ready::Ready;
-use crate::host::shared_host::SharedHostSlot;
+use crate::host::shared_host_slot::SharedHostSlot;
 use crate::host::simulated_network::SimulatedEvents;
 use crate::memberships::records::Memberships;
 use crate::names::name_waits::NameWaits;

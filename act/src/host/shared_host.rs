@@ -11,8 +11,6 @@
 //! processes of a host have the same, so a cell has one word for both.
 
 use super::host::Host;
-use crate::sync::Mutex;
-use std::fmt;
 use std::sync::{Arc, Weak};
 
 /// A host with what its processes have in common.
@@ -28,30 +26,19 @@ pub(crate) struct SharedHost {
 impl SharedHost {
     /// The one that the processes of this host share while there are any.
     pub(crate) fn of(host: Arc<dyn Host>) -> Arc<Self> {
-        let make = |host: &Arc<dyn Host>| {
-            let creation = host.node_pid().creation();
-            Arc::new(SharedHost { host: Arc::clone(host), creation })
-        };
-        let Some(slot) = host.shared_host() else { return make(&host) };
+        let Some(slot) = host.shared_host() else { return Arc::new(Self::new(host)) };
         let mut kept = slot.0.lock();
-        if let Some(shared) = kept.upgrade() {
+        let shared = kept.as_ref().and_then(Weak::upgrade);
+        if let Some(Ok(shared)) = shared.map(Arc::downcast) {
             return shared;
         }
-        let made = make(&host);
-        *kept = Arc::downgrade(&made);
+        let made = Arc::new(Self::new(Arc::clone(&host)));
+        let weak: Weak<Self> = Arc::downgrade(&made);
+        *kept = Some(weak);
         made
     }
-}
 
-/// Where a host keeps what its processes share. Opaque outside this crate.
-#[derive(Default)]
-pub struct SharedHostSlot(
-    /// Weak: what they share has a handle on the host.
-    Mutex<Weak<SharedHost>>,
-);
-
-impl fmt::Debug for SharedHostSlot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SharedHostSlot(..)")
+    fn new(host: Arc<dyn Host>) -> Self {
+        SharedHost { creation: host.node_pid().creation(), host }
     }
 }

@@ -168,7 +168,7 @@ unsafe impl<M: Send + 'static, C: Send + 'static> Wakeable for Cell<M, C> {
 
 impl<M, C> Cell<M, C> {
     fn rare(&self) -> &RareCell<M> {
-        self.rare.get_or_init(RareCell::new)
+        self.rare.get_or_init(Box::default)
     }
 
     /// What Main hands its messages on to, if this process is a route.

@@ -18,15 +18,13 @@ pub(crate) struct RareCell<M> {
     ran: AtomicU64,
 }
 
-impl<M> RareCell<M> {
-    pub(super) fn new() -> Box<Self> {
-        Box::new(RareCell {
-            route: OnceBox::new(),
-            beside_main: AtomicU64::new(0),
-            ran: AtomicU64::new(0),
-        })
+impl<M> Default for RareCell<M> {
+    fn default() -> Self {
+        RareCell { route: OnceBox::new(), beside_main: AtomicU64::new(0), ran: AtomicU64::new(0) }
     }
+}
 
+impl<M> RareCell<M> {
     pub(super) fn beside_main(&self) -> u64 {
         self.beside_main.load(Ordering::Relaxed)
     }

@@ -117,7 +117,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let reserve = |route: &dyn Route<M>| {
             if waits { route.reserve_patiently() } else { route.reserve() }
         };
-        match self.route().map(|route| reserve(route)) {
+        match self.route().map(reserve) {
             Some(Ok(permit)) => Ok(ReservedRoom::OnRoute(permit)),
             Some(Err(error)) => Err(error),
             // Unreachable: the route is set before the mailbox reports one.

@@ -26,9 +26,9 @@ fn v58_a_message_is_not_larger_for_what_watches_messages() {
 }
 
 /// An actor that waits for nothing within its handler.
-struct Idle(#[allow(dead_code, reason = "a state of one word")] u64);
+struct HandlesAtOnce(#[allow(dead_code, reason = "a state of one word")] u64);
 
-impl Actor for Idle {
+impl Actor for HandlesAtOnce {
     type Message = [u64; 2];
 
     async fn handle_message(&mut self, _: &mut Context<[u64; 2]>, _: [u64; 2]) -> Result {
@@ -47,7 +47,10 @@ fn v58_the_future_of_an_actor_is_not_larger_than_its_handler_needs() {
     // context, the reference on both, and the states of the two futures around the handler.
     let handler = 8 + 8 + 16 + 8;
     let context = size_of::<Context<[u64; 2]>>();
-    assert_eq!(life_of(<Idle as Behavior>::run), 8 + 8 + 8 + context + 8 + 8 + 8 + handler);
+    assert_eq!(
+        life_of(<HandlesAtOnce as Behavior>::run),
+        8 + 8 + 8 + context + 8 + 8 + 8 + handler
+    );
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::awaited::AwaitedProcess;
 use super::cell::Cell;
 use super::cell_core::CellCore;
 use super::progress::ProcessMark;
+use crate::addressing::route::Route;
 use crate::mailbox::inbox_core::{InboxCore, MailboxPhase};
 use crate::sync::Ordering;
 use krarup_gen::{
@@ -52,7 +53,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         info.message_type = type_name::<M>();
         info.command_type = type_name::<C>();
         info.shallow_bytes = size_of::<Self>() + self.behavior.future + queues;
-        info.pool = gauges.and_then(|route| route.gauges());
+        info.pool = gauges.and_then(Route::gauges);
         info
     }
 
