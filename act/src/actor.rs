@@ -11,7 +11,6 @@ use crate::received::{Delivery, Received};
 use krarup_gen::{Down, Exit, Inspection, ProcessKind, Reason, Result};
 use std::future::{Future, pending, ready};
 use std::pin::Pin;
-use std::task::{self, Poll};
 
 /// A process that serves messages one after the other: Erlang's `gen_server`.
 ///
@@ -169,20 +168,22 @@ impl<A: Actor> Behavior for A {
         clippy::manual_async_fn,
         reason = "an `async fn` stores its arguments twice in every process"
     )]
-    fn run(mut self, mut ctx: Context<A::Message>) -> impl Future<Output = Result> + Send {
+    fn run(self, ctx: Context<A::Message>) -> impl Future<Output = Result> + Send {
+        let mut served = ServingActor { actor: self, ctx };
         async move {
-            ctx.stop_in_order();
-            if let Err(reason) = Contained::new(self.init(&mut ctx)).await.unwrap_or_else(Err) {
-                return Err(first_failure(reason, try_drop(self)));
+            served.ctx.stop_in_order();
+            let ServingActor { actor, ctx } = &mut served;
+            if let Err(reason) = Contained::new(actor.init(ctx)).await.unwrap_or_else(Err) {
+                return Err(first_failure(reason, try_drop(served.actor)));
             }
-            ctx.initialised();
+            served.ctx.initialised();
             // One guard around the loop costs once for each poll; a guard for each message
             // would cost more.
-            let reason = match Contained::new(serve(&mut self, &mut ctx)).await {
+            let reason = match Contained::new(serve(&mut served)).await {
                 Ok(end) => end.reason(),
                 Err(panic) => panic,
             };
-            if ctx.cell.has_own_exit() {
+            if served.ctx.cell.has_own_exit() {
                 // The turn ends it with that reason, and without `terminate` (rules D5, L7). Nothing is kept here
                 // that is kept below too: that would have a place of its own in every process.
                 drop_contained(reason);
@@ -194,9 +195,10 @@ impl<A: Actor> Behavior for A {
             // end they fail with the reason of the end (rule C2).
             let _calls = current::take_orphans();
             // The first failure is the cause, whatever fails afterwards.
-            let terminated = Contained::new(self.terminate(&mut ctx, &reason)).await;
+            let ServingActor { actor, ctx } = &mut served;
+            let terminated = Contained::new(actor.terminate(ctx, &reason)).await;
             let reason = first_failure(reason, terminated);
-            Err(first_failure(reason, try_drop(self)))
+            Err(first_failure(reason, try_drop(served.actor)))
         }
     }
 
@@ -213,63 +215,84 @@ impl<A: Actor> Behavior for A {
     }
 }
 
+/// An actor with the context of its process. A process that serves has one reference on both; two would take room
+/// in every process.
+struct ServingActor<A: Actor> {
+    actor: A,
+    ctx: Context<A::Message>,
+}
+
+/// What [`serve`] works on: an actor and its context.
+pub(crate) trait ServingParts<A: Actor>: Send {
+    fn parts(&mut self) -> (&mut A, &mut Context<A::Message>);
+}
+
+impl<A: Actor> ServingParts<A> for &mut ServingActor<A> {
+    #[inline]
+    fn parts(&mut self) -> (&mut A, &mut Context<A::Message>) {
+        (&mut self.actor, &mut self.ctx)
+    }
+}
+
+impl<A: Actor> ServingParts<A> for (&mut A, &mut Context<A::Message>) {
+    #[inline]
+    fn parts(&mut self) -> (&mut A, &mut Context<A::Message>) {
+        (self.0, self.1)
+    }
+}
+
 /// Handles items until the actor is to end, or has failed.
 #[allow(clippy::manual_async_fn, reason = "as at `run`")]
 pub(crate) fn serve<A: Actor>(
-    actor: &mut A,
-    ctx: &mut Context<A::Message>,
+    mut served: impl ServingParts<A>,
 ) -> impl Future<Output = ActorEnd> + Send {
     async move {
-        while !ctx.is_stopping() {
-            let next = ctx.next_message().await;
-            let handled = Handling::new(actor, ctx, next, A::handle_message).await;
-            if let Err(end) = handled {
-                return end;
+        while !served.parts().1.is_stopping() {
+            let message = {
+                let next = served.parts().1.next_message().await;
+                // Moved as a whole: of a value that is taken apart here, the rest would be kept across the awaits.
+                let mut other = None;
+                let Some(message) = message_of(next, &mut other) else {
+                    let (actor, ctx) = served.parts();
+                    if let Err(end) = handle_apart(actor, ctx, &mut other).await {
+                        return end;
+                    }
+                    continue;
+                };
+                message
+            };
+            let (actor, ctx) = served.parts();
+            if let Err(reason) = actor.handle_message(ctx, message).await {
+                return ActorEnd::Failed(reason);
             }
         }
-        ctx.take_stop().map_or(ActorEnd::Finished, ActorEnd::Told)
+        served.parts().1.take_stop().map_or(ActorEnd::Finished, ActorEnd::Told)
     }
 }
 
-pin_project_lite::pin_project! {
-    /// An item while its handler runs. Made in a function, so that nothing else is kept across
-    /// the handler's awaits.
-    #[project = HandlingProjection]
-    enum Handling<'a, F> {
-        Message { #[pin] future: F },
-        // Boxed, so that cold items take no space in every process.
-        Other { future: Pin<Box<dyn Future<Output = Result<(), ActorEnd>> + Send + 'a>> },
-    }
-}
-
-impl<'a, F> Handling<'a, F> {
-    #[inline]
-    fn new<A: Actor>(
-        actor: &'a mut A,
-        ctx: &'a mut Context<A::Message>,
-        next: Delivery<A::Message>,
-        handle_message: impl FnOnce(&'a mut A, &'a mut Context<A::Message>, A::Message) -> F,
-    ) -> Self {
-        match next {
-            Delivery::Message(message) => {
-                Handling::Message { future: handle_message(actor, ctx, message) }
-            }
-            Delivery::Other(other) => {
-                Handling::Other { future: Box::pin(handle(actor, ctx, *other)) }
-            }
+/// The message that was delivered; anything else is put aside.
+#[allow(clippy::inline_always, reason = "see `in_transit`")]
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn message_of<M>(next: Delivery<M>, other: &mut Option<Box<Received<M>>>) -> Option<M> {
+    match next {
+        Delivery::Message(message) => Some(message),
+        Delivery::Other(item) => {
+            *other = Some(item);
+            None
         }
     }
 }
 
-impl<F: Future<Output = Result>> Future for Handling<'_, F> {
-    type Output = Result<(), ActorEnd>;
-
-    #[inline]
-    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
-        match self.project() {
-            HandlingProjection::Message { future } => future.poll(cx).map_err(ActorEnd::Failed),
-            HandlingProjection::Other { future } => future.as_mut().poll(cx),
-        }
+/// The future of an item that is not a message on its fast path. Boxed, so that it takes no space in every process.
+#[cold]
+fn handle_apart<'a, A: Actor>(
+    actor: &'a mut A,
+    ctx: &'a mut Context<A::Message>,
+    item: &mut Option<Box<Received<A::Message>>>,
+) -> Pin<Box<dyn Future<Output = Result<(), ActorEnd>> + Send + 'a>> {
+    match item.take() {
+        Some(item) => Box::pin(handle(actor, ctx, *item)),
+        None => Box::pin(ready(Ok(()))),
     }
 }
 

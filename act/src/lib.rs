@@ -77,6 +77,7 @@ pub use host::host::{
 };
 pub use host::network::Network;
 pub use host::ready::{Ready, TurnLimits};
+pub use host::shared_host_slot::SharedHostSlot;
 pub use host::simulated_network::{NetworkEvent, NetworkFault, SimulatedEvents, SimulatedNetwork};
 pub use host::worker_slot::WorkerSlot;
 pub use lifecycle::block::Block;

@@ -15,8 +15,8 @@ use crate::threads::Around;
 use crate::timers::clock::Clock;
 use crate::timers::timer::NodeTimers;
 use krarup_act::{
-    Memberships, Network, NodeRecords, Process, Propagation, StateLabels, TopicTable, TurnRecorder,
-    TurnRecording,
+    Memberships, Network, NodeRecords, Process, Propagation, SharedHostSlot, StateLabels,
+    TopicTable, TurnRecorder, TurnRecording,
 };
 use krarup_gen::{
     Class, DispatcherStats, Name, NodeStats, Pid, ReasonKind, RecordTurnsError, Root, SpawnError,
@@ -102,6 +102,8 @@ pub(crate) struct DispatcherHost {
     /// The application of the processes of this host (rule A6). A process without one pays for
     /// it with a look when it is spawned and when it ends.
     application: Option<Arc<ApplicationRun>>,
+    /// What its processes share.
+    shared: SharedHostSlot,
 }
 
 impl Core {
@@ -167,6 +169,7 @@ impl Core {
             class,
             root,
             application: application.cloned(),
+            shared: SharedHostSlot::default(),
         })
     }
 

@@ -12,10 +12,10 @@ use std::sync::Arc;
 const SHARDS: usize = 16;
 /// Processes with consecutive numbers share a page, so most of them cost their pointer and
 /// little more. One table of all processes would keep spare capacity for each.
-const PAGE: usize = 16;
+const PAGE: usize = 32;
 
 /// How many pages a walk copies while it holds the lock of their shard: at most 1024 processes.
-const PAGES_AT_ONCE: usize = 64;
+const PAGES_AT_ONCE: usize = 32;
 
 type Shard = RwLock<ShardTable>;
 
@@ -85,7 +85,7 @@ impl ProcessTable {
     /// the page.
     fn place(&self, id: u64) -> (&Shard, u64, usize) {
         let page = id / PAGE as u64;
-        // The remainder of a division by 16 fits any integer.
+        // The remainder of a division by a number of places fits any integer.
         let among =
             |number: u64, places: usize| usize::try_from(number % places as u64).unwrap_or(0);
         (&self.shards[among(page, SHARDS)], page, among(id, PAGE))
@@ -101,7 +101,7 @@ impl ProcessTable {
         // Count before reading the flags: a thread that closes the registry and then finds a
         // count of zero has missed no process.
         self.living.fetch_add(1, Ordering::SeqCst);
-        if self.refuses(process.parent(), process.root()) {
+        if self.refuses(&*process) {
             self.uncount();
             return Err(SpawnError::NodeStopping);
         }
@@ -309,8 +309,9 @@ impl ProcessTable {
         !self.closed.swap(true, Ordering::SeqCst)
     }
 
-    fn refuses(&self, parent: Option<Pid>, root: Root) -> bool {
-        self.closing.load(Ordering::SeqCst) && (parent.is_none() || self.is_closed_below(root))
+    fn refuses(&self, process: &dyn Process) -> bool {
+        self.closing.load(Ordering::SeqCst)
+            && (process.parent().is_none() || self.is_closed_below(process.root()))
     }
 
     /// Whether no process is admitted any more below this root.
@@ -340,32 +341,54 @@ mod tests {
     use crate::timers::clock::Clock;
     use krarup_act::{Address, Context, Host, Spawn, behavior_fn};
 
-    #[test]
-    fn a_page_is_removed_when_its_last_process_has_ended_and_not_before() {
+    /// A node whose processes run in the calling thread.
+    fn calling_node() -> (Arc<Core>, Arc<dyn Host>) {
         let name = Name::new("registry").unwrap();
         let core = Core::new(name, 1, Clock::simulated(), Blocking::none());
         let around = Arc::new(|work: &mut dyn FnMut()| work()) as _;
         let limits = DispatcherOptions::new().setup(DEFAULT, &core, &around).limits;
         let here = Calling::new(DEFAULT.to_owned(), limits);
-        let host = core.settle(DEFAULT, DEFAULT, Dispatcher::CallingThread(here)) as Arc<dyn Host>;
-        let spawn = || -> Address<()> {
-            let waits = behavior_fn(|mut ctx: Context<()>| async move {
-                ctx.receive().await;
-                Ok(())
-            });
-            Spawn::outside(Arc::clone(&host), move || waits).start().unwrap()
-        };
+        let host = core.settle(DEFAULT, DEFAULT, Dispatcher::CallingThread(here));
+        (core, host)
+    }
+
+    /// Spawns a process that ends with its first message.
+    fn spawn(host: &Arc<dyn Host>) -> Address<()> {
+        let waits = behavior_fn(|mut ctx: Context<()>| async move {
+            ctx.receive().await;
+            Ok(())
+        });
+        Spawn::outside(Arc::clone(host), move || waits).start().unwrap()
+    }
+
+    #[test]
+    fn the_processes_of_a_host_share_one_handle_on_it() {
+        let (core, host) = calling_node();
+        for _ in 0..2 {
+            let before = Arc::strong_count(&host);
+            let all: Vec<_> = (0..9).map(|_| spawn(&host)).collect();
+            assert_eq!(Arc::strong_count(&host), before + 1);
+            all.iter().for_each(|one| one.send(()).unwrap());
+            drop(all);
+            assert_eq!(Arc::strong_count(&host), before, "it ends with them");
+        }
+        core.clear_homes();
+    }
+
+    #[test]
+    fn a_page_is_removed_when_its_last_process_has_ended_and_not_before() {
+        let (core, host) = calling_node();
         let registry = &core.registry;
         let pages = || registry.shards.iter().map(|shard| shard.read().pages.len()).sum::<usize>();
-        // The numbers 1 to 300: more pages than shards, and two pages on one shard.
-        let all: Vec<_> = (0..300).map(|_| spawn()).collect();
-        assert_eq!((pages(), registry.living(), registry.spawned()), (19, 300, 300));
+        // The numbers 1 to 600: more pages than shards, and two pages on one shard.
+        let all: Vec<_> = (0..600).map(|_| spawn(&host)).collect();
+        assert_eq!((pages(), registry.living(), registry.spawned()), (19, 600, 600));
         let pids = || registry.all().iter().map(|process| process.pid()).collect::<Vec<_>>();
         assert_eq!(pids(), all.iter().map(Address::pid).collect::<Vec<_>>());
         // One process of each page stays.
-        all.iter().filter(|one| one.pid().id() % 16 != 3).for_each(|one| one.send(()).unwrap());
+        all.iter().filter(|one| one.pid().id() % 32 != 3).for_each(|one| one.send(()).unwrap());
         assert_eq!((pages(), registry.living()), (19, 19));
-        assert!(pids().iter().all(|pid| pid.id() % 16 == 3));
+        assert!(pids().iter().all(|pid| pid.id() % 32 == 3));
         assert!(registry.process(all[2].pid()).is_some_and(|found| found.pid() == all[2].pid()));
         assert!(registry.process(all[3].pid()).is_none());
         // An ended process is removed once.
@@ -375,7 +398,7 @@ mod tests {
         assert_eq!(registry.ended().by_kind, ended);
         assert_eq!(registry.living(), 19);
         all.iter().filter(|one| one.is_alive()).for_each(|one| one.send(()).unwrap());
-        assert_eq!((pages(), registry.living(), registry.spawned()), (0, 0, 300));
+        assert_eq!((pages(), registry.living(), registry.spawned()), (0, 0, 600));
         let named = || -> Result<Pid, SpawnError> {
             let waits = behavior_fn(|mut ctx: Context<()>| async move {
                 ctx.receive().await;
@@ -386,13 +409,13 @@ mod tests {
         };
         let by = named().unwrap();
         assert!(matches!(named(), Err(SpawnError::NameTaken { by: holder, .. }) if holder == by));
-        assert_eq!((registry.living(), registry.spawned(), registry.names()), (1, 301, 1));
+        assert_eq!((registry.living(), registry.spawned(), registry.names()), (1, 601, 1));
         registry.process(by).unwrap().kill();
-        assert_eq!((registry.living(), registry.spawned(), registry.names()), (0, 301, 0));
+        assert_eq!((registry.living(), registry.spawned(), registry.names()), (0, 601, 0));
         registry.close();
         let late = Spawn::outside(host, || behavior_fn(|_: Context<()>| async { Ok(()) })).start();
         assert_eq!(late.map(|late| late.pid()), Err(SpawnError::NodeStopping));
-        assert_eq!((registry.living(), registry.spawned()), (0, 301));
+        assert_eq!((registry.living(), registry.spawned()), (0, 601));
         core.clear_homes();
     }
 

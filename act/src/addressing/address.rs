@@ -59,7 +59,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// Returns the pid of the process.
     #[must_use]
     pub fn pid(&self) -> Pid {
-        self.cell.pid
+        self.cell.pid()
     }
 
     /// Sends a message on the Main lane. A message sent inside a process carries the pid of
@@ -109,7 +109,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// Puts a mark behind everything that was accepted. It is dropped when all of that has
     /// been handled.
     pub(crate) fn mark(&self, mark: &Mark) {
-        match self.cell.route.get() {
+        match self.cell.route() {
             Some(route) => route.mark(mark),
             None => self.cell.push_notice(Notice::Mark(Arc::clone(mark))),
         }
@@ -174,7 +174,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
 
     /// Counts a message to this process as a dead letter.
     pub(crate) fn dead_letter(&self, cause: DeadLetterCause) {
-        self.cell.dead_letter::<M>(current::sender(self.cell.pid.creation()), cause);
+        self.cell.dead_letter::<M>(current::sender(self.cell.pid().creation()), cause);
     }
 
     pub(crate) fn send_by_alias(&self, alias: Alias, message: M) -> Result<(), SendError<M>> {
@@ -202,7 +202,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// something to look up without a message.
     #[must_use]
     pub fn route_as<R: Route<M>>(&self) -> Option<&R> {
-        let route: &dyn Any = &**self.cell.route.get()?;
+        let route: &dyn Any = self.cell.route()?;
         route.downcast_ref()
     }
 
@@ -310,7 +310,7 @@ impl<M, C> Address<M, C> {
 
     /// The pid, whatever the types of the messages.
     pub(crate) fn pid_of(&self) -> Pid {
-        self.cell.pid
+        self.cell.pid()
     }
 }
 
@@ -335,7 +335,7 @@ impl<M, C> Clone for Address<M, C> {
 
 impl<M, C> fmt::Debug for Address<M, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Address({})", self.cell.pid)
+        write!(f, "Address({})", self.cell.pid())
     }
 }
 
@@ -352,6 +352,6 @@ impl<M, C> Eq for Address<M, C> {}
 /// `mutable_key_type` cannot see that; it does not report a [`Recipient`].
 impl<M, C> Hash for Address<M, C> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.cell.pid.hash(state);
+        self.cell.pid().hash(state);
     }
 }

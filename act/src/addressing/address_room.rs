@@ -1,7 +1,7 @@
 //! Room for a message at a process (rules M6, H8).
 
 use crate::addressing::address::Address;
-use crate::addressing::route::RoomFuture;
+use crate::addressing::route::{RoomFuture, Route};
 use crate::mailbox::permit::{Permit, Waiter, WaitsForRoom};
 use crate::process::reservation::{ReservedRoom, RoomGuard};
 use krarup_gen::{DeadLetterCause, SendError};
@@ -82,12 +82,12 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// Returns a future of room at a receiver of the route, if this process has a route with a
     /// line.
     pub(crate) fn room_on_route(&self, message: &M) -> Option<RoomFuture<M>> {
-        self.cell.route.get().and_then(|route| route.room(message))
+        self.cell.route().and_then(|route| route.room(message))
     }
 
     /// The same for a message that is not known yet.
     pub(crate) fn room_for_any(&self) -> Option<RoomFuture<M>> {
-        self.cell.route.get().and_then(|route| route.room_for_any())
+        self.cell.route().and_then(Route::room_for_any)
     }
 
     /// Adds a line of senders to the waiters of this process.
@@ -97,7 +97,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
 
     /// Whether a sender that waits for room here can get some.
     pub(crate) fn admits_line(&self) -> bool {
-        self.cell.route.get().is_none_or(|route| route.admits_line())
+        self.cell.route().is_none_or(Route::admits_line)
     }
 
     pub(crate) fn forget_waiter(&self, waiter: &Arc<Waiter<M>>) {

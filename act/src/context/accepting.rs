@@ -20,7 +20,7 @@ use std::any::type_name;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub(super) fn accept_control(&mut self, control: ControlEntry) -> Option<Received<M, C>> {
-        self.cell.progress.count_beside_main();
+        self.cell.count_beside_main();
         self.sender = 0;
         match control {
             ControlEntry::Message { sender, message } => {
@@ -81,7 +81,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 None
             }
             Redeemed::Message(message) => {
-                self.cell.progress.count_beside_main();
+                self.cell.count_beside_main();
                 Some(Received::Message(message))
             }
             Redeemed::Down(down) => {
@@ -104,7 +104,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.end_idle_time();
         let is_own = taken && !self.cell.is_routed();
         if is_own {
-            self.cell.progress.count_beside_main();
+            self.cell.count_beside_main();
         }
         is_own
     }
@@ -132,9 +132,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                     && link.is_some()
                     && self.cell.is_end_of_parent(exit.pid)
                     && self.cell.inbox.lock().orderly;
-                match stops {
-                    true => Some(Received::Stop(exit.reason)),
-                    false => wanted.then_some(Received::Exit(exit)),
+                if stops {
+                    Some(Received::Stop(exit.reason))
+                } else {
+                    wanted.then_some(Received::Exit(exit))
                 }
             }
             Notice::Down(down) => {

@@ -18,7 +18,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// As [`Context::take_batch`], up to the first message that `wanted` rejects. That message
     /// is received next.
     pub fn take_batch_while(&mut self, most: usize, mut wanted: impl FnMut(&M) -> bool) -> Vec<M> {
-        if self.slow_path && self.is_ordered() {
+        if self.slow_path() && self.is_ordered() {
             return self.take_sorted(most, wanted);
         }
         let mut batch = Vec::new();
@@ -68,7 +68,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// nothing about the mailbox.
     #[inline]
     fn next_at_hand(&mut self) -> Option<M> {
-        if self.slow_path && !self.only_holds() || self.has_mail_ahead() {
+        if self.slow_path() && !self.only_holds() || self.has_mail_ahead() {
             return None;
         }
         let main = self.main.as_mut()?;
@@ -78,7 +78,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         match main.pop_front()? {
             MailboxEntry { sender, body: Body::Message(message) } => {
                 self.sender = sender;
-                if self.slow_path {
+                if self.slow_path() {
                     self.count_received();
                 } else {
                     self.cell.progress.count_taken();

@@ -10,6 +10,7 @@ use crate::mailbox::overflow::Overflow;
 use crate::process::cell::Cell;
 use crate::process::last_item;
 use crate::process::process::Process;
+use crate::process::progress::ContextMark;
 use krarup_gen::{NoBound, OrderError, OverflowError, Pid, Reason, Ref, Timestamp};
 use std::fmt;
 use std::marker::PhantomData;
@@ -80,16 +81,8 @@ pub struct Context<M, C = M> {
     /// The item in progress: its sender, and its kind if it is no message on Main
     /// ([`last_item`]).
     pub(crate) sender: SenderId,
+    /// What it has noted is in the cell: [`ContextMark`].
     pub(crate) cold: Option<ColdBox<ColdContext<M, C>>>,
-    pub(crate) started: bool,
-    /// Whether messages take the slow path, on which the next entry of Main is not always the
-    /// next item: Main is a route, stashed messages are replayed, a tracer, a flight recorder
-    /// or a trace is set, the job in progress is watched, received messages keep their room, messages have an order, or the
-    /// process is suspended.
-    pub(crate) slow_path: bool,
-    /// Whether to stop after this message: set by [`Context::stop`], and by a stop that was
-    /// received in a handler.
-    stop: bool,
 }
 
 /// A trait that exists for its name, which says the cure in the error of a future that holds a
@@ -99,22 +92,13 @@ trait TakeTheContextByMutableReference {}
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub(crate) fn new(cell: Arc<Cell<M, C>>) -> Self {
-        Context {
-            cell,
-            main: None,
-            sender: last_item::NOTHING,
-            cold: None,
-            started: false,
-            slow_path: false,
-            stop: false,
-            shared: PhantomData,
-        }
+        Context { cell, main: None, sender: last_item::NOTHING, cold: None, shared: PhantomData }
     }
 
     /// Returns the pid of this process.
     #[must_use]
     pub fn pid(&self) -> Pid {
-        self.cell.pid
+        self.cell.pid()
     }
 
     /// Returns the address of this process.
@@ -134,7 +118,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     #[must_use]
     pub fn sender(&self) -> Option<Pid> {
         let sender = self.sender_id();
-        (sender != 0).then(|| Pid::local(sender, self.cell.pid.creation()))
+        (sender != 0).then(|| Pid::local(sender, self.cell.pid().creation()))
     }
 
     /// The number of the sender of the message in progress; 0: none.
@@ -198,10 +182,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Reports that the process has started, which completes its spawn (rule D2). For an actor
     /// the runtime calls it when `init` has returned.
     pub fn initialised(&mut self) {
-        if self.started {
+        if self.is_started() {
             return;
         }
-        self.started = true;
+        self.cell.progress.note(ContextMark::NotStarted, false);
         self.take_sampler();
         let starter = self.cell.inbox.lock().initialise();
         self.cell.complete_start(starter);
@@ -210,31 +194,33 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Ends this process after the message in progress, with [`Reason::Normal`] (rule D9). For
     /// actors; a bare process returns from `run` instead.
     pub fn stop(&mut self) {
-        self.stop = true;
+        self.cell.progress.note(ContextMark::Stops, true);
     }
 
     /// See [`BehaviorContext::is_stopping`](crate::BehaviorContext::is_stopping).
+    #[inline]
     pub(crate) fn is_stopping(&self) -> bool {
-        self.stop
+        self.cell.progress.notes(ContextMark::Stops)
     }
 
     /// Whether the process has requested its own stop, and no handler has received another one.
     pub(crate) fn stops_itself(&self) -> bool {
-        self.stop && self.cold.as_ref().is_none_or(|cold| cold.stop_reason.is_none())
+        self.is_stopping() && self.cold.as_ref().is_none_or(|cold| cold.stop_reason.is_none())
     }
 
     /// Records a stop that a handler has received; the behaviour obeys it when the handler is
     /// done.
     pub(crate) fn remember_stop(&mut self, reason: Reason) {
-        self.stop = true;
+        self.stop();
         self.cold().stop_reason.get_or_insert(reason);
     }
 
     /// See [`BehaviorContext::take_stop`](crate::BehaviorContext::take_stop).
     pub(crate) fn take_stop(&mut self) -> Option<Reason> {
-        if !std::mem::take(&mut self.stop) {
+        if !self.is_stopping() {
             return None;
         }
+        self.cell.progress.note(ContextMark::Stops, false);
         let reason = self.cold.as_mut().and_then(|cold| cold.stop_reason.take());
         Some(reason.unwrap_or(Reason::Normal))
     }
@@ -256,7 +242,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
     /// See [`BehaviorContext::route_main`](crate::BehaviorContext::route_main).
     pub(crate) fn route_main(&mut self, route: impl Route<M>) -> bool {
-        self.slow_path = true;
+        self.set_slow_path(true);
         self.cell.set_route(Box::new(route))
     }
 
@@ -319,9 +305,15 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Updates whether messages take the slow path.
     pub(crate) fn update_slow_path(&mut self) {
         self.release_cold();
-        self.slow_path = self.is_ordered()
-            || self.has_other_slow_path()
-            || self.cold.as_ref().is_some_and(|cold| cold.holding != Holding::Never);
+        self.set_slow_path(
+            self.is_ordered()
+                || self.has_other_slow_path()
+                || self.cold.as_ref().is_some_and(|cold| cold.holding != Holding::Never),
+        );
+    }
+
+    pub(super) fn set_slow_path(&mut self, is_slow: bool) {
+        self.cell.progress.note(ContextMark::SlowPath, is_slow);
     }
 
     /// Whether there is a reason for the slow path other than an order and messages that keep
@@ -331,8 +323,22 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 }
 
+impl<M, C> Context<M, C> {
+    /// Whether the process has started.
+    #[inline]
+    pub(crate) fn is_started(&self) -> bool {
+        !self.cell.progress.notes(ContextMark::NotStarted)
+    }
+
+    /// Whether messages take the slow path.
+    #[inline]
+    pub(crate) fn slow_path(&self) -> bool {
+        self.cell.progress.notes(ContextMark::SlowPath)
+    }
+}
+
 impl<M, C> fmt::Debug for Context<M, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Context({})", self.cell.pid)
+        write!(f, "Context({})", self.cell.pid())
     }
 }

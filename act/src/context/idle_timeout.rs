@@ -85,14 +85,14 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 
     fn handled(&self) -> u64 {
-        self.cell.progress.handled()
+        self.cell.handled()
     }
 
     /// Records that the process has nothing to do, and sets the timer.
     pub(crate) fn note_idle(&mut self) {
         let Some(idle) = self.cold.as_mut().and_then(|cold| cold.idle.as_mut()) else { return };
         let cell = &self.cell;
-        idle.note(cell.host.now(), cell.progress.handled());
+        idle.note(cell.host.now(), cell.handled());
         idle.set_timer(&*cell.host, &|| Arc::<Cell<M, C>>::downgrade(cell));
     }
 

@@ -22,7 +22,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             Ok((message, in_hand)) => {
                 self.count_received();
                 self.cold().job = Some(in_hand);
-                self.slow_path = true;
+                self.set_slow_path(true);
                 if let Some(context) = context {
                     self.begin_traced(&context, type_name::<M>());
                 }
@@ -31,7 +31,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             Err(stale) => {
                 self.cell.progress.count_taken();
                 self.cell.dead_letter::<M>(self.sender_id(), Stale::<M>::CAUSE);
-                let expired = CallError::Expired { to: self.cell.pid, waited: stale.waited };
+                let expired = CallError::Expired { to: self.cell.pid(), waited: stale.waited };
                 current::refusing(OrphanCause::Refused(&expired), || stale.discard());
                 None
             }

@@ -26,11 +26,11 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         // away from this process, its end included, clears both.
         let mut relations = self.cell.locked_relations();
         if relations.retired {
-            return Err(RegisterError::NoProcess(self.cell.pid));
+            return Err(RegisterError::NoProcess(self.cell.pid()));
         }
         if let Some(name) = relations.name() {
             let name = name.clone();
-            return Err(RegisterError::AlreadyNamed { pid: self.cell.pid, name });
+            return Err(RegisterError::AlreadyNamed { pid: self.cell.pid(), name });
         }
         match self.host().register(&name, self.process()) {
             Ok(()) => {

@@ -71,7 +71,7 @@ impl<M: Send + 'static, C: Send + 'static> Future for Receive<'_, M, C> {
 
 impl<M, C> fmt::Debug for Receive<'_, M, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Receive({})", self.context.cell.pid)
+        write!(f, "Receive({})", self.context.cell.pid())
     }
 }
 
@@ -91,7 +91,7 @@ impl<M: Send + 'static> Context<M, M> {
     fn poll_next(&mut self) -> Poll<Delivery<M>> {
         // The two usual cases; in both the message is moved directly to its handler.
         if let Some(main) = self.main.as_mut().filter(|main| !main.is_empty()) {
-            if self.started && !self.slow_path && may_take(&self.cell) {
+            if self.cell.progress.takes_directly() && may_take(&self.cell) {
                 match main.pop_front() {
                     Some(MailboxEntry { sender, body: Body::Message(message) }) => {
                         self.sender = sender;
@@ -109,7 +109,8 @@ impl<M: Send + 'static> Context<M, M> {
                     None => {}
                 }
             }
-        } else if self.started && !self.slow_path && self.main.is_none() && may_take(&self.cell) {
+        } else if self.cell.progress.takes_directly() && self.main.is_none() && may_take(&self.cell)
+        {
             let mut inbox = self.cell.inbox.lock();
             match inbox.take_first(&mut self.main) {
                 TakenFirst::Message(sender, message) => {
@@ -179,6 +180,6 @@ impl<M: Send + 'static> Future for NextMessage<'_, M> {
 
 impl<M> fmt::Debug for NextMessage<'_, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "NextMessage({})", self.context.cell.pid)
+        write!(f, "NextMessage({})", self.context.cell.pid())
     }
 }

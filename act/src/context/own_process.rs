@@ -30,7 +30,7 @@ impl<M: Send + 'static, C: Send + 'static> OwnProcess<M, C> {
     /// Returns the pid of the process.
     #[must_use]
     pub fn pid(&self) -> Pid {
-        self.cell.pid
+        self.cell.pid()
     }
 
     /// Has the process notified at this time, with [`Received::Alarm`](crate::Received::Alarm) on
@@ -96,7 +96,7 @@ impl<M: Send + 'static, C: Send + 'static> OwnProcess<M, C> {
 
     fn refuse_named<T>(&self, type_name: &'static str, message: T, sender: Option<Pid>) {
         self.count_lost(type_name, sender, DeadLetterCause::Overflow);
-        drop_refused(message, &CallError::Full { to: self.cell.pid });
+        drop_refused(message, &CallError::Full { to: self.cell.pid() });
     }
 
     fn count_lost(&self, type_name: &'static str, sender: Option<Pid>, cause: DeadLetterCause) {
@@ -106,6 +106,6 @@ impl<M: Send + 'static, C: Send + 'static> OwnProcess<M, C> {
 
 impl<M, C> fmt::Debug for OwnProcess<M, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "OwnProcess({})", self.cell.pid)
+        write!(f, "OwnProcess({})", self.cell.pid())
     }
 }

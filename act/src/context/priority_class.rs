@@ -1,8 +1,7 @@
 //! The class in which a process is queued, if it chooses it itself (rule R6).
 
 use super::context::Context;
-use crate::process::progress::OwnClass;
-use crate::sync::Ordering;
+use crate::process::progress::ProcessMark;
 use krarup_gen::Class;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
@@ -19,10 +18,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub fn set_class(&mut self, class: Class) -> bool {
         let varies = self.class_varies();
         if varies {
-            let said = if class == Class::High { OwnClass::High } else { OwnClass::Normal };
             // Relaxed: whatever queues the process synchronises with this turn, directly or by
             // the mailbox's lock.
-            self.cell.progress.said.store(said as u8, Ordering::Relaxed);
+            self.cell.progress.change(ProcessMark::IsHigh, class == Class::High);
+            self.cell.progress.change(ProcessMark::HasClass, true);
         }
         varies
     }

@@ -77,7 +77,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 
     pub(super) fn poll_receive(&mut self) -> Poll<Received<M, C>> {
-        if !self.started {
+        if !self.is_started() {
             self.initialised();
         }
         self.poll_mailbox()
@@ -85,7 +85,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
     #[inline]
     fn poll_mailbox(&mut self) -> Poll<Received<M, C>> {
-        if self.slow_path {
+        if self.slow_path() {
             self.end_job();
         }
         loop {
@@ -96,18 +96,18 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                     LookedUp::Main => {}
                 }
             }
-            if self.slow_path && self.is_suspended() {
+            if self.slow_path() && self.is_suspended() {
                 return self.pending(Wants::Message);
             }
             if !current::spend(&self.cell.host) {
                 return self.pending(Wants::Turn);
             }
-            if self.slow_path
+            if self.slow_path()
                 && let Some(message) = self.next_replayed()
             {
                 return Poll::Ready(self.shown(Received::Message(message)));
             }
-            let next = if self.slow_path && self.is_ordered() {
+            let next = if self.slow_path() && self.is_ordered() {
                 self.next_sorted()
             } else {
                 let next = self.main.as_mut().and_then(|main| main.pop_front());
@@ -119,7 +119,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             self.sender = entry.sender();
             match entry.body {
                 Body::Message(message) => {
-                    if !self.slow_path {
+                    if !self.slow_path() {
                         self.cell.progress.count_taken();
                         return Poll::Ready(Received::Message(message));
                     }
@@ -154,7 +154,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub(super) fn is_drained(&self) -> bool {
         self.main.is_none()
             && self.cold.is_none()
-            && !self.slow_path
+            && !self.slow_path()
             && current::has_looked()
             && !self.cell.progress.attention.load(Ordering::Relaxed)
     }

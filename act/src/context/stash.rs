@@ -54,7 +54,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         let context = context.flatten();
         let stash = &mut self.cold().stash;
         if bound.is_some_and(|bound| stash.len() >= bound) {
-            return Err(SendError::Full { message, to: self.cell.pid });
+            return Err(SendError::Full { message, to: self.cell.pid() });
         }
         stash.keep(StashedMessage { sender, message, context });
         Ok(())

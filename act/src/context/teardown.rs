@@ -53,8 +53,8 @@ fn cancel(host: &Arc<dyn Host>, timers: &[(Ref, TimerKey)], idle: Option<TimerKe
 /// not keep the next from running, nor panic during the panic of another.
 impl<M, C> Drop for Context<M, C> {
     fn drop(&mut self) {
-        last_item::leave(self.cell.pid, self.sender);
-        if !self.started {
+        last_item::leave(self.cell.pid(), self.sender);
+        if !self.is_started() {
             let mut inbox = self.cell.inbox.lock();
             let ready = self.cell.drop_context(&mut inbox);
             drop(inbox);

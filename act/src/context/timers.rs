@@ -104,7 +104,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 let done = contain(|| act(&*cell.host));
                 cell.push_notice(Notice::Timer(timer));
                 if let Err(panic) = done {
-                    let pid = cell.pid;
+                    let pid = cell.pid();
                     log_contained(
                         || tracing::error!(target: "krarup", %pid, %panic, "a timer panicked"),
                     );

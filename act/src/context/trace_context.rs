@@ -49,7 +49,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub(super) fn begin_traced(&mut self, carried: &CarriedContext, message: &'static str) {
         begin_span(&self.cell, self.sender(), carried, message);
         self.cold().job.get_or_insert(InHand::NOT_WATCHED);
-        self.slow_path = true;
+        self.set_slow_path(true);
     }
 
     /// See [`BehaviorContext::keep_trace`](crate::BehaviorContext::keep_trace).
@@ -103,7 +103,7 @@ fn begin_span(core: &CellCore, from: Option<Pid>, carried: &CarriedContext, mess
         let name = core.locked_relations().name().map(ToString::to_string);
         Some(name.unwrap_or_else(|| core.label().to_string()))
     };
-    let facts = MessageFacts { message, destination: &destination, to: Some(core.pid), from };
+    let facts = MessageFacts { message, destination: &destination, to: Some(core.pid()), from };
     let (span, context) = OpenSpan::of_message(carried, &facts, core.host.now());
     current::begin_handling(CurrentContext::new(context, span));
 }

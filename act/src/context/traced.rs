@@ -65,7 +65,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Passes an item to what looks at it, if there is anything.
     #[inline]
     pub(super) fn shown(&mut self, item: Received<M, C>) -> Received<M, C> {
-        if self.slow_path { self.traced(item) } else { item }
+        if self.slow_path() { self.traced(item) } else { item }
     }
 
     #[cold]

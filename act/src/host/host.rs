@@ -6,6 +6,7 @@
 
 use crate::host::network::Network;
 use crate::host::ready::Ready;
+use crate::host::shared_host_slot::SharedHostSlot;
 use crate::host::simulated_network::SimulatedEvents;
 use crate::memberships::records::Memberships;
 use crate::names::name_waits::NameWaits;
@@ -37,6 +38,11 @@ pub trait Host: Send + Sync + 'static {
     /// Returns `<0.0.0>` with the creation of this node: the sender of messages from outside
     /// any process.
     fn node_pid(&self) -> Pid;
+
+    /// Where the host keeps what all its processes share. With `None`, each process has its own.
+    fn shared_host(&self) -> Option<&SharedHostSlot> {
+        None
+    }
 
     /// Returns a pid that was never returned before (rule N1).
     fn next_pid(&self) -> Pid;

@@ -5,5 +5,7 @@ pub(crate) mod delegate;
 pub(crate) mod host;
 pub(crate) mod network;
 pub(crate) mod ready;
+pub(crate) mod shared_host;
+pub(crate) mod shared_host_slot;
 pub(crate) mod simulated_network;
 pub(crate) mod worker_slot;

@@ -71,7 +71,7 @@ impl<A: Actor> Restartable for A {
     }
 
     fn serve(&mut self, ctx: &mut Context<A::Message>) -> impl Future<Output = ActorEnd> + Send {
-        serve(self, ctx)
+        serve((self, ctx))
     }
 
     fn before_restart(

@@ -5,6 +5,7 @@ use crate::behavior::Behavior;
 use crate::context::Context;
 use crate::host::delegate::UnusedPid;
 use crate::host::host::{CheckedName, Host};
+use crate::host::shared_host::SharedHost;
 use crate::mailbox::order::Order;
 use crate::mailbox::overflow::Overflow;
 use crate::process::process::Process;
@@ -41,7 +42,7 @@ pub struct Spawn<B: Behavior, F, P = Outside> {
 
 /// The options that know no type of message.
 struct UntypedOptions {
-    host: Arc<dyn Host>,
+    shared: Arc<SharedHost>,
     parent: Option<Arc<dyn Process>>,
     /// The pid of a parent that is only shown.
     under: Option<Pid>,
@@ -62,9 +63,9 @@ struct UntypedOptions {
 }
 
 impl UntypedOptions {
-    fn new(host: Arc<dyn Host>, parent: Option<Arc<dyn Process>>) -> Self {
+    fn new(shared: Arc<SharedHost>, parent: Option<Arc<dyn Process>>) -> Self {
         UntypedOptions {
-            host,
+            shared,
             parent,
             under: None,
             name: None,
@@ -103,13 +104,13 @@ where
 {
     /// Makes a spawn from outside. For hosts; users have `Node::spawn`.
     pub fn outside(host: Arc<dyn Host>, factory: F) -> Self {
-        Self::new(host, factory, None)
+        Self::new(SharedHost::of(host), factory, None)
     }
 
     /// Makes a spawn from outside of a process that is shown as a child of this one, which may
     /// have ended. For hosts.
     pub fn under(host: Arc<dyn Host>, parent: Pid, factory: F) -> Self {
-        let mut spawn = Self::new(host, factory, None);
+        let mut spawn = Self::new(SharedHost::of(host), factory, None);
         spawn.options.under = Some(parent);
         spawn
     }
@@ -122,7 +123,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         B: Behavior,
         F: FnOnce() -> B + Send + 'static,
     {
-        Spawn::new(Arc::clone(self.host()), factory, Some(self.process()))
+        Spawn::new(Arc::clone(&self.cell.shared), factory, Some(self.process()))
     }
 }
 
@@ -131,12 +132,16 @@ where
     B: Behavior,
     F: FnOnce() -> B + Send + 'static,
 {
-    pub(crate) fn new(host: Arc<dyn Host>, factory: F, parent: Option<Arc<dyn Process>>) -> Self {
+    pub(crate) fn new(
+        shared: Arc<SharedHost>,
+        factory: F,
+        parent: Option<Arc<dyn Process>>,
+    ) -> Self {
         Spawn {
             factory,
             overflow: Overflow::Refuse,
             order: None,
-            options: UntypedOptions::new(host, parent),
+            options: UntypedOptions::new(shared, parent),
             kind: PhantomData,
         }
     }

@@ -115,8 +115,11 @@ impl<M> Inbox<M> {
     /// needed.
     #[inline]
     fn queue(&mut self) -> &mut VecDeque<MailboxEntry<M>> {
-        let room = self.core.batch.clamp(4, 256) as usize;
-        self.main.get_or_insert_with(|| ColdBox::new(VecDeque::with_capacity(room)))
+        // The room is computed where it is needed: a closure would have it computed for each message.
+        if self.main.is_none() {
+            self.main = Some(new_queue(self.core.batch));
+        }
+        self.main.get_or_insert_default()
     }
 
     /// Tells the length of a very long queue, at multiples of `DEEP_STEP`.
@@ -165,6 +168,12 @@ impl InboxCore {
     pub(super) fn has_room(&self, taken: u64) -> bool {
         self.bound == UNBOUNDED || self.accepted.wrapping_sub(taken) < u64::from(self.bound)
     }
+}
+
+#[cold]
+#[inline(never)]
+fn new_queue<T>(last_batch: u32) -> ColdBox<VecDeque<T>> {
+    ColdBox::new(VecDeque::with_capacity(last_batch.clamp(4, 256) as usize))
 }
 
 /// Charges the running turn for one more message at a process for which so many wait: in the queue, and in the

@@ -55,7 +55,7 @@ fn one_exit_per_link_whenever_the_target_ends() {
     model(|| {
         let (host, mut ctx, target, ready) = couple();
         let death = dying(ready);
-        ctx.link(target.pid);
+        ctx.link(target.pid());
         joined(death);
         assert_eq!(notices(&mut ctx), 1, "exits");
         host.clear();
@@ -68,8 +68,8 @@ fn d6_who_is_told_of_no_process_finds_none_in_the_node() {
     model(|| {
         let (host, ctx, target, ready) = couple();
         let death = dying(ready);
-        let _ = block_on(watch(host.host(), Target::Pid(target.pid)));
-        let there = host.process(target.pid).is_some();
+        let _ = block_on(watch(host.host(), Target::Pid(target.pid())));
+        let there = host.process(target.pid()).is_some();
         joined(death);
         assert!(!there, "it is listed and has ended");
         drop(ctx);
@@ -88,7 +88,7 @@ fn one_exit_per_link_whenever_the_target_is_killed() {
             drop(ctx);
             Ok(())
         });
-        let pid = target.pid;
+        let pid = target.pid();
         host.schedule(ready);
         let worker = host.worker();
         let killing = thread::spawn(move || (target as Arc<dyn Process>).kill());
@@ -104,9 +104,9 @@ fn one_exit_per_link_whenever_the_target_is_killed() {
 fn no_exit_after_unlink() {
     model(|| {
         let (host, mut ctx, target, ready) = couple();
-        ctx.link(target.pid);
+        ctx.link(target.pid());
         let death = dying(ready);
-        ctx.unlink(target.pid);
+        ctx.unlink(target.pid());
         assert_eq!(notices(&mut ctx), 0, "exits at once");
         joined(death);
         assert_eq!(notices(&mut ctx), 0, "exits in the end");
@@ -118,10 +118,10 @@ fn no_exit_after_unlink() {
 fn a_link_made_again_delivers_one_exit() {
     model(|| {
         let (host, mut ctx, target, ready) = couple();
-        ctx.link(target.pid);
+        ctx.link(target.pid());
         let death = dying(ready);
-        ctx.unlink(target.pid);
-        ctx.link(target.pid);
+        ctx.unlink(target.pid());
+        ctx.link(target.pid());
         joined(death);
         assert_eq!(notices(&mut ctx), 1, "exits");
         host.clear();
@@ -142,7 +142,7 @@ fn a_link_made_from_both_ends_is_one_link() {
                 assert!(ready.run(&LIMITS).is_none());
             }
         });
-        ctx.link(target.pid);
+        ctx.link(target.pid());
         joined(other);
         assert_eq!(notices(&mut ctx), 1, "exits");
         host.clear();
@@ -154,7 +154,7 @@ fn one_down_per_monitor_whenever_the_target_ends() {
     model(|| {
         let (host, mut ctx, target, ready) = couple();
         let death = dying(ready);
-        ctx.monitor(target.pid);
+        ctx.monitor(target.pid());
         joined(death);
         assert_eq!(notices(&mut ctx), 1, "downs");
         host.clear();
@@ -165,7 +165,7 @@ fn one_down_per_monitor_whenever_the_target_ends() {
 fn no_down_after_demonitor() {
     model(|| {
         let (host, mut ctx, target, ready) = couple();
-        let monitor = ctx.monitor(target.pid);
+        let monitor = ctx.monitor(target.pid());
         let death = dying(ready);
         ctx.demonitor(monitor);
         assert_eq!(notices(&mut ctx), 0, "downs at once");
@@ -185,7 +185,7 @@ fn a_monitor_from_outside_fires_whenever_the_target_ends() {
             Err(Reason::error("done"))
         });
         let death = dying(ready);
-        let down = block_on(watch(host.host(), Target::Pid(target.pid)));
+        let down = block_on(watch(host.host(), Target::Pid(target.pid())));
         joined(death);
         let told = down.reason.to_string();
         assert!(told == Reason::NoProcess.to_string() || told.contains("done"), "{told}");
@@ -199,7 +199,7 @@ fn a_monitor_from_outside_fires_whenever_the_target_ends() {
 fn a_monitor_from_outside_that_is_given_up_leaves_no_entry() {
     model(|| {
         let (host, ctx, target, ready) = couple();
-        let end = watch(host.host(), Target::Pid(target.pid));
+        let end = watch(host.host(), Target::Pid(target.pid()));
         let death = dying(ready);
         drop(end);
         joined(death);
@@ -211,7 +211,7 @@ fn a_monitor_from_outside_that_is_given_up_leaves_no_entry() {
 
 /// For each of two living processes, whether it has its half of the link.
 fn halves(one: &ModelActor, other: &ModelActor) -> [bool; 2] {
-    let has = |a: &ModelActor, b: &ModelActor| a.locked_relations().links().contains(&b.pid);
+    let has = |a: &ModelActor, b: &ModelActor| a.locked_relations().links().contains(&b.pid());
     [has(one, other), has(other, one)]
 }
 
@@ -225,13 +225,13 @@ fn both_halves_of_a_link_agree() {
         let mut ctx = Context::new(Arc::clone(&one));
         let unlinking = thread::spawn({
             let mut ctx = Context::new(Arc::clone(&other));
-            let pid = one.pid;
+            let pid = one.pid();
             move || {
                 ctx.link(pid);
                 ctx.unlink(pid);
             }
         });
-        ctx.link(other.pid);
+        ctx.link(other.pid());
         joined(unlinking);
         let [ours, theirs] = halves(&one, &other);
         assert_eq!(ours, theirs, "halves");
@@ -253,9 +253,9 @@ fn two_processes_that_end_together_leave_no_bonds() {
         let (one, ready_one) = host.spawn(UNBOUNDED, ending);
         let (other, ready_other) = host.spawn(UNBOUNDED, ending);
         let mut ctx = Context::new(Arc::clone(&one));
-        ctx.link(other.pid);
-        ctx.monitor(other.pid);
-        Context::new(Arc::clone(&other)).monitor(one.pid);
+        ctx.link(other.pid());
+        ctx.monitor(other.pid());
+        Context::new(Arc::clone(&other)).monitor(one.pid());
         drop(ctx);
         assert!(one.send(1).is_ok() && other.send(1).is_ok());
         let death = dying(ready_one);
@@ -279,7 +279,7 @@ fn an_ended_process_leaves_no_monitor_at_a_living_one() {
         Context::new(Arc::clone(&mortal)).monitor(ctx.pid());
         assert_eq!(ctx.cell.locked_relations().monitors(), (0, 1));
         let death = dying(ready);
-        ctx.monitor(mortal.pid);
+        ctx.monitor(mortal.pid());
         joined(death);
         assert_eq!(notices(&mut ctx), 1, "downs");
         assert_eq!(ctx.cell.locked_relations().monitors(), (0, 0), "left");
@@ -295,9 +295,9 @@ fn an_exit_passes_through_a_chain_of_links_in_the_making() {
         let (host, mut ctx, middle, ready) = couple();
         let first = host.admit_new(UNBOUNDED);
         let mut first_ctx = Context::new(Arc::clone(&first));
-        first_ctx.link(middle.pid);
+        first_ctx.link(middle.pid());
         let death = dying(ready);
-        ctx.link(middle.pid);
+        ctx.link(middle.pid());
         joined(death);
         assert_eq!(notices(&mut ctx), 1, "exits");
         assert_eq!(halves(&first, &middle), [false, false]);

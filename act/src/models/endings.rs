@@ -229,10 +229,10 @@ fn an_end_completes_although_its_host_panics() {
             drop((ctx, token));
             Err(Reason::error("failed"))
         });
-        let end = watch(host.host(), Target::Pid(cell.pid));
+        let end = watch(host.host(), Target::Pid(cell.pid()));
         assert!(cell.send(1).is_ok());
         host.settle();
-        let failed = CallError::Terminated { to: cell.pid, reason: Reason::error("failed") };
+        let failed = CallError::Terminated { to: cell.pid(), reason: Reason::error("failed") };
         assert_eq!(block_on(answer), Some(Err(Box::new(failed))));
         assert_eq!(block_on(end).reason, Reason::error("failed"));
         assert!(!cell.is_alive());

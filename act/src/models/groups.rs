@@ -30,7 +30,7 @@ fn end(host: &Arc<ModelHost>, cell: &ModelActor) {
         relations.is_member
     };
     if is_member {
-        host.host().memberships().end(cell.pid);
+        host.host().memberships().end(cell.pid());
     }
 }
 

@@ -4,6 +4,7 @@ use super::checker::{Condvar, Mutex, thread};
 use crate::context::Context;
 use crate::host::host::{Alarm, Host, Poke};
 use crate::host::ready::{Ready, TurnLimits};
+use crate::host::shared_host::SharedHost;
 use crate::mailbox::overflow::Overflow;
 use crate::memberships::records::Memberships;
 use crate::names::name_waits::NameWaits;
@@ -129,7 +130,7 @@ impl ModelHost {
         let own = WakingHandle::first(Cell::new(NewProcess {
             pid: self.next_pid(),
             parent: None,
-            host: self.host(),
+            shared: SharedHost::of(self.host()),
             behavior: &BehaviorFacts {
                 label: || "model",
                 kind: ProcessKind::default,
@@ -142,7 +143,7 @@ impl ModelHost {
             overflow: Overflow::Refuse,
         }));
         let process = Arc::clone(&own) as Arc<dyn Process>;
-        self.tables.lock().processes.insert(own.pid, process);
+        self.tables.lock().processes.insert(own.pid(), process);
         own
     }
 

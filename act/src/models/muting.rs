@@ -47,7 +47,7 @@ fn a_release_against_a_rest(last: usize) {
         fill(&receiver);
         let to = Arc::clone(&receiver);
         host.start(UNBOUNDED, move |_ctx| async move {
-            flood(to.pid.id()).await;
+            flood(to.pid().id()).await;
             (0..last).for_each(|_| assert!(to.send(1).is_ok()));
             Ok(())
         });
@@ -99,7 +99,7 @@ fn a_signal_against_a_rest(signal: fn(&ModelActor)) {
         let host = ModelHost::new();
         let (receiver, ready) = host.spawn(UNBOUNDED, |_ctx| async { Ok(()) });
         fill(&receiver);
-        let number = receiver.pid.id();
+        let number = receiver.pid().id();
         let sender = host.start(UNBOUNDED, move |mut ctx| async move {
             flood(number).await;
             handle(&mut ctx, 1).await;
@@ -135,7 +135,7 @@ fn a_muted_process_is_poked() {
         let host = ModelHost::new();
         let (receiver, ready) = host.spawn(UNBOUNDED, |_ctx| async { Ok(()) });
         fill(&receiver);
-        let number = receiver.pid.id();
+        let number = receiver.pid().id();
         let (sender, process) = host.spawn(UNBOUNDED, move |_ctx| async move {
             flood(number).await;
             Err(Reason::Shutdown)

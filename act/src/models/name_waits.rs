@@ -24,7 +24,7 @@ fn h1_a_wait_finds_the_process_or_is_woken() {
             thread::spawn(move || host.admit(process, Some(&name)).expect("a free name"))
         };
         let found = block_on(NameWait::new(&host.host(), &name, None));
-        assert_eq!(found.map(|found| found.pid()).expect("the node runs"), cell.pid);
+        assert_eq!(found.map(|found| found.pid()).expect("the node runs"), cell.pid());
         joined(spawner);
         assert_eq!(host.name_waits().map(NameWaits::waiting), Some(0));
         host.clear();

@@ -70,7 +70,7 @@ fn a_kill_before_the_refusal_of_a_new_process_is_its_reason() {
         model(move || {
             let host = ModelHost::new();
             let (cell, ready) = host.spawn(UNBOUNDED, |_| async { Ok(()) });
-            let end = watch(host.host(), Target::Pid(cell.pid));
+            let end = watch(host.host(), Target::Pid(cell.pid()));
             if kills {
                 cell.kill();
             }

@@ -17,7 +17,7 @@ fn end(host: &Arc<ModelHost>, cell: &ModelActor) {
         relations.is_member
     };
     if is_member {
-        host.host().memberships().end(cell.pid);
+        host.host().memberships().end(cell.pid());
     }
 }
 
@@ -40,7 +40,7 @@ fn g7_a_key_is_free_when_the_end_of_its_process_is_told() {
         let next = Context::new(Arc::clone(&successor));
         next.register_in(&keys, 7).unwrap();
         let (_, ctx) = joined(registers);
-        assert_eq!(keys.get(&7).map(|found| found.pid()), Some(successor.pid));
+        assert_eq!(keys.get(&7).map(|found| found.pid()), Some(successor.pid()));
         assert_eq!(host.host().memberships().len(), 1);
         assert!(keys.unregister(&next, &7));
         assert_eq!(host.host().memberships().len(), 0);
@@ -65,8 +65,8 @@ fn g6_of_two_that_register_at_once_one_has_the_key() {
         let here = first.register_in(&keys, 7);
         let (there, ctx) = joined(registers);
         match (here, there) {
-            (Ok(()), Err(RegisterKeyError::Taken { by })) => assert_eq!(by, one.pid),
-            (Err(RegisterKeyError::Taken { by }), Ok(())) => assert_eq!(by, other.pid),
+            (Ok(()), Err(RegisterKeyError::Taken { by })) => assert_eq!(by, one.pid()),
+            (Err(RegisterKeyError::Taken { by }), Ok(())) => assert_eq!(by, other.pid()),
             outcomes => panic!("{outcomes:?}"),
         }
         assert_eq!((keys.len(), host.host().memberships().len()), (1, 1));

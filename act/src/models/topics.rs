@@ -174,7 +174,7 @@ fn e4_no_subscriber_is_left_that_ends_while_it_subscribes() {
             thread::spawn(move || prices.publish(7).map_or(0, |published| published.heard))
         };
         let cleaners = cell.locked_relations().take_cleaners();
-        cleaners.run(cell.pid, &Reason::Killed, |_| {});
+        cleaners.run(cell.pid(), &Reason::Killed, |_| {});
         let (ctx, started) = joined(subscriber);
         let heard = joined(publisher);
         assert!(prices.topic().subscribers().is_empty());

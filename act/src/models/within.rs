@@ -48,7 +48,7 @@ fn an_inner_turn_leaves_the_outer_turn_unchanged() {
             });
             host.settle();
             assert_eq!((host.retired(), cell.is_alive()), (2, false));
-            let failed = CallError::Terminated { to: cell.pid, reason: Reason::Normal };
+            let failed = CallError::Terminated { to: cell.pid(), reason: Reason::Normal };
             assert_eq!(answer.close(|| ()), Some(Err(Box::new(failed))));
             host.clear();
         });
@@ -92,7 +92,7 @@ fn an_inner_turn_keeps_the_state_of_the_outer_turn() {
         });
         host.settle();
         assert!(!cell.is_alive());
-        let failed = CallError::NotBegun { to: cell.pid, reason: Reason::Normal };
+        let failed = CallError::NotBegun { to: cell.pid(), reason: Reason::Normal };
         assert_eq!(answer.close(|| ()), Some(Err(Box::new(failed))));
         host.clear();
     });

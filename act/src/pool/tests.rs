@@ -12,6 +12,7 @@ use crate::addressing::address::Address;
 use crate::behavior::Behavior;
 use crate::context::Context;
 use crate::host::host::Host;
+use crate::host::shared_host::SharedHost;
 use crate::mailbox::inbox_core::UNBOUNDED;
 use crate::mailbox::overflow::Overflow;
 use crate::models::model_host::ModelHost;
@@ -41,7 +42,7 @@ fn context(host: &Arc<ModelHost>) -> OwnContext {
     let cell = Arc::new(Cell::new(NewProcess {
         pid: host.next_pid(),
         parent: None,
-        host: Arc::clone(&host),
+        shared: SharedHost::of(Arc::clone(&host)),
         behavior: &BehaviorFacts {
             label: || "pool",
             kind: ProcessKind::default,

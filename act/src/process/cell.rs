@@ -8,10 +8,11 @@ use super::cell_core::CellCore;
 use super::facts::BehaviorFacts;
 use super::process::Guarded;
 use super::progress::Progress;
+use super::rare_cell::RareCell;
 use super::untyped_cell::UntypedCell;
 use super::waker::{Wakeable, WakingCount};
 use crate::addressing::route::Route;
-use crate::host::host::Host;
+use crate::host::shared_host::SharedHost;
 use crate::lock::Lock;
 use crate::mailbox::inbox::Inbox;
 use crate::mailbox::inbox_core::{InboxCore, MailboxPhase, MainPush};
@@ -23,6 +24,7 @@ use std::any::type_name;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The order of the fields is their order in memory. The fields that a send and a turn touch
 /// lie together, in as few cache lines as possible; rarely used fields follow
@@ -30,9 +32,7 @@ use std::sync::Arc;
 #[repr(C)]
 pub(crate) struct Cell<M, C> {
     pub(crate) inbox: Lock<Inbox<M>>,
-    /// Set if this process is a route instead of having a Main lane: messages are handed on (a
-    /// pool).
-    pub(crate) route: OnceBox<Box<dyn Route<M>>>,
+    rare: OnceBox<RareCell<M>>,
     core: CellCore,
     /// The type of the messages on its control lanes.
     commands: PhantomData<fn(C)>,
@@ -52,7 +52,7 @@ impl<M, C> Deref for Cell<M, C> {
 pub(crate) struct NewProcess<M> {
     pub(crate) pid: Pid,
     pub(crate) parent: Option<Pid>,
-    pub(crate) host: Arc<dyn Host>,
+    pub(crate) shared: Arc<SharedHost>,
     pub(crate) behavior: &'static BehaviorFacts,
     pub(crate) bound: u32,
     pub(crate) overflow: Overflow<M>,
@@ -62,16 +62,16 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(crate) fn new(birth: NewProcess<M>) -> Self {
         Cell {
             core: CellCore {
-                pid: birth.pid,
+                id: birth.pid.id(),
                 parent: birth.parent.map_or(0, Pid::id),
-                started: birth.host.now(),
-                host: birth.host,
+                started: birth.shared.host.now(),
+                shared: birth.shared,
                 behavior: birth.behavior,
                 progress: Progress::new(),
                 relations: Guarded::default(),
             },
             inbox: Lock::new(Inbox::new(birth.bound, birth.overflow)),
-            route: OnceBox::new(),
+            rare: OnceBox::new(),
             commands: PhantomData,
         }
     }
@@ -98,8 +98,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// mailbox once this lock is released. The process takes out the messages that were already
     /// there and sends them along the route one by one ([`Cell::pass_on`]).
     pub(crate) fn set_route(&self, route: Box<dyn Route<M>>) -> bool {
+        let rare = self.rare();
         let mut inbox = self.inbox.lock();
-        let set = self.route.set(Box::new(route));
+        let set = rare.route.set(Box::new(route));
         inbox.way = MainPush::Route;
         drop(inbox);
         // A rejected second route is dropped here, outside the lock.
@@ -107,7 +108,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 
     pub(crate) fn is_routed(&self) -> bool {
-        self.route.get().is_some()
+        self.route().is_some()
     }
 
     pub(crate) fn is_alive(&self) -> bool {
@@ -115,7 +116,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 
     pub(crate) fn main_length(&self) -> usize {
-        match self.route.get() {
+        match self.route() {
             Some(route) => route.waiting(),
             None => {
                 let inbox = self.inbox.lock();
@@ -135,7 +136,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let inbox = self.inbox.lock();
         let (accepted, phase) = (inbox.accepted(), inbox.phase);
         drop(inbox);
-        match self.route.get() {
+        match self.route() {
             _ if phase == MailboxPhase::Terminated => None,
             Some(route) => Some(route.waiting()),
             None => Some(self.waiting(accepted) + usize::from(phase != MailboxPhase::Idle)),
@@ -166,6 +167,43 @@ unsafe impl<M: Send + 'static, C: Send + 'static> Wakeable for Cell<M, C> {
 }
 
 impl<M, C> Cell<M, C> {
+    fn rare(&self) -> &RareCell<M> {
+        self.rare.get_or_init(Box::default)
+    }
+
+    /// What Main hands its messages on to, if this process is a route.
+    #[inline]
+    pub(crate) fn route(&self) -> Option<&dyn Route<M>> {
+        match self.rare.get() {
+            Some(rare) => rare.route.get().map(|route| &**route),
+            None => None,
+        }
+    }
+
+    /// Counts a message of a control lane, or an event of a topic.
+    pub(crate) fn count_beside_main(&self) {
+        self.rare().count_beside_main();
+    }
+
+    /// How many messages were taken that Main does not count.
+    pub(super) fn beside_main(&self) -> u64 {
+        self.rare.get().map_or(0, RareCell::beside_main)
+    }
+
+    /// How many messages the process has taken, with events of topics.
+    pub(crate) fn handled(&self) -> u64 {
+        self.progress.taken.load(Ordering::Relaxed) + self.beside_main()
+    }
+
+    /// How long workers were seen in the process.
+    pub(super) fn running_time(&self) -> Duration {
+        self.rare.get().map_or(Duration::ZERO, RareCell::running_time)
+    }
+
+    pub(super) fn add_running_time(&self, time: Duration) {
+        self.rare().add_running_time(time);
+    }
+
     /// Counts a message of type `T` that no process handles, and reports it (rules M7, D7).
     #[cold]
     pub(crate) fn dead_letter<T>(&self, sender: u64, cause: DeadLetterCause) {

@@ -9,21 +9,23 @@ use super::facts::BehaviorFacts;
 use super::process::Guarded;
 use super::progress::{ProcessMark, Progress};
 use super::relations::Relations;
-use crate::host::host::Host;
 use crate::host::ready::Ready;
+use crate::host::shared_host::SharedHost;
 use crate::mailbox::inbox_core::InboxCore;
 use crate::mailbox::push::HearsOfDepth;
 use crate::sync::{MutexGuard, Ordering};
 use krarup_gen::{
     DeadLetter, DeadLetterCause, Label, Name, Pid, ProcessKind, RefusalCause, Timestamp,
 };
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// The last part of a cell. The order of the fields is their order in memory; see there.
 #[repr(C)]
 pub(crate) struct CellCore {
-    pub(crate) host: Arc<dyn Host>,
-    pub(crate) pid: Pid,
+    pub(crate) shared: Arc<SharedHost>,
+    /// The number of the process.
+    pub(super) id: u64,
     pub(crate) progress: Progress,
     pub(crate) relations: Guarded,
     /// The number of the process that spawned it; 0 if it was spawned from outside.
@@ -32,9 +34,24 @@ pub(crate) struct CellCore {
     pub(crate) started: Timestamp,
 }
 
+/// The host is the process's own.
+impl Deref for CellCore {
+    type Target = SharedHost;
+
+    #[inline]
+    fn deref(&self) -> &SharedHost {
+        &self.shared
+    }
+}
+
 impl CellCore {
+    #[inline]
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::local(self.id, self.shared.creation)
+    }
+
     pub(crate) fn parent_pid(&self) -> Option<Pid> {
-        (self.parent != 0).then(|| Pid::local(self.parent, self.pid.creation()))
+        (self.parent != 0).then(|| Pid::local(self.parent, self.shared.creation))
     }
 
     /// Does the same as `Cell::dead_letter` for a message whose type is known by its name.
@@ -45,8 +62,8 @@ impl CellCore {
         sender: u64,
         cause: DeadLetterCause,
     ) {
-        let from = (sender != 0).then(|| Pid::local(sender, self.pid.creation()));
-        let letter = DeadLetter::new(self.pid, from, message, cause);
+        let from = (sender != 0).then(|| Pid::local(sender, self.pid().creation()));
+        let letter = DeadLetter::new(self.pid(), from, message, cause);
         let host = Arc::clone(&self.host);
         // A subscriber converts the dead letter or logs it. That is user code, and must not
         // affect the sender.
@@ -56,9 +73,7 @@ impl CellCore {
     /// Sets whether its behaviour holds messages. Most calls change nothing.
     #[inline]
     pub(crate) fn set_holds_messages(&self, holds: bool) {
-        if self.progress.has(ProcessMark::HoldsMessages) != holds {
-            self.progress.set(ProcessMark::HoldsMessages, holds);
-        }
+        self.progress.change(ProcessMark::HoldsMessages, holds);
     }
 
     pub(crate) fn locked_relations(&self) -> MutexGuard<'_, Relations> {
@@ -138,6 +153,6 @@ impl HearsOfDepth for CellCore {
     /// Informs the host, which only records this and reports it later.
     #[cold]
     fn is_deep(&self, length: usize) {
-        self.host.mailbox_is_deep(self.pid, length);
+        self.host.mailbox_is_deep(self.pid(), length);
     }
 }

@@ -20,7 +20,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         alias: Alias,
         message: M,
     ) -> Result<(), SendError<M>> {
-        let sender = current::sender(self.pid.creation());
+        let sender = current::sender(self.pid().creation());
         let relations = self.locked_relations();
         if !relations.has_alias(alias) {
             drop(relations);
@@ -44,7 +44,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             }
             Err(Refused::Full(message)) => {
                 self.host.count_refusal(RefusalCause::Full);
-                Err(SendError::Full { message, to: self.pid })
+                Err(SendError::Full { message, to: self.pid() })
             }
             Err(Refused::Overflow(message) | Refused::Dead(message) | Refused::Routed(message)) => {
                 self.send_with_room_by_alias(alias, message, sender)
@@ -92,7 +92,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         message: Dynamic,
         by: Option<Alias>,
     ) -> Result<(), SendError<Dynamic>> {
-        let sender = current::sender(self.pid.creation());
+        let sender = current::sender(self.pid().creation());
         let revoked = |alias, message: Dynamic| {
             self.dead_letter_named(message.type_name(), sender, DeadLetterCause::Revoked);
             Err(SendError::Revoked { message, alias })
@@ -105,11 +105,11 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         if !self.inbox.lock().others {
             let (expected, found) = (type_name::<M>(), message.type_name());
             let types = MessageTypes { expected, found, commands: None };
-            return Err(SendError::WrongType { message, to: self.pid, types: Box::new(types) });
+            return Err(SendError::WrongType { message, to: self.pid(), types: Box::new(types) });
         }
         match self.reserve(None) {
             Ok(ReservedRoom::Here) => {
-                let carry = || current::carry(&*self.host, self.pid, Lane::Main);
+                let carry = || current::carry(&*self.host, self.pid(), Lane::Main);
                 let context = current::is_traced().then(carry).flatten();
                 let body = Body::Notice(ColdBox::new(Notice::Other(message, context)));
                 let entry = MailboxEntry { sender, body };
@@ -146,7 +146,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             // A fallback takes only messages of the process's own type.
             Ok(ReservedRoom::Elsewhere(..) | ReservedRoom::OnRoute(_)) => {
                 self.host.count_refusal(RefusalCause::Full);
-                Err(SendError::Full { message, to: self.pid })
+                Err(SendError::Full { message, to: self.pid() })
             }
             Err(error) => {
                 self.note_refusal(error.refusal(), message.type_name(), sender);

@@ -17,7 +17,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         match self.untyped().send_command(priority, BoxedCommand::new(message)) {
             Ok(()) => Ok(()),
             Err(message) => {
-                Err(SendError::NoProcess { message: message.into_message(), to: self.pid })
+                Err(SendError::NoProcess { message: message.into_message(), to: self.pid() })
             }
         }
     }
@@ -27,9 +27,9 @@ impl dyn UntypedCell + '_ {
     /// Sends on the System or Urgent lane. The message is given back if the process has ended.
     fn send_command(&self, priority: Priority, message: BoxedCommand) -> Result<(), BoxedCommand> {
         let core = self.cell_core();
-        let sender = current::sender(core.pid.creation());
+        let sender = current::sender(core.pid().creation());
         let lane = if priority == Priority::Max { Lane::Urgent } else { Lane::System };
-        let context = current::is_traced().then(|| current::carry(&*core.host, core.pid, lane));
+        let context = current::is_traced().then(|| current::carry(&*core.host, core.pid(), lane));
         let entry = match context.flatten() {
             None => ControlEntry::Message { sender, message },
             Some(context) => ControlEntry::Traced { sender, message, context },

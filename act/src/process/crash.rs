@@ -103,11 +103,17 @@ pub(crate) fn log_contained(f: impl FnOnce()) {
 /// If `first` is a failure, it is the cause. If it is not, the later failure becomes the
 /// reason.
 #[must_use]
+#[inline]
 pub fn first_failure(first: Reason, then: Result<(), Reason>) -> Reason {
     match then {
-        Err(then) if !first.is_abnormal() => then,
-        _ => first,
+        Ok(()) => first,
+        Err(then) => first_of_two(first, then),
     }
+}
+
+#[cold]
+fn first_of_two(first: Reason, then: Reason) -> Reason {
+    if first.is_abnormal() { first } else { then }
 }
 
 /// Does the same as [`contain`] for a panic that is used as an answer. The panic is not

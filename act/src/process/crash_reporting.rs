@@ -8,7 +8,6 @@ use crate::lifecycle::owned_tasks::TASK_LABEL;
 use crate::mailbox::inbox_core::InboxCore;
 use crate::observe::records::NodeRecords;
 use crate::process::crash::contain;
-use crate::sync::Ordering;
 use krarup_gen::{
     Ancestor, CrashCause, CrashCauseKind, CrashLink, CrashReport, ItemInHand, ItemKind, Label,
     MessageTotals, Name, Pid, Reason, ReasonRecord, Recorded, RecordedItem, one_line,
@@ -23,17 +22,24 @@ pub(super) struct DeathNote {
     main: usize,
     source: Option<ExitSource>,
     in_hand: Option<ItemInHand>,
+    ran: Duration,
 }
 
 impl DeathNote {
     /// Notes what the report will need. `in_hand` is the last item that the process received.
-    pub(super) fn of(cell: &CellCore, inbox: &mut InboxCore, in_hand: Option<ItemInHand>) -> Self {
+    pub(super) fn of(
+        cell: &CellCore,
+        inbox: &mut InboxCore,
+        in_hand: Option<ItemInHand>,
+        ran: Duration,
+    ) -> Self {
         let (urgent, system) = inbox.control_lengths();
         let main = cell.waiting(inbox.accepted());
         let source = inbox.cold_if_any().and_then(|cold| cold.exit_source.take());
         let source = source.filter(|source| source.taken);
         let handling = source.is_none_or(|source| source.handling == Some(true));
-        DeathNote { urgent, system, main, source, in_hand: in_hand.filter(|_| handling) }
+        let in_hand = in_hand.filter(|_| handling);
+        DeathNote { urgent, system, main, source, in_hand, ran }
     }
 }
 
@@ -61,7 +67,7 @@ pub(super) fn report(cell: &CellCore, records: &NodeRecords, dead: &Dead<'_>) {
     let behavior = given.map_or_else(|| cell.label(), Label::given);
     let reason = ReasonRecord::of(dead.reason);
     cause.chain = chain(records, &cause, &reason);
-    let report = CrashReport::new(cell.pid, behavior, reason).with(|report| {
+    let report = CrashReport::new(cell.pid(), behavior, reason).with(|report| {
         report.name = dead.name.cloned();
         let own_label = dead.bonds.and_then(Bonds::own_label).cloned();
         report.label = own_label.or_else(|| cell.state_label());
@@ -78,7 +84,7 @@ pub(super) fn report(cell: &CellCore, records: &NodeRecords, dead: &Dead<'_>) {
         report.letters_lost = dead.letters_lost;
         report.messages = dead.messages;
         report.uptime = host.now().since(cell.started);
-        report.running_time = Duration::from_nanos(cell.progress.ran.load(Ordering::Relaxed));
+        report.running_time = dead.note.ran;
         host.dispatcher_name().clone_into(&mut report.dispatcher);
         report.links = dead
             .bonds

@@ -9,9 +9,10 @@
 //! The relations of a process that has none are closed with the stage "names free".
 //!
 //! Nearly every stage runs user code: destructors, wakers, subscribers, the formatting of a
-//! reason. Any of it may panic. So the stages are functions in one list, and each is contained:
+//! reason. Any of it may panic. So the stages are functions that run one after the other, and each is contained:
 //! the next stage runs even if one fails. Values that a later stage needs lie in [`Ending`]. A
-//! stage that handles several things contains each of them.
+//! stage that handles several things contains each of them. A stage that would find nothing to do is left out; whether
+//! it would is asked of fields alone, so that this cannot panic.
 //!
 //! Only two stages handle messages: those of [`EndedMailbox`], which is compiled for each type of message. The others are
 //! compiled once.
@@ -48,6 +49,8 @@ use krarup_gen::{
 };
 use std::any::type_name;
 use std::sync::Arc;
+use std::time::Duration;
+use tracing::level_filters::LevelFilter;
 
 type EndStage<'a> = fn(&mut Ending<'a>, &mut dyn EndedMailbox);
 
@@ -78,6 +81,9 @@ struct Ending<'a> {
 trait EndedMailbox {
     fn close(&mut self, ending: &mut Ending<'_>);
 
+    /// Whether something was left in it when it was closed.
+    fn has_entries(&self) -> bool;
+
     /// Drops the entries. Reply tokens in them fail their calls later, after the name is free.
     fn drop_entries(&mut self, ending: &mut Ending<'_>);
 
@@ -96,21 +102,6 @@ where
 }
 
 fn run_stages(core: &CellCore, process: &dyn Process, mail: &mut dyn EndedMailbox, reason: Reason) {
-    let stages: &[EndStage<'_>] = &[
-        Ending::run_cleaners,
-        Ending::log,
-        |ending, mail| mail.close(ending),
-        Ending::release_muted,
-        |ending, mail| mail.drop_entries(ending),
-        Ending::free_names,
-        Ending::fail_calls,
-        Ending::close_relations,
-        Ending::forget_failed_start,
-        Ending::tell_subscribers,
-        Ending::fire_bonds,
-        Ending::tell_starter,
-        Ending::refuse_waiters,
-    ];
     let mut ending = Ending {
         core,
         process,
@@ -127,10 +118,21 @@ fn run_stages(core: &CellCore, process: &dyn Process, mail: &mut dyn EndedMailbo
         recorded: Vec::new(),
         letters_lost: 0,
     };
-    for stage in stages {
-        // A panic in a stage has been printed and has no further effect.
-        let _ = contain_inline(|| stage(&mut ending, mail));
-    }
+    let has_cleaners = core.progress.has(ProcessMark::HasCleaners);
+    ending.run(mail, has_cleaners, Ending::run_cleaners);
+    ending.run(mail, ending.is_logged(), Ending::log);
+    ending.run(mail, true, |ending, mail| mail.close(ending));
+    ending.run(mail, ending.muted.is_some(), Ending::release_muted);
+    let has_entries = mail.has_entries();
+    ending.run(mail, has_entries, |ending, mail| mail.drop_entries(ending));
+    ending.run(mail, true, Ending::free_names);
+    ending.run(mail, current::has_orphans(), Ending::fail_calls);
+    ending.run(mail, !ending.is_closed, Ending::close_relations);
+    ending.run(mail, !ending.initialised, Ending::forget_failed_start);
+    ending.run(mail, true, Ending::tell_subscribers);
+    ending.run(mail, ending.bonds.is_some(), Ending::fire_bonds);
+    ending.run(mail, ending.starter.is_some(), Ending::tell_starter);
+    ending.run(mail, ending.cold.is_some(), Ending::refuse_waiters);
     ending.let_go(mail);
 }
 
@@ -138,6 +140,22 @@ fn run_stages(core: &CellCore, process: &dyn Process, mail: &mut dyn EndedMailbo
 struct EndedMailboxOf<'a, M, C> {
     cell: &'a Cell<M, C>,
     remains: Option<DrainedMailbox<M>>,
+}
+
+impl<'a> Ending<'a> {
+    /// Runs a stage if it is due, contained. Most processes end with few of the stages due.
+    #[inline]
+    fn run(&mut self, mail: &mut dyn EndedMailbox, is_due: bool, stage: EndStage<'a>) {
+        if is_due {
+            // A panic in a stage has been printed and has no further effect.
+            let _ = contain_inline(|| stage(self, mail));
+        }
+    }
+
+    /// Whether somebody may read the line of its end.
+    fn is_logged(&self) -> bool {
+        self.reason.is_abnormal() || tracing::Level::TRACE <= LevelFilter::current()
+    }
 }
 
 impl Ending<'_> {
@@ -152,12 +170,12 @@ impl Ending<'_> {
 
     #[inline]
     fn clean(&self, cleaners: Cleaners) {
-        let owner = self.core.pid;
+        let owner = self.core.pid();
         cleaners.run(owner, &self.reason, |task| ask_to_end(&*self.core.host, owner, task));
     }
 
     fn log(&mut self, _: &mut dyn EndedMailbox) {
-        let (cell, pid, reason) = (self.core, self.core.pid, &self.reason);
+        let (cell, pid, reason) = (self.core, self.core.pid(), &self.reason);
         // A dropped simulation kills the processes that still live. That needs no warning.
         let is_dropped = || {
             *reason == Reason::Killed
@@ -192,21 +210,21 @@ impl Ending<'_> {
             let mut relations = self.core.locked_relations();
             self.is_closed = relations.close_if_empty();
             if self.is_closed {
-                return self.core.host.retire(self.core.pid, None, &end);
+                return self.core.host.retire(self.core.pid(), None, &end);
             }
             (relations.retire(), relations.is_member)
         };
         // Before the name is free, so that a successor finds its keys free (rules G2, G7).
         if is_member {
-            self.core.host.memberships().end(self.core.pid);
+            self.core.host.memberships().end(self.core.pid());
         }
         let Some(Retired { name, aliases, cleaners }) = retired else {
-            return self.core.host.retire(self.core.pid, None, &end);
+            return self.core.host.retire(self.core.pid(), None, &end);
         };
         for alias in aliases {
             self.core.host.remove_alias(alias);
         }
-        self.core.host.retire(self.core.pid, name.as_ref(), &end);
+        self.core.host.retire(self.core.pid(), name.as_ref(), &end);
         self.name = name;
         // A context can be moved out of its process, to a thread that was just adding a
         // cleaner.
@@ -232,7 +250,7 @@ impl Ending<'_> {
             && let Some(parent) = self.core.parent_pid()
         {
             let bonds = self.bonds.as_deref_mut();
-            bonds::forget_spawn(&*self.core.host, self.core.pid, bonds, parent);
+            bonds::forget_spawn(&*self.core.host, self.core.pid(), bonds, parent);
         }
     }
 
@@ -254,12 +272,12 @@ impl Ending<'_> {
             // Labels, the text of the reason and the log subscriber are user code.
             ignore(|| report(self.core, records, &dead));
         }
-        self.core.host.note_ended(self.core.pid, self.name.take(), &self.reason);
+        self.core.host.note_ended(self.core.pid(), self.name.take(), &self.reason);
     }
 
     fn fire_bonds(&mut self, _: &mut dyn EndedMailbox) {
         if let Some(bonds) = self.bonds.take() {
-            bonds::fire(&*self.core.host, self.core.pid, *bonds, &self.reason);
+            bonds::fire(&*self.core.host, self.core.pid(), *bonds, &self.reason);
         }
     }
 
@@ -275,16 +293,16 @@ impl Ending<'_> {
     fn note_mailbox(
         &mut self,
         inbox: &mut InboxCore,
-        message: &'static str,
-        command: &'static str,
+        (message, command): (&'static str, &'static str),
+        (beside_main, ran): (u64, Duration),
     ) -> Option<Arc<ItemLog>> {
         let core = self.core;
         // A bare process that ended without ever waiting has not failed to start.
         self.initialised = inbox.initialised || (!inbox.orderly && self.reason.is_normal());
-        self.messages = core.messages(inbox);
+        self.messages = core.messages(inbox, beside_main);
         if self.reason.is_abnormal() {
-            let last = last_item::left(core.pid, message, command);
-            self.death = Some(DeathNote::of(core, inbox, last));
+            let last = last_item::left(core.pid(), message, command);
+            self.death = Some(DeathNote::of(core, inbox, last, ran));
             // Those in a batch were dropped with the context.
             self.letters_lost = core.waiting(inbox.accepted()) as u64;
         }
@@ -367,20 +385,27 @@ impl Ending<'_> {
         name.into_iter().for_each(drop_contained);
         bonds.into_iter().for_each(drop_contained);
         // A call whose token lies in a reason is failed by nothing else.
-        drop_contained(reason);
+        if !matches!(reason, Reason::Normal | Reason::Shutdown) {
+            drop_contained(reason);
+        }
     }
 }
 
 impl<M: Send + 'static, C: Send + 'static> EndedMailbox for EndedMailboxOf<'_, M, C> {
     fn close(&mut self, ending: &mut Ending<'_>) {
-        let mut inbox = self.cell.inbox.lock();
-        let log = ending.note_mailbox(&mut inbox, type_name::<M>(), type_name::<C>());
+        let (cell, types) = (self.cell, (type_name::<M>(), type_name::<C>()));
+        let mut inbox = cell.inbox.lock();
+        let log = ending.note_mailbox(&mut inbox, types, (cell.beside_main(), cell.running_time()));
         let remains = inbox.close();
         drop(inbox);
         self.remains = (!remains.is_empty()).then_some(remains);
         if let Some(log) = log {
             ending.end_log(&log);
         }
+    }
+
+    fn has_entries(&self) -> bool {
+        self.remains.is_some()
     }
 
     fn drop_entries(&mut self, ending: &mut Ending<'_>) {

@@ -186,7 +186,7 @@ impl CellCore {
             };
             return ExitEffect::Notice { exit, link, urgent };
         }
-        if exit.reason.is_normal() && !(by_signal && exit.pid == self.pid) {
+        if exit.reason.is_normal() && !(by_signal && exit.pid == self.pid()) {
             return ExitEffect::Nothing(exit);
         }
         if from_parent && by_signal {

@@ -14,24 +14,25 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Sends a message that is watched on its way. The watch ends if this process does not put
     /// the message into its own mailbox.
     pub(crate) fn send_job(&self, mut job: WatchedJob<M>, sender: u64) -> Result<(), SendError<M>> {
-        if let Some(route) = self.route.get() {
+        if let Some(route) = self.route() {
             return route.send_job(job, sender);
         }
         if current::is_traced() {
-            job.set_context(|| current::carry(&*self.host, self.pid, Lane::Main));
+            job.set_context(|| current::carry(&*self.host, self.pid(), Lane::Main));
         }
         match self.reserve(None) {
             Ok(ReservedRoom::Here) => {
                 let body = Body::Notice(ColdBox::new(Notice::Job(job)));
                 match self.try_fill_here(MailboxEntry { sender, body }) {
-                    Err(MailboxEntry { body: Body::Notice(notice), .. }) => match notice
-                        .into_inner()
-                    {
-                        Notice::Job(job) => {
-                            Err(SendError::NoProcess { message: job.into_message(), to: self.pid })
+                    Err(MailboxEntry { body: Body::Notice(notice), .. }) => {
+                        match notice.into_inner() {
+                            Notice::Job(job) => Err(SendError::NoProcess {
+                                message: job.into_message(),
+                                to: self.pid(),
+                            }),
+                            _ => Ok(()),
                         }
-                        _ => Ok(()),
-                    },
+                    }
                     _ => Ok(()),
                 }
             }
@@ -46,7 +47,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// The message, boxed with its context if this thread runs in one.
     pub(super) fn body(&self, message: M) -> Body<M> {
         if current::is_traced()
-            && let Some(context) = current::carry(&*self.host, self.pid, Lane::Main)
+            && let Some(context) = current::carry(&*self.host, self.pid(), Lane::Main)
         {
             return Body::Notice(ColdBox::new(Notice::Job(WatchedJob::in_context(
                 message, context,
@@ -59,7 +60,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     #[cold]
     #[inline(never)]
     pub(super) fn send_in_context(&self, message: M, sender: u64) -> Result<(), SendError<M>> {
-        let Some(context) = current::carry(&*self.host, self.pid, Lane::Main) else {
+        let Some(context) = current::carry(&*self.host, self.pid(), Lane::Main) else {
             // Too many sends; no second count.
             let _outer = current::without_context();
             return self.send_from(message, sender);

@@ -23,6 +23,7 @@
 //! | [`ending`] | how a process ends |
 //! | [`asked_to_end`] | how a task is ended |
 //! | [`progress`] | counters and flags that turns write |
+//! | [`rare_cell`] | the parts of a cell that most processes never use |
 //! | [`relations`] | the links and monitors that a process stores |
 //! | [`bonds`] | how links and monitors work between two processes |
 //! | [`wait_graph`] | which process waits for which |
@@ -65,6 +66,7 @@ pub(crate) mod panics;
 pub(crate) mod process;
 pub(crate) mod process_impl;
 pub(crate) mod progress;
+pub(crate) mod rare_cell;
 pub(crate) mod relations;
 pub(crate) mod remote;
 pub(crate) mod remote_bonds;

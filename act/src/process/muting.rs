@@ -42,7 +42,7 @@ impl dyn UntypedCell + '_ {
             return false;
         }
         let core = self.cell_core();
-        let receiver = Pid::local(receiver, core.pid.creation());
+        let receiver = Pid::local(receiver, core.pid().creation());
         // The last handle on the receiver drops its route, which is user code.
         let entered = contain(|| {
             let receiver = core.host.process(receiver);

@@ -14,7 +14,6 @@ use crate::observe::inspect_request::InspectRequest;
 use crate::observe::manage_request::ManageRequest;
 use crate::observe::trace::Tracer;
 use crate::observe::trace_ring::TraceRing;
-use crate::sync::Ordering;
 use krarup_gen::{
     Alias, Down, Exit, Label, Pid, Priority, ProcessInfo, Reason, Recorded, RecordedItem, Root,
     Sample, SendError,
@@ -25,7 +24,7 @@ use std::time::Duration;
 
 impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
     fn pid(&self) -> Pid {
-        self.pid
+        self.core().pid()
     }
 
     fn parent(&self) -> Option<Pid> {
@@ -53,13 +52,11 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
     }
 
     fn handled(&self) -> u64 {
-        self.progress.handled()
+        Cell::handled(self)
     }
 
     fn ran(&self, time: Duration) {
-        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let ran = self.progress.ran.load(Ordering::Relaxed).saturating_add(time);
-        self.progress.ran.store(ran, Ordering::Relaxed);
+        self.add_running_time(time);
     }
 
     fn put_exit(&self, exit: Exit, via: Via) -> Put {

@@ -16,8 +16,8 @@ pub(crate) struct Progress {
     /// if it waits for nothing else. Valid while the process is Waiting. A thread that makes it
     /// ready adds, under the mailbox's lock, that nothing else could have woken it.
     pub(crate) waits_for: AtomicU64,
-    /// The class that the process has set for itself, if any: see [`OwnClass`].
-    pub(crate) said: AtomicU8,
+    /// The marks of [`ContextMark`] that are set. Whoever has the context writes them.
+    context: AtomicU8,
     /// Whether a worker runs it.
     pub(crate) running: AtomicBool,
     /// Whether a control lane holds an entry or an exit is pending. Written by any thread under
@@ -28,11 +28,6 @@ pub(crate) struct Progress {
     marks: AtomicU8,
     /// How many handles can wake it. The handles count themselves.
     pub(super) waking: WakingCount,
-    /// How many messages were taken that Main does not count: those of the control lanes, and
-    /// events of topics.
-    pub(crate) beside_main: AtomicU64,
-    /// Running time in nanoseconds. Only the watchdog, which looks at the workers, writes it.
-    pub(crate) ran: AtomicU64,
 }
 
 /// What is seldom changed of a process, a bit each in `Progress::marks`.
@@ -50,27 +45,38 @@ pub(crate) enum ProcessMark {
     Traced = 8,
     /// Its behaviour holds messages that it has received and not handled. Set and cleared by the turn.
     HoldsMessages = 16,
+    /// It has set a class for itself. Set by the turn.
+    HasClass = 32,
+    /// The class that it has set last is high. Set and cleared by the turn.
+    IsHigh = 64,
     /// It was linked to its parent when it was spawned, as by OTP's `start_link`. Set before its first turn.
     LinkedAtSpawn = 128,
 }
 
-/// The class that a process has set for itself, in `Progress::said`; 0 means none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What the context of a process has noted, a bit each in `Progress::context`. They are here and not in the context,
+/// where they would be a word of their own in each process.
+#[derive(Clone, Copy, Debug)]
 #[repr(u8)]
-pub(crate) enum OwnClass {
-    Normal = 1,
-    High = 2,
+pub(crate) enum ContextMark {
+    /// The process has not started ([`Context::initialised`](crate::Context::initialised)).
+    NotStarted = 1,
+    /// Messages take the slow path, on which the next entry of Main is not always the
+    /// next item: Main is a route, stashed messages are replayed, a tracer, a flight recorder
+    /// or a trace is set, the job in progress is watched, received messages keep their room, messages have an order, or the
+    /// process is suspended.
+    SlowPath = 2,
+    /// The process stops after this message: set by [`Context::stop`](crate::Context::stop), and by a stop that was
+    /// received in a handler.
+    Stops = 4,
 }
 
 impl Progress {
     pub(crate) fn new() -> Self {
         Progress {
             taken: AtomicU64::new(0),
-            beside_main: AtomicU64::new(0),
             sent: AtomicU64::new(0),
             waits_for: AtomicU64::new(0),
-            ran: AtomicU64::new(0),
-            said: AtomicU8::new(0),
+            context: AtomicU8::new(ContextMark::NotStarted as u8),
             running: AtomicBool::new(false),
             attention: AtomicBool::new(false),
             marks: AtomicU8::new(0),
@@ -91,15 +97,43 @@ impl Progress {
         }
     }
 
+    /// Does the same as [`Progress::set`] for what mostly changes nothing. For one thread that sets the mark.
+    #[inline]
+    pub(crate) fn change(&self, mark: ProcessMark, is_set: bool) {
+        if self.has(mark) != is_set {
+            self.set(mark, is_set);
+        }
+    }
+
     /// Whether it has set a class for itself.
     #[inline]
     pub(crate) fn has_class(&self) -> bool {
-        self.said.load(Ordering::Relaxed) != 0
+        self.has(ProcessMark::HasClass)
     }
 
     /// Whether the class that it set last is high.
     pub(crate) fn is_high(&self) -> bool {
-        self.said.load(Ordering::Relaxed) == OwnClass::High as u8
+        self.has(ProcessMark::IsHigh)
+    }
+
+    /// Whether the context has noted this.
+    #[inline]
+    pub(crate) fn notes(&self, mark: ContextMark) -> bool {
+        self.context.load(Ordering::Relaxed) & mark as u8 != 0
+    }
+
+    /// Notes this for the context, or that it is so no more. For whoever has the context.
+    #[inline]
+    pub(crate) fn note(&self, mark: ContextMark, is_set: bool) {
+        let others = self.context.load(Ordering::Relaxed) & !(mark as u8);
+        self.context.store(others | if is_set { mark as u8 } else { 0 }, Ordering::Relaxed);
+    }
+
+    /// Whether the process has started, and the next entry of Main is its next item.
+    #[inline]
+    pub(crate) fn takes_directly(&self) -> bool {
+        const NOT: u8 = ContextMark::NotStarted as u8 | ContextMark::SlowPath as u8;
+        self.context.load(Ordering::Relaxed) & NOT == 0
     }
 
     /// Ends a turn.
@@ -116,16 +150,5 @@ impl Progress {
     #[inline]
     pub(crate) fn count_taken(&self) {
         self.taken.store(self.taken.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    }
-
-    /// Counts a message of a control lane, or an event of a topic.
-    #[inline]
-    pub(crate) fn count_beside_main(&self) {
-        self.beside_main.store(self.beside_main.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    }
-
-    /// How many messages the process has taken, with events of topics.
-    pub(crate) fn handled(&self) -> u64 {
-        self.taken.load(Ordering::Relaxed) + self.beside_main.load(Ordering::Relaxed)
     }
 }

@@ -55,7 +55,7 @@ impl dyn UntypedCell + '_ {
     }
 
     fn no_process(&self) -> CallError {
-        CallError::NoProcess { to: self.cell_core().pid }
+        CallError::NoProcess { to: self.cell_core().pid() }
     }
 
     pub(super) fn suspend(&self, reply: Reply<()>) {
@@ -100,7 +100,7 @@ impl dyn UntypedCell + '_ {
             return None;
         }
         let wait = self.locked(|inbox| core.edge(inbox))?;
-        Some(Pid::local(wait.callee(), core.pid.creation()))
+        Some(Pid::local(wait.callee(), core.pid().creation()))
     }
 
     pub(super) fn join_simulated_link(&self) {

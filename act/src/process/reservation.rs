@@ -83,7 +83,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             Ok(MailboxRoom::Nowhere) => Ok(ReservedRoom::Nowhere),
             Ok(MailboxRoom::Elsewhere(divert)) => {
                 // Fallbacks may form a ring, so no process is asked twice for one message.
-                let once = current::once(self.pid);
+                let once = current::once(self.pid());
                 let permit = once.is_some().then(|| divert.to.reserve());
                 drop(once);
                 match permit {
@@ -91,8 +91,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                     Some(Err(_)) | None => self.reserve_here(waiter, waits),
                 }
             }
-            Err(NoCapacity::Full) => Err(SendError::Full { message: (), to: self.pid }),
-            Err(NoCapacity::Dead) => Err(SendError::NoProcess { message: (), to: self.pid }),
+            Err(NoCapacity::Full) => Err(SendError::Full { message: (), to: self.pid() }),
+            Err(NoCapacity::Dead) => Err(SendError::NoProcess { message: (), to: self.pid() }),
             Err(NoCapacity::Routed) => self.reserve_on_route(waits),
         }
     }
@@ -107,8 +107,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let room = self.untyped().reserve_in_mailbox(self.taken(), waiter);
         match room {
             Ok(()) => Ok(ReservedRoom::Here),
-            Err(NoCapacity::Full) => Err(SendError::Full { message: (), to: self.pid }),
-            Err(NoCapacity::Dead) => Err(SendError::NoProcess { message: (), to: self.pid }),
+            Err(NoCapacity::Full) => Err(SendError::Full { message: (), to: self.pid() }),
+            Err(NoCapacity::Dead) => Err(SendError::NoProcess { message: (), to: self.pid() }),
             Err(NoCapacity::Routed) => self.reserve_on_route(waits),
         }
     }
@@ -117,11 +117,11 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let reserve = |route: &dyn Route<M>| {
             if waits { route.reserve_patiently() } else { route.reserve() }
         };
-        match self.route.get().map(|route| reserve(&**route)) {
+        match self.route().map(reserve) {
             Some(Ok(permit)) => Ok(ReservedRoom::OnRoute(permit)),
             Some(Err(error)) => Err(error),
             // Unreachable: the route is set before the mailbox reports one.
-            None => Err(SendError::NoProcess { message: (), to: self.pid }),
+            None => Err(SendError::NoProcess { message: (), to: self.pid() }),
         }
     }
 
@@ -148,7 +148,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 self.drop_lost(entry, DeadLetterCause::Overflow);
             }
             ReservedRoom::Elsewhere(permit, divert) => {
-                if !send_diverted(self.pid, permit, divert, message, sender) {
+                if !send_diverted(self.pid(), permit, divert, message, sender) {
                     self.dead_letter::<M>(sender, DeadLetterCause::Overflow);
                 }
             }
@@ -161,7 +161,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         if let Err(entry) = self.try_fill_here(entry) {
             self.dead_letter_named(entry.type_name(), entry.sender(), DeadLetterCause::Unhandled);
             // No handler has seen it: a call in it can be made again (rule C2).
-            let error = CallError::NoProcess { to: self.pid };
+            let error = CallError::NoProcess { to: self.pid() };
             deferred::when_free(move || current::drop_refused(entry, &error));
         }
     }
@@ -294,7 +294,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 
     /// Makes a line of senders wait here, and gives it the room that is free.
     pub(crate) fn enlist(self: &Arc<Self>, waiter: &Arc<Waiter<M>>) {
-        if let Some(route) = self.route.get() {
+        if let Some(route) = self.route() {
             return route.enlist(waiter);
         }
         self.untyped().stand(&(Arc::clone(waiter) as _));
@@ -411,7 +411,7 @@ impl<M: Send + 'static, C: Send + 'static> Reserved<M> for RoomGuard<M, C> {
     }
 
     fn holder(&self) -> Pid {
-        self.cell.pid
+        self.cell.pid()
     }
 }
 

@@ -31,10 +31,10 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     #[allow(clippy::inline_always, reason = "see `in_transit`")]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn send(&self, message: M) -> Result<(), SendError<M>> {
-        let sender = current::sender(self.pid.creation());
+        let sender = current::sender(self.pid().creation());
         // Nothing below unwinds. A message that is not dropped here needs no address in memory.
         let message = InTransit::new(message);
-        if let Some(route) = self.route.get() {
+        if let Some(route) = self.route() {
             let RoutedMessage { message, sender } = RoutedMessage { message, sender };
             let sent = route.send(message.arrive(), sender);
             self.note_sent(&sent, sender);
@@ -49,7 +49,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             drop(inbox);
             return self.send_apart(RoutedMessage { message, sender });
         }
-        inbox.put_in(message.arrive(), sender, self.pid.id(), self.core());
+        inbox.put_in(message.arrive(), sender, self.pid().id(), self.core());
         let ready = inbox.ready_for_mail();
         drop(inbox);
         current::count_sent();
@@ -90,7 +90,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn push_main(&self, message: M, sender: u64) -> Result<Option<Ready>, Refused<M>> {
         let (taken, core) = (&self.progress.taken, self.core());
-        self.inbox.lock().push_main(message, sender, self.pid.id(), taken, core)
+        self.inbox.lock().push_main(message, sender, self.pid().id(), taken, core)
     }
 
     /// Sends on Main in the name of another process, as a route does (rule P1). A message to an
@@ -98,7 +98,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// receiver.
     #[inline]
     pub(crate) fn send_from(&self, message: M, sender: u64) -> Result<(), SendError<M>> {
-        if let Some(route) = self.route.get() {
+        if let Some(route) = self.route() {
             return route.send(message, sender);
         }
         if current::is_traced() {
@@ -110,10 +110,10 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 self.host.schedule(ready);
                 Ok(())
             }
-            Err(Refused::Full(message)) => Err(SendError::Full { message, to: self.pid }),
+            Err(Refused::Full(message)) => Err(SendError::Full { message, to: self.pid() }),
             Err(Refused::Overflow(message)) => self.send_over(message, sender),
-            Err(Refused::Dead(message)) => Err(SendError::NoProcess { message, to: self.pid }),
-            Err(Refused::Routed(message)) => match self.route.get() {
+            Err(Refused::Dead(message)) => Err(SendError::NoProcess { message, to: self.pid() }),
+            Err(Refused::Routed(message)) => match self.route() {
                 Some(route) => route.send(message, sender),
                 None => self.send_by_simulated_link(message, sender),
             },
@@ -153,7 +153,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Does the same as [`Cell::push_letter`], but returns the process for the caller to
     /// schedule.
     pub(crate) fn put_letter(&self, message: M) -> Result<Option<Ready>, M> {
-        let carry = || current::carry(&*self.host, self.pid, Lane::Main);
+        let carry = || current::carry(&*self.host, self.pid(), Lane::Main);
         let context = current::is_traced().then(carry);
         let mut inbox = self.inbox.lock();
         if inbox.phase == MailboxPhase::Terminated {

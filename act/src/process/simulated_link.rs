@@ -32,9 +32,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let message = self.carried(message, sender, Priority::Normal);
         let mut inbox = self.inbox.lock();
         if inbox.phase == MailboxPhase::Terminated {
-            return Err(SendError::NoProcess { message, to: self.pid });
+            return Err(SendError::NoProcess { message, to: self.pid() });
         }
-        match inbox.put(message, sender, self.pid.id(), &self.progress.taken, self.core()) {
+        match inbox.put(message, sender, self.pid().id(), &self.progress.taken, self.core()) {
             Ok(ready) => {
                 self.settle(&mut inbox, sender);
                 drop(inbox);
@@ -47,9 +47,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 drop(inbox);
                 match refused {
                     Refused::Overflow(message) => self.send_over(message, sender),
-                    Refused::Full(message) => Err(SendError::Full { message, to: self.pid }),
+                    Refused::Full(message) => Err(SendError::Full { message, to: self.pid() }),
                     Refused::Dead(message) | Refused::Routed(message) => {
-                        Err(SendError::NoProcess { message, to: self.pid })
+                        Err(SendError::NoProcess { message, to: self.pid() })
                     }
                 }
             }
@@ -138,8 +138,8 @@ impl CellCore {
         priority: Priority,
     ) {
         let Some(simulated_link) = self.host.simulated_link() else { return };
-        let from = (sender != 0).then(|| Pid::local(sender, self.pid.creation()));
-        let sending = |type_name| Sending { from, to: self.pid, priority, type_name };
+        let from = (sender != 0).then(|| Pid::local(sender, self.pid().creation()));
+        let sending = |type_name| Sending { from, to: self.pid(), priority, type_name };
         if let Some(dynamic) = message.downcast_mut::<Dynamic>() {
             simulated_link.carry(&sending(dynamic.type_name()), dynamic.value_mut());
         } else {
@@ -149,7 +149,7 @@ impl CellCore {
 
     fn settle_by(&self, sender: u64, overtake: &mut dyn FnMut(usize) -> usize) {
         if let Some(simulated_link) = self.host.simulated_link() {
-            simulated_link.arrives(self.pid, sender == 0, overtake);
+            simulated_link.arrives(self.pid(), sender == 0, overtake);
         }
     }
 
@@ -158,7 +158,7 @@ impl CellCore {
     #[cold]
     pub(super) fn touch_simulated_link(&self) {
         if let Some(simulated_link) = self.host.simulated_link() {
-            simulated_link.touches(self.pid);
+            simulated_link.touches(self.pid());
         }
     }
 }

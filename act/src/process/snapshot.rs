@@ -7,6 +7,7 @@ use super::awaited::AwaitedProcess;
 use super::cell::Cell;
 use super::cell_core::CellCore;
 use super::progress::ProcessMark;
+use crate::addressing::route::Route;
 use crate::mailbox::inbox_core::{InboxCore, MailboxPhase};
 use crate::sync::Ordering;
 use krarup_gen::{
@@ -24,6 +25,7 @@ struct SeenMailbox {
     urgent: usize,
     system: usize,
     accepted: u64,
+    beside_main: u64,
     controls: usize,
     bound: Option<usize>,
     /// The senders that wait for room in it.
@@ -43,7 +45,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         drop(inbox);
         let log = self.untyped().item_log();
         let is_traced = log.as_ref().is_some_and(|log| log.is_tracing());
-        let (recorded, gauges) = (log.map_or(0, |log| log.size()), self.route.get());
+        let (recorded, gauges) = (log.map_or(0, |log| log.size()), self.route());
         let mut info = self.describe(numbers);
         info.trapping = trapping;
         info.traced |= is_traced;
@@ -51,7 +53,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         info.message_type = type_name::<M>();
         info.command_type = type_name::<C>();
         info.shallow_bytes = size_of::<Self>() + self.behavior.future + queues;
-        info.pool = gauges.and_then(|route| route.gauges());
+        info.pool = gauges.and_then(Route::gauges);
         info
     }
 
@@ -63,17 +65,21 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 
     fn numbers_of_any_phase(&self) -> Sample {
         let kind = self.kind();
-        let on_route = self.route.get().map(|route| (route.waiting(), route.room_waiters()));
+        let on_route = self.route().map(|route| (route.waiting(), route.room_waiters()));
         let inbox = self.inbox.lock();
         // The counters of the turns are read under the lock too.
-        let sample = self.sample(kind, on_route, &self.look_at(&inbox, inbox.head_sender()));
+        let sample = self.sample(
+            kind,
+            on_route,
+            &self.look_at(&inbox, inbox.head_sender(), self.beside_main()),
+        );
         drop(inbox);
-        self.complete(sample)
+        self.complete(sample, self.running_time())
     }
 }
 
 impl CellCore {
-    fn look_at(&self, inbox: &InboxCore, head: u64) -> SeenMailbox {
+    fn look_at(&self, inbox: &InboxCore, head: u64, beside_main: u64) -> SeenMailbox {
         let (urgent, system) = inbox.control_lengths();
         SeenMailbox {
             phase: inbox.phase,
@@ -83,6 +89,7 @@ impl CellCore {
             urgent,
             system,
             accepted: inbox.accepted(),
+            beside_main,
             controls: inbox.controls(),
             bound: inbox.bound(),
             waiters: inbox.waiters(),
@@ -91,9 +98,9 @@ impl CellCore {
         }
     }
 
-    /// The counters of its messages.
-    pub(super) fn messages(&self, inbox: &InboxCore) -> MessageTotals {
-        self.totals(inbox.accepted(), inbox.controls())
+    /// The counters of its messages. `beside_main`: those taken that Main does not count.
+    pub(super) fn messages(&self, inbox: &InboxCore, beside_main: u64) -> MessageTotals {
+        self.totals(inbox.accepted(), beside_main, inbox.controls())
     }
 
     fn describe(&self, numbers: Sample) -> ProcessInfo {
@@ -102,7 +109,7 @@ impl CellCore {
             let (name, own_label) = (relations.name().cloned(), relations.own_label().cloned());
             (name, relations.aliases(), own_label, relations.links(), relations.monitors())
         };
-        ProcessInfo::new(self.pid, self.label(), numbers.state).with(|info| {
+        ProcessInfo::new(self.pid(), self.label(), numbers.state).with(|info| {
             info.name = name;
             info.label = own_label.or_else(|| self.state_label());
             info.kind = numbers.kind;
@@ -139,9 +146,9 @@ impl CellCore {
         mailbox: &SeenMailbox,
     ) -> Sample {
         let state = self.state(mailbox);
-        let messages = self.totals(mailbox.accepted, mailbox.controls);
+        let messages = self.totals(mailbox.accepted, mailbox.beside_main, mailbox.controls);
         let head = mailbox.head;
-        Sample::new(self.pid, kind, state).with(|sample| {
+        Sample::new(self.pid(), kind, state).with(|sample| {
             sample.urgent = mailbox.urgent;
             sample.system = mailbox.system;
             sample.main = match on_route {
@@ -157,12 +164,12 @@ impl CellCore {
             sample.messages_out = messages.messages_out;
             sample.handled = messages.handled;
             sample.taken = self.progress.taken.load(Ordering::Relaxed);
-            sample.head_sender = (head != 0).then(|| Pid::local(head, self.pid.creation()));
+            sample.head_sender = (head != 0).then(|| Pid::local(head, self.pid().creation()));
         })
     }
 
     /// Adds what needs no lock.
-    fn complete(&self, sample: Sample) -> Sample {
+    fn complete(&self, sample: Sample, ran: Duration) -> Sample {
         sample.with(|sample| {
             sample.parent = self.parent_pid();
             sample.root = self.host.root();
@@ -171,13 +178,12 @@ impl CellCore {
                 Class::Varying => Class::Normal,
                 class => class,
             };
-            sample.running_time = Duration::from_nanos(self.progress.ran.load(Ordering::Relaxed));
+            sample.running_time = ran;
             sample.uptime = self.host.now().since(self.started);
         })
     }
 
-    fn totals(&self, accepted: u64, controls: usize) -> MessageTotals {
-        let beside_main = self.progress.beside_main.load(Ordering::Relaxed);
+    fn totals(&self, accepted: u64, beside_main: u64, controls: usize) -> MessageTotals {
         MessageTotals::new(
             accepted + beside_main + controls as u64,
             self.progress.sent.load(Ordering::Relaxed),
@@ -205,7 +211,7 @@ impl CellCore {
         if word.is_none() || mailbox.phase != MailboxPhase::Waiting {
             return None;
         }
-        let on = |wait: AwaitedProcess| Pid::local(wait.callee(), self.pid.creation());
+        let on = |wait: AwaitedProcess| Pid::local(wait.callee(), self.pid().creation());
         if word.is_for_room() {
             return Some(Wait::new(on(word), WaitKind::Room));
         }

@@ -89,8 +89,8 @@ where
         if current::is_busy() | limits.spans {
             return self.run_apart(limits, slot);
         }
-        slot.begin(self.cell.pid);
-        let _turn = current::enter(self.cell.pid, limits, &self.cell.host);
+        slot.begin(self.cell.pid());
+        let _turn = current::enter(self.cell.pid(), limits, &self.cell.host);
         self.cell.progress.running.store(true, Ordering::Relaxed);
         loop {
             // A process with a pending exit is not polled again. The flag is only a hint; the
@@ -161,7 +161,7 @@ where
     }
 
     fn pid(&self) -> Pid {
-        self.cell.pid
+        self.cell.pid()
     }
 
     fn is_high(&self) -> bool {
@@ -226,7 +226,7 @@ where
         let _outer = current::is_busy().then(current::set_aside);
         let _span = if limits.spans {
             let name = self.cell.locked_relations().name().cloned();
-            Some(TurnSpan::enter(self.cell.pid, name.as_ref(), &self.cell.label()))
+            Some(TurnSpan::enter(self.cell.pid(), name.as_ref(), &self.cell.label()))
         } else {
             None
         };

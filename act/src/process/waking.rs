@@ -83,7 +83,7 @@ impl dyn UntypedCell + '_ {
     /// goes on to its own end without a wait (rule L7).
     #[cold]
     pub(crate) fn has_own_exit(&self) -> bool {
-        let pid = self.cell_core().pid;
+        let pid = self.cell_core().pid();
         self.locked(|inbox| {
             inbox.cold_if_any().is_some_and(|cold| {
                 let by = cold.exit_source.as_ref().and_then(|source| source.by);
@@ -135,7 +135,7 @@ impl CellCore {
         if current::is_traced() {
             current::end_handling(None);
         }
-        self.host.note_initialised(self.pid);
+        self.host.note_initialised(self.pid());
         if let Some(starter) = starter {
             let _ = starter.send(Ok(()));
         }

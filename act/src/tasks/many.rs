@@ -6,6 +6,7 @@ use super::spawn_task::{TaskPlan, task_options};
 use crate::calls::pending::wait;
 use crate::context::Context;
 use crate::host::host::Host;
+use crate::host::shared_host::SharedHost;
 use crate::lifecycle::spawn::{Inside, Outside};
 use crate::process::current;
 use krarup_gen::{CannotWait, Class, Reason, TaskError};
@@ -80,7 +81,7 @@ impl<I, P> SpawnTasks<I, P> {
 impl<I> SpawnTasks<I, Outside> {
     /// Makes tasks whose owner is the node. For hosts; users have `Node::tasks`.
     pub fn outside(host: Arc<dyn Host>, futures: I) -> Self {
-        SpawnTasks::new(futures, TaskPlan::new(host, None))
+        SpawnTasks::new(futures, TaskPlan::new(SharedHost::of(host), None))
     }
 }
 
@@ -114,7 +115,7 @@ where
         if current::pid().is_some() {
             return Err(CannotWait::InProcess);
         }
-        let host = Arc::clone(&self.plan.host);
+        let host = Arc::clone(&self.plan.shared.host);
         wait(&*host, self.into_future())
     }
 }

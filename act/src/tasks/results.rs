@@ -53,8 +53,9 @@ where
     I: Iterator<Item: Future<Output: Send + 'static> + Send + 'static>,
 {
     pub(super) fn new(futures: I, plan: TaskPlan, at_once: usize, keep: usize) -> Self {
-        let owner = plan.owner().unwrap_or_else(|| plan.host.node_pid());
-        let running = RunningTasks { host: Arc::clone(&plan.host), owner, tasks: BTreeMap::new() };
+        let owner = plan.owner().unwrap_or_else(|| plan.shared.host.node_pid());
+        let running =
+            RunningTasks { host: Arc::clone(&plan.shared.host), owner, tasks: BTreeMap::new() };
         let done =
             Arc::new(DoneQueue(Mutex::new(DoneResults { results: VecDeque::new(), waker: None })));
         TaskResults { futures: Some(futures), plan, at_once, keep, next: 0, running, done }
@@ -111,7 +112,7 @@ where
             };
             let index = self.next;
             self.next += 1;
-            let unused = UnusedPid::new(&*self.plan.host);
+            let unused = UnusedPid::new(&*self.plan.shared.host);
             let done = Arc::clone(&self.done);
             let reply = Reply::to(unused.pid(), move |answer| done.put(index, answer));
             match self.plan.clone().launch(unused, future, reply) {

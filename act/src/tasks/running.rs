@@ -59,7 +59,7 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Result> {
         let this = self.project();
-        if !this.ctx.started {
+        if !this.ctx.is_started() {
             this.ctx.initialised();
             this.outcome.begin();
         }

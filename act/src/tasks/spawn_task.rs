@@ -9,6 +9,7 @@ use crate::calls::reply::Reply;
 use crate::context::Context;
 use crate::host::delegate::UnusedPid;
 use crate::host::host::Host;
+use crate::host::shared_host::SharedHost;
 use crate::lifecycle::spawn::{Inside, Outside, Spawn};
 use crate::process::asked_to_end::ask_to_end;
 use crate::process::current;
@@ -60,7 +61,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub(super) fn task_plan(&self) -> TaskPlan {
         // A hint: see `Progress`.
         self.cell.progress.set(ProcessMark::HasCleaners, true);
-        TaskPlan::new(Arc::clone(self.host()), Some(self.process()))
+        TaskPlan::new(Arc::clone(&self.cell.shared), Some(self.process()))
     }
 }
 
@@ -82,7 +83,7 @@ where
 {
     /// Makes a task whose owner is the node. For hosts; users have `Node::task`.
     pub fn outside(host: Arc<dyn Host>, future: F) -> Self {
-        SpawnTask { future, plan: TaskPlan::new(host, None), kind: PhantomData }
+        SpawnTask { future, plan: TaskPlan::new(SharedHost::of(host), None), kind: PhantomData }
     }
 }
 
@@ -143,7 +144,7 @@ where
     /// Those of [`SpawnError`] that are known at once: its dispatcher, or the node is stopping.
     pub fn start(self) -> Result<Task<F::Output>, SpawnError> {
         let (reply, answer) = Reply::new(None);
-        let host = Arc::clone(&self.plan.host);
+        let host = Arc::clone(&self.plan.shared.host);
         let owner = self.plan.owner();
         let (pid, why) = self.plan.launch(UnusedPid::new(&*host), self.future, reply)?;
         Ok(Task::new(host, pid, owner, why, answer))
@@ -160,7 +161,7 @@ where
         if current::pid().is_some() {
             return Err(CannotWait::InProcess.into());
         }
-        let host = Arc::clone(&self.plan.host);
+        let host = Arc::clone(&self.plan.shared.host);
         wait(&*host, self.into_future())?
     }
 }
@@ -215,7 +216,7 @@ where
 /// How a task is to be started, without its future.
 #[derive(Clone)]
 pub(super) struct TaskPlan {
-    pub(super) host: Arc<dyn Host>,
+    pub(super) shared: Arc<SharedHost>,
     owner: Option<Arc<dyn Process>>,
     pub(super) timeout: Option<Duration>,
     pub(super) dispatcher: Option<String>,
@@ -225,9 +226,9 @@ pub(super) struct TaskPlan {
 }
 
 impl TaskPlan {
-    pub(super) fn new(host: Arc<dyn Host>, owner: Option<Arc<dyn Process>>) -> Self {
+    pub(super) fn new(shared: Arc<SharedHost>, owner: Option<Arc<dyn Process>>) -> Self {
         TaskPlan {
-            host,
+            shared,
             owner,
             timeout: None,
             dispatcher: None,
@@ -253,14 +254,14 @@ impl TaskPlan {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let TaskPlan { host, owner, timeout, dispatcher, class, linked, blocking } = self;
+        let TaskPlan { shared, owner, timeout, dispatcher, class, linked, blocking } = self;
         let pid = unused.pid();
         let owned = owner.as_ref().and_then(|owner| owner.relations().0.lock().tasks());
         // A context can outlive its process.
         let too_late = owner.is_some() && !owned.as_ref().is_some_and(|owned| owned.add(pid));
         let why = (linked || timeout.is_some()).then(Arc::<WhyEnded>::default);
         let outcome = TaskOutcome {
-            host: Arc::clone(&host),
+            host: Arc::clone(&shared.host),
             pid,
             linked_to: owner.as_ref().filter(|_| linked).map(|owner| owner.pid()),
             owned,
@@ -270,8 +271,8 @@ impl TaskPlan {
             reply: Some(reply),
         };
         let factory = move || TaskProcess { outcome, work: Work::new(future, blocking) };
-        let node = Arc::clone(&host);
-        let mut spawn = Spawn::<_, _, Inside>::new(host, factory, owner.clone()).pid(unused);
+        let node = Arc::clone(&shared);
+        let mut spawn = Spawn::<_, _, Inside>::new(shared, factory, owner.clone()).pid(unused);
         if linked {
             spawn = spawn.link();
         }
@@ -283,7 +284,7 @@ impl TaskPlan {
         }
         spawn.start()?;
         if too_late {
-            ask_to_end(&*node, node.node_pid(), pid);
+            ask_to_end(&*node.host, node.host.node_pid(), pid);
         }
         Ok((pid, why))
     }

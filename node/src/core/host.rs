@@ -6,8 +6,8 @@ use crate::dispatcher::any::Dispatcher;
 use crate::runtime;
 use krarup_act::{
     Alarm, EventTopic, Host, Memberships, NameWaits, Network, NodeRecords, Poke, Process,
-    ProcessEnd, Propagation, Ready, SimulatedEvents, SimulatedLink, Stalled, StateLabels,
-    Subscription, TableCursor, TimerKey, TopicTable, TurnRecording,
+    ProcessEnd, Propagation, Ready, SharedHostSlot, SimulatedEvents, SimulatedLink, Stalled,
+    StateLabels, Subscription, TableCursor, TimerKey, TopicTable, TurnRecording,
 };
 use krarup_gen::{
     Alias, BlockError, Class, DeadLetter, Lifecycle, Name, NodeStats, Pid, Reason,
@@ -27,6 +27,10 @@ impl Host for DispatcherHost {
 
     fn node_pid(&self) -> Pid {
         Pid::local(0, self.core.creation)
+    }
+
+    fn shared_host(&self) -> Option<&SharedHostSlot> {
+        Some(&self.shared)
     }
 
     fn next_pid(&self) -> Pid {

@@ -51,7 +51,7 @@ where
         if current::pid().is_some() {
             return Err(CannotWait::InProcess.into());
         }
-        let host = Arc::clone(&self.options.host);
+        let host = Arc::clone(&self.options.shared.host);
         wait(&*host, self.run())?
     }
 
@@ -68,7 +68,7 @@ where
     > {
         let options = &self.options;
         let limits = InitLimits {
-            host: Arc::clone(&options.host),
+            host: Arc::clone(&options.shared.host),
             timeout: options.init_timeout,
             kill_grace: options.kill_grace,
             // Kept to release the name if the process cannot be ended.
@@ -135,7 +135,7 @@ impl UntypedOptions {
             behavior,
             bound: checked.chosen.bound,
             overflow,
-            host: checked.host,
+            shared: checked.shared,
         }));
         let cell = Arc::clone(&own);
         if let Some(starter) = starter {
@@ -202,14 +202,16 @@ impl SpawnPlace {
         }
         let host = &*core.host;
         let child = self.link.map(|urgency| (Arc::clone(&process), urgency));
-        core.progress.set(ProcessMark::LinkedAtSpawn, child.is_some());
+        if child.is_some() {
+            core.progress.set(ProcessMark::LinkedAtSpawn, true);
+        }
         host.admit(process, name.as_ref())?;
         if let Some(parent) = &self.parent {
             if let Some((child, urgency)) = child {
                 bonds::link_child(host, parent, &child, urgency == LinkUrgency::Urgent);
             }
             if let Some((monitor, urgency)) = self.monitor {
-                let target = Target::Pid(core.pid);
+                let target = Target::Pid(core.pid());
                 bonds::monitor(host, parent, monitor, target, urgency == LinkUrgency::Urgent);
                 bonds::mark_of_spawn(&mut core.locked_relations(), monitor);
             }

@@ -2,6 +2,7 @@
 
 use super::{LinkUrgency, UntypedOptions};
 use crate::host::host::{CheckedName, Host};
+use crate::host::shared_host::SharedHost;
 use crate::mailbox::inbox_core::UNBOUNDED;
 use crate::process::process::Process;
 use krarup_gen::{Class, Name, NoBound, OrderError, Pid, Ref, SpawnError, TooManyRecorded};
@@ -27,15 +28,16 @@ impl UntypedOptions {
             refuses,
             has_two_orders: is_ordered && (self.one_by_one || drops_oldest),
         };
-        let (host, chosen) = if choices.are_none() {
-            (self.host, ChosenOptions { name: None, label: None, bound: UNBOUNDED })
+        let (shared, chosen) = if choices.are_none() {
+            (self.shared, ChosenOptions { name: None, label: None, bound: UNBOUNDED })
         } else {
-            choices.check(self.host)?
+            choices.check(self.shared)?
         };
-        let pid = self.pid.and_then(|pid| pid.on(&*host)).unwrap_or_else(|| host.next_pid());
+        let host = &*shared.host;
+        let pid = self.pid.and_then(|pid| pid.on(host)).unwrap_or_else(|| host.next_pid());
         let shown_under = self.parent.as_ref().map(|parent| parent.pid()).or(self.under);
         let place = SpawnPlace { parent: self.parent, link: self.link, monitor: self.monitor };
-        Ok(CheckedOptions { host, pid, shown_under, chosen, place })
+        Ok(CheckedOptions { shared, pid, shown_under, chosen, place })
     }
 }
 
@@ -68,7 +70,10 @@ impl Choices {
 
     /// Checks them, and returns the host that was chosen with the rest. Compiled once.
     #[inline(never)]
-    fn check(self, host: Arc<dyn Host>) -> Result<(Arc<dyn Host>, ChosenOptions), SpawnError> {
+    fn check(
+        self,
+        shared: Arc<SharedHost>,
+    ) -> Result<(Arc<SharedHost>, ChosenOptions), SpawnError> {
         let name = self.name.transpose()?;
         let label = self.label.transpose().map_err(SpawnError::InvalidLabel)?;
         if self.has_two_orders {
@@ -82,6 +87,11 @@ impl Choices {
             None if !self.refuses => return Err(NoBound.into()),
             None => UNBOUNDED,
         };
+        let chosen = ChosenOptions { name, label, bound };
+        if self.dispatcher.is_none() && self.class.is_none() {
+            return Ok((shared, chosen));
+        }
+        let host = Arc::clone(&shared.host);
         let host = match self.dispatcher {
             None => host,
             Some(name) => {
@@ -90,13 +100,13 @@ impl Choices {
                 of_class(host.with_dispatcher(&name)?, Some(class))?
             }
         };
-        Ok((of_class(host, self.class)?, ChosenOptions { name, label, bound }))
+        Ok((SharedHost::of(of_class(host, self.class)?), chosen))
     }
 }
 
 /// What was made of options that are valid.
 pub(super) struct CheckedOptions {
-    pub(super) host: Arc<dyn Host>,
+    pub(super) shared: Arc<SharedHost>,
     pub(super) pid: Pid,
     /// The pid of the parent, which may only be shown.
     pub(super) shown_under: Option<Pid>,

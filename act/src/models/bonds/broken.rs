@@ -55,7 +55,7 @@ fn a_link_with(fault: LinkFault) {
     model(move || {
         let (host, mut ctx, target, ready) = couple();
         let death = dying(ready);
-        link(&host, &ctx, target.pid, fault);
+        link(&host, &ctx, target.pid(), fault);
         joined(death);
         assert_eq!(notices(&mut ctx), 1, "exits");
         host.clear();
@@ -87,9 +87,9 @@ fn a_link_made_in_two_steps_can_miss_the_end_of_its_target() {
 fn an_exit_that_is_not_checked_arrives_after_unlink() {
     model(|| {
         let (host, mut ctx, target, ready) = couple();
-        ctx.link(target.pid);
+        ctx.link(target.pid());
         let death = dying(ready);
-        ctx.unlink(target.pid);
+        ctx.unlink(target.pid());
         let lying = ctx.cell.inbox.lock().has_main();
         joined(death);
         host.clear();
@@ -105,16 +105,16 @@ fn an_unlink_in_two_steps_leaves_one_half() {
         let host = ModelHost::new();
         let (one, other) = (host.admit_new(UNBOUNDED), host.admit_new(UNBOUNDED));
         let mut ctx = Context::new(Arc::clone(&one));
-        ctx.link(other.pid);
+        ctx.link(other.pid());
         let unlinking = thread::spawn({
             let (one, other) = (Arc::clone(&one), Arc::clone(&other));
             move || {
-                other.locked_relations().bonds().links.remove(&one.pid);
-                one.locked_relations().bonds().links.remove(&other.pid);
+                other.locked_relations().bonds().links.remove(&one.pid());
+                one.locked_relations().bonds().links.remove(&other.pid());
             }
         });
-        ctx.unlink(other.pid);
-        ctx.link(other.pid);
+        ctx.unlink(other.pid());
+        ctx.link(other.pid());
         joined(unlinking);
         let [ours, theirs] = halves(&one, &other);
         drop(ctx);

@@ -135,18 +135,25 @@ pub(crate) fn not_begun<T>(f: impl FnOnce() -> T) -> T {
     f()
 }
 
+/// Whether tokens were dropped in this turn.
+#[inline]
+pub(crate) fn has_orphans() -> bool {
+    HAS_ORPHANS.with(Cell::get)
+}
+
 /// Fails the calls whose tokens were dropped in this turn.
 #[inline]
 pub(crate) fn settle_orphans(fate: OrphanCause<'_>) {
-    if HAS_ORPHANS.with(Cell::get) {
+    if has_orphans() {
         settle(fate);
     }
 }
 
 /// Takes the tokens that were dropped in this turn. The process will fail them with a reason,
 /// but must wait before the reason is known.
+#[inline]
 pub(crate) fn take_orphans() -> OrphanedReplies {
-    OrphanedReplies(take_all())
+    OrphanedReplies(if has_orphans() { Some(Box::new(take_all())) } else { None })
 }
 
 /// Runs `f`, which drops values that do not belong to the current process. Calls whose tokens
@@ -178,25 +185,37 @@ fn refuse(fate: OrphanCause<'_>, f: &mut dyn Risky) {
 
 /// Tokens that were taken from a turn. If this is dropped, they return to the current turn: the
 /// process has ended while it waited, and they fail with its reason.
-pub(crate) struct OrphanedReplies(Vec<OrphanedReply>);
+///
+/// Boxed, because there are few, and every actor has room for this.
+pub(crate) struct OrphanedReplies(
+    #[allow(clippy::box_collection, reason = "a word")] Option<Box<Vec<OrphanedReply>>>,
+);
 
 impl OrphanedReplies {
     /// Fails the calls with this reason.
     pub(crate) fn settle(mut self, reason: &Reason) {
-        for orphan in self.0.drain(..) {
+        for orphan in self.0.take().into_iter().flat_map(|orphans| *orphans) {
             orphan.settle(OrphanCause::Ended(reason));
         }
     }
 }
 
 impl Drop for OrphanedReplies {
+    #[inline]
     fn drop(&mut self) {
-        for orphan in self.0.drain(..) {
-            if let Some(pid) = pid() {
-                keep(OrphanedReply { pid, ..orphan });
-            } else {
-                orphan.settle(OrphanCause::Dropped);
-            }
+        if let Some(orphans) = self.0.take() {
+            give_back(*orphans);
+        }
+    }
+}
+
+#[cold]
+fn give_back(orphans: Vec<OrphanedReply>) {
+    for orphan in orphans {
+        if let Some(pid) = pid() {
+            keep(OrphanedReply { pid, ..orphan });
+        } else {
+            orphan.settle(OrphanCause::Dropped);
         }
     }
 }
