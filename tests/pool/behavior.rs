@@ -782,3 +782,37 @@ fn p14_an_event_that_cannot_be_converted_has_no_effect() {
         assert_eq!(pool.inspect().wait().unwrap().number("asked"), Some(7));
     }
 }
+
+/// A worker that never starts.
+struct NeverStarts;
+
+impl Actor for NeverStarts {
+    type Message = u8;
+
+    async fn init(&mut self, _: &mut Context<u8>) -> Result {
+        std::future::pending().await
+    }
+
+    async fn handle_message(&mut self, _: &mut Context<u8>, _: u8) -> Result {
+        Ok(())
+    }
+}
+
+#[test]
+fn m3_a_pool_ends_with_its_parent_though_a_worker_never_starts() {
+    for sim in simulations(5) {
+        let parent = sim.spawn(|| {
+            behavior_fn(|mut ctx: Context<()>| async move {
+                ctx.spawn(|| Pool::new(2, || NeverStarts)).link().start()?;
+                ctx.receive().await;
+                Ok(())
+            })
+        });
+        let parent = parent.start().unwrap();
+        sim.run_until_idle();
+        assert!(sim.processes().len() > 2);
+        parent.send(()).unwrap();
+        sim.advance(seconds(1));
+        assert_eq!(sim.processes(), []);
+    }
+}

@@ -131,6 +131,21 @@ fn t3_new_faults_release_delayed_processes() {
 }
 
 #[test]
+fn t3_new_faults_take_back_a_panic_that_has_not_struck() {
+    let sim = Simulation::new(1);
+    let listener = Probe::<String>::spawn(&sim);
+    let echo = echo(&sim, &listener, 1);
+    listener.expect(SECOND);
+    sim.faults(Faults::new().at_step(0, Fault::Panic, "echo"));
+    listener.address().send("go".to_owned()).unwrap();
+    listener.expect(SECOND);
+    sim.faults(Faults::new());
+    echo.send(Say::This("yes")).unwrap();
+    listener.expect_message(Duration::ZERO, &"yes".to_owned());
+    assert!(echo.is_alive());
+}
+
+#[test]
 fn t3_a_mailbox_is_full_for_a_time_and_then_there_is_room() {
     let sim = Simulation::new(1);
     let listener = Probe::<String>::spawn(&sim);

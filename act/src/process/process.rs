@@ -210,8 +210,8 @@ pub trait Process: Any + Send + Sync {
     /// Makes later messages to it go by the simulated link of its host.
     fn join_simulated_link(&self);
 
-    /// Makes it panic when it next looks for a message (an injected fault).
-    fn panic_at_next_message(self: Arc<Self>);
+    /// Makes it panic when it next looks for a message (an injected fault), or takes that back.
+    fn panic_at_next_message(self: Arc<Self>, panics: bool);
 
     /// Takes all free room of its mailbox until the returned value is dropped (an injected
     /// fault).

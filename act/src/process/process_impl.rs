@@ -202,8 +202,8 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         self.untyped().join_simulated_link();
     }
 
-    fn panic_at_next_message(self: Arc<Self>) {
-        self.untyped().panic_at_next_message();
+    fn panic_at_next_message(self: Arc<Self>, panics: bool) {
+        self.untyped().panic_at_next_message(panics);
     }
 
     fn occupy(self: Arc<Self>) -> Option<Box<dyn Send>> {

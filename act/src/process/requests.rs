@@ -111,11 +111,19 @@ impl dyn UntypedCell + '_ {
         });
     }
 
-    pub(super) fn panic_at_next_message(&self) {
-        let _ = self.attracting(|inbox| {
-            inbox.cold().panics = true;
-            Some(())
-        });
+    pub(super) fn panic_at_next_message(&self, panics: bool) {
+        if panics {
+            let _ = self.attracting(|inbox| {
+                inbox.cold().panics = true;
+                Some(())
+            });
+        } else {
+            self.locked(|inbox| {
+                if let Some(cold) = inbox.cold_if_any() {
+                    cold.panics = false;
+                }
+            });
+        }
     }
 
     /// Sets or replaces the tracer: a `Tracer` of the types of the messages.

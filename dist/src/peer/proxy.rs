@@ -363,7 +363,7 @@ impl Process for RemoteProcess {
 
     fn join_simulated_link(&self) {}
 
-    fn panic_at_next_message(self: Arc<Self>) {}
+    fn panic_at_next_message(self: Arc<Self>, _: bool) {}
 
     fn occupy(self: Arc<Self>) -> Option<Box<dyn Send>> {
         None

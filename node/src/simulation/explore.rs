@@ -61,7 +61,7 @@ impl Simulation {
 
     /// As [`Simulation::explore`], but returns the failure. Returns how many seeds were run.
     ///
-    /// A failure is **shrunk**: the body is run again, up to 400 times, to find a run with fewer choices
+    /// A failure is **shrunk**: the body is run again, up to 400 times and for a minute, to find a run with fewer choices
     /// that differ from the order of arrival, and that still fails in the same way
     /// ([`FailingSeed::shrunk`]). `KRARUP_SHRINK=0` in the environment leaves that out, another
     /// number is the most runs. Panics and logs of these runs are not printed. A run of more than 4 million turns is not

@@ -5,7 +5,7 @@ use crate::simulation::process_key::ProcessKey;
 use crate::simulation::recorder::Candidate;
 use crate::simulation::schedule::ChoiceKind;
 use crate::simulation::seeded::{NamedItems, Seeded};
-use krarup_act::Via;
+use krarup_act::{Process, Via};
 use krarup_gen::{Exit, Pid, Reason, Timestamp};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,6 +20,8 @@ pub(crate) struct InjectedFaults {
     held: BTreeMap<ProcessKey, Timestamp>,
     /// Room that is reserved, and until when.
     occupied: Vec<(Timestamp, OccupiedRoom)>,
+    /// Processes that were to panic at their next message, and may not have had one.
+    panicking: BTreeMap<ProcessKey, Arc<dyn Process>>,
 }
 
 /// Room in a mailbox. Dropping it returns the room, which must happen under no lock.
@@ -53,15 +55,33 @@ pub(crate) enum FaultEffect {
     Nothing,
     Turns(Pid, Timestamp),
     Room(Timestamp, OccupiedRoom),
+    Panic(Pid, Arc<dyn Process>),
+}
+
+/// What earlier faults have left, to be ended under no lock.
+pub(crate) struct EarlierEffects {
+    occupied: Vec<(Timestamp, OccupiedRoom)>,
+    panicking: BTreeMap<ProcessKey, Arc<dyn Process>>,
+}
+
+impl EarlierEffects {
+    pub(crate) fn end(self) {
+        drop(self.occupied);
+        for process in self.panicking.into_values() {
+            process.panic_at_next_message(false);
+        }
+    }
 }
 
 impl InjectedFaults {
-    /// Sets the faults from now on, and ends the effects of earlier ones. Returns the reserved
-    /// room, to be dropped under no lock.
-    pub(crate) fn begin(&mut self, faults: Faults) -> Vec<(Timestamp, OccupiedRoom)> {
+    /// Sets the faults from now on, and ends the effects of earlier ones; what is returned is to be ended under no lock.
+    pub(crate) fn begin(&mut self, faults: Faults) -> EarlierEffects {
         self.faults = Some(faults);
         self.held.clear();
-        std::mem::take(&mut self.occupied)
+        EarlierEffects {
+            occupied: std::mem::take(&mut self.occupied),
+            panicking: std::mem::take(&mut self.panicking),
+        }
     }
 
     pub(crate) fn is_on(&self) -> bool {
@@ -74,6 +94,7 @@ impl InjectedFaults {
 
     pub(crate) fn forget(&mut self, pid: Pid) {
         self.held.remove(&pid.into());
+        self.panicking.remove(&pid.into());
         self.spared.retain(|spared| *spared != pid.into());
     }
 
@@ -176,6 +197,9 @@ impl InjectedFaults {
                 self.held.insert(pid.into(), until);
             }
             FaultEffect::Room(until, room) => self.occupied.push((until, room)),
+            FaultEffect::Panic(pid, process) => {
+                self.panicking.insert(pid.into(), process);
+            }
         }
     }
 }
@@ -190,7 +214,10 @@ impl Struck {
         let Ok(Candidate { pid, process, .. }) = self.victim else { return FaultEffect::Nothing };
         match self.fault {
             Fault::Kill => process.kill(),
-            Fault::Panic => process.panic_at_next_message(),
+            Fault::Panic => {
+                Arc::clone(&process).panic_at_next_message(true);
+                return FaultEffect::Panic(pid, process);
+            }
             Fault::Delay(time) => return FaultEffect::Turns(pid, now + time),
             Fault::Fill(time) => {
                 let room = Arc::clone(&process).occupy();

@@ -11,16 +11,20 @@
 //! It is delta debugging (Zeller) over the deviations of a [`Schedule`]. A run that fails otherwise
 //! than the first did, or that takes more choices, is not gone on from. So what is left fails in
 //! the same way, is not longer than the first, and no single deviation of it can be left out, unless the limits
-//! were reached. The search itself makes no choice: the same run shrinks to the same one.
+//! were reached. The search itself makes no choice: within its minute the same run shrinks to the same one.
 
 use crate::simulation::schedule::{ChoiceKind, ChoicePlace, Schedule};
 use krarup_gen::Reason;
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 /// How many runs a search has.
 pub(crate) const MOST_RUNS: u32 = 400;
 /// How many choices a search has, in all its runs: some seconds.
 pub(crate) const MOST_CHOICES: u64 = 1 << 22;
+
+/// How long a search goes on: bodies that take a second are run for so long, and not 400 times.
+const MOST_TIME: Duration = Duration::from_secs(60);
 
 /// The most parts of which each is tried alone.
 const PARTS: usize = 8;
@@ -35,13 +39,15 @@ pub(crate) struct Shrinking<F> {
     pub(crate) runs: u32,
     most_runs: u32,
     choices: u64,
+    began: Instant,
 }
 
 impl<F: FnMut(&Schedule) -> Option<Schedule>> Shrinking<F> {
     /// Begins with a schedule that fails.
     pub(crate) fn new(first: Schedule, most_runs: u32, fails: F) -> Self {
         let most_choices = first.length;
-        Shrinking { fails, best: first, most_choices, runs: 0, most_runs, choices: 0 }
+        let began = Instant::now();
+        Shrinking { fails, best: first, most_choices, runs: 0, most_runs, choices: 0, began }
     }
 
     /// Searches, and returns the simplest schedule that was found.
@@ -158,7 +164,9 @@ impl<F: FnMut(&Schedule) -> Option<Schedule>> Shrinking<F> {
     }
 
     fn is_within_limits(&self) -> bool {
-        self.runs < self.most_runs && self.choices < MOST_CHOICES
+        self.runs < self.most_runs
+            && self.choices < MOST_CHOICES
+            && self.began.elapsed() < MOST_TIME
     }
 }
 

@@ -38,9 +38,7 @@ impl TurnLimit {
     pub(crate) fn count(&self, trace: impl FnOnce() -> Trace) {
         let limit = self.limit.load(Ordering::Relaxed);
         let turns = self.at_instant.load(Ordering::Relaxed) + 1;
-        if turns > limit {
-            panic!("{}", NoRest { limit, waits: false, steps: trace().last(SHOWN_STEPS) });
-        }
+        assert!(turns <= limit, "{}", NoRest::new(limit, false, trace()));
         self.at_instant.store(turns, Ordering::Relaxed);
     }
 
@@ -55,9 +53,7 @@ impl TurnLimit {
     /// If these are more than the limit.
     pub(crate) fn check_wait(&self, turns: u64, trace: impl FnOnce() -> Trace) {
         let limit = self.limit.load(Ordering::Relaxed);
-        if turns > limit {
-            panic!("{}", NoRest { limit, waits: true, steps: trace().last(SHOWN_STEPS) });
-        }
+        assert!(turns <= limit, "{}", NoRest::new(limit, true, trace()));
     }
 }
 
@@ -67,6 +63,12 @@ struct NoRest {
     /// Whether something was waited for.
     waits: bool,
     steps: Trace,
+}
+
+impl NoRest {
+    fn new(limit: u64, waits: bool, steps: Trace) -> Self {
+        NoRest { limit, waits, steps: steps.last(SHOWN_STEPS) }
+    }
 }
 
 impl fmt::Display for NoRest {

@@ -268,6 +268,25 @@ fn s11_a_supervisor_that_hangs_in_its_own_start_is_told_to_stop() {
 }
 
 #[test]
+fn s11_a_supervisor_ends_with_its_parent_though_a_child_never_starts() {
+    let stage = Stage::new();
+    stage.plan("b", &[Start::Never]);
+    let (a, b) = (stage.child("a"), stage.child("b").shutdown(3 * SECOND));
+    let parent = behavior_fn(|mut ctx: Context<()>| async move {
+        ctx.spawn(|| Supervisor::one_for_one().child(a).child(b)).link().start()?;
+        ctx.receive().await;
+        Ok(())
+    });
+    let parent = stage.sim.spawn(|| parent).start().unwrap();
+    stage.sim.run_until_idle();
+    assert_eq!(stage.log(), "start a, hang b");
+    parent.send(()).unwrap();
+    stage.sim.advance(3 * SECOND);
+    assert_eq!(stage.log(), "stop a");
+    assert_eq!(stage.sim.processes(), []);
+}
+
+#[test]
 fn s11_a_child_that_is_only_slow_to_start_is_let_finish() {
     let stage = Stage::new();
     let (a, b) = (stage.child("a"), stage.child("b"));

@@ -8,7 +8,7 @@ use krarup_gen::Pid;
 impl Simulated {
     pub(crate) fn set_faults(&self, faults: Faults) {
         let before = self.faults.lock().begin(faults);
-        drop(before);
+        before.end();
     }
 
     /// Whether one more random fault may strike.
