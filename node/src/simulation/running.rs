@@ -43,7 +43,8 @@ impl Simulation {
         simulated(&self.host).step()
     }
 
-    /// Runs turns until no process is ready; time does not advance. Returns the number of turns.
+    /// Runs turns until no process is ready; time does not advance. Returns the number of turns. Called by a process, also of
+    /// another node, it runs none: a process does not run others within its turn.
     ///
     /// # Panics
     /// If that is never, see [`Simulation::turn_limit`].
