@@ -168,7 +168,7 @@ fn zlive5_the_answer_to_a_token_that_was_passed_on_dials_nobody_after_a_loss() -
 }
 
 #[test]
-fn zlive5_a_caller_whose_token_another_node_has_passed_on_is_dialled() -> Result {
+fn zlive5_a_token_that_another_node_has_passed_on_is_answered_through_it() -> Result {
     for connected in [false, true] {
         let (sim, net) = (Simulation::new(1), SimNetwork::new());
         let [a, b, c] = members(&sim, &net)?;
@@ -180,7 +180,7 @@ fn zlive5_a_caller_whose_token_another_node_has_passed_on_is_dialled() -> Result
         }
         caller.send(()).unwrap();
         sim.run_until_idle();
-        // The caller has called the third node, and is connected to it: it waits on.
+        // The caller has called the third node, and is connected to it: it waits on, and the answer goes that way.
         assert_eq!(net.reset("a@sim", "b@sim"), usize::from(connected));
         sim.run_until_idle();
         on_a.send(Paper::Answer).unwrap();

@@ -8,6 +8,9 @@ use krarup_supervisor::{
     SpecError, Supervisor, SupervisorAddress, SupervisorCalls,
 };
 use std::future::IntoFuture;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Wake, Waker};
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -283,6 +286,42 @@ fn s11_a_supervisor_ends_with_its_parent_though_a_child_never_starts() {
     parent.send(()).unwrap();
     stage.sim.advance(3 * SECOND);
     assert_eq!(stage.log(), "stop a");
+    assert_eq!(stage.sim.processes(), []);
+}
+
+/// Polls a request, and so makes it, when it is woken.
+struct AskWhenWoken<F>(Mutex<Pin<Box<F>>>);
+
+impl<F: Future + Send + 'static> Wake for AskWhenWoken<F> {
+    fn wake(self: Arc<Self>) {
+        let mut request = self.0.lock().unwrap();
+        let mut cx = std::task::Context::from_waker(Waker::noop());
+        assert!(request.as_mut().poll(&mut cx).is_pending());
+    }
+}
+
+#[test]
+fn m3_a_supervisor_takes_the_end_of_its_parent_before_later_requests() {
+    let stage = Stage::new();
+    let (a, late) = (stage.child("a"), stage.child("late"));
+    let (told, found) = std::sync::mpsc::channel();
+    let parent = behavior_fn(|mut ctx: Context<()>| async move {
+        told.send(ctx.spawn(|| Supervisor::one_for_one().child(a)).link().await?).unwrap();
+        ctx.receive().await;
+        Ok(())
+    });
+    let parent = stage.sim.spawn(|| parent).start().unwrap();
+    stage.sim.run_until_idle();
+    // Who waits for the end is woken behind those that are linked, and before any of them runs.
+    let supervisor = found.recv().unwrap();
+    let request = async move { supervisor.start_child(late).await };
+    let waker = Waker::from(Arc::new(AskWhenWoken(Mutex::new(Box::pin(request)))));
+    let mut end = stage.sim.watch(parent.pid());
+    let mut cx = std::task::Context::from_waker(&waker);
+    assert!(Pin::new(&mut end).poll(&mut cx).is_pending());
+    parent.send(()).unwrap();
+    stage.sim.advance(3 * SECOND);
+    assert_eq!(stage.log(), "start a, stop a");
     assert_eq!(stage.sim.processes(), []);
 }
 
