@@ -61,14 +61,18 @@ fn y7_processes_that_never_rest_fail_their_test_with_the_last_steps() -> Result 
     ] {
         let sim = Simulation::with_throughput(3, 1);
         sim.turn_limit(100);
-        busy(&sim)?.send(Work::Turn)?;
+        let busy = busy(&sim)?;
+        busy.send(Work::Turn)?;
         let said = panics(|| run(&sim));
         let begins = "the simulation does not come to rest: 100 turns, and no time has passed \
                       (Simulation::turn_limit allows more); the last steps of Simulation::with_throughput(3, 1)";
         assert!(said.starts_with(begins), "{said}");
         assert!(said.contains("\"busy\""), "{said}");
-        // It still ends.
-        drop(sim);
+        // The process whose turn would have been next is still there, and can be ended.
+        sim.turn_limit(1000);
+        sim.kill(busy.pid());
+        sim.run_until_idle();
+        assert!(!busy.is_alive());
     }
     Ok(())
 }

@@ -206,7 +206,11 @@ impl Simulated {
                     }
                 }
                 NextStep::Turn(ready, number) => {
-                    self.turn_limit.count(|| self.recorder.trace());
+                    if !self.turn_limit.admits_turn() {
+                        // The panic must not drop the process, whose state is a user's.
+                        self.schedule(ready);
+                        self.turn_limit.no_rest(self.recorder.trace());
+                    }
                     self.fail_start(ready.pid(), number);
                     let pid = self.run(ready, number);
                     self.strike(number);

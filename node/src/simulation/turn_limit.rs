@@ -31,15 +31,22 @@ impl TurnLimit {
         self.limit.store(turns.max(1), Ordering::Relaxed);
     }
 
-    /// Counts a turn. `trace` is called for the message.
+    /// Counts a turn. Returns false if there were as many as the limit since the virtual time has advanced.
+    pub(crate) fn admits_turn(&self) -> bool {
+        let turns = self.at_instant.load(Ordering::Relaxed);
+        let admits = turns < self.limit.load(Ordering::Relaxed);
+        if admits {
+            self.at_instant.store(turns + 1, Ordering::Relaxed);
+        }
+        admits
+    }
+
+    /// Ends a run that does not come to rest.
     ///
     /// # Panics
-    /// If there were more turns than the limit since the virtual time has advanced.
-    pub(crate) fn count(&self, trace: impl FnOnce() -> Trace) {
-        let limit = self.limit.load(Ordering::Relaxed);
-        let turns = self.at_instant.load(Ordering::Relaxed) + 1;
-        assert!(turns <= limit, "{}", NoRest::new(limit, false, trace()));
-        self.at_instant.store(turns, Ordering::Relaxed);
+    /// Always, with the last of these steps.
+    pub(crate) fn no_rest(&self, steps: Trace) -> ! {
+        panic!("{}", NoRest::new(self.limit.load(Ordering::Relaxed), false, steps));
     }
 
     /// The virtual time has advanced, or what has been counted does not matter any more.
