@@ -6,12 +6,14 @@
 #![cfg(unix)]
 
 #[path = "../../../observer/tests/page/browser.rs"]
-#[allow(dead_code, reason = "the tests of the observer use the rest of it")]
 mod browser;
 mod node_file;
 #[path = "../program/observed.rs"]
 #[allow(dead_code, reason = "the tests of the program use the rest of it")]
 mod observed;
+#[path = "../../../observer/tests/page/page.rs"]
+#[allow(dead_code, reason = "the tests of the observer use the rest of it")]
+mod page;
 #[path = "../../../observer/tests/page/picture.rs"]
 mod picture;
 mod seed_file;

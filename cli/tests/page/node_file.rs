@@ -1,7 +1,7 @@
 //! The page on a snapshot of a true node.
 
-use crate::browser::{DESK, PHONE, element, page};
 use crate::observed::{Failing, HOSTILE, Observed, get, until};
+use crate::page::{DESK, PHONE, element, page};
 use crate::viewed::Viewed;
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! The page on the file of a failing seed.
 
 use crate::AXE;
-use crate::browser::{DESK, Look, PHONE, Page, element, page};
+use crate::page::{DESK, Look, PHONE, Page, element, page};
 use crate::viewed::Viewed;
 use krarup::prelude::*;
 use krarup::testing::FailingSeed;

@@ -1,6 +1,6 @@
 //! Keyboard, focus, themes, motion, and what axe-core finds.
 
-use crate::browser::{DESK, Look, PHONE, Page, element, page};
+use crate::page::{DESK, Look, PHONE, Page, element, page};
 use crate::scenes::storm;
 use crate::told::Told;
 

@@ -1,6 +1,6 @@
 //! Crashes, full pools and deadlocks as the page shows them.
 
-use crate::browser::{DESK, element, in_time, page};
+use crate::page::{DESK, element, in_time, page};
 use crate::scenes::{crash_item, storm};
 use crate::told::Told;
 use serde_json::json;
@@ -37,10 +37,7 @@ fn v71_a_crash_appears_at_the_top_and_opens_to_its_explanation() {
     let row = page.text_of("crash-row-2");
     assert!(row.contains("Job { order: 4711 }"), "the recorded messages: {row}");
     assert!(page.text_of("crash-recipe").contains("fn the_crash_of_renderer"));
-    page.call(
-        "Browser.grantPermissions",
-        &json!({"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}),
-    );
+    page.allow_clipboard();
     page.click_at("document.querySelector('[data-testid=crash-row-2] .copy')");
     page.wait("document.getElementById('say').innerText.startsWith('Copied.')");
 }

@@ -1,6 +1,6 @@
 //! The frame of every page: what it loads, its connection, pause, token.
 
-use crate::browser::{DESK, Page, element, in_time, page};
+use crate::page::{DESK, Page, element, in_time, page};
 use crate::scene::{healthy, process};
 use crate::scenes::{crowd, storm};
 use crate::told::{TOKEN, Told, assets};

@@ -8,6 +8,7 @@ mod browser;
 mod failures;
 mod frame;
 mod node;
+mod page;
 mod picture;
 mod processes;
 mod questions;

@@ -1,6 +1,6 @@
 //! The page against a true node with the true observer.
 
-use crate::browser::{DESK, PHONE, element, in_time, page};
+use crate::page::{DESK, PHONE, element, in_time, page};
 use crate::shop::{Shop, TOKEN, Task};
 use std::time::Duration;
 

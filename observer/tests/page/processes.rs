@@ -1,6 +1,6 @@
 //! The table of processes, and the panels of single ones.
 
-use crate::browser::{DESK, PHONE, element, in_time, page};
+use crate::page::{DESK, PHONE, element, in_time, page};
 use crate::scenes::{STOCK, crowd, storm};
 use crate::told::{TOKEN, Told};
 use std::time::Duration;
@@ -131,7 +131,7 @@ fn v73_an_action_needs_the_token_and_a_confirmation_that_names_the_process() {
     page.open(&told.url("#/process/10"));
     page.wait_for("panel-10");
     assert!(page.holds("document.querySelector('[data-testid^=action-]') === null"));
-    let enter = |page: &mut crate::browser::Page, token: &str| {
+    let enter = |page: &mut crate::page::Page, token: &str| {
         page.click("token");
         page.wait_for("token-input");
         page.write(token);

@@ -1,6 +1,6 @@
 //! The ten questions of those who look, each answered within three clicks from `#/`.
 
-use crate::browser::{DESK, Page, element, page};
+use crate::page::{DESK, Page, element, page};
 use crate::scenes::storm;
 use crate::told::{TOKEN, Told};
 

@@ -1,6 +1,6 @@
 //! A picture of each page at both sizes, kept by CI.
 
-use crate::browser::{DESK, Look, PHONE, page};
+use crate::page::{DESK, Look, PHONE, page};
 use crate::scenes::storm;
 use crate::told::Told;
 

@@ -1,6 +1,6 @@
 //! Times, numbers and texts.
 
-use crate::browser::{DESK, PHONE, element, page};
+use crate::page::{DESK, PHONE, element, page};
 use crate::scenes::{ODD, storm};
 use crate::told::Told;
 use serde_json::json;
