@@ -468,7 +468,7 @@ fn k3_a_grain_that_ends_before_it_is_in_the_directory_loses_its_held_messages_an
     assert!(poll_with(&mut waits, &waker).is_pending());
     executor.nested.store(true, Ordering::SeqCst);
     executor.run();
-    let failed = CallError::NotBegun { to: grains.pid(), reason: Reason::NoProcess };
+    let failed = CallError::NotBegun { to: grains.pid(), reason: boom() };
     assert_eq!(poll_once(&mut call), Poll::Ready(Err(failed)));
     assert_eq!((node.stats().dead_letters, counts()), (2, [1, 0, 1, 0]), "one has a place");
     assert_eq!(wakes.lines(), ["woken"]);

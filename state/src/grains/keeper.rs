@@ -67,9 +67,17 @@ where
     shared: Arc<SharedDirectory<K, B::Message, B::Command>>,
     /// The grains that are alive, or whose `Down` has not arrived. The map is ordered, so
     /// an operation on all grains has the same order in every run of a simulation.
-    grains: BTreeMap<Pid, (K, AddressOf<B>)>,
+    grains: BTreeMap<Pid, KeptGrain<K, B>>,
     made: u64,
     ctx: Context<ToGrain<K, B::Message>, GrainCommand<K>>,
+}
+
+/// A grain that the keeper has spawned.
+struct KeptGrain<K, B: Behavior> {
+    key: K,
+    address: AddressOf<B>,
+    /// The held messages for which it ended too early. They fail with the reason of its `Down`.
+    missed: Vec<QueuedMessage<B::Message>>,
 }
 
 impl<K, B, F> GrainKeeper<K, B, F>
@@ -120,7 +128,9 @@ where
     /// Removes the grain that has ended.
     fn is_gone(&mut self, down: &Down) -> Option<(K, Pid)> {
         let pid = down.pid()?;
-        self.grains.remove(&pid).map(|(key, _)| (key, pid))
+        let KeptGrain { key, missed, .. } = self.grains.remove(&pid)?;
+        self.dead_letter(&key, missed, &down.reason);
+        Some((key, pid))
     }
 
     fn make(&mut self, key: K) {
@@ -145,9 +155,8 @@ where
         match spawn.start() {
             Ok(grain) => {
                 self.made += 1;
-                let lost = self.shared.move_in(&key, &grain);
-                self.dead_letter(&key, lost, &Reason::NoProcess);
-                self.grains.insert(grain.pid(), (key, grain));
+                let missed = self.shared.move_in(&key, &grain);
+                self.grains.insert(grain.pid(), KeptGrain { key, address: grain, missed });
             }
             Err(error) => self.give_up(&key, &Reason::error(error)),
         }
@@ -174,8 +183,8 @@ where
         self.close();
         DroppedCalls::take().fail(reason);
         drop(others);
-        for (_, grain) in self.grains.values() {
-            grain.process().request_stop(Reason::Shutdown);
+        for grain in self.grains.values() {
+            grain.address.process().request_stop(Reason::Shutdown);
         }
         let mut time_limit = pin!(self.ctx.sleep(SHUTDOWN_TIME));
         let mut killed = false;
@@ -196,7 +205,7 @@ where
                 Some(_) => {}
                 None => {
                     killed = true;
-                    self.grains.values().for_each(|(_, grain)| grain.process().kill());
+                    self.grains.values().for_each(|grain| grain.address.process().kill());
                 }
             }
         }
@@ -210,9 +219,14 @@ where
     /// Stops accepting messages. The held messages are lost.
     fn close(&mut self) {
         for (key, held) in self.shared.close() {
-            for (message, sender) in held {
-                self.shared.delegate.dead_letter(ToGrain { key: key.clone(), message }, sender);
-            }
+            self.drop_all(&key, held);
+        }
+    }
+
+    /// Counts messages that will not be handled, and drops them.
+    fn drop_all(&self, key: &K, held: Vec<QueuedMessage<B::Message>>) {
+        for (message, sender) in held {
+            self.shared.delegate.dead_letter(ToGrain { key: key.clone(), message }, sender);
         }
     }
 
@@ -222,9 +236,7 @@ where
             return;
         }
         let others = DroppedCalls::take();
-        for (message, sender) in held {
-            self.shared.delegate.dead_letter(ToGrain { key: key.clone(), message }, sender);
-        }
+        self.drop_all(key, held);
         DroppedCalls::take().fail(reason);
         drop(others);
     }
@@ -238,6 +250,9 @@ where
 {
     fn drop(&mut self) {
         self.close();
+        for KeptGrain { key, missed, .. } in std::mem::take(&mut self.grains).into_values() {
+            self.drop_all(&key, missed);
+        }
     }
 }
 
