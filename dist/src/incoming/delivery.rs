@@ -78,12 +78,11 @@ impl Dispatch<'_> {
 
     fn to_alias(&self, alias: &Reference, payload: &Payload<'_>) {
         let Some(number) = self.core.number_of(alias) else {
-            // Of an earlier incarnation of this node, or of another one.
-            return if *alias.node() == self.core.me {
-                self.late()
-            } else {
-                self.unreachable(None)
-            };
+            // Of an earlier incarnation of this node.
+            if *alias.node() == self.core.me {
+                return self.late();
+            }
+            return self.unreachable(None);
         };
         if self.core.answered(number, payload.decoder(), &self.peer.name) {
             return;
