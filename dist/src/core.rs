@@ -9,6 +9,7 @@ mod identities;
 mod incarnations;
 mod kept;
 mod stand_ins;
+mod unsent;
 
 pub(crate) use identities::is_reachable;
 
@@ -27,14 +28,13 @@ use crate::keeping::KeepPlan;
 use crate::messages::{ClusterMessage, ConnectionMessage};
 use crate::peer::owner::PeerOwner;
 use crate::peer::queue_limits::QueueLimits;
-use crate::peer::signal::{LetterReceiver, Signal, UnwrittenLetter};
+use crate::peer::signal::{Signal, UnwrittenLetter};
 use crate::peer::{NotSent, PeerNode};
 use crate::peer_log::PeerLog;
-use crate::requests::pending_requests::{PendingRequests, RequestEnd};
+use crate::requests::pending_requests::PendingRequests;
 use crate::rights::admission::Admission;
 use krarup_act::{Address, Host, Recipient};
-use krarup_gen::{DeadLetter, DeadLetterCause, Name, NodeName, Pid, Target};
-use krarup_wire::ControlMessage;
+use krarup_gen::{DeadLetterCause, NodeName, Pid};
 use krarup_wire::codec::TermCodec;
 use krarup_wire::etf::Atom;
 use krarup_wire::handshake::Identity;
@@ -323,25 +323,6 @@ impl ClusterCore {
             peer.end(self);
         }
     }
-
-    /// Offers a message to another node as a dead letter.
-    fn unsent(&self, to: impl Into<Target>, by: u64, cause: DeadLetterCause) {
-        let from = (by != 0).then(|| Pid::local(by, self.host.node_pid().creation()));
-        self.host.dead_letter(DeadLetter::new(to, from, "a message to another node", cause));
-    }
-
-    /// As [`ClusterCore::unsent`], by the receiver as it is named on the wire.
-    fn unsent_letter(&self, peer: &PeerNode, letter: UnwrittenLetter, cause: DeadLetterCause) {
-        let UnwrittenLetter { by, to } = letter;
-        let to = match to {
-            LetterReceiver::Pid(to) => self.pid_of(&to).map(Target::from),
-            LetterReceiver::Name(name) => {
-                let name = Name::new(name.as_str()).ok();
-                name.map(|name| Target::Remote(name, peer.node.clone()))
-            }
-        };
-        self.unsent(to.unwrap_or_else(|| Target::Node(peer.node.clone())), by, cause);
-    }
 }
 
 impl PeerOwner for ClusterCore {
@@ -356,26 +337,7 @@ impl PeerOwner for ClusterCore {
     }
 
     fn not_sent(&self, peer: &PeerNode, signal: Signal, why: NotSent) {
-        match &signal.control {
-            ControlMessage::Monitor { reference, .. } => match self.number_of(reference) {
-                Some(number) if why == NotSent::Lost => self.call_is_lost(number),
-                Some(number) => self.callee_is_gone(number),
-                None => {}
-            },
-            ControlMessage::SpawnRequest { reference, .. } => {
-                let end =
-                    if why == NotSent::Lost { RequestEnd::Lost } else { RequestEnd::NotSupported };
-                self.request_not_sent(reference, end);
-            }
-            _ => {}
-        }
-        let Some(letter) = UnwrittenLetter::of(signal.by, signal.control) else { return };
-        // Its receiver has ended with its node: as a message to a dead process here (rule Zid5).
-        let cause = match why {
-            NotSent::Lost => DeadLetterCause::NoConnection,
-            NotSent::Stale | NotSent::Unknown => DeadLetterCause::NoProcess,
-        };
-        self.unsent_letter(peer, letter, cause);
+        self.signal_not_sent(peer, signal, why);
     }
 
     fn not_written(&self, peer: &PeerNode, letter: UnwrittenLetter) {

@@ -14,7 +14,8 @@ pub struct ClusterStats {
     /// Messages from other nodes that a full mailbox refused (rule Zmsg12).
     pub refused: u64,
     /// Answers to calls that were over (rule Zcall5): those of other nodes, and those of this one to
-    /// callers whose connection was lost (rule Zlive5).
+    /// callers whose connection was lost (rule Zlive5), or whose node could not be dialled or has
+    /// started again.
     pub late: u64,
     /// Signals of this node that could not be written.
     pub dropped: u64,

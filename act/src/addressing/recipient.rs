@@ -180,6 +180,29 @@ impl<T: Send + 'static> Recipient<T> {
         self.deliver.pid()
     }
 
+    /// Returns the process as this recipient finds it: by its name, on this node or another one, else by its pid.
+    ///
+    /// A log that names the receiver of a call prints this. Errors have the pid of the process, and that of a name on
+    /// another node is a number that stands for the name here (rule Zcall4):
+    ///
+    /// ```
+    /// # use krarup_act::Recipient;
+    /// # use krarup_gen::CallError;
+    /// fn text(stock: &Recipient<u32>, error: &CallError) -> String {
+    ///     // "stock" at shop@host: call to <4294967295.1.0> timed out after 5s
+    ///     format!("{}: {error}", stock.target())
+    /// }
+    /// # let _ = text;
+    /// ```
+    #[must_use]
+    pub fn target(&self) -> Target {
+        match (self.deliver.name_here(), self.deliver.name_there()) {
+            (Some(name), _) => Target::from(name),
+            (None, Some(there)) => there,
+            (None, None) => Target::Pid(self.pid()),
+        }
+    }
+
     /// Whether the process is alive and this recipient can still reach it.
     #[must_use]
     pub fn is_alive(&self) -> bool {
@@ -195,10 +218,7 @@ impl<T> Clone for Recipient<T> {
 
 impl<T: Send + 'static> fmt::Debug for Recipient<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.deliver.name_here() {
-            Some(name) => write!(f, "Recipient({name:?})"),
-            None => write!(f, "Recipient({})", self.pid()),
-        }
+        write!(f, "Recipient({})", self.target())
     }
 }
 

@@ -67,7 +67,7 @@ impl RemoteCaller {
             None => ControlMessage::SendSender { from: sender, to: self.pid.clone() },
         };
         let incarnation = core.incarnation(&self.pid.node, self.pid.creation);
-        let payload = SignalPayload::Bytes(payload);
+        let payload = SignalPayload::Answer(payload);
         let signal = Signal::new(by, control, incarnation).with_payload(payload);
         if let Some(NotPushed { why, .. }) = self.push(&peer, signal) {
             // Whoever waits for it has been told of the loss.
@@ -112,7 +112,10 @@ impl RemoteCaller {
     }
 
     fn refuse_with(&self, core: &Arc<ClusterCore>, by: u64, reason: Term) {
-        let (Some(reference), Some(peer)) = (self.alias(), core.peer(&self.pid.node)) else {
+        if self.pid.node == core.me {
+            return core.refused_at_home(self.alias(), &reason);
+        }
+        let (Some(reference), Some(peer)) = (self.monitor(), core.peer(&self.pid.node)) else {
             core.counters.refused();
             return;
         };

@@ -3,7 +3,13 @@
 //! It is answered with `{Tag, Value}`: to the alias in the tag if there is one, else to the
 //! pid. OTP's caller monitors its callee with the very reference of that alias. So a call that
 //! will not be answered fails by that monitor, at once, and nobody else hears of it (rule
-//! Zcall3).
+//! Zcall3). A call to many at once has one alias for all, and a monitor for each callee:
+//!
+//! ```text
+//!  one callee:    [alias | Ref]              answered to Ref, monitored with Ref
+//!  many callees:  [[alias | Ref] | Monitor]  answered to Ref, monitored with Monitor
+//!  older nodes:   anything else              answered to Pid, its monitor is not known
+//! ```
 
 use krarup_wire::etf::{Atom, ExternalPid, Reference, Term};
 use krarup_wire::peers::ConnectionId;
@@ -45,17 +51,60 @@ impl RemoteCaller {
         self
     }
 
-    /// The alias in its tag, which is also the reference of its monitor.
+    /// The alias in its tag.
     pub(crate) fn alias(&self) -> Option<&Reference> {
-        alias_of(&self.tag)
+        alias_of(&self.tag).or_else(|| many_callees(&self.tag).map(|(alias, _)| alias))
+    }
+
+    /// The reference of the monitor with which its call began.
+    pub(crate) fn monitor(&self) -> Option<&Reference> {
+        alias_of(&self.tag).or_else(|| many_callees(&self.tag).map(|(_, monitor)| monitor))
     }
 }
 
-/// The reference in a tag `[alias | Ref]`.
+/// The alias and the monitor in a tag `[[alias | Ref] | Monitor]`.
+fn many_callees(tag: &Term) -> Option<(&Reference, &Reference)> {
+    let Term::Improper(list) = tag else { return None };
+    match (list.elements(), list.tail()) {
+        ([inner], Term::Reference(monitor)) => Some((alias_of(inner)?, monitor)),
+        _ => None,
+    }
+}
+
+/// The reference in a tag `[alias | Ref]`, which the calls of this node have.
 pub(crate) fn alias_of(tag: &Term) -> Option<&Reference> {
     let Term::Improper(list) = tag else { return None };
     match (list.elements(), list.tail()) {
         ([Term::Atom(alias)], Term::Reference(reference)) if *alias == "alias" => Some(reference),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zcall1_the_alias_and_the_monitor_of_a_call_to_one_and_to_many() {
+        let node = Atom::fixed("a@b");
+        let reference = |word| Reference::new(node.clone(), 4, &[word]).unwrap();
+        let tag = |head, tail: u32| Term::list_with_tail([head], reference(tail).into());
+        let read = |tag: Term| {
+            let pid = ExternalPid { node: node.clone(), id: 1, serial: 0, creation: 4 };
+            let caller = RemoteCaller::from_term(&Term::tuple([pid.into(), tag])).unwrap();
+            (caller.alias().cloned(), caller.monitor().cloned())
+        };
+        let alias = || Term::atom("alias");
+        assert_eq!(read(tag(alias(), 1)), (Some(reference(1)), Some(reference(1))));
+        assert_eq!(read(tag(tag(alias(), 1), 2)), (Some(reference(1)), Some(reference(2))));
+        for other in [
+            reference(1).into(),
+            tag(Term::atom("other"), 1),
+            tag(tag(Term::atom("other"), 1), 2),
+            tag(tag(tag(alias(), 1), 2), 3),
+            Term::list_with_tail([tag(alias(), 1)], Term::Int(2)),
+        ] {
+            assert_eq!(read(other), (None, None));
+        }
     }
 }

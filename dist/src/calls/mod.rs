@@ -3,4 +3,5 @@
 pub(crate) mod answering;
 pub(crate) mod caller;
 pub(crate) mod pending_calls;
+mod returned_tokens;
 pub(crate) mod sending;

@@ -301,7 +301,7 @@ impl ClusterCore {
         }
     }
 
-    fn demonitor_call(self: &Arc<Self>, number: u64, call: &PendingCall) {
+    pub(super) fn demonitor_call(self: &Arc<Self>, number: u64, call: &PendingCall) {
         let (Some((from, target)), Some(peer)) = (&call.monitor, self.peer(&call.node)) else {
             return;
         };
@@ -346,14 +346,6 @@ impl ClusterCore {
             self.counters.undecodable();
         }
         true
-    }
-
-    /// Handles the answer of a process of this node to a call of this node.
-    pub(crate) fn answered_at_home(self: &Arc<Self>, alias: Option<&Reference>, payload: &[u8]) {
-        let number = alias.and_then(|alias| self.number_of(alias));
-        if !number.is_some_and(|number| self.answered(number, Decoder::new(payload), &self.me)) {
-            self.count_late_reply();
-        }
     }
 
     /// Counts an answer to a call that is over (rule Zobs4).

@@ -25,7 +25,7 @@ impl Asker {
     pub(crate) fn reference(&self) -> Option<&Reference> {
         match self {
             Asker::Spawn { reference, .. } => Some(reference),
-            Asker::RexCall(caller) => caller.alias(),
+            Asker::RexCall(caller) => caller.monitor(),
             Asker::Rex(_) | Asker::Nobody => None,
         }
     }

@@ -77,35 +77,51 @@ impl Dispatch<'_> {
     }
 
     fn to_alias(&self, alias: &Reference, payload: &Payload<'_>) {
-        let Some(number) = self.core.number_of(alias) else { return };
+        let Some(number) = self.core.number_of(alias) else {
+            // Of an earlier incarnation of this node.
+            if *alias.node() == self.core.me {
+                return self.late();
+            }
+            return self.unreachable(None);
+        };
         if self.core.answered(number, payload.decoder(), &self.peer.name) {
             return;
         }
         let alias = Alias::new(Ref::new(number));
         let process = self.core.host.by_alias(alias);
         let Some(process) = process.filter(crate::core::is_reachable) else {
-            // As a local one (rules C3, Zobs4).
-            self.peer.received.late();
-            return self.core.count_late_reply();
+            return self.late();
         };
         let inlet = self.core.exports.of_type(process.lane_types().0);
         self.deliver(process, inlet, &|| Sys::Status, Some(alias), payload);
     }
 
-    /// Whether the message is an answer to a call, sent to the pid of the caller.
+    /// Whether the message is an answer to a call, sent to the pid of the caller: by a node that
+    /// knows no aliases. A late one is one, too (rule Zcall5).
     fn is_answer(&self, payload: &Payload<'_>) -> bool {
-        if self.core.calls.len() == 0 {
-            return false;
-        }
         let mut decoder = payload.decoder();
-        if !matches!(decoder.tuple(), Ok(Some(2))) {
+        if !matches!(decoder.tuple(), Ok(Some(2))) || decoder.list_length() != Some(1) {
             return false;
         }
-        let number = match decoder.term() {
-            Ok(tag) => alias_of(&tag).and_then(|alias| self.core.number_of(alias)),
-            Err(_) => None,
+        let Ok(tag) = decoder.term() else { return false };
+        let Some(number) = alias_of(&tag).and_then(|alias| self.core.number_of(alias)) else {
+            return false;
         };
-        number.is_some_and(|number| self.core.answered(number, payload.decoder(), &self.peer.name))
+        if self.core.answered(number, payload.decoder(), &self.peer.name) {
+            return true;
+        }
+        // A process has told others its alias in such a tag.
+        if self.core.host.by_alias(Alias::new(Ref::new(number))).is_some() {
+            return false;
+        }
+        self.late();
+        true
+    }
+
+    /// Counts an answer to a call that is over, as a local one (rules C3, Zobs4).
+    fn late(&self) {
+        self.peer.received.late();
+        self.core.count_late_reply();
     }
 
     fn deliver(

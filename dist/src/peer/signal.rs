@@ -39,8 +39,8 @@ pub(crate) enum LetterReceiver {
 }
 
 impl UnwrittenLetter {
-    /// `None` if it is no message to a process or a name. An answer to an alias is none: its
-    /// caller is told of the loss.
+    /// `None` if it is no message to a process or a name. An answer is none: it is counted as late
+    /// ([`PeerOwner::not_sent`](crate::peer::owner::PeerOwner::not_sent)).
     pub(crate) fn of(by: u64, control: ControlMessage) -> Option<Self> {
         let to = match control {
             ControlMessage::Send { to } | ControlMessage::SendSender { to, .. } => {
@@ -72,6 +72,8 @@ pub(crate) enum SignalPayload {
     None,
     /// A term that was written already.
     Bytes(Vec<u8>),
+    /// The same, as the answer to a call.
+    Answer(Vec<u8>),
     /// A term that was written already, in two parts: what a message is wrapped in, and the
     /// message, which may be large.
     Wrapped(Cow<'static, [u8]>, Vec<u8>),
@@ -96,7 +98,7 @@ impl Signal {
         const SMALL: usize = 64;
         SMALL
             + match &self.payload {
-                SignalPayload::Bytes(bytes) => bytes.len(),
+                SignalPayload::Bytes(bytes) | SignalPayload::Answer(bytes) => bytes.len(),
                 SignalPayload::Wrapped(head, bytes) => head.len() + bytes.len(),
                 _ => 0,
             }
@@ -111,11 +113,12 @@ impl Signal {
         show: Option<&ShowControl<'_>>,
     ) -> Result<FramedSignal, EncodeError> {
         let Signal { by, control, payload, .. } = self;
+        let is_answer = matches!(payload, SignalPayload::Answer(_));
         let mut head = Cow::default();
         let same = |reason| reason;
         let mut bytes = match payload {
             SignalPayload::None => Vec::new(),
-            SignalPayload::Bytes(bytes) => bytes,
+            SignalPayload::Bytes(bytes) | SignalPayload::Answer(bytes) => bytes,
             SignalPayload::Wrapped(wrap, bytes) => {
                 head = wrap;
                 bytes
@@ -134,7 +137,7 @@ impl Signal {
         }
         let format = FrameFormat::of(flags);
         let message = OutgoingMessage::in_parts(format, &control, (&head, bytes), sequence)?;
-        let letter = UnwrittenLetter::of(by, control);
+        let letter = if is_answer { None } else { UnwrittenLetter::of(by, control) };
         Ok(FramedSignal { by, message, bytes: length, letter })
     }
 }

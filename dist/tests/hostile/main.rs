@@ -12,3 +12,4 @@ mod handshakes;
 mod remote_spawns;
 mod rights;
 mod security;
+mod third_nodes;

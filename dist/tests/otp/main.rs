@@ -7,4 +7,6 @@ mod support;
 
 mod functions;
 mod remote_spawns;
+mod tags;
+mod third_nodes;
 mod transport;

@@ -16,6 +16,7 @@ mod refusals;
 mod remote_spawns;
 mod restarts;
 mod rights;
+mod targets;
 mod too_large;
 mod two_members;
 mod undelivered;

@@ -96,6 +96,19 @@ impl<'a> Decoder<'a> {
         }
     }
 
+    /// Returns the number of elements before the tail if the next term is a list that has some and is not written as
+    /// bytes. It reads nothing.
+    #[must_use]
+    pub fn list_length(&self) -> Option<usize> {
+        if self.tokens.peek_tag() != Ok(tag::LIST) {
+            return None;
+        }
+        match self.tokens.again_at(self.tokens.offset()).next() {
+            Ok(TermToken::List(count)) => Some(count),
+            _ => None,
+        }
+    }
+
     /// Reads the next term if it is the atom with this text, and returns whether it was. Any
     /// other term is left as it is.
     ///

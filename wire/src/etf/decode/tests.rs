@@ -153,3 +153,20 @@ fn zterm3_a_native_record_is_read_with_its_names_and_flags() {
     assert_eq!(record.fields(), ["x"].map(Atom::fixed));
     assert_eq!(record.values(), [Term::Int(5)]);
 }
+
+#[test]
+fn the_length_of_a_list_is_told_before_it_is_read() {
+    for (bytes, length) in [
+        (&[108, 0, 0, 0, 1, 97, 7, 106][..], Some(1)),
+        (&[108, 0, 0, 0, 2, 97, 7, 97, 7, 97, 8], Some(2)),
+        // Its elements cannot follow.
+        (&[108, 0, 0, 0, 9, 97, 7, 106], None),
+        (&[106], None),
+        (&[107, 0, 1, 7], None),
+        (&[104, 0], None),
+        (&[], None),
+    ] {
+        let decoder = Decoder::new(bytes);
+        assert_eq!((decoder.list_length(), decoder.offset()), (length, 0), "{bytes:?}");
+    }
+}
