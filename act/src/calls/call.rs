@@ -236,15 +236,16 @@ where
         if traced {
             answer.is_awaited_in_context();
         }
-        if handed_to.is_some() && callee != address.pid() {
-            if let Some(error) = wait_graph::calls_itself(callee) {
-                // The answer is not waited for.
-                return Poll::Ready(Err(error));
-            }
-            if wait_graph::seems_futile(&**address.host(), callee) {
-                // The request was handed on, and seems to close a cycle.
-                current::suspect();
-            }
+        let handed_on = handed_to.is_some() && callee != address.pid();
+        if handed_on && let Some(error) = wait_graph::calls_itself(callee) {
+            // The answer is not waited for.
+            return Poll::Ready(Err(error));
+        }
+        // The callee may have parked while the request was made, and then it does not look at it.
+        if (handed_on || address.seems_to_wait())
+            && wait_graph::seems_futile(&**address.host(), callee)
+        {
+            current::suspect();
         }
         answer.begin(address.host(), cx)
     }

@@ -7,7 +7,7 @@ use crate::calls::pending_reply::{PendingReply, own_waker};
 use crate::calls::reply::Reply;
 use crate::host::host::Host;
 use crate::mailbox::permit::Permit;
-use crate::process::current;
+use crate::process::{current, wait_graph};
 use krarup_gen::{CallError, Pid, Timestamp};
 use std::any::type_name;
 use std::fmt;
@@ -113,6 +113,9 @@ where
             let answer = PendingReply::new(reply, callee, timeout);
             if current::is_traced() {
                 answer.is_awaited_in_context();
+            }
+            if wait_graph::seems_futile(&*host, callee) {
+                current::suspect();
             }
             let mut sent = CallInRoom { host, answer, begun: false };
             poll_fn(move |cx| {

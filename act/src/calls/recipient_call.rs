@@ -123,13 +123,13 @@ where
             }
             let remote = recipient.begun_call();
             let asked = SentCall { host: Arc::clone(&host), answer, begun: false, remote };
-            if callee != pid {
-                if let Some(error) = wait_graph::calls_itself(callee) {
-                    return Err(error);
-                }
-                if wait_graph::seems_futile(&*host, callee) {
-                    current::suspect();
-                }
+            if callee != pid
+                && let Some(error) = wait_graph::calls_itself(callee)
+            {
+                return Err(error);
+            }
+            if is_local && wait_graph::seems_futile(&*host, callee) {
+                current::suspect();
             }
             asked.await
         })

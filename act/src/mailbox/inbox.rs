@@ -5,7 +5,7 @@
 //!   send ──►  ┌───────────────────────────────────────────────┐
 //!             │ first │ main: VecDeque │ urgent │ system │ exit│──► takes all of Main at
 //!             ├───────────────────────────────────────────────┤    once, then handles it
-//!             │ parked: Option<Ready>  notified  phase        │    without the lock
+//!             │ parked: Option<Ready>  marks  phase           │    without the lock
 //!             └───────────────────────────────────────────────┘
 //! ```
 //!

@@ -6,6 +6,7 @@
 use super::cold::ColdMailbox;
 use super::muted_senders::MutedSender;
 use super::overflow::Overflow;
+use super::park_marks::ParkMarks;
 use crate::calls::slot::SlotSender;
 use crate::cold_box::ColdBox;
 use crate::host::ready::Ready;
@@ -55,8 +56,8 @@ impl MainTake {
 #[allow(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct InboxCore {
     pub(crate) phase: MailboxPhase,
-    /// A waker fired while the process was active: poll it again.
-    pub(crate) notified: bool,
+    /// What was asked of the process while it was active.
+    pub(crate) marks: ParkMarks,
     /// Whether exit signals arrive as notices.
     pub(crate) trapping: bool,
     /// Whether a stop requested by the parent or the node arrives as `ControlEntry::Stop`.
@@ -84,7 +85,7 @@ impl InboxCore {
     pub(super) fn new(bound: u32, takes: MainTake, cold: Option<ColdBox<ColdMailbox>>) -> Self {
         InboxCore {
             phase: MailboxPhase::Active,
-            notified: false,
+            marks: ParkMarks::default(),
             trapping: false,
             orderly: false,
             initialised: false,

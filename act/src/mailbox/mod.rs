@@ -6,7 +6,7 @@
 //! | [`entry`], [`control_entry`] | the entries of Main; those of the control lanes |
 //! | [`cold`] | the parts that most mailboxes never need |
 //! | [`push`], [`take`] | entries are put in, and taken out |
-//! | [`parking`] | the process is parked, and taken out to be scheduled |
+//! | [`parking`], [`park_marks`] | the process is parked, and taken out to be scheduled; what others have asked of it before |
 //! | [`control_lanes`] | what goes before the next message |
 //! | [`order`], [`overtake`] | another order of the messages; late messages of a simulation |
 //! | [`capacity`], [`permit`] | how room is granted, and how it is kept |
@@ -27,6 +27,7 @@ pub(crate) mod muted_senders;
 pub(crate) mod order;
 pub(crate) mod overflow;
 mod overtake;
+pub(crate) mod park_marks;
 mod parking;
 pub(crate) mod permit;
 pub(crate) mod push;

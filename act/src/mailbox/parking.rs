@@ -12,7 +12,7 @@
 //! | Waiting (inside a handler) | there | stays queued | schedule | schedule |
 //! | Listening (no room for more) | there | stays queued, but on a control lane: schedule | schedule | schedule |
 //! | Muted (until a receiver has caught up) | there | stays queued, but on a control lane: schedule | schedule | schedule |
-//! | Active (queued or running) | taken | stays queued | `notified` | seen at the next message or await |
+//! | Active (queued or running) | taken | stays queued | `marks` | seen at the next message or await |
 //! | Terminated | taken | refused | ignored | ignored |
 
 use super::inbox::Inbox;
@@ -51,7 +51,7 @@ impl InboxCore {
                 self.parked.take()
             }
             MailboxPhase::Active => {
-                self.notified = true;
+                self.marks.note_wake();
                 None
             }
             MailboxPhase::Terminated => None,
@@ -83,6 +83,6 @@ impl<M> Inbox<M> {
     /// Whether the mailbox is empty and holds nothing else for the process.
     #[inline]
     pub(crate) fn is_still(&self) -> bool {
-        !self.notified && self.cold.is_none() && self.first.is_none() && self.main.is_none()
+        !self.marks.is_woken() && self.cold.is_none() && self.first.is_none() && self.main.is_none()
     }
 }

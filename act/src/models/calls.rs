@@ -19,6 +19,11 @@ use std::time::Duration;
 enum Ask {
     /// Make the receiver call this process.
     Call(Address<Ask>),
+    /// Make the receiver call these processes, each through the one before it.
+    CallThrough(Vec<Address<Ask>>),
+    /// Call these processes, each through the one before it, and answer then: 7 if the last has answered, 8 if a call has
+    /// failed by a cycle.
+    Through(Vec<Address<Ask>>, Reply<u32>),
     Hello(Reply<u32>),
 }
 
@@ -53,8 +58,23 @@ async fn live(mut ctx: Context<Ask>, timeout: Option<Duration>, outcome: CallOut
                 };
                 outcome.tell(answer);
             }
+            Received::Message(Ask::CallThrough(path)) => outcome.tell(call_through(path).await),
+            Received::Message(Ask::Through(path, reply)) => match call_through(path).await {
+                Ok(answer) => reply.send(answer),
+                Err(CallError::Deadlock(_)) => reply.send(8),
+                Err(error) => reply.fail(error),
+            },
             _ => return,
         }
+    }
+}
+
+async fn call_through(mut path: Vec<Address<Ask>>) -> Result<u32, CallError> {
+    let next = path.remove(0);
+    if path.is_empty() {
+        next.call(Ask::Hello).no_timeout().await
+    } else {
+        next.call(|reply| Ask::Through(path, reply)).no_timeout().await
     }
 }
 
@@ -112,6 +132,36 @@ fn of_two_that_call_each_other_exactly_one_fails() {
 #[test]
 fn of_three_that_call_each_other_in_a_ring_exactly_one_fails() {
     a_ring(3, 2);
+}
+
+/// A process calls another one, which calls the next before it answers, and the last calls the first. Its request lies in
+/// the mailbox of the first. The others have none: they have taken the request that they handle.
+fn a_ring_of_requests(processes: usize, preemptions: usize) {
+    bounded(preemptions, move || {
+        let host = ModelHost::until(processes as u64);
+        let ring: Vec<_> = (0..processes).map(|_| process(&host, None)).collect();
+        let mut path: Vec<_> = ring.iter().map(|(process, _)| process.clone()).collect();
+        path.rotate_left(1);
+        let (first, outcome) = &ring[0];
+        assert!(first.send(Ask::CallThrough(path)).is_ok());
+        let workers = [host.worker(), host.worker()];
+        outcome.came.wait();
+        ring.iter().for_each(|(process, _)| drop(finish(&host, process)));
+        workers.into_iter().for_each(joined);
+        let outcome = outcome.take().expect("a call");
+        assert!(matches!(outcome, Ok(8) | Err(CallError::Deadlock(_))), "{outcome:?}");
+        host.clear();
+    });
+}
+
+#[test]
+fn c5_a_callee_that_calls_back_is_found_whoever_parks_last() {
+    a_ring_of_requests(2, 2);
+}
+
+#[test]
+fn c5_a_callee_whose_callee_calls_back_is_found_whoever_parks_last() {
+    a_ring_of_requests(3, 2);
 }
 
 /// A reply, a timeout and, if `kills` is set, a kill of the caller, in any order.

@@ -196,8 +196,8 @@ impl Owner {
         if inbox.has_pending_exit() {
             return Some(ready);
         }
-        if inbox.notified && self.fault != MailboxFault::ForgetsWakers {
-            inbox.notified = false;
+        if inbox.marks.is_woken() && self.fault != MailboxFault::ForgetsWakers {
+            inbox.marks.take_wake();
             return Some(ready);
         }
         if self.parks == MailboxPhase::Idle && inbox.has_main() {

@@ -55,7 +55,7 @@ impl dyn UntypedCell + '_ {
     fn rest_muted(&self, slot: &WorkerSlot, process: Ready) -> Option<Ready> {
         self.locked(|inbox| {
             // The line of its own senders may have filled since the first look.
-            if inbox.notified || inbox.wants_attention() || inbox.has_muted() {
+            if inbox.marks.is_woken() || inbox.wants_attention() || inbox.has_muted() {
                 return Some(process);
             }
             slot.note_muted();

@@ -176,6 +176,13 @@ pub trait Process: Any + Send + Sync {
     /// C5).
     fn waits_for(&self) -> Option<Pid>;
 
+    /// As [`Process::waits_for`]. A process that does not wait so is marked: it searches for a cycle of calls when it
+    /// does.
+    fn waits_for_or_mark(&self) -> Option<Pid>;
+
+    /// Whether it is a task that its owner may wait for.
+    fn is_awaited_task(&self) -> bool;
+
     /// Returns the names of the message types of its Main lane and its control lanes.
     fn lane_types(&self) -> (&'static str, &'static str);
 

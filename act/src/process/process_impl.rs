@@ -190,6 +190,14 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         self.untyped().waits_for()
     }
 
+    fn waits_for_or_mark(&self) -> Option<Pid> {
+        self.untyped().waits_for_or_mark()
+    }
+
+    fn is_awaited_task(&self) -> bool {
+        self.untyped().is_task()
+    }
+
     fn lane_types(&self) -> (&'static str, &'static str) {
         (type_name::<M>(), type_name::<C>())
     }

@@ -103,6 +103,29 @@ impl dyn UntypedCell + '_ {
         Some(Pid::local(wait.callee(), core.pid().creation()))
     }
 
+    pub(super) fn waits_for_or_mark(&self) -> Option<Pid> {
+        let core = self.cell_core();
+        let wait = self.locked(|inbox| {
+            let edge = core.edge(inbox);
+            if edge.is_none() {
+                inbox.marks.note_search();
+            }
+            edge
+        })?;
+        Some(Pid::local(wait.callee(), core.pid().creation()))
+    }
+
+    /// Returns the process that this one waits for, and takes its mark: it has parked, and searches now.
+    pub(super) fn begin_search(&self) -> Option<Pid> {
+        let core = self.cell_core();
+        let wait = self.locked(|inbox| {
+            let edge = core.edge(inbox)?;
+            inbox.marks.begin_search();
+            Some(edge)
+        })?;
+        Some(Pid::local(wait.callee(), core.pid().creation()))
+    }
+
     pub(super) fn join_simulated_link(&self) {
         self.locked(|inbox| {
             if inbox.way == MainPush::Direct {

@@ -289,7 +289,7 @@ where
             locked.life().cell.progress.attention.store(true, Ordering::Relaxed);
             return Parked::Again(locked.unlock());
         }
-        let notified = std::mem::take(&mut inbox.notified);
+        let woken = inbox.marks.take_wake();
         if wants == Wants::Turn {
             locked.life().cell.progress.rest();
             let due = locked.take_due();
@@ -299,7 +299,7 @@ where
             }
             return Parked::NextTurn(life);
         }
-        if notified || inbox.is_without_context() {
+        if woken || inbox.is_without_context() {
             return locked.unlock().again();
         }
         let phase = if wants == Wants::Message {
@@ -319,8 +319,10 @@ where
         if phase == MailboxPhase::Idle {
             inbox.release_memory(keeps_memory);
         }
-        let mail_waits = !wait.is_none() && locked.has_unhandled();
-        let in_cycle = if mail_waits { Some(Arc::clone(&locked.life().cell)) } else { None };
+        let marked = inbox.marks.wants_search();
+        let has_mail = !wait.is_none() && locked.has_unhandled();
+        let searches = has_mail || (marked && !wait.is_none());
+        let searcher = if searches { Some(Arc::clone(&locked.life().cell)) } else { None };
         {
             let mut locked = locked;
             locked.park(phase);
@@ -328,8 +330,8 @@ where
         if let Some(muted) = muted {
             release(muted);
         }
-        if let Some(cell) = in_cycle {
-            wait_graph::wake_cycle(&*cell.host, &*cell, cell.untyped().is_task());
+        if let Some(cell) = searcher {
+            wait_graph::wake_cycle(cell.untyped(), has_mail);
         }
         Parked::Done
     }
@@ -368,7 +370,7 @@ where
     #[cold]
     fn suspect(&self, wait: AwaitedProcess) {
         let inbox = self.cell.inbox.lock();
-        if !wait.is_none() && !inbox.notified && self.cell.others() == wait.handles() {
+        if !wait.is_none() && !inbox.marks.is_woken() && self.cell.others() == wait.handles() {
             self.cell.progress.waits_for.store(wait.alone().word(), Ordering::Relaxed);
         }
     }

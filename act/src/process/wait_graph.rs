@@ -16,18 +16,33 @@
 //! process may wait for something else as well. The call has the process polled again. If it is
 //! then known that the process waits for nothing else, the call fails; otherwise it is made.
 //!
-//! Two processes that call each other at the same moment may both search too early, because
-//! neither has parked. So a process that parks with messages in its mailbox searches too, once
-//! it can be seen. It has the process polled that waits for it. That process searches again,
-//! and its call fails. Both calls cannot fail: a process that is being polled is Active, and an
-//! Active process ends no chain. A process that is poked while it waits searches again as well.
+//! A process that calls at the same moment may search too early, because another one of the cycle has not parked. So
+//! who parks last must search. It does for one of these reasons:
+//!
+//! - **Messages lie in its mailbox.** One of them may be the request of a process that waits for it.
+//! - **It is marked.** The request of the process that waits for it may be the one that it handles, so its mailbox says
+//!   nothing. A search that comes to a process that does not wait marks it, under the lock under which that process
+//!   parks: it has parked and is an edge, or it finds the mark and goes on with the search. The mark stays until then.
+//! - **Its callee waits.** It looks once more when the request has been sent, which needs the lock of the callee's
+//!   mailbox: the callee has parked before, and is seen, or parks with the request in its mailbox.
+//!
+//! That is enough. In a cycle without a search each request was taken before the next one was sent, all the way round, so
+//! each would have been sent before itself. A request that was not taken begins a search, with its sender or with its
+//! receiver; the search goes along the cycle to a process that has not parked, and on from there when it parks. So it
+//! comes to the last one. Such a mark can be used up by an earlier wait of that process; then it has sent its request
+//! after the search began, and the same holds from there on.
+//!
+//! A process that finds a cycle after it has parked has a process of the cycle polled: that which waits for it if
+//! messages lie in its mailbox, because that one has called later, else itself. That process searches again, and its call
+//! fails. Both calls of two cannot fail: a process that is being polled is Active, and an Active process ends no chain.
+//! A process that is poked while it waits searches again as well.
 //!
 //! **What is no edge.** A process that waits for several calls, or for a call and something
 //! else, may continue without the answer. A callee that passes the token on is no longer the
 //! awaited process; it reports this with [`Reply::pass_on`](crate::Reply::pass_on).
 
 use super::current;
-use super::process::Process;
+use super::untyped_cell::UntypedCell;
 use crate::host::host::Host;
 use crate::observe::recording::record_deadlock;
 use krarup_gen::{CallCycle, CallError, Pid};
@@ -43,7 +58,7 @@ const LONGEST: usize = 16_384;
 /// they are read again, from the last edge, whose process waits for the caller. That edge stays
 /// until the caller continues. So the edge before it stays if it still exists then, and so on.
 #[cold]
-pub(crate) fn cycle(host: &dyn Host, caller: Pid, callee: Pid) -> Option<CallCycle> {
+fn cycle(host: &dyn Host, caller: Pid, callee: Pid) -> Option<CallCycle> {
     let path = way_back(host, caller, callee)?;
     let mut next = caller;
     for pid in path[1..].iter().rev() {
@@ -56,14 +71,14 @@ pub(crate) fn cycle(host: &dyn Host, caller: Pid, callee: Pid) -> Option<CallCyc
 }
 
 /// The chain of waiting processes from `caller` over `callee` to the one that waits for
-/// `caller`.
+/// `caller`. A process that does not wait ends the chain, and is marked.
 fn way_back(host: &dyn Host, caller: Pid, callee: Pid) -> Option<Vec<Pid>> {
     let mut path = vec![caller, callee];
     // A cycle of other processes has no end. So one place on it is remembered, and moved each
     // time the length of the path has doubled (Brent's algorithm).
     let (mut landmark, mut until) = (callee, 2);
     while path.len() <= LONGEST {
-        let next = host.process(*path.last()?)?.waits_for()?;
+        let next = host.process(*path.last()?)?.waits_for_or_mark()?;
         if next.is_same_process(caller) {
             return Some(path);
         }
@@ -84,10 +99,13 @@ pub(crate) fn calls_itself(callee: Pid) -> Option<CallError> {
     caller.is_same_process(callee).then_some(CallError::CallsItself(callee))
 }
 
-/// Whether a request to `callee`, sent or about to be sent, seems to close a cycle.
+/// Whether a request to `callee`, sent or about to be sent, seems to close a cycle. A callee that does not wait is not
+/// marked: if it parks later, the request lies in its mailbox.
 #[cold]
 pub(crate) fn seems_futile(host: &dyn Host, callee: Pid) -> bool {
-    current::pid().is_some_and(|caller| cycle(host, caller, callee).is_some())
+    let Some(caller) = current::pid() else { return false };
+    let waits = host.process(callee).is_some_and(|process| process.waits_for().is_some());
+    waits && cycle(host, caller, callee).is_some()
 }
 
 /// Returns the error of a request that must not be sent. Pending if this will be known in the
@@ -124,21 +142,28 @@ pub(crate) fn deadlock(host: &dyn Host, callee: Pid) -> Option<CallError> {
     Some(CallError::Deadlock(cycle))
 }
 
-/// Has a cycle checked after this process has parked with messages in its mailbox, to wait for
-/// an answer. If the process waits in a cycle, the last process of that cycle, which waits for
-/// this one, is polled and searches again. If this one is a task, the last one may be its owner,
-/// which makes no call, so all processes of the cycle are polled.
+/// Searches for a cycle after this process has parked to wait for an answer, because messages lie in its mailbox or it is
+/// marked. If there is one, a process whose call may fail is polled and searches again: that which waits for this one,
+/// or, without messages, this one. A wait for a task makes no call, so the task is polled in place of its owner. If this
+/// one is a task, its owner may be the one that waits for it, so all processes of the cycle are polled.
 #[cold]
-pub(crate) fn wake_cycle(host: &dyn Host, parked: &dyn Process, is_task: bool) {
-    if let Some(callee) = parked.waits_for()
-        && let Some(cycle) = cycle(host, parked.pid(), callee)
-    {
-        let pids = cycle.pids();
-        let polled = if is_task { pids } else { &pids[pids.len().saturating_sub(1)..] };
-        for pid in polled {
-            if let Some(process) = host.process(*pid) {
-                process.nudge();
-            }
+pub(crate) fn wake_cycle(parked: &dyn UntypedCell, has_mail: bool) {
+    let host = &*parked.cell_core().host;
+    let Some(callee) = parked.begin_search() else { return };
+    let Some(cycle) = cycle(host, parked.cell_core().pid(), callee) else { return };
+    let pids = cycle.pids();
+    let polled = if parked.is_task() {
+        pids
+    } else if has_mail {
+        &pids[pids.len().saturating_sub(1)..]
+    } else {
+        let is_task = |pid: &Pid| host.process(*pid).is_some_and(|it| it.is_awaited_task());
+        let caller = pids.iter().skip(1).position(|callee| !is_task(callee)).unwrap_or(0);
+        &pids[caller..=caller]
+    };
+    for pid in polled {
+        if let Some(process) = host.process(*pid) {
+            process.nudge();
         }
     }
 }

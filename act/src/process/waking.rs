@@ -33,7 +33,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 
     /// Has the process poked some 10 ms from now, see [`Host::poke_later`](crate::Host::poke_later).
     /// Returns false if it will not be. A poke between this check and the lock of the mailbox sets
-    /// `notified` there, as any waker does.
+    /// a mark there, as any waker does.
     pub(super) fn list_for_poke(self: &Arc<Self>) -> bool {
         self.list_as(&|| Arc::clone(self) as Arc<dyn Poke>)
     }
@@ -74,7 +74,7 @@ impl dyn UntypedCell + '_ {
             ignore(|| receiver.wake());
             // The wake-up has also set this flag for the process, but the poll that follows now
             // serves it.
-            self.locked(|inbox| inbox.notified = false);
+            self.locked(|inbox| inbox.marks.take_wake());
         }
         pending_exit
     }

@@ -351,6 +351,14 @@ impl Process for RemoteProcess {
         None
     }
 
+    fn waits_for_or_mark(&self) -> Option<Pid> {
+        None
+    }
+
+    fn is_awaited_task(&self) -> bool {
+        false
+    }
+
     fn lane_types(&self) -> (&'static str, &'static str) {
         ("a message of another node", "a message of another node")
     }

@@ -94,6 +94,14 @@ impl Process for TableEntry {
         None
     }
 
+    fn waits_for_or_mark(&self) -> Option<Pid> {
+        None
+    }
+
+    fn is_awaited_task(&self) -> bool {
+        false
+    }
+
     fn lane_types(&self) -> (&'static str, &'static str) {
         ("()", "()")
     }
