@@ -331,7 +331,9 @@ where
             release(muted);
         }
         if let Some(cell) = searcher {
-            wait_graph::wake_cycle(cell.untyped(), has_mail);
+            if wait_graph::wake_cycle(cell.untyped(), has_mail).is_err() {
+                let _ = cell.list_for_poke();
+            }
         }
         Parked::Done
     }

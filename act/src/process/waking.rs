@@ -200,6 +200,13 @@ impl CellCore {
         alone.then_some(wait)
     }
 
+    /// Whether the process has parked to wait for one answer, whoever else can wake it.
+    pub(super) fn seems_to_be_an_edge(&self, inbox: &InboxCore) -> bool {
+        let wait = AwaitedProcess::of_word(self.progress.waits_for.load(Ordering::Relaxed));
+        let for_one = !wait.is_none() && wait != AwaitedProcess::SEVERAL && !wait.is_for_room();
+        for_one && inbox.phase == MailboxPhase::Waiting
+    }
+
     fn list_as(&self, process: &dyn Fn() -> Arc<dyn Poke>) -> bool {
         if self.progress.has(ProcessMark::Listed) {
             return true;
