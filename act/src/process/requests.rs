@@ -97,7 +97,11 @@ impl dyn UntypedCell + '_ {
         let core = self.cell_core();
         let ready = self.locked(|inbox| match inbox.phase {
             MailboxPhase::Waiting => core.wake_waiting(inbox),
-            _ => None,
+            // It was woken meanwhile, and searches again when it parks.
+            _ => {
+                inbox.marks.note_search();
+                None
+            }
         });
         core.schedule_if(ready);
     }

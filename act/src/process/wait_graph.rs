@@ -67,7 +67,7 @@ fn cycle(host: &dyn Host, caller: Pid, callee: Pid) -> Option<CallCycle> {
     let path = way_back(host, caller, callee)?;
     let mut next = caller;
     for pid in path[1..].iter().rev() {
-        if !host.process(*pid)?.waits_for()?.is_same_process(next) {
+        if !host.process(*pid)?.waits_for_or_mark()?.is_same_process(next) {
             return None;
         }
         next = *pid;
