@@ -138,10 +138,13 @@ pub(crate) fn poll_futile(
 /// waited for nothing else when it was made ready.
 #[cold]
 pub(crate) fn deadlock(host: &dyn Host, callee: Pid) -> Option<CallError> {
+    let caller = current::pid()?;
     if !current::waited_only_for(callee) {
+        // Something else could have woken it. It searches when it has parked.
+        let _ = host.process(caller)?.waits_for_or_mark();
         return None;
     }
-    let cycle = cycle(host, current::pid()?, callee)?;
+    let cycle = cycle(host, caller, callee)?;
     host.count_deadlock();
     record_deadlock(host, &cycle);
     Some(CallError::Deadlock(cycle))
