@@ -2,7 +2,6 @@
 
 const WAKE: u8 = 1;
 const SEARCH: u8 = 2;
-const RETRY: u8 = 4;
 
 /// Marks of a process that is not parked, set by any thread under the lock of its mailbox and taken by the process when
 /// it parks.
@@ -40,13 +39,6 @@ impl ParkMarks {
     }
 
     pub(crate) fn begin_search(&mut self) {
-        self.0 &= !(SEARCH | RETRY);
-    }
-
-    /// Has the process try the search again. Returns whether it was not told so since its last search.
-    pub(crate) fn note_retry(&mut self) -> bool {
-        let first = self.0 & RETRY == 0;
-        self.0 |= SEARCH | RETRY;
-        first
+        self.0 &= !SEARCH;
     }
 }

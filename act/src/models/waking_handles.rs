@@ -1,7 +1,7 @@
 //! The handles that can wake a process: who frees what they share, and what it has seen by then.
 
 use super::checker::{joined, model, thread};
-use crate::process::waker::{Wakeable, WakingCount, WakingHandle};
+use crate::process::waker::{UsedHandle, Wakeable, WakingCount, WakingHandle};
 use crate::sync::UnsafeCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -25,8 +25,11 @@ unsafe impl Wakeable for SharedHalves {
     }
 
     /// Only one thread of a model wakes.
-    fn wake(&self) {
+    fn wake(&self, used_up: Option<UsedHandle<'_>>) {
         self.touch(1);
+        if let Some(handle) = used_up {
+            handle.spend();
+        }
     }
 }
 

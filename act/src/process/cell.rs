@@ -10,7 +10,7 @@ use super::process::Guarded;
 use super::progress::Progress;
 use super::rare_cell::RareCell;
 use super::untyped_cell::UntypedCell;
-use super::waker::{Wakeable, WakingCount};
+use super::waker::{UsedHandle, Wakeable, WakingCount};
 use crate::addressing::route::Route;
 use crate::host::shared_host::SharedHost;
 use crate::lock::Lock;
@@ -161,8 +161,8 @@ unsafe impl<M: Send + 'static, C: Send + 'static> Wakeable for Cell<M, C> {
         &self.progress.waking
     }
 
-    fn wake(&self) {
-        self.wake();
+    fn wake(&self, used_up: Option<UsedHandle<'_>>) {
+        self.wake(used_up);
     }
 }
 

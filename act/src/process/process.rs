@@ -178,7 +178,7 @@ pub trait Process: Any + Send + Sync {
 
     /// As [`Process::waits_for`]. A process that does not wait so is marked: it searches for a cycle of calls when it
     /// does.
-    fn waits_for_or_mark(self: Arc<Self>) -> Option<Pid>;
+    fn waits_for_or_mark(&self) -> Option<Pid>;
 
     /// Whether it is a task that its owner may wait for.
     fn is_awaited_task(&self) -> bool;

@@ -4,7 +4,6 @@ use super::cell::Cell;
 use super::exits::TakenExit;
 use super::process::{Guarded, Process, Put, Via};
 use super::progress::ProcessMark;
-use super::requests::EdgeSeen;
 use crate::addressing::dynamic::Dynamic;
 use crate::calls::reply::Reply;
 use crate::host::ready::Ready;
@@ -191,13 +190,8 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         self.untyped().waits_for()
     }
 
-    fn waits_for_or_mark(self: Arc<Self>) -> Option<Pid> {
-        match self.untyped().edge_or_mark() {
-            EdgeSeen::WaitsFor(callee) => return Some(callee),
-            EdgeSeen::Later => drop(self.list_for_poke()),
-            EdgeSeen::None => {}
-        }
-        None
+    fn waits_for_or_mark(&self) -> Option<Pid> {
+        self.untyped().waits_for_or_mark()
     }
 
     fn is_awaited_task(&self) -> bool {

@@ -20,14 +20,6 @@ use krarup_gen::{
 use std::any::Any;
 use std::sync::Arc;
 
-/// Whether a process waits for the answer of one call alone, as a search for a cycle sees it.
-pub(super) enum EdgeSeen {
-    WaitsFor(Pid),
-    /// It does, but somebody else has a handle on its waker: mostly the thread that has woken it last, for a moment.
-    Later,
-    None,
-}
-
 impl dyn UntypedCell + '_ {
     pub(super) fn kill(&self) {
         let core = self.cell_core();
@@ -115,25 +107,27 @@ impl dyn UntypedCell + '_ {
         Some(Pid::local(wait.callee(), core.pid().creation()))
     }
 
-    pub(super) fn edge_or_mark(&self) -> EdgeSeen {
+    pub(super) fn waits_for_or_mark(&self) -> Option<Pid> {
         let core = self.cell_core();
-        self.locked(|inbox| match core.edge(inbox) {
-            Some(wait) => EdgeSeen::WaitsFor(Pid::local(wait.callee(), core.pid().creation())),
-            None if core.seems_to_be_an_edge(inbox) && inbox.marks.note_retry() => EdgeSeen::Later,
-            None => {
+        let wait = self.locked(|inbox| {
+            let edge = core.edge(inbox);
+            if edge.is_none() {
                 inbox.marks.note_search();
-                EdgeSeen::None
             }
-        })
+            edge
+        })?;
+        Some(Pid::local(wait.callee(), core.pid().creation()))
     }
 
-    /// As [`Self::edge_or_mark`], of a process that has parked, and searches now. It loses its mark.
-    pub(super) fn begin_search(&self) -> EdgeSeen {
-        let seen = self.edge_or_mark();
-        if matches!(seen, EdgeSeen::WaitsFor(_)) {
-            self.locked(|inbox| inbox.marks.begin_search());
-        }
-        seen
+    /// Returns the process that this one waits for, and takes its mark: it has parked, and searches now.
+    pub(super) fn begin_search(&self) -> Option<Pid> {
+        let core = self.cell_core();
+        let wait = self.locked(|inbox| {
+            let edge = core.edge(inbox)?;
+            inbox.marks.begin_search();
+            Some(edge)
+        })?;
+        Some(Pid::local(wait.callee(), core.pid().creation()))
     }
 
     pub(super) fn join_simulated_link(&self) {

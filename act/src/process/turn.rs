@@ -331,9 +331,7 @@ where
             release(muted);
         }
         if let Some(cell) = searcher {
-            if wait_graph::wake_cycle(cell.untyped(), has_mail).is_err() {
-                let _ = cell.list_for_poke();
-            }
+            wait_graph::wake_cycle(cell.untyped(), has_mail);
         }
         Parked::Done
     }

@@ -5,8 +5,8 @@
 //! process is Waiting, because an answer makes it Active at once. It is an edge if nothing else
 //! can wake the process, that is, if only that call and its timer hold handles on its waker
 //! ([`super::waker`]). The handles are counted under the lock of the mailbox. A waker takes the
-//! same lock: one that was dropped has woken the process before, and a parked process makes no
-//! new ones. A cycle of edges can never make progress.
+//! same lock, and is spent under it: one that is gone has woken the process before, and a parked
+//! process makes no new ones. A cycle of edges can never make progress.
 //!
 //! ```text
 //!        A ── waits for ──► B ── waits for ──► C ── calls ──► A ?     C's call closes it
@@ -37,16 +37,11 @@
 //! fails. Both calls of two cannot fail: a process that is being polled is Active, and an Active process ends no chain.
 //! A process that is poked while it waits searches again as well.
 //!
-//! A thread that wakes a process drops its handle on the waker a moment later. If the process makes its next call and
-//! parks in that moment, it is no edge yet, and nobody tells when it becomes one. So a search that comes to such a
-//! process has it poked some 10 ms later, once.
-//!
 //! **What is no edge.** A process that waits for several calls, or for a call and something
 //! else, may continue without the answer. A callee that passes the token on is no longer the
 //! awaited process; it reports this with [`Reply::pass_on`](crate::Reply::pass_on).
 
 use super::current;
-use super::requests::EdgeSeen;
 use super::untyped_cell::UntypedCell;
 use crate::host::host::Host;
 use crate::observe::recording::record_deadlock;
@@ -155,14 +150,10 @@ pub(crate) fn deadlock(host: &dyn Host, callee: Pid) -> Option<CallError> {
 /// or, without messages, this one. A wait for a task makes no call, so the task is polled in place of its owner. If this
 /// one is a task, its owner may be the one that waits for it, so all processes of the cycle are polled.
 #[cold]
-pub(super) fn wake_cycle(parked: &dyn UntypedCell, has_mail: bool) -> Result<(), NotYetAnEdge> {
+pub(super) fn wake_cycle(parked: &dyn UntypedCell, has_mail: bool) {
     let host = &*parked.cell_core().host;
-    let callee = match parked.begin_search() {
-        EdgeSeen::WaitsFor(callee) => callee,
-        EdgeSeen::Later => return Err(NotYetAnEdge),
-        EdgeSeen::None => return Ok(()),
-    };
-    let Some(cycle) = cycle(host, parked.cell_core().pid(), callee) else { return Ok(()) };
+    let Some(callee) = parked.begin_search() else { return };
+    let Some(cycle) = cycle(host, parked.cell_core().pid(), callee) else { return };
     let pids = cycle.pids();
     let polled = if parked.is_task() {
         pids
@@ -178,8 +169,4 @@ pub(super) fn wake_cycle(parked: &dyn UntypedCell, has_mail: bool) -> Result<(),
             process.nudge();
         }
     }
-    Ok(())
 }
-
-/// The process is to be poked, and searches again then: see [`EdgeSeen::Later`].
-pub(super) struct NotYetAnEdge;

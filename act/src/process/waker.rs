@@ -9,7 +9,9 @@
 //!
 //! One waking handle belongs to the process; the holder of another can wake it. If the only other
 //! handle of a process that waits for an answer is that of its call, nothing else can wake it
-//! (rule C5). So they must be counted apart from the handles of addresses, which cannot wake. The
+//! (rule C5). So they must be counted apart from the handles of addresses, which cannot wake. A handle
+//! that has woken the process is spent at that moment, although its thread drops it later: the process
+//! may have made its next call by then. The
 //! standard library counts what is cloned only for an allocation of its own, which costs a process
 //! 32 bytes, and its life a tenth of its time (docs/decisions.md, "A waker is a handle on the cell").
 
@@ -25,10 +27,13 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
-/// Two thousand million handles, 32 GB of wakers if they are kept and not forgotten. The count must not begin anew, so more
+/// One spent handle. Above it fifteen are counted, below it those that can wake.
+const SPENT: u32 = 1 << 28;
+
+/// A hundred million handles, 2 GB of wakers if they are kept and not forgotten. The count must not begin anew, so more
 /// abort the program, as more clones of an `Arc` than it counts do (on 64 bits, far more). Half of what it can hold, for
 /// other threads may count on meanwhile.
-const MOST: u32 = u32::MAX / 2;
+const MOST: u32 = SPENT / 2;
 
 /// What waking handles can be made of.
 ///
@@ -39,12 +44,32 @@ pub(crate) unsafe trait Wakeable: Send + Sync + 'static {
     /// The count of its handles.
     fn waking(&self) -> &WakingCount;
 
-    /// Schedules the process, in whatever phase it waits.
-    fn wake(&self);
+    /// Schedules the process, in whatever phase it waits. If a handle is used up by that, it is spent under the lock
+    /// under which the process is woken.
+    fn wake(&self, used_up: Option<UsedHandle<'_>>);
 }
 
-/// How many waking handles there are.
+/// How many waking handles there are, and how many are spent.
 pub(crate) struct WakingCount(AtomicU32);
+
+/// A handle that is used up by a wake-up.
+pub(crate) struct UsedHandle<'a> {
+    count: &'a WakingCount,
+    is_spent: &'a mut bool,
+}
+
+impl UsedHandle<'_> {
+    /// Counts it as one that can wake no more. One caller at a time. More than fifteen at once, in threads that have been
+    /// interrupted here, count as if they could still wake.
+    pub(crate) fn spend(self) {
+        let count = &self.count.0;
+        if count.load(Ordering::Relaxed) < SPENT * 15 {
+            // The handle is here still, and keeps the allocation.
+            count.fetch_add(SPENT - 1, Ordering::Relaxed);
+            *self.is_spent = true;
+        }
+    }
+}
 
 impl WakingCount {
     /// The count of the first handle.
@@ -66,10 +91,11 @@ impl<T: Wakeable> WakingHandle<T> {
         WakingHandle(ManuallyDrop::new(Arc::new(of)))
     }
 
-    /// How many other handles exist.
+    /// How many other handles can wake.
     #[inline]
     pub(crate) fn others(&self) -> usize {
-        usize::try_from(self.waking().0.load(Ordering::Relaxed) - 1).unwrap_or(usize::MAX)
+        let count = self.waking().0.load(Ordering::Relaxed) % SPENT;
+        usize::try_from(count - 1).unwrap_or(usize::MAX)
     }
 
     /// A waker that lives as long as this handle and is not counted; its clones are.
@@ -113,7 +139,7 @@ impl<T: Wakeable> WakingHandle<T> {
         let handle = ManuallyDrop::new(unsafe { Self::of_raw(pointer) });
         // A handle is made from one that exists, which keeps the allocation: no order is needed.
         let before = handle.waking().0.fetch_add(1, Ordering::Relaxed);
-        if before > MOST {
+        if before % SPENT > MOST {
             std::process::abort();
         }
         RawWaker::new(pointer, Self::VTABLE)
@@ -124,7 +150,9 @@ impl<T: Wakeable> WakingHandle<T> {
     unsafe fn wake_raw(pointer: *const ()) {
         // SAFETY: the handle is used up, so it is dropped here, also if the wake-up panics.
         let handle = unsafe { Self::of_raw(pointer) };
-        handle.wake();
+        let mut using = HandleInUse { handle: ManuallyDrop::new(handle), is_spent: false };
+        let HandleInUse { handle, is_spent } = &mut using;
+        handle.wake(Some(UsedHandle { count: handle.waking(), is_spent }));
     }
 
     /// # Safety
@@ -132,7 +160,7 @@ impl<T: Wakeable> WakingHandle<T> {
     unsafe fn wake_raw_by_ref(pointer: *const ()) {
         // SAFETY: the handle stays, so it is not dropped here.
         let handle = ManuallyDrop::new(unsafe { Self::of_raw(pointer) });
-        handle.wake();
+        handle.wake(None);
     }
 
     /// # Safety
@@ -152,20 +180,42 @@ impl<T: Wakeable> Deref for WakingHandle<T> {
     }
 }
 
-impl<T: Wakeable> Drop for WakingHandle<T> {
+impl<T: Wakeable> WakingHandle<T> {
+    /// Ends the handle, which is counted as this much.
     #[inline]
-    fn drop(&mut self) {
+    fn end(&mut self, counted: u32) {
         let count = &self.waking().0;
         // Handles are made from handles: whoever has the only one keeps the only one, and need not count. Otherwise
         // who counts down to nothing is the last. Either has seen what was done with the others.
-        if count.load(Ordering::Acquire) != 1 {
-            if count.fetch_sub(1, Ordering::Release) != 1 {
+        if count.load(Ordering::Acquire) != counted {
+            if count.fetch_sub(counted, Ordering::Release) != counted {
                 return;
             }
             fence(Ordering::Acquire);
         }
         // SAFETY: this was the last handle, by the contract of `Wakeable`, and is not used after this.
         unsafe { ManuallyDrop::drop(&mut self.0) };
+    }
+}
+
+impl<T: Wakeable> Drop for WakingHandle<T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.end(1);
+    }
+}
+
+/// A handle that wakes for the last time.
+struct HandleInUse<T: Wakeable> {
+    /// Ended by this one's `drop` alone.
+    handle: ManuallyDrop<WakingHandle<T>>,
+    is_spent: bool,
+}
+
+impl<T: Wakeable> Drop for HandleInUse<T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.handle.end(if self.is_spent { SPENT } else { 1 });
     }
 }
 
@@ -178,6 +228,7 @@ mod tests {
     struct Bell {
         count: WakingCount,
         rung: AtomicU32,
+        live_when_spent: AtomicU32,
     }
 
     // SAFETY: the count is a field, and nothing else uses it.
@@ -186,13 +237,22 @@ mod tests {
             &self.count
         }
 
-        fn wake(&self) {
+        fn wake(&self, used_up: Option<UsedHandle<'_>>) {
             assert!(self.rung.fetch_add(1, Ordering::Relaxed) < 3, "it is worn out");
+            if let Some(handle) = used_up {
+                handle.spend();
+                self.live_when_spent
+                    .store(self.count.0.load(Ordering::Relaxed) % SPENT, Ordering::Relaxed);
+            }
         }
     }
 
     fn bell() -> (WakingHandle<Bell>, Weak<Bell>) {
-        let own = WakingHandle::first(Bell { count: WakingCount::new(), rung: AtomicU32::new(0) });
+        let own = WakingHandle::first(Bell {
+            count: WakingCount::new(),
+            rung: AtomicU32::new(0),
+            live_when_spent: AtomicU32::new(0),
+        });
         let seen = Arc::downgrade(&own);
         (own, seen)
     }
@@ -212,6 +272,22 @@ mod tests {
         assert_eq!((own.others(), own.rung.load(Ordering::Relaxed)), (1, 2));
         drop(second);
         assert_eq!(own.others(), 0);
+    }
+
+    #[test]
+    fn a_handle_is_spent_when_it_wakes_and_not_when_it_is_dropped() {
+        let (own, seen) = bell();
+        let (first, second) = (own.to_waker(), own.to_waker());
+        first.wake();
+        assert_eq!(own.live_when_spent.load(Ordering::Relaxed), 2, "this one and the second");
+        // Fifteen others are about to be dropped: the next one counts as one that can wake.
+        own.count.0.fetch_add(SPENT * 15, Ordering::Relaxed);
+        second.wake();
+        assert_eq!(own.live_when_spent.load(Ordering::Relaxed), 2, "this one and itself");
+        assert_eq!((own.others(), own.count.0.load(Ordering::Relaxed)), (0, SPENT * 15 + 1));
+        own.count.0.store(1, Ordering::Relaxed);
+        drop(own);
+        assert_eq!(seen.strong_count(), 0);
     }
 
     #[test]

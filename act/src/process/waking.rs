@@ -12,6 +12,7 @@ use super::exit_source::ExitSource;
 use super::progress::ProcessMark;
 use super::turn_state::Wants;
 use super::untyped_cell::UntypedCell;
+use super::waker::UsedHandle;
 use crate::calls::slot::SlotSender;
 use crate::host::host::Poke;
 use crate::host::ready::Ready;
@@ -23,9 +24,12 @@ use std::task::Waker;
 
 impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Schedules the process, in whatever phase it waits.
-    pub(crate) fn wake(&self) {
+    pub(crate) fn wake(&self, used_up: Option<UsedHandle<'_>>) {
         let mut inbox = self.inbox.lock();
         let ready = inbox.ready_for_wake();
+        if let Some(handle) = used_up {
+            handle.spend();
+        }
         let ready = self.noted(&inbox, ready);
         drop(inbox);
         self.schedule_if(ready);
@@ -198,13 +202,6 @@ impl CellCore {
             && inbox.phase == MailboxPhase::Waiting
             && inbox.handles_on_waker() == Some(wait.handles());
         alone.then_some(wait)
-    }
-
-    /// Whether the process has parked to wait for one answer, whoever else can wake it.
-    pub(super) fn seems_to_be_an_edge(&self, inbox: &InboxCore) -> bool {
-        let wait = AwaitedProcess::of_word(self.progress.waits_for.load(Ordering::Relaxed));
-        let for_one = !wait.is_none() && wait != AwaitedProcess::SEVERAL && !wait.is_for_room();
-        for_one && inbox.phase == MailboxPhase::Waiting
     }
 
     fn list_as(&self, process: &dyn Fn() -> Arc<dyn Poke>) -> bool {

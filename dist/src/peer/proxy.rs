@@ -351,7 +351,7 @@ impl Process for RemoteProcess {
         None
     }
 
-    fn waits_for_or_mark(self: Arc<Self>) -> Option<Pid> {
+    fn waits_for_or_mark(&self) -> Option<Pid> {
         None
     }
 

@@ -94,7 +94,7 @@ impl Process for TableEntry {
         None
     }
 
-    fn waits_for_or_mark(self: Arc<Self>) -> Option<Pid> {
+    fn waits_for_or_mark(&self) -> Option<Pid> {
         None
     }
 
