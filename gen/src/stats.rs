@@ -56,7 +56,8 @@ pub struct NodeStats {
     pub blocking_threads: usize,
     /// Blocking work now that waits for a side thread or runs on one.
     pub blocking_work: usize,
-    /// One entry per dispatcher.
+    /// One entry per dispatcher that has started. A node that has stopped has none: a stop removes
+    /// its dispatchers with their counters.
     pub dispatchers: Vec<DispatcherStats>,
 }
 

@@ -140,8 +140,15 @@ impl InboxCore {
         }
     }
 
+    /// How many messages were accepted, less those that were dropped to make room for later ones.
     pub(crate) fn accepted(&self) -> u64 {
         self.accepted
+    }
+
+    /// How many messages were accepted and then dropped to make room for later ones. When the
+    /// process has ended they are part of `accepted`.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.cold.as_ref().map_or(0, |cold| cold.dropped)
     }
 
     pub(crate) fn bound(&self) -> Option<usize> {
