@@ -79,6 +79,9 @@ pub(crate) struct InboxCore {
 /// The bound of a mailbox without one.
 pub(crate) const UNBOUNDED: u32 = u32::MAX;
 
+/// The greatest bound. A greater one that is asked for counts as this one, and not as none.
+pub(crate) const MAX_BOUND: u32 = UNBOUNDED - 1;
+
 impl InboxCore {
     #[inline]
     pub(super) fn new(bound: u32, takes: MainTake, cold: Option<ColdBox<ColdMailbox>>) -> Self {
