@@ -101,6 +101,7 @@ fn r5_a_process_that_cannot_have_its_thread_is_not_there() {
             }
         };
         assert!(matches!(&refused, SpawnError::NoThread(_)), "{refused}");
+        assert!(refused.to_string().contains("a thread of dispatcher \"pin\": "), "{refused}");
         let there = || {
             let stats = node.stats();
             (stats.processes, stats.names, stats.dispatcher("pin").unwrap().workers)

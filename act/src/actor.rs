@@ -49,8 +49,9 @@ pub trait Actor: Sized + Send + 'static {
         message: Self::Message,
     ) -> impl Future<Output = Result> + Send;
 
-    /// Handles an exit signal, if the actor traps them (rule L3). The default ends the actor
-    /// if the reason is abnormal, as if it did not trap.
+    /// Handles an exit signal, if the actor traps them (rule L3). The default ends the actor with
+    /// the reason if that is abnormal. `Normal` and `Shutdown` leave it alive. An actor that does
+    /// not trap is ended by `Shutdown` too (rule L2).
     fn handle_exit(
         &mut self,
         ctx: &mut Context<Self::Message>,

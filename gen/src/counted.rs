@@ -180,12 +180,11 @@ impl DeadLetterCause {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct MessageTotals {
-    /// How many messages of others were accepted, on all lanes, and how many events of topics were
-    /// taken.
+    /// How many messages they have received: see `ProcessInfo::messages_in`.
     pub messages_in: u64,
-    /// How many of their messages were accepted.
+    /// How many messages they have sent that were not given back: see `ProcessInfo::messages_out`.
     pub messages_out: u64,
-    /// How many messages were handled, with events of topics.
+    /// How many messages they have handled: see `ProcessInfo::handled`.
     pub handled: u64,
 }
 

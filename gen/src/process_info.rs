@@ -99,17 +99,23 @@ pub struct ProcessInfo {
     pub shallow_bytes: usize,
     /// The numbers of its pool, if it is one.
     pub pool: Option<PoolGauges>,
-    /// How many messages of others were accepted, on all lanes, and how many events of topics it has
-    /// taken.
-    pub messages_in: u64,
-    /// How many of its messages were accepted, including requests. Messages sent in a turn are
-    /// counted when the turn ends.
-    pub messages_out: u64,
-    /// How many messages it has handled (its reductions), including events of topics, and requests
-    /// to inspect it, to suspend it or to show its state.
+    /// How many messages it has received.
     ///
-    /// As in `messages_in`, messages of its own timers and pipes, and those that tell it of the
-    /// node, are not counted.
+    /// | counted | not counted |
+    /// |---|---|
+    /// | messages that its mailbox has accepted on Main, room that is reserved there, and messages that were dropped later as the oldest of a full mailbox | messages that a full mailbox has given back, diverted, or dropped as the newest |
+    /// | everything on the Urgent and System lanes: commands, a request to stop, to inspect it, to suspend it or to show its state, and urgent notices of links and monitors | other notices of links and monitors; `finish` |
+    /// | events of topics, when it takes them | messages of its timers and pipes, and others that are sent regardless of the bound (`notify`) |
+    pub messages_in: u64,
+    /// How many messages it has sent, including the requests of calls, and were not given back.
+    ///
+    /// A message that the full mailbox of its receiver drops or diverts is counted. A request to
+    /// stop, to inspect or to suspend a process, or to show its state, is not, although its
+    /// receiver counts it in `messages_in`. Messages sent in a turn are counted when the turn
+    /// ends.
+    pub messages_out: u64,
+    /// How many messages it has handled (its reductions): those of `messages_in` that it has taken,
+    /// also a request to stop, to inspect it, to suspend it or to show its state.
     pub handled: u64,
     /// The dispatcher it runs on.
     pub dispatcher: String,

@@ -34,12 +34,11 @@ pub struct Sample {
     pub mailbox: Option<usize>,
     /// How many senders wait for room in its mailbox, or at its pool.
     pub room_waiters: usize,
-    /// How many messages of others were accepted, on all lanes, and how many events of topics it has
-    /// taken.
+    /// How many messages it has received: see `ProcessInfo::messages_in`.
     pub messages_in: u64,
-    /// How many of its messages were accepted.
+    /// How many messages it has sent that were not given back: see `ProcessInfo::messages_out`.
     pub messages_out: u64,
-    /// How many messages it has handled, with events of topics.
+    /// How many messages it has handled: see `ProcessInfo::handled`.
     pub handled: u64,
     /// How many messages it has taken off Main. While this stays as it is and `main` is not 0,
     /// the same message is first in line.

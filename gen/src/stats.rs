@@ -36,8 +36,8 @@ pub struct NodeStats {
     pub dead_letters: u64,
     /// The same by cause.
     pub dead_letters_by_cause: CountsBy<DeadLetterCause>,
-    /// Messages that were given back to their senders, by cause. A send that waits for room, or
-    /// that reserves room, is none.
+    /// Messages that were given back to their senders, by cause. That there is no room at once for
+    /// a send that waits is none, and neither is a reservation without room or without a process.
     pub refusals: CountsBy<RefusalCause>,
     /// Calls that have timed out.
     pub timed_out_calls: u64,
@@ -56,7 +56,8 @@ pub struct NodeStats {
     pub blocking_threads: usize,
     /// Blocking work now that waits for a side thread or runs on one.
     pub blocking_work: usize,
-    /// One entry per dispatcher.
+    /// One entry per dispatcher that has started. A node that has stopped has none: a stop removes
+    /// its dispatchers with their counters.
     pub dispatchers: Vec<DispatcherStats>,
 }
 

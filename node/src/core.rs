@@ -266,7 +266,7 @@ impl Core {
         let Some(plan) = hosts.planned.get(name) else {
             return Err(SpawnError::UnknownDispatcher(name.to_owned()));
         };
-        let dispatcher = plan().map_err(ThreadError::from)?;
+        let dispatcher = plan().map_err(|error| ThreadError::from(error).of_dispatcher(name))?;
         let host = self.make_host(name, dispatcher, (Class::Normal, Root::User), None);
         hosts.started.insert(name.to_owned(), Arc::clone(&host));
         if self.turn_recorder.is_on() {

@@ -49,10 +49,13 @@ impl Dispatchers {
                     dispatchers.own.push((name.clone(), options.clone()));
                 }
                 Named::Alias { of, said_at } => match end_of(&all, of) {
-                    Some(end) => dispatchers.aliases.push((name.clone(), end.to_owned())),
-                    None => {
+                    Ok(end) => dispatchers.aliases.push((name.clone(), end.to_owned())),
+                    Err(no_end) => {
                         let (alias, of, said_at) = (name.clone(), of.clone(), said_at.clone());
-                        return Err(NodeError::AliasOfNone { alias, of, said_at });
+                        return Err(match no_end {
+                            NoEnd::Missing => NodeError::AliasOfNone { alias, of, said_at },
+                            NoEnd::Cycle(cycle) => NodeError::AliasCycle { alias, cycle, said_at },
+                        });
                     }
                 },
             }
@@ -67,16 +70,39 @@ pub(crate) fn check_name(name: &str) -> Result<(), NodeError> {
     Name::new(name).map(drop).map_err(refused)
 }
 
+/// Why a chain of aliases ends at no dispatcher.
+enum NoEnd {
+    /// The last name is no dispatcher.
+    Missing,
+    /// The aliases of a cycle in which the chain goes on for ever.
+    Cycle(Vec<String>),
+}
+
 /// The dispatcher at the end of a chain of aliases, which is at most as long as there are names.
-fn end_of<'a>(all: &'a BTreeMap<String, Named>, name: &'a str) -> Option<&'a str> {
+fn end_of<'a>(all: &'a BTreeMap<String, Named>, name: &'a str) -> Result<&'a str, NoEnd> {
     let mut name = name;
     for _ in 0..=all.len() {
         match all.get(name) {
-            None if name == DEFAULT => return Some(name),
-            None => return None,
-            Some(Named::Own(_)) => return Some(name),
+            None if name == DEFAULT => return Ok(name),
+            None => return Err(NoEnd::Missing),
+            Some(Named::Own(_)) => return Ok(name),
             Some(Named::Alias { of, .. }) => name = of,
         }
     }
-    None
+    Err(NoEnd::Cycle(cycle_of(all, name)))
+}
+
+/// The cycle of aliases in which this one is, from its first name in alphabetical order.
+fn cycle_of(all: &BTreeMap<String, Named>, alias: &str) -> Vec<String> {
+    let mut cycle = vec![alias.to_owned()];
+    let mut name = alias;
+    while let Some(Named::Alias { of, .. }) = all.get(name)
+        && of != alias
+    {
+        cycle.push(of.clone());
+        name = of;
+    }
+    let first = (0..cycle.len()).min_by_key(|place| &cycle[*place]).unwrap_or(0);
+    cycle.rotate_left(first);
+    cycle
 }

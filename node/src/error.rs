@@ -102,13 +102,23 @@ pub enum NodeError {
     /// A dispatcher was to be added to a node that is stopping or has stopped.
     #[error("the node is stopping: no dispatcher can be added")]
     Stopping,
-    /// An alias stands for a dispatcher that does not exist, or aliases stand for each other.
+    /// An alias stands for a dispatcher that does not exist, at the end of its chain of aliases.
     #[error("dispatcher alias {alias:?} stands for {of:?}, which is not a dispatcher{}", at(said_at.as_ref()))]
     AliasOfNone {
         /// The alias.
         alias: String,
         /// The name it stands for.
         of: String,
+        /// The file and line of the alias, if they are known.
+        said_at: Option<String>,
+    },
+    /// An alias stands for a dispatcher through aliases that stand for each other.
+    #[error("dispatcher alias {alias:?} leads into a cycle of aliases: {}{}", cycle_of(cycle), at(said_at.as_ref()))]
+    AliasCycle {
+        /// The alias.
+        alias: String,
+        /// The aliases of the cycle, each of which stands for the next one, and the last for the first.
+        cycle: Vec<String>,
         /// The file and line of the alias, if they are known.
         said_at: Option<String>,
     },
@@ -131,4 +141,10 @@ pub enum NodeError {
 /// The place of a setting, as the end of an error text.
 fn at(place: Option<&String>) -> String {
     place.map(|place| format!(" ({place})")).unwrap_or_default()
+}
+
+/// A cycle of names, as a text that ends with the first one.
+fn cycle_of(names: &[String]) -> String {
+    let names: Vec<_> = names.iter().chain(names.first()).map(|name| format!("{name:?}")).collect();
+    names.join(" -> ")
 }

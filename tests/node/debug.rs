@@ -2,6 +2,7 @@
 
 use crate::support::{Does, Log, boom, puppet, settles, simulations};
 use krarup::behavior::{BehaviorContext, Received, behavior_fn};
+use krarup::mailbox::Overflow;
 use krarup::observe::{
     DeadLetter, DeadLetterCause, DebugError, EventTopic, Lifecycle, ProcessState,
 };
@@ -283,6 +284,48 @@ fn x3_process_info_counts_messages_in_out_and_handled() {
         let got = adder.info();
         // The suspension is a message as well.
         assert_eq!((got.messages_in, got.handled), (9, 7));
+    }
+}
+
+#[test]
+fn x3_a_message_that_is_dropped_as_the_oldest_was_received_and_one_dropped_as_the_newest_was_not() {
+    for sim in simulations(5) {
+        for (overflow, received) in [(Overflow::DropOldest, 3), (Overflow::DropNewest, 1)] {
+            let waits = || {
+                behavior_fn(|mut ctx: Context<u32>| async move {
+                    loop {
+                        ctx.receive().await;
+                    }
+                })
+            };
+            let full = sim.spawn(waits).mailbox(1).overflow(overflow).start().unwrap();
+            sim.run_until_idle();
+            full.suspend().wait().unwrap();
+            let counts = || (full.info().messages_in, full.info().handled);
+            let before = counts();
+            let to = full.clone();
+            let sender = behavior_fn(move |mut ctx: Context<u32>| async move {
+                (1..=3).try_for_each(|n| to.send(n)).map_err(SendError::without_message)?;
+                loop {
+                    ctx.receive().await;
+                }
+            });
+            let sender = sim.spawn(move || sender).wait().unwrap();
+            sim.run_until_idle();
+            assert_eq!(sender.info().messages_out, 3);
+            assert_eq!(full.info().main, 1);
+            assert_eq!(counts(), (before.0 + received, before.1));
+            full.resume();
+            sim.run_until_idle();
+            assert_eq!(counts(), (before.0 + received, before.1 + 1));
+            // They stay counted when the mailbox refuses, and when the process has ended.
+            let of_ended = sim.stats().messages_of_ended.messages_in;
+            let count = counts().0;
+            sim.kill(full.pid());
+            sim.run_until_idle();
+            assert_eq!(full.info().messages_in, count);
+            assert_eq!(sim.stats().messages_of_ended.messages_in - of_ended, count);
+        }
     }
 }
 

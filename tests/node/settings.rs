@@ -729,10 +729,35 @@ fn x7_an_alias_is_the_same_dispatcher_and_one_without_a_target_is_an_error() {
     );
     let special = file().dispatcher("special", DispatcherOptions::calling_thread()).start();
     special.unwrap().stop().wait().unwrap();
-    let circle = Node::builder("n").dispatcher_alias("a", "b").dispatcher_alias("b", "a").start();
-    assert!(matches!(circle, Err(NodeError::AliasOfNone { alias, .. }) if alias == "a"));
     let default = Node::builder("n").dispatcher_alias("default", "b").start();
     assert!(matches!(default, Err(NodeError::DispatcherTwice(_))));
+}
+
+#[test]
+fn x7_aliases_that_stand_for_each_other_are_named_as_a_cycle() {
+    let error = |aliases: &[(&str, &str)]| {
+        let builder = aliases
+            .iter()
+            .fold(Node::builder("n"), |builder, (alias, of)| builder.dispatcher_alias(*alias, *of));
+        builder.start().unwrap_err().to_string()
+    };
+    assert_eq!(
+        error(&[("p", "q"), ("q", "p")]),
+        "dispatcher alias \"p\" leads into a cycle of aliases: \"p\" -> \"q\" -> \"p\""
+    );
+    assert_eq!(
+        error(&[("own", "own")]),
+        "dispatcher alias \"own\" leads into a cycle of aliases: \"own\" -> \"own\""
+    );
+    // One that is not in the cycle.
+    assert_eq!(
+        error(&[("a", "r"), ("r", "q"), ("q", "p"), ("p", "r")]),
+        "dispatcher alias \"a\" leads into a cycle of aliases: \"p\" -> \"r\" -> \"q\" -> \"p\""
+    );
+    let file = "node.name = 'n'\n[dispatcher]\nb = 'c'\nc = 'b'";
+    let circle = NodeBuilder::from_toml(file).unwrap().start().unwrap_err();
+    assert!(matches!(&circle, NodeError::AliasCycle { alias, .. } if alias == "b"), "{circle}");
+    assert!(circle.to_string().ends_with("\"c\" -> \"b\" (line 3)"), "{circle}");
 }
 
 #[test]

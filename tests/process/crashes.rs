@@ -1,14 +1,16 @@
 //! What a node counts and remembers of what went wrong: ends, refusals, crash reports, their causes,
 //! and what supervisors and pools decided (rules V13, V14, V15, V18, V19, V20, V33).
 
-use crate::support::{Does, Log, Puppet, boom, puppet, simulations, trapper};
-use krarup::Name;
+use crate::support::{Does, Log, Puppet, boom, poll_once, puppet, simulations, trapper};
 use krarup::behavior::{Behavior, Received, behavior_fn};
+use krarup::mailbox::{Diverted, Overflow};
 use krarup::observe::{
     CrashCauseKind, CrashReport, DeadLetterCause, ItemInHand, ItemKind, Memory, ProcessKind,
-    ReasonKind, Recorded, SupervisionAction, SupervisionEvent,
+    ReasonKind, Recorded, RefusalCause, SupervisionAction, SupervisionEvent,
 };
 use krarup::prelude::*;
+use krarup::{Name, Recipient};
+use std::task::Poll;
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -41,6 +43,17 @@ fn waits() -> impl Behavior<Message = u32, Command = u32> {
             ctx.receive().await;
         }
     })
+}
+
+/// Takes the overflow of another process.
+struct Diverting;
+
+impl Actor for Diverting {
+    type Message = Diverted<u32>;
+
+    async fn handle_message(&mut self, _: &mut Context<Diverted<u32>>, _: Diverted<u32>) -> Result {
+        Ok(())
+    }
 }
 
 /// A worker that fails at some jobs.
@@ -587,7 +600,7 @@ fn v13_two_that_call_each_other_make_one_deadlock_with_both_names() {
 
 #[test]
 fn v14_refusals_are_counted_under_the_cause_that_their_senders_see() {
-    use krarup::observe::RefusalCause::{self, Draining, Full, NoProcess, NoWorkers, RateLimited};
+    use RefusalCause::{Draining, Full, NoProcess, NoWorkers, RateLimited};
     let sim = Simulation::new(1);
     let refusals = |cause: RefusalCause| sim.stats().refusals[&cause];
     let pool = sim.spawn(|| Pool::new(4, || Worker).mailbox(20)).wait().unwrap();
@@ -625,6 +638,78 @@ fn v14_refusals_are_counted_under_the_cause_that_their_senders_see() {
     gone.send(1).unwrap_err();
     let counts = [Full, NoWorkers, Draining, RateLimited, NoProcess].map(refusals);
     assert_eq!(counts, [162, 1, 1, 1, 1]);
+}
+
+/// A process with room for one message, which holds one and takes none.
+fn full(sim: &Simulation, overflow: Overflow<u32>) -> Address<u32> {
+    let full = sim.spawn(waits).mailbox(1).overflow(overflow).start().unwrap();
+    sim.run_until_idle();
+    full.suspend().wait().unwrap();
+    full.send(1).unwrap();
+    full
+}
+
+/// The refusals for this cause, and all dead letters.
+fn given_back(sim: &Simulation, cause: RefusalCause) -> (u64, u64) {
+    let stats = sim.stats();
+    (stats.refusals[&cause], stats.dead_letters)
+}
+
+#[test]
+fn v14_a_send_that_waits_for_room_is_no_refusal() {
+    for sim in simulations(3) {
+        let fallback = sim.spawn(|| Diverting).mailbox(1).start().unwrap();
+        sim.run_until_idle();
+        fallback.suspend().wait().unwrap();
+        let divert = || Overflow::divert(fallback.recipient(), "full");
+        let diverting = full(&sim, divert());
+        diverting.send(2).unwrap();
+        let all = [Overflow::Refuse, Overflow::DropOldest, Overflow::DropNewest];
+        let all = all.map(|overflow| full(&sim, overflow));
+        for one in all.into_iter().chain([diverting]) {
+            let mut waits = one.send_or_wait(7).into_future();
+            assert!(poll_once(&mut waits).is_pending());
+            assert_eq!(given_back(&sim, RefusalCause::Full), (0, 0));
+            one.resume();
+            sim.run_until_idle();
+            assert!(matches!(poll_once(&mut waits), Poll::Ready(Ok(()))));
+        }
+        sim.run_until_idle();
+        assert_eq!(given_back(&sim, RefusalCause::Full), (0, 0));
+        // A send that does not wait is one, also by a recipient.
+        let one = full(&sim, Overflow::Refuse);
+        let recipient: Recipient<u32> = one.recipient();
+        one.send(2).unwrap_err();
+        recipient.send(2).unwrap_err();
+        recipient.reserve().unwrap_err();
+        assert_eq!(given_back(&sim, RefusalCause::Full), (2, 0));
+    }
+}
+
+#[test]
+fn v14_a_reservation_at_an_ended_process_is_no_refusal_and_no_dead_letter() {
+    for sim in simulations(3) {
+        let gone = sim.spawn(waits).name("gone").start().unwrap();
+        let recipient: Recipient<u32> = gone.recipient();
+        let named = sim.named_address::<u32, u32>("gone").unwrap();
+        named.send(1).unwrap();
+        let by_name: Recipient<u32> = named.recipient();
+        sim.kill(gone.pid());
+        sim.run_until_idle();
+        let before = given_back(&sim, RefusalCause::NoProcess);
+        gone.reserve().unwrap_err();
+        gone.reserve_or_wait().wait().unwrap_err();
+        recipient.reserve().unwrap_err();
+        by_name.reserve().unwrap_err();
+        assert_eq!(given_back(&sim, RefusalCause::NoProcess), before);
+        // A message is both.
+        gone.send(1).unwrap_err();
+        gone.send_or_wait(1).wait().unwrap_err();
+        recipient.send(1).unwrap_err();
+        by_name.send(1).unwrap_err();
+        let after = given_back(&sim, RefusalCause::NoProcess);
+        assert_eq!((after.0 - before.0, after.1 - before.1), (4, 4));
+    }
 }
 
 #[test]

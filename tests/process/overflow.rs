@@ -569,23 +569,23 @@ fn m6_many_senders_that_wait_are_all_served_and_the_bound_holds() {
 }
 
 #[test]
-fn m5_a_bound_that_no_memory_could_fill_is_none() {
+fn m5_a_bound_beyond_the_greatest_is_the_greatest() {
     let sim = Simulation::new(1);
     let spawn = |room: usize| {
         let spawn = sim.spawn(|| Slow(Log::new())).mailbox(room).overflow(Overflow::DropNewest);
         spawn.wait().unwrap()
     };
-    let most = u32::MAX as usize;
-    for room in [1, 2, most - 1] {
+    let greatest = u32::MAX as usize - 1;
+    for room in [1, 2, greatest - 1, greatest] {
         assert_eq!(spawn(room).info().mailbox, Some(room));
     }
     #[cfg(target_pointer_width = "64")]
-    let beyond = [most, most + 1, most + 2, most << 8, usize::MAX];
+    let beyond = [greatest + 1, greatest + 2, greatest + 3, greatest << 8, usize::MAX];
     #[cfg(not(target_pointer_width = "64"))]
-    let beyond = [most];
+    let beyond = [greatest + 1];
     for room in beyond {
         let slow = spawn(room);
-        assert_eq!(slow.info().mailbox, None, "{room}");
+        assert_eq!(slow.info().mailbox, Some(greatest), "{room}");
         (0..3).for_each(|n| slow.send(n.to_string()).unwrap());
         assert_eq!((slow.waiting(), sim.stats().dead_letters), (3, 0));
     }

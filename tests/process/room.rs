@@ -4,12 +4,11 @@ use crate::support::{
     Act, Does, Log, Puppet, boom, on_wake, poll_once, poll_with, puppet, simulations,
 };
 use krarup::Dynamic;
-use krarup::behavior::{Received, behavior_fn};
+use krarup::behavior::{BehaviorContext, Received, Route, behavior_fn};
 use krarup::mailbox::{Diverted, Overflow, Permit};
-use krarup::observe::DeadLetter;
 use krarup::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -53,51 +52,28 @@ fn m6_the_oldest_is_dropped_regardless_of_its_type() {
     }
 }
 
-/// Hears of what a dead fallback does not take.
-struct Hears;
+/// A fallback without room. At its second refusal it gives back the room that it holds at the
+/// mailbox that asks it, between the two looks at that mailbox.
+struct NoRoom {
+    refusals: AtomicU32,
+    held: Arc<Mutex<Option<Permit<Act>>>>,
+}
 
-struct Heard;
-
-impl From<DeadLetter> for Heard {
-    fn from(_: DeadLetter) -> Self {
-        // Between the two looks at the full mailbox.
-        let given_back = GIVEN_BACK_AT_SECOND.with_borrow_mut(|(count, held)| {
-            *count += 1;
-            if *count == 2 { held.take() } else { None }
-        });
-        drop(given_back);
-        Heard
+impl Route<Diverted<Act>> for NoRoom {
+    fn send(&self, message: Diverted<Act>, _: u64) -> Result<(), SendError<Diverted<Act>>> {
+        Err(SendError::Full { message, to: Pid::local(7, 0) })
     }
-}
 
-thread_local! {
-    static GIVEN_BACK_AT_SECOND: std::cell::RefCell<(u32, Option<Permit<Act>>)> =
-        const { std::cell::RefCell::new((0, None)) };
-}
-
-impl Actor for Hears {
-    type Message = Heard;
-    async fn handle_message(&mut self, _: &mut Context<Heard>, _: Heard) -> Result {
-        Ok(())
+    fn reserve(&self) -> Result<Permit<Diverted<Act>>, SendError<()>> {
+        if self.refusals.fetch_add(1, Ordering::Relaxed) == 1 {
+            let held = self.held.lock().unwrap().take();
+            drop(held);
+        }
+        Err(SendError::Full { message: (), to: Pid::local(7, 0) })
     }
-}
 
-/// What a fallback of puppets takes.
-struct Instead(Diverted<Act>);
-
-impl From<Diverted<Act>> for Instead {
-    fn from(diverted: Diverted<Act>) -> Self {
-        Instead(diverted)
-    }
-}
-
-struct Fallback;
-
-impl Actor for Fallback {
-    type Message = Instead;
-    async fn handle_message(&mut self, _: &mut Context<Instead>, instead: Instead) -> Result {
-        drop(instead.0);
-        Err(boom())
+    fn waiting(&self) -> usize {
+        0
     }
 }
 
@@ -105,16 +81,18 @@ impl Actor for Fallback {
 fn m6_room_that_appears_while_the_fallback_refuses_is_not_missed() {
     let sim = Simulation::new(1);
     let log = Log::new();
-    let hears = sim.spawn(|| Hears).wait().unwrap();
-    let fallback = sim.spawn(|| Fallback).wait().unwrap();
-    sim.kill(fallback.pid());
+    let held: Arc<Mutex<Option<Permit<Act>>>> = Arc::default();
+    let route = NoRoom { refusals: AtomicU32::new(0), held: Arc::clone(&held) };
+    let fallback = behavior_fn(move |mut ctx: Context<Diverted<Act>>| async move {
+        ctx.route_main(route);
+        std::future::pending::<Result>().await
+    });
+    let fallback = sim.spawn(move || fallback).start().unwrap();
     sim.run_until_idle();
-    let divert = Overflow::divert(fallback.recipient(), "f");
-    let full = bounded(&sim, &log, 1, divert);
-    let permit = full.reserve().ok();
-    GIVEN_BACK_AT_SECOND.set((0, permit));
-    sim.subscribe_dead_letters(hears.recipient());
+    let full = bounded(&sim, &log, 1, Overflow::divert(fallback.recipient(), "f"));
+    *held.lock().unwrap() = full.reserve().ok();
     full.send_or_wait(Act::nothing()).wait().ok().unwrap();
+    assert!(held.lock().unwrap().is_none());
 }
 
 #[test]

@@ -202,6 +202,20 @@ fn v55_a_sampler_begins_traces_at_messages_without_one() {
     assert_eq!(spans.len(), 3 * 7);
 }
 
+#[test]
+fn v55_a_sampler_may_begin_the_greatest_number_of_traces() {
+    let sim = Simulation::new(1);
+    assert!(sim.propagation(Propagation::new().sampler(TraceSampler::per_second(u32::MAX))));
+    let front = shop(&sim);
+    let spans = message_spans(|| {
+        for _ in 0..3 {
+            front.send(Order).unwrap();
+        }
+        sim.advance(Duration::from_secs(10));
+    });
+    assert_eq!(spans.len(), 3 * 7);
+}
+
 /// Sends itself one message after the other, by itself or by a timer.
 struct Loner {
     left: u32,

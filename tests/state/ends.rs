@@ -428,6 +428,62 @@ fn o7_a_finishing_actor_gets_its_answers_and_serves_earlier_messages() {
     }
 }
 
+/// Asks another process, or is busy for a second. It handles an answer for five.
+struct Asks(Address<Kept>, Log);
+
+impl StateActor for Asks {
+    type Notice = bool;
+    type Ask = ();
+    type Reply = u32;
+    type Event = ();
+
+    async fn handle_notice(scope: &mut Scope<Self>, asks: bool) -> Result {
+        if asks {
+            let other = scope.with(|asks| asks.0.clone());
+            scope.ask_then(&other, |reply| reply, |n: u32| n).timeout(HOUR).start();
+        } else {
+            scope.sleep(SECOND).await;
+        }
+        Ok(())
+    }
+
+    async fn handle_ask(_: &mut Scope<Self>, (): ()) -> Result {
+        Ok(())
+    }
+
+    async fn handle_reply(scope: &mut Scope<Self>, n: u32) -> Result {
+        scope.sleep(5 * SECOND).await;
+        scope.with(|asks| asks.1.note(n));
+        Ok(())
+    }
+}
+
+#[test]
+fn o7_after_a_stop_an_answer_is_handled_while_a_handler_is_in_flight_and_no_answer_is_waited_for() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let probe = Probe::<Kept>::spawn(&sim);
+        let state = Asks(probe.address(), log.clone());
+        let asks = sim.spawn(move || Stateful::new(state)).wait().unwrap();
+        (0..2).for_each(|_| asks.notice(true).unwrap());
+        let (token, never) = (probe.expect(SECOND), probe.expect(SECOND));
+        asks.notice(false).unwrap();
+        sim.run_until_idle();
+        asks.process().request_stop(Reason::Normal);
+        sim.run_until_idle();
+        token.send(4);
+        sim.advance(2 * SECOND);
+        assert!(asks.is_alive(), "the answer is handled");
+        assert_eq!(log.take(), [""; 0]);
+        sim.advance(4 * SECOND);
+        assert!(!asks.is_alive(), "the other answer is not waited for");
+        assert_eq!(log.take(), ["4"]);
+        never.send(5);
+        sim.run_until_idle();
+        assert_eq!(log.take(), [""; 0]);
+    }
+}
+
 #[test]
 fn o7_a_finishing_actor_serves_messages_behind_a_barrier() {
     for sim in simulations(3) {

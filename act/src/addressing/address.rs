@@ -267,7 +267,10 @@ where
                 current::count_sent();
                 Ok(())
             }
-            Err(error) => Err(error.with_message(message)),
+            Err(error) => {
+                self.note_given_back(&error);
+                Err(error.with_message(message))
+            }
         }
     }
 

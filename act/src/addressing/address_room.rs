@@ -3,8 +3,10 @@
 use crate::addressing::address::Address;
 use crate::addressing::route::{RoomFuture, Route};
 use crate::mailbox::permit::{Permit, Waiter, WaitsForRoom};
+use crate::process::current;
 use crate::process::reservation::{ReservedRoom, RoomGuard};
-use krarup_gen::{DeadLetterCause, SendError};
+use krarup_gen::SendError;
+use std::any::type_name;
 use std::sync::Arc;
 
 impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
@@ -16,18 +18,16 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// now, one that drops the newest gives a permit whose message will be dropped, and one with a fallback
     /// gives room there. [`Address::reserve_or_wait`] waits instead.
     ///
+    /// There is no message yet: where there is no room, nothing is refused, and where there is no
+    /// process, nothing is a dead letter.
+    ///
     /// # Errors
     /// Those of [`Address::send`].
     pub fn reserve(&self) -> Result<Permit<M>, SendError<()>> {
-        let reserved = self.reserved(None);
-        if matches!(reserved, Err(SendError::NoProcess { .. })) {
-            self.dead_letter(DeadLetterCause::NoProcess);
-        }
-        reserved
+        self.reserved(None)
     }
 
-    /// As [`Address::reserve`], but counts no dead letter if the process is dead. For routes,
-    /// which may find another receiver.
+    /// The same as [`Address::reserve`].
     ///
     /// # Errors
     /// Those of [`Address::send`].
@@ -35,8 +35,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         self.reserved(None)
     }
 
-    /// As [`Address::reserve_quietly`], but joins the line of waiting senders if the mailbox is full. Whoever waits by a
-    /// name waits for the next process, and whoever is told of the end in line has no dead letter either.
+    /// As [`Address::reserve`], but joins the line of waiting senders if the mailbox is full.
     pub(crate) fn reserve_in_line(
         &self,
         waiter: &Arc<Waiter<M>>,
@@ -59,7 +58,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         }
     }
 
-    /// As [`Address::reserve_quietly`], for a sender that is ready to wait: a full mailbox has no room, also if it would
+    /// As [`Address::reserve`], for a sender that is ready to wait: a full mailbox has no room, also if it would
     /// drop a message. For routes and keepers that have a line of their own.
     ///
     /// # Errors
@@ -67,6 +66,17 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     #[doc(hidden)]
     pub fn reserve_patiently(&self) -> Result<Permit<M>, SendError<()>> {
         self.permit_for(self.cell.reserve_patiently())
+    }
+
+    /// Sends, for a sender that waits if there is no room: that is no refusal.
+    pub(crate) fn send_before_waiting(&self, message: M) -> Result<(), SendError<M>> {
+        self.cell.send_before_waiting(message)
+    }
+
+    /// Counts a message that is given back to its sender with this error.
+    pub(super) fn note_given_back(&self, error: &SendError<()>) {
+        let sender = current::sender(self.cell.pid().creation());
+        self.cell.note_refusal(error.refusal(), type_name::<M>(), sender);
     }
 
     /// Whether senders wait for room.

@@ -65,7 +65,6 @@ impl<M: Send + 'static, C: Send + 'static> DeliverMessage<M> for ByAlias<M, C> {
 
     fn reserve(&self) -> Result<Permit<M>, SendError<()>> {
         if !self.is_valid() {
-            self.address.dead_letter(DeadLetterCause::Revoked);
             return Err(SendError::Revoked { message: (), alias: self.alias });
         }
         let by = ByAlias { address: self.address.clone(), alias: self.alias };

@@ -105,11 +105,11 @@ where
                 permit.send(message);
                 Ok(())
             }
-            Err(SendError::NoProcess { .. }) => address.send(message),
+            Err(SendError::NoProcess { .. }) => address.send_before_waiting(message),
             Err(error) => Err(error.with_message(message)),
         };
     }
-    address.send(message)
+    address.send_before_waiting(message)
 }
 
 /// Sends with the permit that was waited for, or returns the message.

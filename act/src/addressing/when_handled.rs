@@ -21,6 +21,10 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// until now (rule M13). If the process ends before that, or has ended, the function runs
     /// then: ask [`Address::is_alive`].
     ///
+    /// Without an order the function runs before the process takes what came later. With one
+    /// ([`Order`](crate::Order), rule M12) the process may take before it what came later and goes
+    /// first.
+    ///
     /// It says that a process is done with what somebody has sent to it, for example before it is
     /// handed to somebody else. It takes no room in a bounded mailbox. The behaviour of the
     /// process does not see it, and what its handlers have set aside (stashed, postponed) counts

@@ -84,6 +84,9 @@ impl<'a, M, C, T, F, L> Call<'a, M, C, T, F, L> {
     }
 
     /// Sets how long to wait for the reply. Zero fails at once unless the reply has arrived.
+    ///
+    /// The clock of the callee's node counts. If the callee is in a simulation, its time passes only
+    /// while somebody drives the simulation, and without that the timeout never comes.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self

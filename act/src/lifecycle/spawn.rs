@@ -161,7 +161,8 @@ where
     }
 
     /// Bounds the Main lane to this many waiting messages, at least 1 (rule M5). By default
-    /// the mailbox is unbounded.
+    /// the mailbox is unbounded. The greatest bound is 4 294 967 294 messages, and a greater one
+    /// counts as that.
     pub fn mailbox(mut self, messages: usize) -> Self {
         self.options.mailbox = Some(messages);
         self

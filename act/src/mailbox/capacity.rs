@@ -78,7 +78,10 @@ impl<M: Send + 'static> Inbox<M> {
             // The removed message stays counted as accepted; the new one takes its place in
             // the count.
             Some(Overflow::DropOldest) => match self.remove_oldest() {
-                Some(oldest) => Ok(MailboxRoom::Here(Some(oldest))),
+                Some(oldest) => {
+                    self.cold().dropped += 1;
+                    Ok(MailboxRoom::Here(Some(oldest)))
+                }
                 // All room is reserved for messages that are still to come.
                 None => Err(self.full(waiter)),
             },

@@ -29,6 +29,9 @@ pub(crate) struct ColdMailbox {
     /// What happens to a message that exceeds the bound (rule M6): an `Overflow` of the type of the messages. `None`: it
     /// is refused.
     pub(super) overflow: Option<Box<dyn Any + Send>>,
+    /// The messages that were dropped as the oldest of a full mailbox. Each was accepted, and its place in
+    /// `InboxCore::accepted` went to the message that it made room for.
+    pub(super) dropped: u64,
     /// The senders that wait for room, in order of arrival.
     pub(super) waiting: WaitingSenders,
     /// The number of suspensions that have not been resumed (rule X5).
@@ -78,6 +81,7 @@ impl ColdMailbox {
             && self.system.is_empty()
             && self.starter.is_none()
             && self.overflow.is_none()
+            && self.dropped == 0
             && self.waiting.is_empty()
             && self.suspended == 0
             && self.tracer.is_none()

@@ -39,6 +39,7 @@ impl ColdMailbox {
             starter: _,
             waiting: _,
             overflow: _,
+            dropped: _,
             suspended: _,
             tracer: _,
             // Closed when the mailbox was; no value of a user.

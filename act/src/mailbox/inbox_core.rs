@@ -80,6 +80,9 @@ pub(crate) struct InboxCore {
 /// The bound of a mailbox without one.
 pub(crate) const UNBOUNDED: u32 = u32::MAX;
 
+/// The greatest bound. A greater one that is asked for counts as this one, and not as none.
+pub(crate) const MAX_BOUND: u32 = UNBOUNDED - 1;
+
 impl InboxCore {
     #[inline]
     pub(super) fn new(bound: u32, takes: MainTake, cold: Option<ColdBox<ColdMailbox>>) -> Self {
@@ -141,8 +144,15 @@ impl InboxCore {
         }
     }
 
+    /// How many messages were accepted, less those that were dropped to make room for later ones.
     pub(crate) fn accepted(&self) -> u64 {
         self.accepted
+    }
+
+    /// How many messages were accepted and then dropped to make room for later ones. When the
+    /// process has ended they are part of `accepted`.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.cold.as_ref().map_or(0, |cold| cold.dropped)
     }
 
     pub(crate) fn bound(&self) -> Option<usize> {

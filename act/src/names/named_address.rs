@@ -116,15 +116,20 @@ impl<M: Send + 'static, C: Send + 'static> NamedAddress<M, C> {
     fn send_anew(&self, message: M) -> Result<(), SendError<M>> {
         match self.look_up() {
             Ok(address) => address.send(message),
-            Err(error) => Err(self.not_found(&error).with_message(message)),
+            Err(error) => {
+                let error = self.not_found(&error);
+                self.note_given_back(&error);
+                Err(error.with_message(message))
+            }
         }
     }
 
-    /// Reserves room at the process that has the name now (rule H2).
+    /// Reserves room at the process that has the name now (rule H2). There is no message yet, so
+    /// nothing is counted.
     pub(super) fn reserved(&self) -> Result<Permit<M>, SendError<()>> {
         if let Some(last) = self.last() {
-            match last.reserve_quietly() {
-                // It is no dead letter yet: another process may have the name.
+            match last.reserve() {
+                // Another process may have the name.
                 Err(SendError::NoProcess { to, .. }) if to == last.pid() => {}
                 reserved => return reserved,
             }
@@ -135,7 +140,7 @@ impl<M: Send + 'static, C: Send + 'static> NamedAddress<M, C> {
         }
     }
 
-    /// A message finds no process: it is a dead letter, unless one has the name and takes other messages.
+    /// The error of a message that finds no process, or one that takes other messages.
     #[cold]
     fn not_found(&self, error: &LookupError) -> SendError<()> {
         if let LookupError::WrongType { expected, found, .. } = *error {
@@ -145,12 +150,27 @@ impl<M: Send + 'static, C: Send + 'static> NamedAddress<M, C> {
             let to = to.unwrap_or_else(|| self.host().node_pid());
             return SendError::WrongType { message: (), to, types: Box::new(types) };
         }
+        SendError::NoName { message: (), name: self.name().to_owned() }
+    }
+
+    /// Counts a message that is given back to its sender with this error: as a dead letter if it
+    /// has found no process.
+    #[cold]
+    pub(super) fn note_given_back(&self, error: &SendError<()>) {
+        let target = match error {
+            SendError::NoName { .. } => Target::Name(self.shared.name.clone(), None),
+            SendError::NoProcess { to, .. } => Target::Pid(*to),
+            error => {
+                if let Some(cause) = error.refusal() {
+                    self.host().count_refusal(cause);
+                }
+                return;
+            }
+        };
         let host = &**self.host();
         let from = current::pid().filter(|pid| pid.creation() == host.node_pid().creation());
-        let target = Target::Name(self.shared.name.clone(), None);
         let cause = DeadLetterCause::NoProcess;
         host.dead_letter(DeadLetter::new(target, from, type_name::<M>(), cause));
-        SendError::NoName { message: (), name: self.name().to_owned() }
     }
 
     /// Looks the name up, and remembers what was found.

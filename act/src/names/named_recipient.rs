@@ -72,7 +72,10 @@ where
                 current::count_sent();
                 Ok(())
             }
-            Err(error) => Err(error.with_message(message)),
+            Err(error) => {
+                self.note_given_back(&error);
+                Err(error.with_message(message))
+            }
         }
     }
 
@@ -94,7 +97,13 @@ where
             let mut ended = None;
             loop {
                 let Some(address) = named.address_or_wait(ended).await else {
-                    return named.reserved().map(|permit| Room::Permit(permit.converting()));
+                    let room = named.reserved();
+                    if let Err(error @ (SendError::NoName { .. } | SendError::NoProcess { .. })) =
+                        &room
+                    {
+                        named.note_given_back(error);
+                    }
+                    return room.map(|permit| Room::Permit(permit.converting()));
                 };
                 match address.reserve_or_wait().await {
                     Err(SendError::NoProcess { to, .. }) if to == address.pid() => ended = Some(to),

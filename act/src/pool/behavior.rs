@@ -83,7 +83,8 @@ pub trait PoolBehavior: Sized + Send + 'static {
 
     /// Handles the exit signal of a process that is not a worker.
     ///
-    /// The default ends the pool if the reason is abnormal, as if the pool did not trap exits.
+    /// The default ends the pool with the reason if that is abnormal. `Normal` and `Shutdown`
+    /// leave it alive.
     fn handle_exit(
         &mut self,
         pool: &mut PoolContext<'_, Self::Job, Self::Command>,

@@ -133,7 +133,7 @@ impl CellCore {
     /// Counts a message that is given back to its sender, as a dead letter if the process has
     /// ended.
     #[cold]
-    pub(super) fn note_refusal(
+    pub(crate) fn note_refusal(
         &self,
         refusal: Option<RefusalCause>,
         message: &'static str,

@@ -65,6 +65,17 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         self.send(message)
     }
 
+    /// Does the same as [`Cell::send`] for a sender that waits if there is no room: that is no
+    /// refusal.
+    pub(crate) fn send_before_waiting(&self, message: M) -> Result<(), SendError<M>> {
+        let sender = current::sender(self.pid().creation());
+        let sent = self.send_from(message, sender);
+        if !matches!(sent, Err(SendError::Full { .. })) {
+            self.note_sent(&sent, sender);
+        }
+        sent
+    }
+
     /// Sends on Main when the message cannot simply be put into the mailbox.
     #[inline(never)]
     fn send_apart(

@@ -26,7 +26,9 @@ struct SeenMailbox {
     system: usize,
     accepted: u64,
     beside_main: u64,
-    controls: usize,
+    /// The messages that were received and never counted on Main: those on the control lanes, and
+    /// those that were dropped to make room.
+    beyond_main: u64,
     bound: Option<usize>,
     /// The senders that wait for room in it.
     waiters: usize,
@@ -90,7 +92,7 @@ impl CellCore {
             system,
             accepted: inbox.accepted(),
             beside_main,
-            controls: inbox.controls(),
+            beyond_main: inbox.controls() as u64 + inbox.dropped(),
             bound: inbox.bound(),
             waiters: inbox.waiters(),
             head,
@@ -100,7 +102,7 @@ impl CellCore {
 
     /// The counters of its messages. `beside_main`: those taken that Main does not count.
     pub(super) fn messages(&self, inbox: &InboxCore, beside_main: u64) -> MessageTotals {
-        self.totals(inbox.accepted(), beside_main, inbox.controls())
+        self.totals(inbox.accepted(), beside_main, inbox.controls() as u64 + inbox.dropped())
     }
 
     fn describe(&self, numbers: Sample) -> ProcessInfo {
@@ -146,7 +148,7 @@ impl CellCore {
         mailbox: &SeenMailbox,
     ) -> Sample {
         let state = self.state(mailbox);
-        let messages = self.totals(mailbox.accepted, mailbox.beside_main, mailbox.controls);
+        let messages = self.totals(mailbox.accepted, mailbox.beside_main, mailbox.beyond_main);
         let head = mailbox.head;
         Sample::new(self.pid(), kind, state).with(|sample| {
             sample.urgent = mailbox.urgent;
@@ -183,9 +185,9 @@ impl CellCore {
         })
     }
 
-    fn totals(&self, accepted: u64, beside_main: u64, controls: usize) -> MessageTotals {
+    fn totals(&self, accepted: u64, beside_main: u64, beyond_main: u64) -> MessageTotals {
         MessageTotals::new(
-            accepted + beside_main + controls as u64,
+            accepted + beside_main + beyond_main,
             self.progress.sent.load(Ordering::Relaxed),
             self.progress.taken.load(Ordering::Relaxed) + beside_main,
         )

@@ -99,8 +99,9 @@ impl TraceSampler {
                 if second.number != number {
                     *second = Second { number, begun: 0 };
                 }
-                second.begun += u32::from(second.begun < *traces + 1);
-                second.begun <= *traces
+                let begins = second.begun < *traces;
+                second.begun += u32::from(begins);
+                begins
             }
         }
     }

@@ -10,7 +10,7 @@ fn zcall3_a_call_to_many_is_answered_to_its_alias_and_fails_by_its_monitor() {
     let Some(_first) = Otp::idle("tags_first") else { return };
     let here = Member::with(&fresh("tags_here"), COOKIE, Cluster::epmd);
     here.worker("stock");
-    // As `gen_server:multi_call` does since OTP 26: an alias for all calls, and a monitor for each.
+    // A tag that OTP's `gen:reply/2` takes: an alias for all calls, and a monitor for each.
     let script = "
         Send = fun(Alias, Mon, Request) ->
             Tag = [[alias | Alias] | Mon],

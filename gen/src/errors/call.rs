@@ -103,10 +103,19 @@ pub enum CallError {
         /// Why the request did not reach it.
         cause: UndeliveredCause,
     },
-    /// A process called itself (rule C5).
+    /// A process called itself (rule C5), so its answer is not waited for.
+    ///
+    /// The request is not sent if that is seen before. A pool, another route or the fallback of a
+    /// full mailbox may hand it on to the caller: then it was sent, and the process may handle it
+    /// later. So [`was_begun`](Self::was_begun) is true.
     CallsItself(Pid),
-    /// The call would close a cycle of processes that wait for each other (rule C5). It was not
-    /// made.
+    /// The call would close a cycle of processes that wait for each other (rule C5), so its answer
+    /// is not waited for.
+    ///
+    /// The request is not sent if that is seen before. It was sent, and its receiver may handle it
+    /// later, where that is seen only then: where a pool, another route or a fallback hands it on,
+    /// where it takes reserved room, and where the callee begins to wait at the same moment. So
+    /// [`was_begun`](Self::was_begun) is true.
     Deadlock(CallCycle),
     /// This thread cannot wait for the reply.
     CannotWait(CannotWait),

@@ -107,7 +107,10 @@ impl fmt::Display for SpawnError {
             SpawnError::Order(error) => fmt::Display::fmt(error, f),
             SpawnError::Record(error) => fmt::Display::fmt(error, f),
             SpawnError::UnknownDispatcher(name) => write!(f, "unknown dispatcher {name:?}"),
-            SpawnError::NoThread(error) => write!(f, "cannot start a thread: {error}"),
+            SpawnError::NoThread(error) => match error.dispatcher() {
+                Some(name) => write!(f, "cannot start a thread of dispatcher {name:?}: {error}"),
+                None => write!(f, "cannot start a thread: {error}"),
+            },
             SpawnError::Timeout(limit) => write!(f, "init did not return within {limit:?}"),
             SpawnError::NodeStopping => f.write_str("node is stopping"),
             SpawnError::ApplicationStopping(name) => {

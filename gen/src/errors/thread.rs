@@ -10,6 +10,7 @@ use std::io;
 pub struct ThreadError {
     kind: io::ErrorKind,
     text: String,
+    dispatcher: Option<Box<str>>,
 }
 
 impl ThreadError {
@@ -18,11 +19,24 @@ impl ThreadError {
     pub const fn kind(&self) -> io::ErrorKind {
         self.kind
     }
+
+    /// Sets the name of the dispatcher to which the thread would belong. For hosts.
+    #[must_use]
+    pub fn of_dispatcher(mut self, name: &str) -> Self {
+        self.dispatcher = Some(name.into());
+        self
+    }
+
+    /// Returns the name of the dispatcher to which the thread would belong, if it is known.
+    #[must_use]
+    pub fn dispatcher(&self) -> Option<&str> {
+        self.dispatcher.as_deref()
+    }
 }
 
 impl From<io::Error> for ThreadError {
     fn from(error: io::Error) -> Self {
-        ThreadError { kind: error.kind(), text: error.to_string() }
+        ThreadError { kind: error.kind(), text: error.to_string(), dispatcher: None }
     }
 }
 
@@ -47,5 +61,7 @@ mod tests {
             (io::ErrorKind::WouldBlock, "no memory")
         );
         assert!(error.source().is_none());
+        assert_eq!(error.dispatcher(), None);
+        assert_eq!(error.of_dispatcher("pin").dispatcher(), Some("pin"));
     }
 }

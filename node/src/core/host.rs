@@ -384,7 +384,7 @@ impl DispatcherHost {
     fn admit_one(&self, process: Arc<dyn Process>, name: Option<&Name>) -> Result<(), SpawnError> {
         let pid = process.pid();
         let expected = self.dispatcher.expect(pid, self.class);
-        expected.map_err(ThreadError::from)?;
+        expected.map_err(|error| ThreadError::from(error).of_dispatcher(self.dispatcher_name()))?;
         let recorded = self.dispatcher.recorder().map(|to| (to, Arc::clone(&process)));
         if recorded.is_some() {
             process.join_simulated_link();

@@ -162,8 +162,9 @@ pub trait StateActor: Sized + Send + 'static {
         ready(Ok(()))
     }
 
-    /// Handles an exit signal, as an event, if the process traps them (rule L3). The
-    /// default ends the actor if the reason is abnormal, as if it did not trap.
+    /// Handles an exit signal, as an event, if the process traps them (rule L3). The default ends
+    /// the actor with the reason if that is abnormal. `Normal` and `Shutdown` leave it alive. An
+    /// actor that does not trap is ended by `Shutdown` too (rule L2).
     fn handle_exit(scope: &mut Scope<Self>, exit: Exit) -> impl Future<Output = Result> + Send {
         let _ = scope;
         ready(if exit.reason.is_abnormal() { Err(exit.reason) } else { Ok(()) })

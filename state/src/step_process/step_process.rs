@@ -42,8 +42,9 @@ pub trait StepProcess: Send + 'static {
     ) -> Result;
 
     /// Runs until the process waits for something or is done. It writes that, and the
-    /// commands to run, to `out`. `events` holds all events since the last step, in order.
-    /// Messages left in it are dead letters. The first step may have no events.
+    /// commands to run, to `out`. `events` holds all events since the last step, in order. No
+    /// later step gets what is left in it: messages are dead letters, and completions and a stop
+    /// are dropped (rules W2, W5). So drain it. The first step may have no events.
     ///
     /// # Errors
     /// The process ends with this reason. A panic ends it too.
@@ -77,8 +78,8 @@ pub enum StepEvent<V, M> {
         message: M,
     },
     /// The process is to end with this reason as soon as it can. It may finish its current
-    /// work and be [done](StepOutput::done) then. The requester waits for a time of its
-    /// choice and then kills the process.
+    /// work and be [done](StepOutput::done) then. A supervisor and a stop of the node kill it when
+    /// their time is over; [`Address::stop`](krarup_act::Address::stop) only waits.
     Cancel(Reason),
 }
 

@@ -3,7 +3,7 @@
 use super::{LinkUrgency, UntypedOptions};
 use crate::host::host::{CheckedName, Host};
 use crate::host::shared_host::SharedHost;
-use crate::mailbox::inbox_core::UNBOUNDED;
+use crate::mailbox::inbox_core::{MAX_BOUND, UNBOUNDED};
 use crate::process::process::Process;
 use krarup_gen::{Class, Name, NoBound, OrderError, Pid, Ref, SpawnError, TooManyRecorded};
 use std::sync::Arc;
@@ -82,8 +82,9 @@ impl Choices {
         TooManyRecorded::check(self.record)?;
         let bound = match self.mailbox {
             Some(0) => return Err(SpawnError::ZeroMailbox),
-            // A bound beyond any memory counts as no bound.
-            Some(messages) => u32::try_from(messages).unwrap_or(UNBOUNDED),
+            Some(messages) => {
+                u32::try_from(messages).map_or(MAX_BOUND, |bound| bound.min(MAX_BOUND))
+            }
             None if !self.refuses => return Err(NoBound.into()),
             None => UNBOUNDED,
         };
