@@ -15,6 +15,7 @@ mod inspecting;
 mod limits;
 mod lost_room;
 mod model;
+mod nested_room;
 mod operations;
 mod rate;
 mod report;
