@@ -12,6 +12,7 @@ mod behavior;
 mod drain;
 mod elastic;
 mod inspecting;
+mod killed_pool;
 mod limits;
 mod lost_room;
 mod model;

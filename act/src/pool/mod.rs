@@ -28,9 +28,11 @@
 //! start in time is killed. If it does not end then, because it blocks its thread, it is left
 //! behind.
 //!
-//! **The end.** When the pool ends it removes the user's values (routing, fallback, time to
-//! live, the callback for discarded jobs) from the state that its addresses share, and drops
-//! them.
+//! **The end.** The workers end with their pool. A pool that is stopped shuts them down, and kills
+//! those that take too long. The workers of a pool that is killed hear of it by their links, and a
+//! timer kills those that take as long. When the pool ends it removes the user's values (routing,
+//! fallback, time to live, the callback for discarded jobs) from the state that its addresses
+//! share, and drops them.
 //!
 //! **Places.** A place is a worker's position and its number. A worker that ends keeps its
 //! place until its replacement has initialised. In the meantime the place takes no jobs, is not
