@@ -19,6 +19,7 @@ mod model;
 mod nested_room;
 mod operations;
 mod rate;
+mod refusals;
 mod report;
 mod room;
 mod room_for_calls;

@@ -27,7 +27,7 @@ pub struct PoolStatistics {
     pub places: usize,
     /// How many of these places have a living worker.
     pub workers: usize,
-    /// How many accepted messages wait now.
+    /// How many accepted messages wait now. Reserved room counts, at each worker where it is.
     pub waiting: usize,
     /// How many workers were replaced.
     pub restarts: u64,
