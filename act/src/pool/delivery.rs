@@ -22,8 +22,7 @@ use crate::mailbox::permit::{Permit, Waiter};
 use crate::observe::watched_job::{JobWatcher, Mark, WatchedJob};
 use crate::process::reservation::send_diverted;
 use crate::process::{current, deferred};
-use krarup_gen::{DeadLetter, DeadLetterCause, Pid, PoolGauges, SendError, Timestamp};
-use std::any::type_name;
+use krarup_gen::{DeadLetterCause, Pid, PoolGauges, SendError, Timestamp};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -238,19 +237,6 @@ where
         let permit = divert.to.reserve().ok()?;
         drop(once);
         Some(TicketRoom::Elsewhere(permit, divert.clone()))
-    }
-
-    /// Counts and drops a message that was accepted and that no worker will handle.
-    pub(super) fn dead_letter(&self, message: M, sender: u64, cause: DeadLetterCause) {
-        self.note_lost(sender, cause);
-        deferred::when_free(move || current::apart(|| drop(message)));
-    }
-
-    pub(super) fn note_lost(&self, sender: u64, cause: DeadLetterCause) {
-        let from = (sender != 0).then(|| Pid::local(sender, self.pid.creation()));
-        let letter = DeadLetter::new(self.pid, from, type_name::<M>(), cause);
-        let host = Arc::clone(&self.host);
-        deferred::when_free(move || host.dead_letter(letter));
     }
 }
 

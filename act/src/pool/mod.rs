@@ -49,7 +49,8 @@
 //! worker has ended or was removed when the permit is used, the message goes to another worker.
 //! If all are full, the message is *stranded*: it stands first in the [`waiting_line`] and
 //! takes the first room that is free. A message with a key takes the first room at the worker
-//! of its key. So the bound holds, and the promise is kept, unless the pool itself ends.
+//! of its key. So the bound holds, and the promise is kept, unless the pool itself ends, or is
+//! drained and has no workers.
 //!
 //! **Cost.** A pool with only a size and a bound pays for the lock of the ring and two
 //! counters. Every option that watches jobs on their way (time to live, discards, latencies,
@@ -70,6 +71,7 @@
 //! | `reservation`, `ticket`, `redemption` | reserved room; a permit; its use |
 //! | `wait_for_room` | how a sender waits for room |
 //! | `waiting_line`, `line_at_workers` | the line of senders that wait; the room it gets |
+//! | `undone` | accepted messages that no worker will handle |
 //! | `routing/` | the choice of a worker |
 //! | `balance` | balancing the queues of an elastic pool |
 //! | `rate`, `elastic`, `histogram` | pure: a token bucket, the size, durations |
@@ -108,6 +110,7 @@ pub(crate) mod statistics;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod ticket;
+mod undone;
 mod vacancy;
 mod wait_for_room;
 mod waiting_line;

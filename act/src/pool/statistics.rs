@@ -11,7 +11,7 @@ use krarup_gen::{Inspection, Latency, Value};
 /// |---|---|
 /// | a worker has it, or will: room is reserved for it | forwarded |
 /// | of these: it waited longer than its time to live | forwarded, expired |
-/// | of these: its worker ended before the message was begun | forwarded, lost |
+/// | of these: its worker ended before the message was begun, or none was left | forwarded, lost |
 /// | of these: its worker ended while handling it | forwarded, crashed |
 /// | returned to its sender: `Full`, `NoWorkers`, `Draining` | unhandled |
 /// | returned to its sender: `RateLimited` | unhandled, rate limited |
@@ -43,7 +43,8 @@ pub struct PoolStatistics {
     pub diverted: u64,
     /// How many jobs waited longer than their time to live.
     pub expired: u64,
-    /// How many jobs waited at a worker when it ended. Counted only if jobs are watched.
+    /// How many jobs waited at a worker when it ended, or for one when there was none any more. Counted
+    /// only if jobs are watched.
     pub lost: u64,
     /// How many jobs a worker was handling when it ended. Counted only if jobs are watched.
     pub crashed: u64,
