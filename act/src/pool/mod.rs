@@ -68,6 +68,7 @@
 //! | `periodic`, `inspection` | periodic work; the inspection |
 //! | `shared`, `ring`, `lent_value` | the state that senders and the pool process share |
 //! | `delivery` | the path of a message |
+//! | `workers_refusal`, `on_unwind` | why no worker takes a message; user code that panics |
 //! | `reservation`, `ticket`, `redemption` | reserved room; a permit; its use |
 //! | `wait_for_room` | how a sender waits for room |
 //! | `waiting_line`, `line_at_workers` | the line of senders that wait; the room it gets |
@@ -116,3 +117,4 @@ mod wait_for_room;
 mod waiting_line;
 mod work;
 mod worker_control;
+mod workers_refusal;

@@ -37,7 +37,7 @@ pub struct PoolStatistics {
     pub forwarded: u64,
     /// How many messages were not given to a worker.
     pub unhandled: u64,
-    /// How many of these were refused by the rate limit.
+    /// How many of these were refused by the rate limit, or by those of all inner pools.
     pub rate_limited: u64,
     /// How many of these were diverted to the fallback.
     pub diverted: u64,
