@@ -2,8 +2,9 @@
 
 use crate::pool_support::{Job, PoolAddress, numbers, seconds, workers};
 use crate::support::{Log, simulations};
-use krarup::pool::{Broadcast, ByKey, Rate};
+use krarup::pool::{Broadcast, ByKey, Choice, Rate, Routing, Workers};
 use krarup::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 #[test]
 fn p6_room_that_is_refused_to_whoever_would_wait_is_counted_once() {
@@ -95,5 +96,51 @@ fn p10_a_pool_of_rated_pools_says_when_the_first_of_them_has_a_token() {
         assert_eq!(sends(), Err(limited(1)), "now the second is the first of them");
         let numbers = numbers(&outer);
         assert_eq!((numbers.forwarded, numbers.unhandled, numbers.rate_limited), (3, 3, 3));
+    }
+}
+
+/// Panics for the number 7.
+struct Superstitious;
+
+impl Routing<Job> for Superstitious {
+    fn hint(&self, job: &Job) -> u64 {
+        u64::from(matches!(job, Job::Note(7)))
+    }
+
+    fn choose(&self, hint: u64, _: &Workers<'_>) -> Choice<Job> {
+        assert!(hint == 0, "a choice panics");
+        Choice::After(0)
+    }
+}
+
+#[test]
+fn p6_a_message_whose_user_code_panics_is_unhandled_and_takes_no_token() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let rate = Rate::per_second(1.0 / 3_600.0).burst(2);
+    for chooses in [true, false] {
+        for rated in [true, false] {
+            let factory = workers(&log);
+            let pool: PoolAddress = if chooses {
+                let pool = Pool::new(1, factory).routing(Superstitious);
+                sim.spawn(move || if rated { pool.rate(rate) } else { pool }).wait().unwrap()
+            } else {
+                let pool = Pool::new(1, factory).time_to_live_of(|job| {
+                    assert!(!matches!(job, Job::Note(7)), "a time to live panics");
+                    None
+                });
+                sim.spawn(move || if rated { pool.rate(rate) } else { pool }).wait().unwrap()
+            };
+            for _ in 0..3 {
+                assert!(catch_unwind(AssertUnwindSafe(|| pool.send(Job::Note(7)))).is_err());
+            }
+            (0..2).for_each(|number| pool.send(Job::Note(number)).unwrap());
+            assert_eq!(pool.send(Job::Note(9)).is_err(), rated);
+            sim.run_until_idle();
+            let numbers = numbers(&pool);
+            let forwarded = if rated { 2 } else { 3 };
+            assert_eq!((numbers.forwarded, numbers.received()), (forwarded, 6));
+            assert_eq!(numbers.waiting, 0);
+        }
     }
 }

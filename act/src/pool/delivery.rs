@@ -10,6 +10,7 @@
 //! ```
 
 use super::job_times::JobTimes;
+use super::on_unwind::OnUnwind;
 use super::patience::Patience;
 use super::ring::{Gate, PoolWorker, RingView};
 use super::routing::{Choice, Routing, Workers};
@@ -162,8 +163,10 @@ where
         if let Err(error) = self.take_token() {
             return Err(error.with_message(message));
         }
+        let token = OnUnwind(|| self.return_token());
         let times = self.times(&message);
         let handed = self.hand_out(hint, message, sender, times);
+        token.passed();
         if handed.is_err() {
             self.return_token();
         } else {
@@ -318,6 +321,10 @@ where
         let shared = &*self.0;
         let hint = shared.hint(&message);
         shared.received.fetch_add(1, Ordering::Relaxed);
+        // A choice or a time to live may panic, and the sender with it. No worker has the message.
+        let unhandled = OnUnwind(|| {
+            shared.unhandled.fetch_add(1, Ordering::Release);
+        });
         let handed = if shared.attends {
             shared.hand_out_attended(hint, message, sender)
         } else {
@@ -325,6 +332,7 @@ where
                 |worker: &PoolWorker<M, C>, message| worker.address.forward(message, sender);
             shared.hand_out_by(hint, message, sender, plainly)
         };
+        unhandled.passed();
         match handed {
             Ok(()) => Ok(()),
             Err(error) => shared.refuse(error, sender),

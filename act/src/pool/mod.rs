@@ -91,6 +91,7 @@ mod job_watch;
 mod lent_value;
 mod line_at_workers;
 mod management;
+mod on_unwind;
 mod opening;
 mod patience;
 mod periodic;
