@@ -239,3 +239,66 @@ fn p4_a_message_whose_pool_has_ended_is_a_dead_letter_of_its_sender() {
         assert_eq!(letters.take(), [letter]);
     }
 }
+
+#[test]
+fn p11_a_drain_of_a_pool_without_workers_discards_what_no_worker_will_take() {
+    for (drained, sim) in [false, true].into_iter().cycle().zip(simulations(10)) {
+        let (log, discarded) = (Log::new(), Log::new());
+        let noted = discarded.clone();
+        let (pool, _) = keyed(&sim, &log, move |pool| {
+            pool.on_discard(move |job, why| noted.note(format!("{} {why:?}", key(&job))))
+        });
+        let permits = [(); 2].map(|()| pool.reserve().unwrap());
+        pool.remove_workers(3).wait().unwrap();
+        sim.run_until_idle();
+        let mut drain = pool.drain().into_future();
+        if drained {
+            assert!(poll_once(&mut drain).is_pending());
+            sim.run_until_idle();
+        }
+        let [first, last] = permits;
+        first.send(Job::Note(1));
+        if !drained {
+            assert_eq!(pool.waiting(), 1, "a worker may be added");
+            assert!(poll_once(&mut drain).is_pending());
+        }
+        sim.run_until_idle();
+        assert!(poll_once(&mut drain).is_pending(), "a permit is out");
+        last.send(Job::Note(2));
+        assert_eq!(poll_once(&mut drain), Poll::Ready(Ok(())));
+        assert_eq!(
+            (discarded.take(), log.lines().len()),
+            (vec!["1 WorkerEnded".to_owned(), "2 WorkerEnded".to_owned()], 0)
+        );
+        let numbers = numbers(&pool);
+        assert_eq!((numbers.forwarded, numbers.lost, numbers.waiting), (2, 2, 0));
+        assert_eq!(sim.stats().dead_letters, 2);
+        // It can be used again.
+        assert_eq!(pool.reopen().wait(), Ok(true));
+        pool.add_workers(1).wait().unwrap();
+        pool.send(Job::Note(3)).unwrap();
+        sim.run_until_idle();
+        assert_eq!(log.lines().len(), 1);
+    }
+}
+
+#[test]
+fn p9_an_accepted_message_that_waits_when_its_pool_ends_is_passed_out() {
+    for sim in simulations(10) {
+        let discarded = Log::new();
+        let noted = discarded.clone();
+        let (pool, _) = keyed(&sim, &Log::new(), move |pool| {
+            pool.on_discard(move |job, why| noted.note(format!("{} {why:?}", key(&job))))
+        });
+        let permit = pool.reserve().unwrap();
+        pool.remove_workers(3).wait().unwrap();
+        sim.run_until_idle();
+        permit.send(Job::Note(9));
+        assert_eq!((pool.waiting(), sim.stats().dead_letters), (1, 0));
+        pool.stop().wait().unwrap();
+        assert_eq!(
+            (discarded.take(), sim.stats().dead_letters),
+            (vec!["9 WorkerEnded".to_owned()], 1)
+        );
+    }
+}

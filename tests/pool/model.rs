@@ -409,6 +409,10 @@ proptest! {
                         _ => received += 1,
                     }
                 }
+                Step::DropPermit => drop(permits.pop()),
+                // A drained pool without places discards what waits for a worker (rule P11).
+                Step::UsePermit if seen.draining && seen.places == 0 => drop(permits.pop()),
+                Step::Drain if seen.places == 0 && pool.waiting() > 0 => {}
                 Step::UsePermit => if let Some((permit, worker)) = permits.pop() {
                     let before = pool.waiting();
                     permit.send(Job::Slow(number(), seconds(1)));
@@ -426,7 +430,6 @@ proptest! {
                         orphans += 1;
                     }
                 },
-                Step::DropPermit => drop(permits.pop()),
                 Step::Wait => {
                     let wait = pool.send_or_wait(Job::Slow(number(), seconds(1))).timeout(seconds(40));
                     let sent = behavior_fn(move |ctx: Context<()>| async move {

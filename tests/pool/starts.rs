@@ -93,19 +93,19 @@ fn p5_workers_that_are_still_to_be_added_count_for_the_most_that_a_pool_can_have
     const MOST: usize = 1 << 20;
     let sim = Simulation::new(1);
     let (pool, _) = late(&sim, 1);
-    let too_many = |asked| {
+    let too_many = |asked, coming| {
         let size = numbers(&pool).places;
-        Err(ResizeError::TooMany { size, asked, most: MOST })
+        Err(ResizeError::TooMany { size, coming, asked, most: MOST })
     };
-    assert_eq!(pool.add_workers(MOST).wait(), too_many(MOST));
+    assert_eq!(pool.add_workers(MOST).wait(), too_many(MOST, 0));
     let mut many = pool.add_workers(MOST - 1).into_future();
     assert!(poll_once(&mut many).is_pending());
-    assert_eq!(pool.add_workers(1).wait(), too_many(1));
+    assert_eq!(pool.add_workers(1).wait(), too_many(1, MOST - 1));
     sim.advance(seconds(2));
     assert_eq!(numbers(&pool).places, 3);
-    assert_eq!(pool.add_workers(1).wait(), too_many(1));
+    assert_eq!(pool.add_workers(1).wait(), too_many(1, MOST - 3));
     assert_eq!(pool.remove_workers(2).wait().unwrap(), Resized { size: 1, changed: 2 });
-    assert_eq!(pool.add_workers(3).wait(), too_many(3));
+    assert_eq!(pool.add_workers(3).wait(), too_many(3, MOST - 3));
     let mut more = pool.add_workers(2).into_future();
     assert!(poll_once(&mut more).is_pending());
     sim.run_until_idle();

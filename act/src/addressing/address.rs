@@ -246,6 +246,11 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         self.cell.info()
     }
 
+    /// Whether the process traps exits now.
+    pub(crate) fn traps_exits(&self) -> bool {
+        self.cell.inbox.lock().trapping
+    }
+
     /// Returns the process without its message types, for a host's tables and for untyped
     /// operations.
     #[must_use]

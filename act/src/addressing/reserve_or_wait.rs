@@ -86,9 +86,12 @@ where
     if let Some(room) = address.room_for_any() {
         return in_time(address, timeout, room).await;
     }
+    // A route without a line has counted its refusal, and would count another one.
+    let routed = address.is_routed();
     match address.reserve_patiently() {
         // Do not overtake senders that already wait for room.
         Ok(permit) if !address.has_line() => return Ok(permit),
+        Err(full @ SendError::Full { .. }) if routed => return Err(full),
         Err(SendError::Full { .. }) | Ok(_) => {}
         Err(error) => return Err(error),
     }

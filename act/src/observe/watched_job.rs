@@ -32,7 +32,7 @@ pub enum Discarded {
         /// How long it waited.
         waited: Duration,
     },
-    /// The worker at which it waited has ended.
+    /// The worker at which it waited has ended, or no worker was left to take it.
     WorkerEnded,
 }
 

@@ -58,7 +58,8 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, PoolCommand<C>> {
     /// Drains the pool.
     ///
     /// From now on it refuses messages with [`SendError::Draining`]. The result is ready when
-    /// every accepted job has been handled, or was lost with a worker that ended. There is no
+    /// every accepted job has been handled, or was lost with a worker that ended. A job that waits
+    /// for a worker is discarded if the pool has none and no place for one. There is no
     /// time limit; [`NodeClock::timeout`](crate::NodeClock::timeout) sets one. The pool stays drained
     /// until [`Address::reopen`]. Its workers stay alive.
     ///

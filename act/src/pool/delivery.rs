@@ -10,20 +10,21 @@
 //! ```
 
 use super::job_times::JobTimes;
+use super::on_unwind::OnUnwind;
 use super::patience::Patience;
 use super::ring::{Gate, PoolWorker, RingView};
 use super::routing::{Choice, Routing, Workers};
 use super::shared::SharedPool;
 use super::ticket::TicketRoom;
 use super::waiting_line::Paid;
+use super::workers_refusal::WorkersRefusal;
 use crate::addressing::route::{RoomFuture, Route};
 use crate::mailbox::overflow::Overflow;
 use crate::mailbox::permit::{Permit, Waiter};
 use crate::observe::watched_job::{JobWatcher, Mark, WatchedJob};
 use crate::process::reservation::send_diverted;
 use crate::process::{current, deferred};
-use krarup_gen::{DeadLetter, DeadLetterCause, Pid, PoolGauges, SendError, Timestamp};
-use std::any::type_name;
+use krarup_gen::{DeadLetterCause, Pid, PoolGauges, SendError, Timestamp};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -116,7 +117,7 @@ where
         hand_to: impl Fn(&PoolWorker<M, C>, M) -> Result<(), SendError<M>>,
     ) -> Result<(), SendError<M>> {
         let count = workers.len();
-        let mut any_alive = !matches!(refused, SendError::NoProcess { .. });
+        let mut refusal = WorkersRefusal::of(&refused);
         let mut message = refused.into_message();
         for offset in 1..tries {
             let index = (first + offset) % count;
@@ -127,17 +128,12 @@ where
                     return Ok(());
                 }
                 Err(error) => {
-                    any_alive |= !matches!(error, SendError::NoProcess { .. });
+                    refusal = refusal.and(WorkersRefusal::of(&error));
                     message = error.into_message();
                 }
             }
         }
-        let to = self.pid;
-        Err(if any_alive {
-            SendError::Full { message, to }
-        } else {
-            SendError::NoWorkers { message, to }
-        })
+        Err(refusal.error(message, self.pid))
     }
 
     #[cold]
@@ -167,8 +163,10 @@ where
         if let Err(error) = self.take_token() {
             return Err(error.with_message(message));
         }
+        let token = OnUnwind(|| self.return_token());
         let times = self.times(&message);
         let handed = self.hand_out(hint, message, sender, times);
+        token.passed();
         if handed.is_err() {
             self.return_token();
         } else {
@@ -189,10 +187,9 @@ where
     /// Takes one token of the rate.
     pub(super) fn take_token(&self) -> Result<(), SendError<()>> {
         let Some(bucket) = &self.bucket else { return Ok(()) };
-        bucket.take(self.host.now()).map_err(|retry_after| {
-            self.rate_limited.fetch_add(1, Ordering::Relaxed);
-            SendError::RateLimited { message: (), to: self.pid, retry_after }
-        })
+        let limited =
+            |retry_after| SendError::RateLimited { message: (), to: self.pid, retry_after };
+        bucket.take(self.host.now()).map_err(limited)
     }
 
     pub(super) fn return_token(&self) {
@@ -201,10 +198,18 @@ where
         }
     }
 
+    /// Counts a message that is refused, by the rate of this pool or by those of its workers.
+    pub(super) fn count_unhandled<T>(&self, error: &SendError<T>) {
+        if matches!(error, SendError::RateLimited { .. }) {
+            self.rate_limited.fetch_add(1, Ordering::Relaxed);
+        }
+        self.unhandled.fetch_add(1, Ordering::Release);
+    }
+
     /// Applies the overflow rule to a message that no worker took (rule M6).
     #[cold]
     fn refuse(&self, error: SendError<M>, sender: u64) -> Result<(), SendError<M>> {
-        self.unhandled.fetch_add(1, Ordering::Release);
+        self.count_unhandled(&error);
         let SendError::Full { message, to } = error else { return Err(error) };
         match self.elsewhere() {
             Some(TicketRoom::Elsewhere(permit, divert)) => {
@@ -239,19 +244,6 @@ where
         drop(once);
         Some(TicketRoom::Elsewhere(permit, divert.clone()))
     }
-
-    /// Counts and drops a message that was accepted and that no worker will handle.
-    pub(super) fn dead_letter(&self, message: M, sender: u64, cause: DeadLetterCause) {
-        self.note_lost(sender, cause);
-        deferred::when_free(move || current::apart(|| drop(message)));
-    }
-
-    pub(super) fn note_lost(&self, sender: u64, cause: DeadLetterCause) {
-        let from = (sender != 0).then(|| Pid::local(sender, self.pid.creation()));
-        let letter = DeadLetter::new(self.pid, from, type_name::<M>(), cause);
-        let host = Arc::clone(&self.host);
-        deferred::when_free(move || host.dead_letter(letter));
-    }
 }
 
 /// Puts a message into the mailbox of one worker.
@@ -275,19 +267,19 @@ where
     }
 }
 
-/// Room at every living worker, and whether one of them had none.
+/// Room at every living worker, or why one of them had none.
 pub(super) struct Each<M> {
     permits: Vec<(u64, Permit<M>)>,
-    full: bool,
+    refusal: Option<WorkersRefusal>,
 }
 
 impl<M> Each<M> {
     /// Returns all permits or the error of this pool. On an error the permits are returned here.
     pub(super) fn done(self, pool: Pid) -> Result<Vec<(u64, Permit<M>)>, SendError<()>> {
-        match self.permits {
-            _ if self.full => Err(SendError::Full { message: (), to: pool }),
-            permits if permits.is_empty() => Err(SendError::NoWorkers { message: (), to: pool }),
-            permits => Ok(permits),
+        match (self.permits, self.refusal) {
+            (_, Some(refusal)) => Err(refusal.error((), pool)),
+            (permits, None) if permits.is_empty() => Err(WorkersRefusal::Ended.error((), pool)),
+            (permits, None) => Ok(permits),
         }
     }
 }
@@ -300,13 +292,13 @@ where
     M: Send + 'static,
     C: Send + 'static,
 {
-    let mut each = Each { permits: Vec::with_capacity(workers.len()), full: false };
+    let mut each = Each { permits: Vec::with_capacity(workers.len()), refusal: None };
     for worker in workers {
         match patience.reserve(&worker.address) {
             Ok(permit) => each.permits.push((worker.place, permit)),
             Err(SendError::NoProcess { .. }) => {}
-            Err(_) => {
-                each.full = true;
+            Err(error) => {
+                each.refusal = Some(WorkersRefusal::of(&error).to(patience));
                 break;
             }
         }
@@ -329,6 +321,10 @@ where
         let shared = &*self.0;
         let hint = shared.hint(&message);
         shared.received.fetch_add(1, Ordering::Relaxed);
+        // A choice or a time to live may panic, and the sender with it. No worker has the message.
+        let unhandled = OnUnwind(|| {
+            shared.unhandled.fetch_add(1, Ordering::Release);
+        });
         let handed = if shared.attends {
             shared.hand_out_attended(hint, message, sender)
         } else {
@@ -336,6 +332,7 @@ where
                 |worker: &PoolWorker<M, C>, message| worker.address.forward(message, sender);
             shared.hand_out_by(hint, message, sender, plainly)
         };
+        unhandled.passed();
         match handed {
             Ok(()) => Ok(()),
             Err(error) => shared.refuse(error, sender),

@@ -187,9 +187,11 @@ where
                     if charged {
                         ticket.charge();
                     }
-                    // A sender that gives up at this moment returns its room.
-                    let _ = waiter.offer(ticket);
-                    if waiter.wants_more() {
+                    // A sender that gives up at this moment returns its room. So does a line that
+                    // cannot use room at this pool, for a key or for want of a token. It comes back
+                    // when that changes, and not before: it would be offered the same room for ever.
+                    let taken = waiter.offer(ticket).is_ok();
+                    if taken && waiter.wants_more() {
                         self.line.join(&waiter, paid);
                     }
                     return Ok(());

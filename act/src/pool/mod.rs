@@ -28,9 +28,11 @@
 //! start in time is killed. If it does not end then, because it blocks its thread, it is left
 //! behind.
 //!
-//! **The end.** When the pool ends it removes the user's values (routing, fallback, time to
-//! live, the callback for discarded jobs) from the state that its addresses share, and drops
-//! them.
+//! **The end.** The workers end with their pool. A pool that is stopped shuts them down, and kills
+//! those that take too long. The workers of a pool that is killed hear of it by their links, and a
+//! timer kills those that take as long. When the pool ends it removes the user's values (routing,
+//! fallback, time to live, the callback for discarded jobs) from the state that its addresses
+//! share, and drops them.
 //!
 //! **Places.** A place is a worker's position and its number. A worker that ends keeps its
 //! place until its replacement has initialised. In the meantime the place takes no jobs, is not
@@ -47,7 +49,8 @@
 //! worker has ended or was removed when the permit is used, the message goes to another worker.
 //! If all are full, the message is *stranded*: it stands first in the [`waiting_line`] and
 //! takes the first room that is free. A message with a key takes the first room at the worker
-//! of its key. So the bound holds, and the promise is kept, unless the pool itself ends.
+//! of its key. So the bound holds, and the promise is kept, unless the pool itself ends, or is
+//! drained and has no workers.
 //!
 //! **Cost.** A pool with only a size and a bound pays for the lock of the ring and two
 //! counters. Every option that watches jobs on their way (time to live, discards, latencies,
@@ -65,9 +68,11 @@
 //! | `periodic`, `inspection` | periodic work; the inspection |
 //! | `shared`, `ring`, `lent_value` | the state that senders and the pool process share |
 //! | `delivery` | the path of a message |
+//! | `workers_refusal`, `on_unwind` | why no worker takes a message; user code that panics |
 //! | `reservation`, `ticket`, `redemption` | reserved room; a permit; its use |
 //! | `wait_for_room` | how a sender waits for room |
 //! | `waiting_line`, `line_at_workers` | the line of senders that wait; the room it gets |
+//! | `undone` | accepted messages that no worker will handle |
 //! | `routing/` | the choice of a worker |
 //! | `balance` | balancing the queues of an elastic pool |
 //! | `rate`, `elastic`, `histogram` | pure: a token bucket, the size, durations |
@@ -86,6 +91,7 @@ mod job_watch;
 mod lent_value;
 mod line_at_workers;
 mod management;
+mod on_unwind;
 mod opening;
 mod patience;
 mod periodic;
@@ -106,8 +112,10 @@ pub(crate) mod statistics;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod ticket;
+mod undone;
 mod vacancy;
 mod wait_for_room;
 mod waiting_line;
 mod work;
 mod worker_control;
+mod workers_refusal;

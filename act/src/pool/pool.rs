@@ -159,8 +159,9 @@ impl<B: Behavior, R, P> Pool<B, R, P> {
 
     /// Sets a callback that receives every accepted job that will not be done, and the cause.
     ///
-    /// It runs in the worker's turn, or where the worker's process is dropped, so it must not
-    /// wait. A call in the job that it drops fails as it would without the callback.
+    /// It runs in the worker's turn, or where the worker's process is dropped, or where a job finds
+    /// that no worker is left for it, so it must not wait. A call in the job that it drops fails as
+    /// it would without the callback.
     #[must_use]
     pub fn on_discard(
         mut self,

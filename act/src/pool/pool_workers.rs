@@ -89,10 +89,11 @@ where
     pub(super) report: Option<Timestamp>,
 }
 
-/// However the pool ends, its route is closed: a send then returns `NoProcess`.
+/// However the pool ends, its route is closed: a send then returns `NoProcess`. A pool that was
+/// killed still has workers, which end with it.
 impl<B: Behavior, R: Routing<B::Message>> Drop for PoolWorkers<B, R> {
     fn drop(&mut self) {
-        drop(self.shared.close());
+        self.leave_workers();
         self.shared.let_go_of_users_values();
     }
 }

@@ -5,7 +5,7 @@
 //! no worker has room, it is *stranded*: it stands first in the line.
 
 use super::job_times::JobTimes;
-use super::ring::{Gate, RingView};
+use super::ring::RingView;
 use super::routing::{Choice, Routing, Workers};
 use super::shared::SharedPool;
 use super::ticket::{DrainEpoch, RedeemTicket, TicketRoom};
@@ -273,9 +273,7 @@ where
         } else {
             match self.hand_out(hint, message, sender, times) {
                 Ok(()) => return self.mark_behind_all(epoch),
-                Err(SendError::NoProcess { message, .. }) => {
-                    return self.dead_letter(message, sender, DeadLetterCause::Unhandled);
-                }
+                Err(SendError::NoProcess { message, .. }) => return self.discard(message, sender),
                 Err(error) => error.into_message(),
             }
         };
@@ -287,9 +285,7 @@ where
             epoch: Arc::clone(epoch),
         });
         self.enlist_at_workers();
-        if self.ring.read().gate == Gate::Closed {
-            self.clear_line();
-        }
+        self.discard_if_nothing_serves();
     }
 
     /// Does the same as [`SharedPool::mark_behind`] at every worker, because the routing may

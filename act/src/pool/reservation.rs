@@ -9,6 +9,7 @@ use super::ring::RingView;
 use super::routing::{Choice, Routing, Workers};
 use super::shared::SharedPool;
 use super::ticket::{Ticket, TicketRoom};
+use super::workers_refusal::WorkersRefusal;
 use crate::mailbox::permit::Permit;
 use crate::process::deferred;
 use krarup_gen::SendError;
@@ -42,7 +43,8 @@ where
                 Ok(permit)
             }
             Err(error) => {
-                self.count_refused();
+                self.received.fetch_add(1, Ordering::Relaxed);
+                self.count_unhandled(&error);
                 Err(error)
             }
         }
@@ -88,7 +90,7 @@ where
                 return each.done(self.pid).map(TicketRoom::Each);
             }
         };
-        let mut error = SendError::NoWorkers { message: (), to: self.pid };
+        let mut refusal = WorkersRefusal::Ended;
         for step in 0..tries {
             let index = (first + step) % count;
             match patience.reserve(&workers[index].address) {
@@ -98,11 +100,10 @@ where
                     }
                     return Ok(TicketRoom::One(permit));
                 }
-                Err(SendError::NoProcess { .. }) => {}
-                Err(_) => error = self.full(),
+                Err(error) => refusal = refusal.and(WorkersRefusal::of(&error)),
             }
         }
-        Err(error)
+        Err(refusal.to(patience).error((), self.pid))
     }
 
     /// Makes a permit of the pool from room. It counts as a message received from now on. It

@@ -61,10 +61,12 @@ pub enum ResizeError {
         error: SpawnError,
     },
     /// The pool would have more workers than the limit. Nothing has changed.
-    #[error("cannot add {asked} workers to a pool of {size}: the limit is {most}")]
+    #[error("cannot add {asked} workers to a pool of {size}{}: the limit is {most}", Coming(*.coming))]
     TooMany {
         /// How many workers are in the rotation.
         size: usize,
+        /// How many more are being added.
+        coming: usize,
         /// How many workers were requested.
         asked: usize,
         /// The most workers that a pool can have.
@@ -78,6 +80,18 @@ pub enum ResizeError {
 impl From<CannotWait> for ResizeError {
     fn from(why: CannotWait) -> Self {
         ResizeError::Call(why.into())
+    }
+}
+
+/// The workers that are being added, for an error.
+struct Coming(usize);
+
+impl fmt::Display for Coming {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            coming => write!(f, ", to which {coming} are being added"),
+        }
     }
 }
 
@@ -106,8 +120,11 @@ mod tests {
         assert_eq!(failed.to_string(), said);
         let source = failed.source().and_then(|source| source.downcast_ref::<SpawnError>());
         assert_eq!(source, Some(&SpawnError::Timeout(std::time::Duration::from_secs(1))));
-        let error = ResizeError::TooMany { size: 6, asked: 9, most: 8 };
-        assert_eq!(error.to_string(), "cannot add 9 workers to a pool of 6: the limit is 8");
+        let many = |coming| ResizeError::TooMany { size: 6, coming, asked: 9, most: 8 }.to_string();
+        assert_eq!(many(0), "cannot add 9 workers to a pool of 6: the limit is 8");
+        let said =
+            "cannot add 9 workers to a pool of 6, to which 2 are being added: the limit is 8";
+        assert_eq!(many(2), said);
         let error = ResizeError::from(CannotWait::InProcess);
         assert_eq!(error, ResizeError::Call(CallError::CannotWait(CannotWait::InProcess)));
         assert_eq!(error.to_string(), CannotWait::InProcess.to_string());

@@ -17,13 +17,13 @@ use super::rate::Bucket;
 use super::ring::{Gate, PoolWorker, Ring};
 use super::routing::Routing;
 use super::ticket::DrainEpochs;
-use super::waiting_line::{LineEntry, PoolLine};
+use super::waiting_line::PoolLine;
 use crate::addressing::address::Address;
 use crate::host::host::{Host, TimerKey};
 use crate::mailbox::overflow::Overflow;
 use crate::mailbox::permit::{Waiter, WaitingLine};
 use crate::observe::watched_job::Mark;
-use krarup_gen::{DeadLetterCause, Pid};
+use krarup_gen::Pid;
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -250,6 +250,7 @@ where
         }
         self.mark_workers(mark);
         self.dismiss();
+        self.discard_if_nothing_serves();
     }
 
     /// Puts a mark behind all messages that the workers have accepted, including removed
@@ -265,7 +266,7 @@ where
     }
 
     /// Sends all waiting senders away.
-    fn dismiss(&self) {
+    pub(super) fn dismiss(&self) {
         self.line.dismiss();
         self.at_workers.dismiss();
     }
@@ -291,20 +292,6 @@ where
         self.cancel_retry();
         self.clear_line();
         workers.into_iter().map(|worker| worker.address).collect()
-    }
-
-    /// Empties the line, because no one in it will be served.
-    pub(super) fn clear_line(&self) {
-        self.dismiss();
-        while let Some(standing) = self.line.next(true, |_| true) {
-            if let LineEntry::Stranded(stranded_message) = standing {
-                self.dead_letter(
-                    stranded_message.message,
-                    stranded_message.sender,
-                    DeadLetterCause::Unhandled,
-                );
-            }
-        }
     }
 
     /// The workers in the ring, the next one first.

@@ -11,7 +11,7 @@ use krarup_gen::{Inspection, Latency, Value};
 /// |---|---|
 /// | a worker has it, or will: room is reserved for it | forwarded |
 /// | of these: it waited longer than its time to live | forwarded, expired |
-/// | of these: its worker ended before the message was begun | forwarded, lost |
+/// | of these: its worker ended before the message was begun, or none was left | forwarded, lost |
 /// | of these: its worker ended while handling it | forwarded, crashed |
 /// | returned to its sender: `Full`, `NoWorkers`, `Draining` | unhandled |
 /// | returned to its sender: `RateLimited` | unhandled, rate limited |
@@ -27,7 +27,7 @@ pub struct PoolStatistics {
     pub places: usize,
     /// How many of these places have a living worker.
     pub workers: usize,
-    /// How many accepted messages wait now.
+    /// How many accepted messages wait now. Reserved room counts, at each worker where it is.
     pub waiting: usize,
     /// How many workers were replaced.
     pub restarts: u64,
@@ -37,13 +37,14 @@ pub struct PoolStatistics {
     pub forwarded: u64,
     /// How many messages were not given to a worker.
     pub unhandled: u64,
-    /// How many of these were refused by the rate limit.
+    /// How many of these were refused by the rate limit, or by those of all inner pools.
     pub rate_limited: u64,
     /// How many of these were diverted to the fallback.
     pub diverted: u64,
     /// How many jobs waited longer than their time to live.
     pub expired: u64,
-    /// How many jobs waited at a worker when it ended. Counted only if jobs are watched.
+    /// How many jobs waited at a worker when it ended, or for one when there was none any more. Counted
+    /// only if jobs are watched.
     pub lost: u64,
     /// How many jobs a worker was handling when it ended. Counted only if jobs are watched.
     pub crashed: u64,

@@ -1,15 +1,18 @@
 //! The end of the workers with their pool (rule P7).
 
 use super::PoolWorkers;
+use crate::addressing::address::Address;
 use crate::behavior::Behavior;
 use crate::calls::deadline::within;
 use crate::context::Context;
+use crate::host::host::Alarm;
 use crate::observe::watch::watch;
 use crate::pool::command::PoolCommand;
 use crate::pool::routing::Routing;
+use crate::process::process::Process;
 use krarup_gen::{Reason, Target};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// How long the workers may take to end with their pool before they are killed, and again
@@ -34,6 +37,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         workers.extend(
             given_up.filter(|(pid, worker)| worker.is_alive() && !self.left_behind.contains(pid)),
         );
+        let _killed_too = KilledWithPool(workers.values().map(Address::process).collect());
         let host = Arc::clone(ctx.host());
         let watched = |pid| (pid, watch(Arc::clone(&host), Target::Pid(pid)));
         let mut ends: Vec<_> = workers.keys().copied().map(watched).collect();
@@ -62,5 +66,42 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
                 }),
             }
         }
+    }
+
+    /// Ends the workers of a pool that has ended without [`PoolWorkers::end_workers`], because it
+    /// was killed. Those that are starting are killed now, and those that do not trap exits, which
+    /// their links would end. The others hear of the end by their links, as those of a pool that is
+    /// stopped hear of a shutdown, and are killed if they take as long as those may.
+    pub(super) fn leave_workers(&mut self) {
+        self.starts.take_all().iter().for_each(|worker| worker.process().kill());
+        let leaving = std::mem::take(&mut self.leaving).into_values();
+        let workers = self.shared.close().into_iter().chain(leaving.map(|worker| worker.address));
+        // The timer keeps no worker that has ended.
+        let mut late = Vec::new();
+        for worker in workers.filter(Address::is_alive) {
+            if worker.traps_exits() {
+                late.push(Arc::downgrade(&worker.process()));
+            } else {
+                worker.process().kill();
+            }
+        }
+        if late.is_empty() {
+            return;
+        }
+        let kill = move || {
+            late.iter().filter_map(Weak::upgrade).for_each(<dyn Process>::kill);
+        };
+        let host = &self.shared.host;
+        host.set_timer(host.now() + SHUTDOWN, Alarm::Run(Box::new(kill)));
+    }
+}
+
+/// Workers that have been asked to end with their pool, while the pool waits for them. If the pool
+/// is killed meanwhile, so are they.
+struct KilledWithPool(Vec<Arc<dyn Process>>);
+
+impl Drop for KilledWithPool {
+    fn drop(&mut self) {
+        std::mem::take(&mut self.0).into_iter().for_each(<dyn Process>::kill);
     }
 }

@@ -63,10 +63,10 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         told: Option<SizeAnswer>,
     ) {
         let size = self.shared.size();
-        let coming = size.saturating_add(self.to_be_added());
+        let coming = self.to_be_added();
         let checked = self.check_at_work(ctx.pid()).and_then(|()| {
-            if asked > MOST_WORKERS.saturating_sub(coming) {
-                return Err(ResizeError::TooMany { size, asked, most: MOST_WORKERS });
+            if asked > MOST_WORKERS.saturating_sub(size.saturating_add(coming)) {
+                return Err(ResizeError::TooMany { size, coming, asked, most: MOST_WORKERS });
             }
             Ok(Resized { size, changed: 0 })
         });

@@ -25,8 +25,8 @@ mod waits;
 pub(crate) use budget::{after_special_poll, begin_clock_poll, charge, flooded, refund, spend};
 pub(crate) use local::{count_sent, enter, is_busy, pid, sender, take_sent};
 pub(crate) use orphans::{
-    OrphanCause, OrphanedReplies, adopt, apart, drop_refused, has_orphans, not_begun, refusing,
-    set_aside, settle_orphans, take_orphans,
+    OrphanCause, OrphanedReplies, adopt, apart, drop_refused, has_orphans, not_begun, refuse_calls,
+    refusing, set_aside, settle_orphans, take_orphans,
 };
 pub(crate) use poll::{
     begin_poll, has_looked, is_own, is_special, keep_memory, keeps_memory, look, reads_clock_only,

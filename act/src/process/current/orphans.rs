@@ -164,9 +164,15 @@ pub(crate) fn apart(f: impl FnOnce()) {
 
 /// Drops a refused message, also outside any turn. The calls in it fail with the error.
 pub(crate) fn drop_refused<T>(message: T, error: &CallError) {
+    refuse_calls(error, || drop(message));
+}
+
+/// Runs `f`, which drops a refused message or passes it to user code that does, also outside any
+/// turn. The calls in it fail with the error.
+pub(crate) fn refuse_calls(error: &CallError, f: impl FnOnce()) {
     refusing(OrphanCause::Refused(error), || {
         let _restored = RestoredFlag::set(&REFUSED_OUTSIDE);
-        drop(message);
+        f();
     });
 }
 
