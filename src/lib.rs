@@ -261,9 +261,9 @@ pub mod behavior {
     #[doc(inline)]
     pub use krarup_act::{
         ActorEnd, Behavior, BehaviorContext, BehaviorFn, Contained, Delegate, Delivery,
-        DroppedCalls, MadeBy, NextMessage, OwnProcess, Receive, Received, RoomFuture, Route,
-        UnusedPid, behavior_fn, contain, current_pid, first_failure, holding, is_in_process,
-        made_by, next_turn, note_receiver, yield_now,
+        DroppedCalls, ExpiredMessage, HeldMessage, MadeBy, NextMessage, OwnProcess, Receive,
+        Received, RoomFuture, Route, UnusedPid, behavior_fn, contain, current_pid, first_failure,
+        holding, is_in_process, made_by, next_turn, note_receiver, yield_now,
     };
 }
 

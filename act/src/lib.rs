@@ -64,7 +64,9 @@ pub use calls::pending::{Pending, current_pid, is_in_process};
 pub use calls::permit_call::PermitCall;
 pub use calls::recipient_call::RecipientCall;
 pub use calls::reply::Reply;
-pub use context::{BehaviorContext, Context, NextMessage, OwnProcess, Receive};
+pub use context::{
+    BehaviorContext, Context, ExpiredMessage, HeldMessage, NextMessage, OwnProcess, Receive,
+};
 pub use groups::group_watch::GroupWatch;
 pub use groups::groups::Groups;
 pub use groups::remote_member::{MakeRecipient, RecipientMaker};

@@ -16,7 +16,7 @@ mod ordinary {
     pub(crate) use std::cell::UnsafeCell;
     pub(crate) use std::hint::spin_loop;
     pub(crate) use std::sync::atomic::{
-        AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering, fence,
+        AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
     };
     pub(crate) use std::thread::{LocalKey, yield_now};
     pub(crate) use std::thread_local;
@@ -27,7 +27,7 @@ mod modelled {
     pub(crate) use loom::hint::spin_loop;
     pub(crate) use loom::sync::MutexGuard;
     pub(crate) use loom::sync::atomic::{
-        AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering, fence,
+        AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
     };
     pub(crate) use loom::thread::{LocalKey, yield_now};
     /// loom's `thread_local!`, for declarations written for that of the standard library.

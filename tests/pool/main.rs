@@ -26,5 +26,6 @@ mod room_for_calls;
 mod routing;
 mod settings;
 mod starts;
+mod state_workers;
 mod storm;
 mod workers;

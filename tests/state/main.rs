@@ -17,6 +17,7 @@ mod grain_calls;
 mod grain_ends;
 mod grain_keeper;
 mod grains;
+mod in_hand;
 mod limits;
 mod machine;
 mod machine_timeouts;

@@ -27,8 +27,11 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     ///
     /// It says that a process is done with what somebody has sent to it, for example before it is
     /// handed to somebody else. It takes no room in a bounded mailbox. The behaviour of the
-    /// process does not see it, and what its handlers have set aside (stashed, postponed) counts
-    /// as handled. At a pool, it waits for all workers. A process that hands its messages on by any
+    /// process does not see it. What its handlers have set aside (stashed, postponed) counts
+    /// as handled; what its behaviour holds
+    /// ([`BehaviorContext::hold_message`](crate::BehaviorContext::hold_message)) does not: a state
+    /// actor has handled a message when its handler has ended, a step process when it is idle after
+    /// it. At a pool, it waits for all workers. A process that hands its messages on by any
     /// other route ([`Route`](crate::Route)), such as the directory of grains, does not know when
     /// they are handled: there the function runs at once.
     ///

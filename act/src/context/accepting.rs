@@ -148,8 +148,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             Notice::Finish => Some(Received::Finish),
             Notice::Event(ticket) => self.redeem(ticket),
             Notice::Job(job) => self.take_up(job).map(Received::Message),
-            // Dropped here: everything before it has been handled.
-            Notice::Mark(_) => None,
+            Notice::Mark(mark) => {
+                self.pass_mark(mark);
+                None
+            }
             Notice::Beyond(message) | Notice::BeyondTraced(message, _) if self.cell.is_routed() => {
                 self.cell.pass_on(message, self.sender_id());
                 None

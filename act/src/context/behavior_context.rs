@@ -4,6 +4,7 @@
 //! of its topic, and within this crate it is called as any other.
 
 use super::context::Context;
+use super::held_messages::{ExpiredMessage, HeldMessage};
 use super::own_process::OwnProcess;
 use crate::addressing::dynamic::Dynamic;
 use crate::addressing::route::Route;
@@ -32,6 +33,7 @@ use std::time::Duration;
 /// | receiving a part of what arrives | [`receive_early`](Self::receive_early), [`receive_control`](Self::receive_control), [`poll_request`](Self::poll_request) |
 /// | stops and suspensions while a callback runs | [`is_stopping`](Self::is_stopping), [`take_stop`](Self::take_stop), [`stop_by_signal`](Self::stop_by_signal), [`is_suspended`](Self::is_suspended) |
 /// | messages received ahead of their turn | [`hold_room`](Self::hold_room), [`poll_holding`](Self::poll_holding), [`take_holding`](Self::take_holding), [`free_room`](Self::free_room), [`drops_oldest`](Self::drops_oldest) |
+/// | messages handled at the same time | [`hold_messages`](Self::hold_messages), [`hold_message`](Self::hold_message), [`begin_held`](Self::begin_held), [`lose_held`](Self::lose_held) |
 /// | messages handled again, or never | [`sender_number`](Self::sender_number), [`set_sender`](Self::set_sender), [`keep_trace`](Self::keep_trace), [`resume_trace`](Self::resume_trace), [`dead_letter`](Self::dead_letter), [`dead_letter_other`](Self::dead_letter_other) |
 /// | acting for the process elsewhere | [`route_main`](Self::route_main), [`delegate`](Self::delegate), [`own_process`](Self::own_process), [`node_host`](Self::node_host) |
 /// | its label and its class | [`show_state`](Self::show_state), [`class_varies`](Self::class_varies), [`controls_waiting`](Self::controls_waiting) |
@@ -146,6 +148,65 @@ pub trait BehaviorContext<M: Send + 'static, C: Send + 'static>: Sealed {
     /// Frees the room of messages that kept it and have been begun or lost; of all that keep it, if
     /// there are fewer than `messages`.
     fn free_room(&mut self, messages: usize);
+
+    /// Declares that the behaviour holds messages, before it receives the first of them
+    /// ([`BehaviorContext::hold_message`]).
+    fn hold_messages(&mut self);
+
+    /// Has the message that was received last count as not handled until
+    /// [`HeldMessage::done`]. For a behaviour that receives messages ahead of their turn, or handles
+    /// several at the same time. [`Address::when_handled`](crate::Address::when_handled) and the
+    /// drain of a pool wait for the message (rule M13), and a pool counts it in the load of its worker
+    /// (rules P8, P13). Without this, a message counts as handled when the behaviour receives again.
+    ///
+    /// ```
+    /// # mod krarup { pub use {krarup_act as behavior, krarup_act::*, krarup_gen::*}; }
+    /// use krarup::behavior::{Behavior, BehaviorContext, Received};
+    /// use krarup::{Context, Result};
+    ///
+    /// /// Prints numbers by threes.
+    /// struct Threes;
+    ///
+    /// impl Behavior for Threes {
+    ///     type Message = u32;
+    ///     type Command = u32;
+    ///
+    ///     async fn run(self, mut ctx: Context<u32>) -> Result {
+    ///         ctx.hold_messages();
+    ///         let mut collected = Vec::new();
+    ///         while let Received::Message(number) = ctx.receive().await {
+    ///             collected.push((number, ctx.hold_message()));
+    ///             if collected.len() < 3 {
+    ///                 continue;
+    ///             }
+    ///             for (number, mut held) in collected.drain(..) {
+    ///                 match ctx.begin_held(&mut held) {
+    ///                     Ok(()) => println!("{number}"),
+    ///                     Err(expired) => expired.discard(number, None),
+    ///                 }
+    ///                 held.done();
+    ///             }
+    ///         }
+    ///         for (number, held) in collected {
+    ///             ctx.lose_held(held, number, None);
+    ///         }
+    ///         Ok(())
+    ///     }
+    /// }
+    /// ```
+    fn hold_message(&mut self) -> HeldMessage;
+
+    /// Begins to handle a held message. If it is a job of a pool, its time to live, its latencies
+    /// and the stuck limit count from here.
+    ///
+    /// # Errors
+    /// [`ExpiredMessage`] if its time to live is over (rule P9). Then call
+    /// [`ExpiredMessage::discard`].
+    fn begin_held(&self, held: &mut HeldMessage) -> Result<(), ExpiredMessage<M, C>>;
+
+    /// Drops a held message that will not be begun, as [`BehaviorContext::dead_letter`] does. If it is
+    /// a job of a pool, the pool passes it to its `on_discard`.
+    fn lose_held(&self, held: HeldMessage, message: M, sender: Option<Pid>);
 
     /// Whether the mailbox drops its oldest message when it is full. A message that has been
     /// received cannot be dropped any more, so it should then stay in the mailbox.
@@ -303,6 +364,22 @@ impl<M: Send + 'static, C: Send + 'static> BehaviorContext<M, C> for Context<M, 
     #[inline]
     fn free_room(&mut self, messages: usize) {
         Context::free_room(self, messages);
+    }
+
+    fn hold_messages(&mut self) {
+        Context::hold_messages(self);
+    }
+
+    fn hold_message(&mut self) -> HeldMessage {
+        Context::hold_message(self)
+    }
+
+    fn begin_held(&self, held: &mut HeldMessage) -> Result<(), ExpiredMessage<M, C>> {
+        Context::begin_held(self, held)
+    }
+
+    fn lose_held(&self, held: HeldMessage, message: M, sender: Option<Pid>) {
+        Context::lose_held(self, held, message, sender);
     }
 
     #[inline]

@@ -6,7 +6,7 @@ use super::timer_table::ProcessTimers;
 use crate::mailbox::order::SortsEntries;
 use crate::observe::item_log::ItemLog;
 use crate::observe::trace::Tracer;
-use crate::observe::watched_job::InHand;
+use crate::observe::watched_job::{InHand, JobAhead};
 use crate::topics::direct::DirectCounts;
 use crate::topics::own_topics::OwnTopics;
 use crate::traces::propagation::TraceSampler;
@@ -26,6 +26,8 @@ pub(crate) struct ColdContext<M, C> {
     pub(crate) suspended: bool,
     /// The job in progress, if it is watched.
     pub(crate) job: Option<InHand>,
+    /// The job that was received last, if its process begins it later.
+    pub(super) job_ahead: Option<JobAhead<M>>,
     pub(crate) holding: Holding,
     /// How many received messages keep their room.
     pub(super) held: u64,
@@ -66,6 +68,7 @@ impl<M, C> Default for ColdContext<M, C> {
             lane: Lane::Main,
             suspended: false,
             job: None,
+            job_ahead: None,
             holding: Holding::Never,
             held: 0,
             sorted: None,
@@ -86,6 +89,7 @@ impl<M, C> ColdContext<M, C> {
             && self.item_log.is_none()
             && !self.suspended
             && self.job.is_none()
+            && self.job_ahead.is_none()
             && self.holding == Holding::Never
             && self.sorted.is_none()
             && self.stop_reason.is_none()

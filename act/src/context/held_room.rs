@@ -58,6 +58,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         cold.held -= freed;
         let taken = &self.cell.progress.taken;
         taken.store(taken.load(Ordering::Relaxed) + freed, Ordering::Relaxed);
+        self.note_held_room();
     }
 
     /// See [`BehaviorContext::drops_oldest`](crate::BehaviorContext::drops_oldest).

@@ -14,6 +14,7 @@
 //! | [`signals`], [`naming`] | links and monitors; processes by name |
 //! | [`priority_class`], [`on_end`] | setting the class; adding cleaners |
 //! | [`held_room`] | messages that were received ahead of their turn keep their room |
+//! | [`held_messages`] | messages that were received and are not handled yet |
 //! | [`own_events`], [`own_process`] | events of the process's own; its handle on itself |
 //! | [`behavior_context`] | what is for behaviours alone |
 //! | [`showing`] | its state as its label |
@@ -26,6 +27,7 @@ mod behavior_context;
 pub(crate) mod cold_context;
 #[allow(clippy::module_inception, reason = "the module is named after its main type `Context`")]
 pub(crate) mod context;
+mod held_messages;
 mod held_room;
 pub(crate) mod idle_state;
 mod idle_timeout;
@@ -51,5 +53,6 @@ mod unhandled;
 
 pub use behavior_context::BehaviorContext;
 pub use context::Context;
+pub use held_messages::{ExpiredMessage, HeldMessage};
 pub use next::{NextMessage, Receive};
 pub use own_process::OwnProcess;

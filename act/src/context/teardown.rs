@@ -60,6 +60,9 @@ impl<M, C> Drop for Context<M, C> {
             drop(inbox);
             self.cell.schedule_if(ready);
         }
+        if let Some(in_hand) = self.cell.in_hand() {
+            in_hand.close();
+        }
         if self.main.is_none() && self.cold.is_none() {
             return;
         }
@@ -87,6 +90,8 @@ impl<M, C> Drop for Context<M, C> {
             lane: _,
             suspended: _,
             job,
+            // Its message is the behaviour's.
+            job_ahead: _,
             stop_reason,
             // Emptied by a cleaner, when the process ends.
             topics: _,

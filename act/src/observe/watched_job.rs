@@ -57,6 +57,12 @@ pub(crate) trait ProgressWatcher: Send + Sync {
 
     /// The process has ended during the job.
     fn crash(&self);
+
+    /// The process begins a job, and may have others in progress. Returns the number of this one.
+    fn begin_one(&self, waited: Duration, now: Timestamp) -> u64;
+
+    /// It has finished that job, or has ended or failed during it if no time is given.
+    fn end_one(&self, number: u64, took: Option<Duration>);
 }
 
 /// The watcher of the jobs of one process.
@@ -125,6 +131,18 @@ impl<M> WatchedJob<M> {
         (self.accepted, self.due)
     }
 
+    /// Takes the message out of a job whose process begins it later, and its watch.
+    pub(crate) fn take_ahead(mut self) -> (M, Option<JobAhead<M>>) {
+        let message = self.message.take().expect("a job has its message until it is consumed");
+        let (accepted, due) = self.times();
+        (message, self.watch.take().map(|watch| JobAhead { watch, accepted, due }))
+    }
+
+    /// Whether its progress is watched.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watch.is_some()
+    }
+
     /// Replaces the watcher of the job.
     pub(crate) fn handed_to(mut self, watch: Arc<dyn JobWatcher<M>>) -> Self {
         self.watch = Some(watch);
@@ -146,6 +164,55 @@ impl<M> WatchedJob<M> {
             watch.begin(waited, now);
         }
         Ok((message, InHand { watch: watch.map(|watch| watch as _), since: now }))
+    }
+}
+
+/// A watched job whose message was received ahead of its turn. It still waits.
+pub(crate) struct JobAhead<M> {
+    watch: Arc<dyn JobWatcher<M>>,
+    accepted: Timestamp,
+    due: Timestamp,
+}
+
+impl<M: Send + 'static> JobAhead<M> {
+    /// How long it has waited, if that is longer than its time to live.
+    pub(crate) fn expired(&self, now: Timestamp) -> Option<Duration> {
+        (now > self.due).then(|| now - self.accepted)
+    }
+
+    /// Begins the job, beside others of the same process.
+    pub(crate) fn begin(self, now: Timestamp) -> JobInFlight {
+        let watch = self.watch as Arc<dyn ProgressWatcher>;
+        let number = watch.begin_one(now - self.accepted, now);
+        JobInFlight { watch: Some(watch), number, since: now }
+    }
+
+    /// Passes out the message of a job that is not done.
+    pub(crate) fn discard(self, message: M, why: Discarded) {
+        self.watch.discard(message, why);
+    }
+}
+
+/// A job of several that a process does at the same time. If this is dropped, the job has failed.
+pub(crate) struct JobInFlight {
+    watch: Option<Arc<dyn ProgressWatcher>>,
+    number: u64,
+    since: Timestamp,
+}
+
+impl JobInFlight {
+    pub(crate) fn end(mut self, now: Timestamp) {
+        if let Some(watch) = self.watch.take() {
+            watch.end_one(self.number, Some(now - self.since));
+        }
+    }
+}
+
+impl Drop for JobInFlight {
+    fn drop(&mut self) {
+        if let Some(watch) = self.watch.take() {
+            watch.end_one(self.number, None);
+        }
     }
 }
 

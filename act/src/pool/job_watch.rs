@@ -7,6 +7,8 @@ use super::histogram::DurationHistogram;
 use crate::observe::watched_job::{Discarded, JobWatcher, ProgressWatcher};
 use crate::process::crash::contain;
 use krarup_gen::{Pid, Timestamp};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -42,17 +44,31 @@ pub(super) struct JobWatch<M> {
     /// When the current job was begun, in nanoseconds of the node's time plus 1; 0 means no
     /// job.
     busy_since: AtomicU64,
+    /// The jobs in flight of a worker that does several at once. Empty otherwise.
+    in_flight: Mutex<InFlight>,
+}
+
+/// When each job in flight was begun, by its number. A later one has a higher number.
+#[derive(Default)]
+struct InFlight {
+    last: u64,
+    since: BTreeMap<u64, Timestamp>,
 }
 
 impl<M> JobWatch<M> {
     pub(super) fn new(records: &Arc<JobRecords<M>>) -> Self {
-        JobWatch { records: Arc::clone(records), busy_since: AtomicU64::new(0) }
+        JobWatch {
+            records: Arc::clone(records),
+            busy_since: AtomicU64::new(0),
+            in_flight: Mutex::default(),
+        }
     }
 
-    /// Since when the worker has been handling a job, if it is.
+    /// Since when the worker has been handling a job, if it is: the oldest of several.
     pub(super) fn busy_since(&self) -> Option<Timestamp> {
         let since = self.busy_since.load(Ordering::Acquire);
-        (since > 0).then(|| Timestamp::from_nanos(since - 1))
+        let oldest = || self.in_flight.lock().since.first_key_value().map(|(_, since)| *since);
+        if since > 0 { Some(Timestamp::from_nanos(since - 1)) } else { oldest() }
     }
 }
 
@@ -74,6 +90,28 @@ impl<M: Send + 'static> ProgressWatcher for JobWatch<M> {
     fn crash(&self) {
         self.records.crashed.fetch_add(1, Ordering::Relaxed);
         self.busy_since.store(0, Ordering::Release);
+    }
+
+    fn begin_one(&self, waited: Duration, now: Timestamp) -> u64 {
+        if let Some(latencies) = &self.records.latencies {
+            latencies.waiting.record(waited);
+        }
+        let mut in_flight = self.in_flight.lock();
+        in_flight.last += 1;
+        let number = in_flight.last;
+        in_flight.since.insert(number, now);
+        number
+    }
+
+    fn end_one(&self, number: u64, took: Option<Duration>) {
+        match (took, &self.records.latencies) {
+            (Some(took), Some(latencies)) => latencies.service.record(took),
+            (Some(_), None) => {}
+            (None, _) => {
+                self.records.crashed.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        self.in_flight.lock().since.remove(&number);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::command::PoolCommand;
 use super::elastic::{Change, PoolLoad};
 use super::pool_workers::PoolWorkers;
-use super::ring::Gate;
+use super::ring::{Gate, PoolWorker};
 use super::routing::Routing;
 use crate::behavior::Behavior;
 use crate::context::Context;
@@ -67,9 +67,13 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
     fn adapt<C: Send + 'static>(&mut self, ctx: &Context<B::Message, PoolCommand<C>>) {
         let workers = self.shared.workers();
         let waiting = workers.iter().map(|worker| worker.address.waiting()).sum();
-        let load: usize = workers.iter().filter_map(|worker| worker.address.load()).sum();
+        // A worker that handles several jobs at once is one busy worker.
+        let is_busy = |worker: &&PoolWorker<_, _>| {
+            worker.address.load().is_some_and(|load| load > worker.address.waiting())
+        };
+        let busy = workers.iter().filter(is_busy).count();
         let size = self.shared.size().saturating_add(self.to_be_added());
-        let load = PoolLoad { size, waiting, busy: load.saturating_sub(waiting) };
+        let load = PoolLoad { size, waiting, busy };
         let at_work = self.shared.gate() == Gate::Open;
         let Some(plan) = &mut self.plan else { return };
         let change = if at_work { plan.decide(load, ctx.now()) } else { plan.pass(ctx.now()) };

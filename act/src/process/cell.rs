@@ -6,6 +6,7 @@
 
 use super::cell_core::CellCore;
 use super::facts::BehaviorFacts;
+use super::messages_in_hand::MessagesInHand;
 use super::process::Guarded;
 use super::progress::Progress;
 use super::rare_cell::RareCell;
@@ -130,8 +131,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
-    /// The number of messages that wait on Main, plus one if the process is not idle. `None` if
-    /// it has ended.
+    /// The number of messages that wait on Main, plus those that its behaviour holds, or else one
+    /// if the process is not idle. `None` if it has ended.
     pub(crate) fn load(&self) -> Option<usize> {
         let inbox = self.inbox.lock();
         let (accepted, phase) = (inbox.accepted(), inbox.phase);
@@ -139,7 +140,11 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         match self.route() {
             _ if phase == MailboxPhase::Terminated => None,
             Some(route) => Some(route.waiting()),
-            None => Some(self.waiting(accepted) + usize::from(phase != MailboxPhase::Idle)),
+            None => {
+                let held = self.in_hand().map_or(0, |in_hand| in_hand.beside_mailbox());
+                let in_hand = held.max(usize::from(phase != MailboxPhase::Idle));
+                Some(self.waiting(accepted) + in_hand)
+            }
         }
     }
 }
@@ -178,6 +183,16 @@ impl<M, C> Cell<M, C> {
             Some(rare) => rare.route.get().map(|route| &**route),
             None => None,
         }
+    }
+
+    /// The messages that its behaviour holds, if it has ever held any.
+    pub(crate) fn in_hand(&self) -> Option<&Arc<MessagesInHand>> {
+        self.rare.get().and_then(|rare| rare.in_hand.get())
+    }
+
+    /// The messages that its behaviour holds, from now on.
+    pub(crate) fn begin_to_hold(&self) -> &Arc<MessagesInHand> {
+        self.rare().in_hand.get_or_init(Box::default)
     }
 
     /// Counts a message of a control lane, or an event of a topic.

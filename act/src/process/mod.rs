@@ -38,6 +38,7 @@
 //! | [`crash_reporting`] | the crash report of a process that has failed |
 //! | [`exit_source`] | where a pending exit came from |
 //! | [`last_item`] | the last item that a process has received |
+//! | [`messages_in_hand`] | the messages that a behaviour holds, and what waits for them |
 
 pub(crate) mod asked_to_end;
 pub(crate) mod attention;
@@ -59,6 +60,7 @@ pub(crate) mod exits;
 pub(crate) mod facts;
 mod job_sending;
 pub(crate) mod last_item;
+pub(crate) mod messages_in_hand;
 mod muting;
 pub(crate) mod outside;
 pub(crate) mod panics;

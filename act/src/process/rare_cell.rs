@@ -1,8 +1,10 @@
 //! The parts of a cell that most processes never use, and that are read without the mailbox's lock.
 
+use super::messages_in_hand::MessagesInHand;
 use crate::addressing::route::Route;
 use crate::sync::{AtomicU64, Ordering};
 use once_cell::race::OnceBox;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The parts of a cell that most processes never use. Made when the first of them is needed, and kept until the cell
@@ -11,6 +13,8 @@ pub(crate) struct RareCell<M> {
     /// Set if this process is a route instead of having a Main lane: messages are handed on (a
     /// pool).
     pub(super) route: OnceBox<Box<dyn Route<M>>>,
+    /// The messages that its behaviour holds, from the first one on.
+    pub(super) in_hand: OnceBox<Arc<MessagesInHand>>,
     /// How many messages were taken that Main does not count: those of the control lanes, and
     /// events of topics. Written by the turn.
     beside_main: AtomicU64,
@@ -20,7 +24,12 @@ pub(crate) struct RareCell<M> {
 
 impl<M> Default for RareCell<M> {
     fn default() -> Self {
-        RareCell { route: OnceBox::new(), beside_main: AtomicU64::new(0), ran: AtomicU64::new(0) }
+        RareCell {
+            route: OnceBox::new(),
+            in_hand: OnceBox::new(),
+            beside_main: AtomicU64::new(0),
+            ran: AtomicU64::new(0),
+        }
     }
 }
 

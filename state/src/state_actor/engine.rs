@@ -26,8 +26,8 @@ use crate::state_actor::scope::{HandlerScope, StateOwner};
 use crate::state_actor::state_actor::StateActor;
 use crate::state_actor::state_message::StateMessage;
 use crate::table::TableKey;
-use krarup_act::{BehaviorContext, contain};
-use krarup_gen::{Inspection, Reason, Result, Timestamp};
+use krarup_act::{BehaviorContext, HeldMessage, contain};
+use krarup_gen::{Inspection, Pid, Reason, Result, Timestamp};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -84,6 +84,7 @@ impl<A: StateActor> Engine<A> {
     pub(crate) fn new(actor: A, mut ctx: StateContext<A>, most_in_flight: usize) -> Self {
         let (pid, class_varies) = (ctx.pid(), ctx.class_varies());
         let keeps_room = ctx.hold_room().is_ok();
+        ctx.hold_messages();
         let shared = HandlerScope {
             owner: parking_lot::Mutex::new(Some(StateOwner { actor, ctx })),
             table: PromiseTable::new(pid),
@@ -112,6 +113,7 @@ impl<A: StateActor> Engine<A> {
             message: notice,
             keeps_room: false,
             trace: None,
+            held: None,
         });
     }
 
@@ -328,18 +330,31 @@ impl<A: StateActor> Engine<A> {
         let Some(StateOwner { actor, ctx }) = self.shared.owner.lock().take() else {
             return Ok(());
         };
-        for Posted { sender, message, trace, .. } in self.classes.asks.drain(..) {
+        for Posted { sender, message, trace, held, .. } in self.classes.asks.drain(..) {
             unhandled(trace);
-            ctx.dead_letter(StateMessage::<A::Notice, A::Ask>::Ask(message), sender);
+            lose(&ctx, held, StateMessage::Ask(message), sender);
         }
-        for Posted { sender, message, trace, .. } in self.classes.notices.drain(..) {
+        for Posted { sender, message, trace, held, .. } in self.classes.notices.drain(..) {
             unhandled(trace);
-            ctx.dead_letter(StateMessage::<A::Notice, A::Ask>::Notice(message), sender);
+            lose(&ctx, held, StateMessage::Notice(message), sender);
         }
         for event in self.classes.events.drain(..) {
             event.dead_letter(&ctx);
         }
         contain(|| drop(actor))
+    }
+}
+
+/// Drops a message that was not begun, and counts it as lost.
+fn lose<M: Send + 'static, C: Send + 'static>(
+    ctx: &krarup_act::Context<M, C>,
+    held: Option<HeldMessage>,
+    message: M,
+    sender: Option<Pid>,
+) {
+    match held {
+        Some(held) => ctx.lose_held(held, message, sender),
+        None => ctx.dead_letter(message, sender),
     }
 }
 

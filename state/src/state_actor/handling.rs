@@ -11,9 +11,10 @@ use crate::state_actor::items::{ActorEvent, AskFailure, Posted, ReplyItem};
 use crate::state_actor::promise::Exception;
 use crate::state_actor::scope::{Scope, StateOwner};
 use crate::state_actor::state_actor::StateActor;
+use crate::state_actor::state_message::StateMessage;
 use crate::table::TableKey;
-use krarup_act::HeldTrace;
-use krarup_gen::Reason;
+use krarup_act::{BehaviorContext, HeldMessage, HeldTrace};
+use krarup_gen::{DeadLetterCause, Reason};
 
 impl<A: StateActor> Engine<A> {
     /// Handles one item until its handler ends or awaits.
@@ -30,37 +31,80 @@ impl<A: StateActor> Engine<A> {
             NextItem::Exception(AskFailure::Told(key, exception)) => {
                 self.begin_exception(key, exception)
             }
-            NextItem::Ask(Posted { sender, message, trace, .. }) => {
+            NextItem::Ask(ask) => {
+                let Some(ask) = self.begun(ask, StateMessage::Ask) else { return Ok(()) };
+                let Posted { sender, message, trace, held, .. } = ask;
                 let mut scope = scope(sender);
-                let work = Box::pin(async move { A::handle_ask(&mut scope, message).await });
+                let work = handling(held, async move { A::handle_ask(&mut scope, message).await });
                 self.begin_message(work, trace)
             }
-            NextItem::Barrier(Posted { sender, message, trace, .. }) => {
+            NextItem::Barrier(ask) => {
+                let Some(ask) = self.begun(ask, StateMessage::Ask) else { return Ok(()) };
+                let Posted { sender, message, trace, held, .. } = ask;
                 let mut scope = scope(sender);
-                let work = Box::pin(async move { A::handle_ask(&mut scope, message).await });
+                let work = handling(held, async move { A::handle_ask(&mut scope, message).await });
                 let key = self.handlers.add(&self.shared.wakers, work, true, trace);
                 self.classes.raise(key);
                 self.resume(key)
             }
             NextItem::Asks(asks) => {
+                let begun = asks.into_iter().filter_map(|ask| self.begun(ask, StateMessage::Ask));
+                let asks: Vec<_> = begun.collect();
+                if asks.is_empty() {
+                    return Ok(());
+                }
                 let mut scope = scope(asks.first().and_then(|ask| ask.sender));
-                let asks = asks.into_iter().map(|ask| ask.message).collect();
-                let work = Box::pin(async move { A::handle_asks(&mut scope, asks).await });
+                let parts = asks.into_iter().map(|ask| (ask.message, ask.held));
+                let (asks, held): (Vec<_>, Vec<_>) = parts.unzip();
+                let held: Vec<_> = held.into_iter().flatten().collect();
+                let work = handling(held, async move { A::handle_asks(&mut scope, asks).await });
                 self.begin_message(work, None)
             }
-            NextItem::Notice(Posted { sender, message, trace, .. }) => {
+            NextItem::Notice(notice) => {
+                let Some(notice) = self.begun(notice, StateMessage::Notice) else { return Ok(()) };
+                let Posted { sender, message, trace, held, .. } = notice;
                 let mut scope = scope(sender);
-                let work = Box::pin(async move { A::handle_notice(&mut scope, message).await });
+                let work =
+                    handling(held, async move { A::handle_notice(&mut scope, message).await });
                 self.begin_message(work, trace)
             }
             NextItem::Notices(notices) => {
+                let begun = notices
+                    .into_iter()
+                    .filter_map(|notice| self.begun(notice, StateMessage::Notice));
+                let notices: Vec<_> = begun.collect();
+                if notices.is_empty() {
+                    return Ok(());
+                }
                 let mut scope = scope(notices.first().and_then(|notice| notice.sender));
-                let notices = notices.into_iter().map(|notice| notice.message).collect();
-                let work = Box::pin(async move { A::handle_notices(&mut scope, notices).await });
+                let parts = notices.into_iter().map(|notice| (notice.message, notice.held));
+                let (notices, held): (Vec<_>, Vec<_>) = parts.unzip();
+                let held: Vec<_> = held.into_iter().flatten().collect();
+                let work =
+                    handling(held, async move { A::handle_notices(&mut scope, notices).await });
                 self.begin_message(work, None)
             }
             NextItem::Event(event) => self.handle_event(event),
         }
+    }
+
+    /// Begins a message, unless its time to live is over (rule P9).
+    fn begun<T>(
+        &self,
+        mut posted: Posted<T>,
+        message: fn(T) -> StateMessage<A::Notice, A::Ask>,
+    ) -> Option<Posted<T>> {
+        let held = posted.held.as_mut().filter(|held| held.is_to_begin());
+        let begun = match (held, &*self.shared.owner.lock()) {
+            (Some(held), Some(owner)) => owner.ctx.begin_held(held),
+            _ => Ok(()),
+        };
+        let Err(expired) = begun else { return Some(posted) };
+        if let Some(trace) = posted.trace {
+            trace.fail(DeadLetterCause::Expired.as_str());
+        }
+        expired.discard(message(posted.message), posted.sender);
+        None
     }
 
     fn handle_event(&mut self, event: ActorEvent<A::Event>) -> Result<(), Reason> {
@@ -96,8 +140,9 @@ impl<A: StateActor> Engine<A> {
             ActorEvent::Silence => {
                 self.begin(Box::pin(async move { A::handle_timeout(&mut scope).await }), None)
             }
-            ActorEvent::Other(Posted { message, trace, .. }) => {
-                let work = Box::pin(async move { A::handle_other(&mut scope, message).await });
+            ActorEvent::Other(Posted { message, trace, held, .. }) => {
+                let work =
+                    handling(held, async move { A::handle_other(&mut scope, message).await });
                 self.begin(work, trace)
             }
             ActorEvent::Timeout(_) => Ok(()),
@@ -153,4 +198,18 @@ impl<A: StateActor> Engine<A> {
         }
         Ok(())
     }
+}
+
+/// A handler of messages, which are not handled until it has ended (rule M13).
+fn handling(
+    held: impl IntoIterator<Item = HeldMessage> + Send + 'static,
+    work: impl Future<Output = Result<(), Reason>> + Send + 'static,
+) -> HandlerFuture {
+    Box::pin(async move {
+        let outcome = work.await;
+        if outcome.is_ok() {
+            held.into_iter().for_each(HeldMessage::done);
+        }
+        outcome
+    })
 }

@@ -14,7 +14,7 @@ use crate::state_actor::scope::StateOwner;
 use crate::state_actor::state_actor::StateActor;
 use crate::state_actor::state_message::StateMessage;
 use crate::table::TableKey;
-use krarup_act::{BehaviorContext, HeldTrace, Received};
+use krarup_act::{BehaviorContext, HeldMessage, HeldTrace, Received};
 use krarup_gen::Pid;
 use std::pin::pin;
 use std::task::{Context, Poll};
@@ -22,14 +22,16 @@ use std::task::{Context, Poll};
 type StateMail<A> =
     Received<StateMessage<<A as Kinds>::Notice, <A as Kinds>::Ask>, <A as Kinds>::Event>;
 
+type ReceivedItem<A> = (StateMail<A>, Option<Pid>, bool, Option<HeldMessage>);
+
 impl<A: StateActor> Engine<A> {
     /// Sorts in all items that have arrived. Returns how many messages were received.
     pub(crate) fn gather(&mut self, cx: &mut Context<'_>) -> usize {
         self.gather_own();
         let mut received = 0;
-        while let Some((item, sender, keeps_room)) = self.receive(cx) {
+        while let Some((item, sender, keeps_room, held)) = self.receive(cx) {
             received += 1;
-            self.sort(item, sender, keeps_room);
+            self.sort(item, sender, keeps_room, held);
         }
         received
     }
@@ -60,15 +62,18 @@ impl<A: StateActor> Engine<A> {
             if self.leaves_messages(ctx) {
                 return false;
             }
-            ctx.take_holding().map(|(message, keeps_room)| (message, ctx.sender(), keeps_room))
+            ctx.take_holding().map(|(message, keeps_room)| {
+                (message, ctx.sender(), keeps_room, ctx.hold_message())
+            })
         };
-        let Some((message, sender, keeps_room)) = taken else { return false };
-        self.sort(Received::Message(message), sender, keeps_room);
+        let Some((message, sender, keeps_room, held)) = taken else { return false };
+        self.sort(Received::Message(message), sender, keeps_room, Some(held));
         true
     }
 
-    /// Receives an item, its sender, and whether it keeps its room.
-    fn receive(&mut self, cx: &mut Context<'_>) -> Option<(StateMail<A>, Option<Pid>, bool)> {
+    /// Receives an item, its sender, whether it keeps its room, and what says that it is not
+    /// handled yet if it is a message.
+    fn receive(&mut self, cx: &mut Context<'_>) -> Option<ReceivedItem<A>> {
         let mut owner = self.shared.owner.lock();
         let ctx = &mut owner.as_mut()?.ctx;
         let stops_itself = ctx.is_stopping();
@@ -83,7 +88,9 @@ impl<A: StateActor> Engine<A> {
         if matches!(item, Received::Finish) && !stops_itself {
             ctx.take_stop();
         }
-        Some((item, ctx.sender(), keeps_room))
+        let is_message = matches!(item, Received::Message(_) | Received::Other(_));
+        let held = is_message.then(|| ctx.hold_message());
+        Some((item, ctx.sender(), keeps_room, held))
     }
 
     fn sort_settled(&mut self, key: TableKey, settled: Settled<A::Reply, A::Event>) {
@@ -111,24 +118,30 @@ impl<A: StateActor> Engine<A> {
         }
     }
 
-    fn sort(&mut self, item: StateMail<A>, sender: Option<Pid>, keeps_room: bool) {
+    fn sort(
+        &mut self,
+        item: StateMail<A>,
+        sender: Option<Pid>,
+        keeps_room: bool,
+        held: Option<HeldMessage>,
+    ) {
         let (classes, trace) = (&mut self.classes, HeldTrace::take());
         match item {
             Received::Message(StateMessage::Ask(message)) => {
-                classes.asks.push_back(Posted { sender, message, keeps_room, trace });
+                classes.asks.push_back(Posted { sender, message, keeps_room, trace, held });
             }
             Received::Message(StateMessage::Notice(message)) => {
-                classes.notices.push_back(Posted { sender, message, keeps_room, trace });
+                classes.notices.push_back(Posted { sender, message, keeps_room, trace, held });
             }
             Received::Command(message) => {
-                let posted = Posted { sender, message, keeps_room, trace };
+                let posted = Posted { sender, message, keeps_room, trace, held };
                 classes.events.push_back(ActorEvent::Sent(posted));
             }
             Received::Down(down) => classes.events.push_back(ActorEvent::Down(down)),
             Received::Exit(exit) => classes.events.push_back(ActorEvent::Exit(exit)),
             Received::Timeout => classes.events.push_back(ActorEvent::Silence),
             Received::Other(message) => {
-                let posted = Posted { sender, message, keeps_room, trace };
+                let posted = Posted { sender, message, keeps_room, trace, held };
                 classes.events.push_back(ActorEvent::Other(posted));
             }
             Received::Inspect(reply) => reply.send(self.inspect()),

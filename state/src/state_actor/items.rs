@@ -4,7 +4,7 @@ use crate::state_actor::classes::Sorting;
 use crate::state_actor::promise::Exception;
 use crate::state_actor::state_actor::StateActor;
 use crate::table::TableKey;
-use krarup_act::{BehaviorContext, Context, Dynamic, HeldTrace, contain};
+use krarup_act::{BehaviorContext, Context, Dynamic, HeldMessage, HeldTrace, contain};
 use krarup_gen::{DeadLetterCause, Down, Exit, Pid};
 
 /// A message and its sender.
@@ -15,6 +15,8 @@ pub(crate) struct Posted<T> {
     pub(crate) keeps_room: bool,
     /// The trace context in which it was sent.
     pub(crate) trace: Option<HeldTrace>,
+    /// It is not handled yet, if it came from the mailbox (rule M13).
+    pub(crate) held: Option<HeldMessage>,
 }
 
 /// A message in this trace becomes a dead letter.

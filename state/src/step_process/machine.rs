@@ -11,7 +11,7 @@ use crate::step_process::step_process::{
     CommandError, StepEvent, StepNext, StepOutput, StepProcess, Tag,
 };
 use crate::table::{Table, TableKey};
-use krarup_act::{BehaviorContext, Context, Received, contain};
+use krarup_act::{BehaviorContext, Context, HeldMessage, Received, contain};
 use krarup_gen::{Inspection, Reason, Result};
 use std::collections::{HashMap, VecDeque};
 use std::pin::pin;
@@ -42,6 +42,11 @@ pub(crate) struct RunningSteps<P: StepProcess> {
     keeps_room: bool,
     /// How many of them keep their room.
     kept: usize,
+    /// What holds the messages in `events`, in their order.
+    waiting: VecDeque<HeldMessage>,
+    /// The messages that steps have got since the process was last idle. They are handled when it
+    /// is idle again (rule M13).
+    in_hand: Vec<HeldMessage>,
     /// The mailbox may hold messages that are deliberately left there.
     holds_back: bool,
     pub(crate) ctx: Context<P::Message>,
@@ -76,6 +81,7 @@ impl<P: StepProcess> RunningSteps<P> {
         mut ctx: Context<P::Message>,
     ) -> Self {
         let keeps_room = ctx.hold_room().is_ok();
+        ctx.hold_messages();
         RunningSteps {
             running: Table::default(),
             outstanding: HashMap::new(),
@@ -91,6 +97,8 @@ impl<P: StepProcess> RunningSteps<P> {
             steps: 0,
             keeps_room,
             kept: 0,
+            waiting: VecDeque::new(),
+            in_hand: Vec::new(),
             holds_back: false,
             ctx,
         }
@@ -124,6 +132,7 @@ impl<P: StepProcess> RunningSteps<P> {
         self.due = false;
         self.steps += 1;
         self.ctx.free_room(std::mem::take(&mut self.kept));
+        self.begin_messages();
         let step = self.closing.process.step(&mut self.events, &mut self.out);
         self.lose_events();
         if let Err(reason) = step {
@@ -142,7 +151,36 @@ impl<P: StepProcess> RunningSteps<P> {
             Some(next) => next,
         };
         self.due |= matches!(self.next, StepNext::Again);
+        if matches!(self.next, StepNext::Idle) {
+            self.in_hand.drain(..).for_each(HeldMessage::done);
+        }
         None
+    }
+
+    /// Begins the messages that the step is to get, and drops those that have expired (rule P9).
+    fn begin_messages(&mut self) {
+        let begins = self.waiting.iter().any(HeldMessage::is_to_begin);
+        if !begins {
+            self.in_hand.extend(self.waiting.drain(..));
+            return;
+        }
+        for event in std::mem::take(&mut self.events) {
+            let StepEvent::Message { sender, message } = event else {
+                self.events.push_back(event);
+                continue;
+            };
+            let held = self.waiting.pop_front().map(|mut held| {
+                let begun = self.ctx.begin_held(&mut held);
+                (held, begun)
+            });
+            match held {
+                Some((_, Err(expired))) => expired.discard(message, sender),
+                held => {
+                    self.in_hand.extend(held.map(|(held, _)| held));
+                    self.events.push_back(StepEvent::Message { sender, message });
+                }
+            }
+        }
     }
 
     /// Drops the events that a step left behind or that no step will get. Messages count
@@ -150,7 +188,10 @@ impl<P: StepProcess> RunningSteps<P> {
     fn lose_events(&mut self) {
         for event in self.events.drain(..) {
             match event {
-                StepEvent::Message { sender, message } => self.ctx.dead_letter(message, sender),
+                StepEvent::Message { sender, message } => match self.waiting.pop_front() {
+                    Some(held) => self.ctx.lose_held(held, message, sender),
+                    None => self.ctx.dead_letter(message, sender),
+                },
                 other => drop(contain(|| drop(other))),
             }
         }
@@ -174,6 +215,9 @@ impl<P: StepProcess> RunningSteps<P> {
                 self.ctx.poll_holding()
             };
             let Poll::Ready((item, keeps_room)) = received else { break };
+            if matches!(item, Received::Message(_) | Received::Command(_)) {
+                self.waiting.push_back(self.ctx.hold_message());
+            }
             match item {
                 Received::Message(message) | Received::Command(message) => {
                     let sender = self.ctx.sender();
