@@ -1,5 +1,6 @@
 //! The error of a call.
 
+use crate::errors::named::NamedCallError;
 use crate::errors::wait::CannotWait;
 use crate::{Alias, Pid, Reason, Target};
 use std::error::Error;
@@ -110,6 +111,10 @@ pub enum CallError {
     Deadlock(CallCycle),
     /// This thread cannot wait for the reply.
     CannotWait(CannotWait),
+    /// The callee had to call another process by its name, made no such call, and has passed that
+    /// error on (rule H9). Made by `From<NamedCallError>`, which turns the error of an attempt
+    /// into that error itself.
+    Named(Box<NamedCallError>),
 }
 
 impl CallError {
@@ -146,6 +151,7 @@ impl CallError {
             | CallError::CallsItself(_)
             | CallError::Deadlock(_)
             | CallError::CannotWait(CannotWait::Stalled) => true,
+            CallError::Named(error) => error.was_begun(),
         }
     }
 
@@ -205,13 +211,17 @@ impl fmt::Display for CallError {
             CallError::CallsItself(pid) => write!(f, "process {pid} calls itself"),
             CallError::Deadlock(cycle) => write!(f, "deadlock: {cycle}"),
             CallError::CannotWait(cause) => fmt::Display::fmt(cause, f),
+            CallError::Named(error) => fmt::Display::fmt(error, f),
         }
     }
 }
 
 impl Error for CallError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.end().map(|reason| reason.as_error() as _)
+        match self {
+            CallError::Named(error) => error.source(),
+            error => error.end().map(|reason| reason.as_error() as _),
+        }
     }
 }
 
@@ -363,6 +373,11 @@ mod tests {
                 false,
             ),
             (CannotWait::Stalled.into(), "the simulation ran out of events", true),
+            (
+                NamedCallError::NodeStopped { name: stock().0 }.into(),
+                "no process has the name \"stock\", and the node stops",
+                false,
+            ),
         ]
     }
 

@@ -93,6 +93,19 @@ impl NamedCallError {
     }
 }
 
+/// For a process that answers a call by a call by name: `reply.fail(error.into())` passes the error on
+/// (rule H9). Of an attempt it is the error of that attempt, without their number, so that the
+/// caller matches [`CallError::Timeout`] as if it had called that process itself.
+impl From<NamedCallError> for CallError {
+    fn from(error: NamedCallError) -> Self {
+        match error {
+            NamedCallError::Call { error, .. } => error,
+            NamedCallError::CannotWait(cause) => CallError::CannotWait(cause),
+            error => CallError::Named(Box::new(error)),
+        }
+    }
+}
+
 /// An invalid policy of attempts; found when the call is made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -188,6 +201,26 @@ mod tests {
         }
         assert!(ended.call().is_some() && ended.source().is_some());
         assert_eq!(NamedCallError::NodeStopped { name: name() }.call(), None);
+    }
+
+    #[test]
+    fn h9_the_error_of_a_call_by_name_is_passed_on_as_that_of_its_last_attempt() {
+        let timeout = CallError::Timeout { to: Pid::local(7, 1), limit: TIME };
+        let error = NamedCallError::Call { error: timeout.clone(), attempts: 2 };
+        assert_eq!(CallError::from(error), timeout);
+        let cause = CannotWait::InProcess;
+        assert_eq!(CallError::from(NamedCallError::from(cause)), CallError::CannotWait(cause));
+        for error in [
+            NamedCallError::NoName { name: name(), waited: TIME },
+            NamedCallError::NodeStopped { name: name() },
+            NamedCallError::Lookup(LookupError::NoName("stock".into())),
+            RetryError::NoAttempts.into(),
+        ] {
+            let passed_on = CallError::from(error.clone());
+            assert_eq!(passed_on.to_string(), error.to_string());
+            assert!(!passed_on.was_begun() && passed_on.source().is_none());
+            assert_eq!(passed_on, CallError::Named(Box::new(error)));
+        }
     }
 
     #[test]
