@@ -444,4 +444,3 @@ fn h9_a_process_passes_the_error_of_its_call_by_name_on_to_its_caller() {
         assert!(error.was_begun());
     }
 }
-
