@@ -382,7 +382,8 @@ fn v67_the_sampler_is_not_among_the_processes_that_run() {
     let (begun, begins) = mpsc::channel();
     let (end, ends) = mpsc::channel::<()>();
     let busy = move || {
-        behavior_fn(move |_: Context<()>| async move {
+        behavior_fn(move |mut ctx: Context<()>| async move {
+            ctx.initialised();
             begun.send(()).map_err(Reason::error)?;
             // It holds its worker until the test has seen it.
             let _ = ends.recv();
