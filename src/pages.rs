@@ -72,6 +72,7 @@ macro_rules! page {
             "[docs/porting/wippy.md]: crate::porting::wippy\n",
             "[docs/recipes.md]: crate::recipes\n",
             "[docs/recipes/http_service.md]: crate::recipes::http_service\n",
+            "[docs/recipes/live_updates.md]: crate::recipes::live_updates\n",
             "[docs/recipes/persistence.md]: crate::recipes::persistence\n",
             "[docs/recipes/stopping_a_service.md]: crate::recipes::stopping_a_service\n",
             "[docs/recipes/what_survives.md]: crate::recipes::what_survives\n",

@@ -3,6 +3,9 @@
 #[doc = page!("docs/recipes/http_service.md")]
 pub mod http_service {}
 
+#[doc = page!("docs/recipes/live_updates.md")]
+pub mod live_updates {}
+
 #[doc = page!("docs/recipes/persistence.md")]
 pub mod persistence {}
 

@@ -47,11 +47,12 @@ impl DeadLetter {
 impl fmt::Display for DeadLetter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} to {}", self.message, self.to)?;
-        if let Some(from) = self.from {
-            write!(f, " from {from}")?;
-        }
-        if let Some(node) = &self.node {
-            write!(f, " of {node}")?;
+        match (&self.node, self.from) {
+            (None, None) => {}
+            (None, Some(from)) => write!(f, " from {from}")?,
+            // The receiver is here, and the sender there.
+            (Some(node), None) => write!(f, " of this node, sent by {node}")?,
+            (Some(node), Some(from)) => write!(f, " of this node, sent by {from} of {node}")?,
         }
         write!(f, ": {}", self.cause)
     }
@@ -104,8 +105,13 @@ mod tests {
         let letter = DeadLetter::new(to, Some(from), "Order", DeadLetterCause::NoProcess);
         assert_eq!(letter.to_string(), "Order to <0.7.0> from <0.8.0>: no such process");
         let node = NodeName::new("b@host").unwrap();
-        let letter = DeadLetter::new(to, None, "Order", DeadLetterCause::NoProcess).of_node(node);
-        assert_eq!(letter.to_string(), "Order to <0.7.0> of b@host: no such process");
+        let letter = DeadLetter::new(to, None, "Order", DeadLetterCause::NoProcess);
+        let letter = letter.of_node(node);
+        let said = "Order to <0.7.0> of this node, sent by b@host: no such process";
+        assert_eq!(letter.to_string(), said);
+        let letter = DeadLetter { from: Some(from), ..letter };
+        let said = "Order to <0.7.0> of this node, sent by <0.8.0> of b@host: no such process";
+        assert_eq!(letter.to_string(), said);
         for (cause, said) in [
             (DeadLetterCause::Unhandled, "receiver ended before it handled the message"),
             (DeadLetterCause::Overflow, "dropped by a full mailbox"),

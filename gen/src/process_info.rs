@@ -74,7 +74,10 @@ pub struct ProcessInfo {
     pub urgent: usize,
     /// How many messages wait on the System lane.
     pub system: usize,
-    /// How many messages wait on the Main lane.
+    /// How many messages of others wait on the Main lane.
+    ///
+    /// As in `messages_in`, messages of its own timers and pipes are not counted, nor are events of
+    /// topics until they are taken.
     pub main: usize,
     /// The bound of the Main lane.
     pub mailbox: Option<usize>,

@@ -28,7 +28,8 @@ pub struct Sample {
     pub urgent: usize,
     /// How many messages wait on the System lane.
     pub system: usize,
-    /// How many messages wait on the Main lane.
+    /// How many messages of others wait on the Main lane; see
+    /// [`ProcessInfo::main`](crate::ProcessInfo::main).
     pub main: usize,
     /// The bound of the Main lane.
     pub mailbox: Option<usize>,

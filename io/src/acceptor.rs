@@ -19,7 +19,7 @@ use crate::protocol::Protocol;
 use crate::reactor::Socket;
 use crate::securing::Securing;
 use crate::tally::ConnectionTally;
-use crate::worker::ConnectionWorker;
+use crate::worker::{ConnectionWorker, ProtocolFactory};
 use krarup_act::{Address, Behavior, Context, Pool};
 use krarup_gen::{ProcessKind, Result, SpawnError};
 use mio::net::TcpListener;
@@ -233,10 +233,11 @@ where
         let bound = self.bind()?;
         let tally = ConnectionTally::new();
         let worker = {
-            let (factory, options) = (Arc::clone(&self.factory), Arc::new(self.options.clone()));
+            let factory: ProtocolFactory<P> = Arc::<F>::clone(&self.factory);
+            let options = Arc::new(self.options.clone());
             let (tally, securing) = (Arc::clone(&tally), self.securing.clone());
             move || {
-                ConnectionWorker::<P, F>::new(
+                ConnectionWorker::new(
                     Arc::clone(&factory),
                     Arc::clone(&options),
                     securing.clone(),

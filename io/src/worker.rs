@@ -45,9 +45,12 @@ impl<M> Handed<M> {
     }
 }
 
+/// Makes the protocol of a connection. Its type is not one of the worker's, whose label would show it.
+pub(crate) type ProtocolFactory<P> = Arc<dyn Fn() -> P + Send + Sync>;
+
 /// Spawns the processes of accepted connections.
-pub(crate) struct ConnectionWorker<P: Protocol, F> {
-    factory: Arc<F>,
+pub(crate) struct ConnectionWorker<P: Protocol> {
+    factory: ProtocolFactory<P>,
     options: Arc<ConnectionOptions>,
     securing: Securing,
     tally: Arc<ConnectionTally<P::Message>>,
@@ -55,13 +58,9 @@ pub(crate) struct ConnectionWorker<P: Protocol, F> {
     crashed: u64,
 }
 
-impl<P, F> ConnectionWorker<P, F>
-where
-    P: Protocol,
-    F: Fn() -> P + Send + Sync + 'static,
-{
+impl<P: Protocol> ConnectionWorker<P> {
     pub(crate) fn new(
-        factory: Arc<F>,
+        factory: ProtocolFactory<P>,
         options: Arc<ConnectionOptions>,
         securing: Securing,
         tally: Arc<ConnectionTally<P::Message>>,
@@ -70,11 +69,7 @@ where
     }
 }
 
-impl<P, F> Actor for ConnectionWorker<P, F>
-where
-    P: Protocol,
-    F: Fn() -> P + Send + Sync + 'static,
-{
+impl<P: Protocol> Actor for ConnectionWorker<P> {
     type Message = Accepted<P::Message>;
 
     async fn init(&mut self, ctx: &mut Context<Self::Message>) -> Result {

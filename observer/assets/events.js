@@ -134,7 +134,7 @@ function letters(ctx) {
         { key: "at", label: "When", cell: (letter) => moment(letter.at, true) },
         { key: "message", label: "Message", cell: (letter) => typed(letter.message) },
         { key: "to", label: "To", cell: (letter) => processLink(letter.to, null) },
-        { key: "from", label: "From", cell: (letter) => processLink(letter.from, null) },
+        { key: "from", label: "From", cell: (letter) => (letter.node ? [letter.from ? [processLink(letter.from, null), " of "] : null, quoted(letter.node)] : processLink(letter.from, null)) },
         { key: "cause", label: "Cause", cell: (letter) => CAUSES[letter.cause] ?? letter.cause },
       ],
     }),

@@ -19,8 +19,10 @@ async function load(ctx) {
   }
   try {
     own.actions = (await get("actions", { after: -1, limit: 30 })).items.reverse();
-  } catch {
+    own.noActions = null;
+  } catch (error) {
     // The list of actions stays as it was.
+    own.noActions = error;
   }
   own.asking = false;
   ctx.redraw();
@@ -62,7 +64,7 @@ export default {
   },
 
   view(ctx) {
-    const { body, error, actions } = ctx.state;
+    const { body, error, actions, noActions } = ctx.state;
     const { node } = ctx.world;
     return [
       error ? h("p", { key: "error", class: "notice warning" }, explain(error)) : null,
@@ -92,7 +94,8 @@ export default {
             { key: "outcome", label: "Outcome", cell: (one) => badge(one.outcome + (one.code ? `, ${one.code}` : ""), one.outcome === "done" ? "good" : "warning") },
             { key: "peer", label: "From", cell: (one) => one.peer, rank: 2 },
           ],
-        }) : empty("No actions.", "Each action that was tried through the observer stands here, refused ones too.")),
+        }) : actions ? empty("No actions.", "Each action that was tried through the observer stands here, refused ones too.")
+          : h("p", { class: "quiet-text" }, noActions ? `The list was not read: ${explain(noActions)}` : "Asking for the list.")),
       h("section", { key: "snapshot" }, h("h2", null, "For a report"), h("p", null, "One file with all that the observer knows. ", h("button", { type: "button", onclick: save }, "Save a snapshot")),
         node ? h("p", { class: "quiet-text" }, `${many(node.names, "name", "names")}, ${many(node.aliases, "alias", "aliases")}, ${many(node.timers, "timer", "timers")}, ${count(node.blocking.threads)} blocking threads.`) : null),
     ];

@@ -18,10 +18,12 @@ function map(pool) {
   if (!pool.members.length) return null;
   const shown = pool.members.slice(0, CELLS);
   const left = pool.members.length - shown.length + pool.members_more;
+  // The bound of one worker; `null` if it has none.
+  const bound = pool.capacity !== null && pool.places ? Math.round(pool.capacity / pool.places) : null;
   return [
     h("ul", { class: "cells", "aria-label": "Messages waiting at each worker" }, shown.map((member) => {
-      const fill = pool.places ? member.main / pool.places : null;
-      const words = `${member.pid}: ${count(member.main)}${pool.places ? ` of ${count(pool.places)}` : ""} waiting, ${member.state}`;
+      const fill = bound ? member.main / bound : null;
+      const words = `${member.pid}: ${count(member.main)}${bound === null ? "" : ` of ${count(bound)}`} waiting, ${member.state}`;
       return h("li", { key: member.id, class: `cell ${heat(fill)}`, title: words, "data-open": member.id }, h("span", { "aria-hidden": "true" }, count(member.main)), h("span", { class: "hidden" }, words));
     })),
     left > 0 ? h("p", { class: "quiet-text" }, `and ${many(left, "worker", "workers")} more`) : null,

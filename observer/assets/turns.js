@@ -18,15 +18,25 @@ function colour(text, dark) {
   return `hsl(${sum % 360} 60% ${dark ? 62 : 42}%)`;
 }
 
-// Samples of who held which worker, as spans that last until the next sample.
+// Where a process runs: its dispatcher, and the worker if that is known. A sample does not know it.
+function place(worker) {
+  return worker.worker === null ? worker.dispatcher : `${worker.dispatcher} ${worker.worker}`;
+}
+
+// Samples of who ran, as spans that last until the next sample. Of several at the same place each has a lane.
 function sampled(ctx) {
   const spans = [];
   const { samples = [] } = ctx.state;
   const from = samples[0]?.at ?? 0;
   samples.forEach((sample, index) => {
     const until = samples[index + 1]?.at ?? sample.at + 1000;
+    const lanes = new Map();
     for (const worker of sample.workers) {
-      if (worker.pid) spans.push({ lane: `${worker.dispatcher} ${worker.worker}`, name: called(worker), from: sample.at - from, to: until - from });
+      if (!worker.pid) continue;
+      const at = place(worker);
+      const nth = (lanes.get(at) ?? 0) + 1;
+      lanes.set(at, nth);
+      spans.push({ lane: nth === 1 ? at : `${at} (${nth})`, name: called(worker), from: sample.at - from, to: until - from });
     }
   });
   return { spans, length: Math.max(1000, (samples.at(-1)?.at ?? 0) - from + 1000) };
@@ -200,20 +210,22 @@ export default {
     const held = turns.workers.filter((worker) => worker.pid).sort((a, b) => b.held_ms - a.held_ms);
     const behaviors = [...turns.behaviors].sort((a, b) => b.cpu - a.cpu).filter((one) => one.cpu > 0).slice(0, 20);
     const blocked = known?.dispatchers.filter((one) => one.blocked > 0) ?? [];
-    const label = recording?.spans ? "Exact turns of each worker" : "Who was seen at each worker, sample by sample. The table says who is there now.";
+    const label = recording?.spans ? "Exact turns of each worker" : "Who was seen in a turn, sample by sample. The table says who is in one now.";
+    const workers = known?.dispatchers.reduce((sum, one) => sum + one.workers + one.spares, 0);
+    const sentence = workers ? `${count(held.length)} of ${many(workers, "worker is", "workers are")} at work now.` : `${many(held.length, "process is", "processes are")} at work now.`;
     return [
-      h("p", { key: "sentence", class: `headline ${blocked.length ? "critical" : "good"}` }, `${count(held.length)} of ${many(turns.workers.length, "worker is", "workers are")} at work now.`,
+      h("p", { key: "sentence", class: `headline ${blocked.length ? "critical" : "good"}` }, sentence,
         blocked.length ? ` Blocked: ${blocked.map((one) => `${count(one.blocked)} of ${one.name}`).join(", ")}.` : ""),
-      h("section", { key: "now" }, h("h2", null, "Who holds which worker now"),
+      h("section", { key: "now" }, h("h2", null, "Who holds a worker now"),
         held.length ? table({
-          rows: held.slice(0, 60), key: (worker) => `${worker.dispatcher} ${worker.worker}`,
+          rows: held.slice(0, 60), key: (worker) => worker.pid, testid: "turns-now",
           columns: [
-            { key: "worker", label: "Worker", cell: (worker) => `${worker.dispatcher} ${worker.worker}` },
+            { key: "worker", label: "Dispatcher", cell: place },
             { key: "who", label: "Process", cell: (worker) => processLink(worker.pid, worker.name) },
             { key: "behavior", label: "Behaviour", rank: 2, cell: (worker) => typed(worker.behavior) },
             { key: "held", label: "For", number: true, cell: (worker) => [duration(worker.held_ms), worker.held_ms > 1000 ? [" ", badge("long", "warning")] : null] },
           ],
-        }) : empty("All workers are free.", "A process that is in a turn when the node is sampled stands here with how long it has held its worker.")),
+        }) : empty("All workers are free.", "A process that is in a turn when the node is sampled stands here. The one that takes the samples is left out.")),
       h("section", { key: "behaviors" }, h("h2", null, "CPU by behaviour"),
         behaviors.length ? h("ul", { class: "ranking" }, behaviors.map((one) => h("li", { key: one.behavior }, h("a", { href: `#/processes?behavior=${encodeURIComponent(one.behavior)}&sort=cpu` }, typed(one.behavior)), bar(one.cpu, `${share(one.cpu)} of a core`))))
           : h("p", { class: "quiet-text" }, "Nothing used the CPU since the sample before.")),

@@ -408,3 +408,39 @@ fn h7_a_call_made_for_another_lasts_no_longer_than_its_caller_waits() {
         assert_eq!(log.lines(), ["true false", "true false"]);
     }
 }
+
+#[test]
+fn h9_a_process_passes_the_error_of_its_call_by_name_on_to_its_caller() {
+    struct Front {
+        service: NamedAddress<Ask>,
+        limit: Duration,
+    }
+
+    impl Actor for Front {
+        type Message = Reply<()>;
+
+        async fn handle_message(&mut self, _: &mut Context<Reply<()>>, reply: Reply<()>) -> Result {
+            match self.service.call(Ask::Keep).timeout(self.limit).await {
+                Ok(()) => reply.send(()),
+                Err(error) => reply.fail(error.into()),
+            }
+            Ok(())
+        }
+    }
+
+    for sim in simulations(5) {
+        let service = named(&sim);
+        let front = sim.spawn(move || Front { service, limit: SECOND }).wait().unwrap();
+        // The name is missing: the front lives on.
+        let error = front.call(|reply| reply).wait().unwrap_err();
+        let CallError::Named(missing) = &error else { panic!("{error}") };
+        assert!(matches!(**missing, NamedCallError::NoName { .. }), "{error}");
+        assert!(!error.was_begun());
+        // The service does not answer in time.
+        let kept = sim.spawn(Service::default).name("service").wait().unwrap();
+        let error = front.call(|reply| reply).wait().unwrap_err();
+        let CallError::Timeout { to, .. } = &error else { panic!("{error}") };
+        assert_eq!(*to, kept.pid());
+        assert!(error.was_begun());
+    }
+}

@@ -495,3 +495,37 @@ fn t4_the_mode_of_a_probe_can_change_with_a_message() {
     sim.run_until_idle();
     assert_eq!(probe.take_messages(), [1, 200, 300]);
 }
+
+#[test]
+fn t4_a_probe_may_be_on_another_node_of_the_simulation() {
+    Simulation::explore(0..20, |sim| {
+        let beside = sim.beside("b@sim")?;
+        let probe = Probe::<u32>::named_on(sim, &beside, "probe");
+        assert_eq!(beside.whereis("probe"), Some(probe.pid()));
+        assert_eq!(sim.whereis("probe"), None);
+        let to = probe.recipient();
+        let twice = beside.spawn(move || Twice(to)).wait()?;
+        twice.send(3)?;
+        probe.expect_message(Duration::ZERO, &3);
+        assert_eq!(probe.sender(), Some(twice.pid()));
+        probe.expect_message(SECOND, &3);
+        probe.monitor(twice.pid());
+        twice.send(0)?;
+        assert_eq!(probe.expect_down(Duration::ZERO, twice.pid()).to_string(), "no number");
+        // It is spared by faults as any probe.
+        sim.faults(krarup::testing::Faults::new().kill_one_in(1));
+        assert_eq!(probe.run(|ctx| ctx.pid()), probe.pid());
+        sim.faults(krarup::testing::Faults::new());
+        let second = Probe::<u32>::spawn_on(sim, &beside);
+        second.address().send(7)?;
+        second.expect_message(Duration::ZERO, &7);
+        Ok(())
+    });
+}
+
+#[test]
+fn t4_a_probe_on_a_node_of_another_simulation_is_refused() {
+    let (sim, other) = (Simulation::new(1), Simulation::new(2));
+    let said = panic_of(|| Probe::<u32>::spawn_on(&sim, &other));
+    assert!(said.ends_with("is not one of the simulation"), "{said}");
+}

@@ -213,7 +213,7 @@ impl Dispatch<'_> {
     /// Offers a message of the peer as a dead letter, as a local one (rule Zobs4).
     fn dead_letter(&self, to: Target, cause: DeadLetterCause) {
         self.peer.received.dead_letter();
-        let letter = DeadLetter::new(to, None, "a message of another node", cause);
+        let letter = DeadLetter::new(to, None, "a message", cause);
         self.core.host.dead_letter(letter.of_node(self.peer.node.clone()));
     }
 

@@ -1,7 +1,9 @@
-//! The error of a call.
+//! The errors of a call, and of a call by name, each of which may hold the other.
 
+use crate::errors::lookup::LookupError;
+use crate::errors::named::RetryError;
 use crate::errors::wait::CannotWait;
-use crate::{Alias, Pid, Reason, Target};
+use crate::{Alias, Name, Pid, Reason, Target};
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
@@ -119,6 +121,10 @@ pub enum CallError {
     Deadlock(CallCycle),
     /// This thread cannot wait for the reply.
     CannotWait(CannotWait),
+    /// The callee had to call another process by its name, made no such call, and has passed that
+    /// error on (rule H9). Made by `From<NamedCallError>`, which turns the error of an attempt
+    /// into that error itself.
+    Named(Box<NamedCallError>),
 }
 
 impl CallError {
@@ -155,6 +161,7 @@ impl CallError {
             | CallError::CallsItself(_)
             | CallError::Deadlock(_)
             | CallError::CannotWait(CannotWait::Stalled) => true,
+            CallError::Named(error) => error.was_begun(),
         }
     }
 
@@ -214,13 +221,88 @@ impl fmt::Display for CallError {
             CallError::CallsItself(pid) => write!(f, "process {pid} calls itself"),
             CallError::Deadlock(cycle) => write!(f, "deadlock: {cycle}"),
             CallError::CannotWait(cause) => fmt::Display::fmt(cause, f),
+            CallError::Named(error) => fmt::Display::fmt(error, f),
         }
     }
 }
 
 impl Error for CallError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.end().map(|reason| reason.as_error() as _)
+        match self {
+            CallError::Named(error) => error.source(),
+            error => error.end().map(|reason| reason.as_error() as _),
+        }
+    }
+}
+
+/// The error of a call to whichever process has a name (rules H3 to H6).
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NamedCallError {
+    /// No process had the name, as long as the call waited for one. The request was not made.
+    #[error("no process had the name {:?} within {waited:?}", name.as_str())]
+    NoName {
+        /// The name.
+        name: Name,
+        /// The time that was waited since the call was made.
+        waited: Duration,
+    },
+    /// No process has the name, and the node stops. The request was not made.
+    #[error("no process has the name {:?}, and the node stops", name.as_str())]
+    NodeStopped {
+        /// The name.
+        name: Name,
+    },
+    /// A process has the name, and it takes other messages.
+    #[error(transparent)]
+    Lookup(LookupError),
+    /// The last attempt has failed, and there is no further one: the policy has none for this
+    /// error, or no time is left.
+    #[error("{error} (attempt {attempts})")]
+    Call {
+        /// The error of the last attempt.
+        #[source]
+        error: CallError,
+        /// How many attempts were made.
+        attempts: u32,
+    },
+    /// The policy is not valid. Nothing was done.
+    #[error(transparent)]
+    Retry(#[from] RetryError),
+    /// This thread cannot wait for the reply. Nothing was done.
+    #[error(transparent)]
+    CannotWait(#[from] CannotWait),
+}
+
+impl NamedCallError {
+    /// Returns whether a process may have begun to handle the request of the last attempt; see
+    /// [`CallError::was_begun`].
+    #[must_use]
+    pub const fn was_begun(&self) -> bool {
+        matches!(self, NamedCallError::Call { error, .. } if error.was_begun())
+            || matches!(self, NamedCallError::CannotWait(CannotWait::Stalled))
+    }
+
+    /// Returns the error of the last attempt, if there was one.
+    #[must_use]
+    pub const fn call(&self) -> Option<&CallError> {
+        match self {
+            NamedCallError::Call { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// For a process that answers a call by a call by name: `reply.fail(error.into())` passes the error on
+/// (rule H9). Of an attempt it is the error of that attempt, without their number, so that the
+/// caller matches [`CallError::Timeout`] as if it had called that process itself.
+impl From<NamedCallError> for CallError {
+    fn from(error: NamedCallError) -> Self {
+        match error {
+            NamedCallError::Call { error, .. } => error,
+            NamedCallError::CannotWait(cause) => CallError::CannotWait(cause),
+            error => CallError::Named(Box::new(error)),
+        }
     }
 }
 
@@ -287,7 +369,7 @@ impl fmt::Display for CallCycle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Name, NodeName, Ref};
+    use crate::{NodeName, Ref};
 
     const TIME: Duration = Duration::from_secs(3);
 
@@ -372,6 +454,11 @@ mod tests {
                 false,
             ),
             (CannotWait::Stalled.into(), "the simulation ran out of events", true),
+            (
+                NamedCallError::NodeStopped { name: stock().0 }.into(),
+                "no process has the name \"stock\", and the node stops",
+                false,
+            ),
         ]
     }
 
@@ -388,5 +475,67 @@ mod tests {
         let cycle = CallCycle::new(vec![Pid::local(3, 1), Pid::local(1, 1)]);
         assert_eq!(cycle.pids(), [Pid::local(3, 1), Pid::local(1, 1)]);
         assert_eq!(CallCycle::new(Vec::new()).to_string(), "");
+    }
+
+    #[test]
+    fn h3_the_error_of_a_call_to_a_name_states_the_cause_and_whether_it_was_begun() {
+        let to = Pid::local(7, 1);
+        let call = |error| NamedCallError::Call { error, attempts: 2 };
+        let ended = call(CallError::Terminated { to, reason: Reason::Killed });
+        for (error, said, was_begun) in [
+            (
+                NamedCallError::NoName { name: stock(), waited: TIME },
+                "no process had the name \"stock\" within 3s",
+                false,
+            ),
+            (
+                NamedCallError::NodeStopped { name: stock() },
+                "no process has the name \"stock\", and the node stops",
+                false,
+            ),
+            (
+                NamedCallError::Lookup(LookupError::NoName("stock".into())),
+                "no process has the name \"stock\"",
+                false,
+            ),
+            (ended.clone(), "<0.7.0> terminated: killed (attempt 2)", true),
+            (call(CallError::Full { to }), "the mailbox of <0.7.0> is full (attempt 2)", false),
+            (RetryError::NoAttempts.into(), "a call with 0 attempts is not made", false),
+            (CannotWait::Stalled.into(), "the simulation ran out of events", true),
+            (
+                CannotWait::InRuntime.into(),
+                "this thread drives an async runtime, which `.wait()` would block: use `.await`",
+                false,
+            ),
+        ] {
+            assert_eq!(error.to_string(), said);
+            assert_eq!(error.was_begun(), was_begun, "{error}");
+        }
+        assert!(ended.call().is_some() && ended.source().is_some());
+        assert_eq!(NamedCallError::NodeStopped { name: stock() }.call(), None);
+    }
+
+    #[test]
+    fn h9_the_error_of_a_call_by_name_is_passed_on_as_that_of_its_last_attempt() {
+        let timeout = CallError::Timeout { to: Pid::local(7, 1), limit: TIME };
+        let error = NamedCallError::Call { error: timeout.clone(), attempts: 2 };
+        assert_eq!(CallError::from(error), timeout);
+        let cause = CannotWait::InProcess;
+        assert_eq!(CallError::from(NamedCallError::from(cause)), CallError::CannotWait(cause));
+        for error in [
+            NamedCallError::NoName { name: stock(), waited: TIME },
+            NamedCallError::NodeStopped { name: stock() },
+            NamedCallError::Lookup(LookupError::NoName("stock".into())),
+            RetryError::NoAttempts.into(),
+        ] {
+            let passed_on = CallError::from(error.clone());
+            assert_eq!(passed_on.to_string(), error.to_string());
+            assert!(!passed_on.was_begun() && passed_on.source().is_none());
+            assert_eq!(passed_on, CallError::Named(Box::new(error)));
+        }
+    }
+
+    fn stock() -> Name {
+        Name::new("stock").unwrap()
     }
 }

@@ -21,14 +21,14 @@ mod topic;
 mod wait;
 
 pub use block::BlockError;
-pub use call::{CallCycle, CallError, UndeliveredCause};
+pub use call::{CallCycle, CallError, NamedCallError, UndeliveredCause};
 pub use debug::DebugError;
 pub use lookup::LookupError;
 pub use manage::ManageError;
 pub use membership::{
     JoinError, KeyCallError, KeySendError, LeaveError, RegisterKeyError, WatchGroupError,
 };
-pub use named::{AwaitNameError, NamedCallError, RetryError};
+pub use named::{AwaitNameError, RetryError};
 pub use order::OrderError;
 pub use overflow::{NoBound, OverflowError};
 pub use record::{RecordError, TooManyRecorded, TraceError};

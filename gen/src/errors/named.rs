@@ -1,6 +1,5 @@
 //! The errors of waiting for a name, and of calls to whichever process has a name (rules H1 to H8).
 
-use crate::errors::call::CallError;
 use crate::errors::lookup::LookupError;
 use crate::errors::wait::CannotWait;
 use crate::{Name, NameError};
@@ -35,64 +34,6 @@ pub enum AwaitNameError {
     CannotWait(#[from] CannotWait),
 }
 
-/// The error of a call to whichever process has a name (rules H3 to H6).
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum NamedCallError {
-    /// No process had the name, as long as the call waited for one. The request was not made.
-    #[error("no process had the name {:?} within {waited:?}", name.as_str())]
-    NoName {
-        /// The name.
-        name: Name,
-        /// The time that was waited since the call was made.
-        waited: Duration,
-    },
-    /// No process has the name, and the node stops. The request was not made.
-    #[error("no process has the name {:?}, and the node stops", name.as_str())]
-    NodeStopped {
-        /// The name.
-        name: Name,
-    },
-    /// A process has the name, and it takes other messages.
-    #[error(transparent)]
-    Lookup(LookupError),
-    /// The last attempt has failed, and there is no further one: the policy has none for this
-    /// error, or no time is left.
-    #[error("{error} (attempt {attempts})")]
-    Call {
-        /// The error of the last attempt.
-        #[source]
-        error: CallError,
-        /// How many attempts were made.
-        attempts: u32,
-    },
-    /// The policy is not valid. Nothing was done.
-    #[error(transparent)]
-    Retry(#[from] RetryError),
-    /// This thread cannot wait for the reply. Nothing was done.
-    #[error(transparent)]
-    CannotWait(#[from] CannotWait),
-}
-
-impl NamedCallError {
-    /// Returns whether a process may have begun to handle the request of the last attempt; see
-    /// [`CallError::was_begun`].
-    #[must_use]
-    pub const fn was_begun(&self) -> bool {
-        matches!(self, NamedCallError::Call { error, .. } if error.was_begun())
-            || matches!(self, NamedCallError::CannotWait(CannotWait::Stalled))
-    }
-
-    /// Returns the error of the last attempt, if there was one.
-    #[must_use]
-    pub const fn call(&self) -> Option<&CallError> {
-        match self {
-            NamedCallError::Call { error, .. } => Some(error),
-            _ => None,
-        }
-    }
-}
-
 /// An invalid policy of attempts; found when the call is made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -119,7 +60,6 @@ pub enum RetryError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Pid, Reason};
     use std::error::Error;
 
     const TIME: Duration = Duration::from_secs(3);
@@ -150,44 +90,6 @@ mod tests {
             assert_eq!(error.to_string(), said);
             assert!(error.source().is_none(), "{error:?}");
         }
-    }
-
-    #[test]
-    fn h3_the_error_of_a_call_to_a_name_states_the_cause_and_whether_it_was_begun() {
-        let to = Pid::local(7, 1);
-        let call = |error| NamedCallError::Call { error, attempts: 2 };
-        let ended = call(CallError::Terminated { to, reason: Reason::Killed });
-        for (error, said, was_begun) in [
-            (
-                NamedCallError::NoName { name: name(), waited: TIME },
-                "no process had the name \"stock\" within 3s",
-                false,
-            ),
-            (
-                NamedCallError::NodeStopped { name: name() },
-                "no process has the name \"stock\", and the node stops",
-                false,
-            ),
-            (
-                NamedCallError::Lookup(LookupError::NoName("stock".into())),
-                "no process has the name \"stock\"",
-                false,
-            ),
-            (ended.clone(), "<0.7.0> terminated: killed (attempt 2)", true),
-            (call(CallError::Full { to }), "the mailbox of <0.7.0> is full (attempt 2)", false),
-            (RetryError::NoAttempts.into(), "a call with 0 attempts is not made", false),
-            (CannotWait::Stalled.into(), "the simulation ran out of events", true),
-            (
-                CannotWait::InRuntime.into(),
-                "this thread drives an async runtime, which `.wait()` would block: use `.await`",
-                false,
-            ),
-        ] {
-            assert_eq!(error.to_string(), said);
-            assert_eq!(error.was_begun(), was_begun, "{error}");
-        }
-        assert!(ended.call().is_some() && ended.source().is_some());
-        assert_eq!(NamedCallError::NodeStopped { name: name() }.call(), None);
     }
 
     #[test]

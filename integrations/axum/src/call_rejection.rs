@@ -87,6 +87,7 @@ impl From<CallError> for CallRejection {
                 ..
             }
             | CallError::NodeStopped { .. } => Self::unavailable(&error),
+            CallError::Named(error) => (**error).clone().into(),
             _ => Self::internal(&error),
         }
     }
@@ -216,7 +217,8 @@ mod tests {
         }
         let name = Name::new("till").unwrap();
         let missing = NamedCallError::NoName { name: name.clone(), waited: second };
-        assert_eq!(answer(missing), (503, soon(1)));
+        assert_eq!(answer(missing.clone()), (503, soon(1)));
+        assert_eq!(answer(CallError::from(missing)), (503, soon(1)));
         assert_eq!(answer(NamedCallError::NodeStopped { name: name.clone() }), (503, soon(1)));
         assert_eq!(answer(NamedCallError::from(RetryError::NoAttempts)), (500, None));
         assert_eq!(answer(AwaitNameError::Timeout { name, limit: second }), (503, soon(1)));

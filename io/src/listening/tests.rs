@@ -44,7 +44,7 @@ async fn server_of(
         move || {
             let (factory, options) = (Arc::new(|| SilentProtocol), Arc::new(options.clone()));
             let tally = Arc::clone(&tally);
-            ConnectionWorker::<SilentProtocol, _>::new(factory, options, Securing::Clear, tally)
+            ConnectionWorker::<SilentProtocol>::new(factory, options, Securing::Clear, tally)
         }
     };
     let pool = ctx.spawn(move || Pool::new(1, worker)).await?;

@@ -292,6 +292,12 @@ impl Simulation {
     }
 
     /// Exempts a process from random faults.
+    /// Whether this is a node of the simulation.
+    pub(crate) fn has(&self, node: &Node) -> bool {
+        let host = node.dispatcher_host();
+        Arc::ptr_eq(host, &self.host) || self.beside.lock().iter().any(|it| Arc::ptr_eq(it, host))
+    }
+
     pub(crate) fn spare(&self, pid: Pid) {
         simulated(&self.host).spare(pid);
     }

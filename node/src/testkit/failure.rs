@@ -21,7 +21,7 @@ impl<M: fmt::Debug + Send + 'static> Probe<'_, M> {
     ) -> ! {
         let came = match came {
             Some(came) => format!("there came {}", self.describe(came)),
-            None if !self.sim.is_alive(self.pid()) => "it has ended".to_owned(),
+            None if !self.node.is_alive(self.pid()) => "it has ended".to_owned(),
             None if passed.is_empty() => format!("nothing arrived until {}", self.sim.now()),
             None => format!("no match arrived until {}", self.sim.now()),
         };
@@ -63,7 +63,7 @@ impl<M: fmt::Debug + Send + 'static> Probe<'_, M> {
 
     /// The pid, with the name if the process lives and has one.
     pub(crate) fn name_of(&self, pid: Pid) -> String {
-        match self.sim.process_info(pid).and_then(|info| info.name) {
+        match self.node.process_info(pid).and_then(|info| info.name) {
             Some(name) => format!("{pid} {name:?}"),
             None => pid.to_string(),
         }

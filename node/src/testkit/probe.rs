@@ -14,6 +14,7 @@
 //! `fishForMessage`, a reply to the last sender). As in Ergo's `testing/unit`, a test drives an
 //! input and then checks its effects, with no scheduler and no clock in between.
 
+use crate::node::Node;
 use crate::simulation::simulation::Simulation;
 use crate::testkit::probe_process::{ProbeMail, ProbeProcess, ProbeState, ProbeTask};
 use krarup_act::{Address, Context, Received, Recipient, contain};
@@ -71,6 +72,8 @@ use std::sync::Arc;
 /// ```
 pub struct Probe<'a, M: Send + 'static> {
     pub(crate) sim: &'a Simulation,
+    /// The node of the simulation on which it is.
+    pub(crate) node: &'a Node,
     address: Address<M>,
     pub(crate) kept: ProbeState<M>,
     /// The sender of the message that was taken last.
@@ -85,7 +88,17 @@ impl<'a, M: fmt::Debug + Send + 'static> Probe<'a, M> {
     #[must_use]
     #[track_caller]
     pub fn spawn(sim: &'a Simulation) -> Self {
-        match Self::start(sim, None) {
+        Self::spawn_on(sim, sim)
+    }
+
+    /// Spawns a probe on a node of this simulation that [`Simulation::beside`] has made.
+    ///
+    /// # Panics
+    /// Panics if the node is stopping, or of another simulation.
+    #[must_use]
+    #[track_caller]
+    pub fn spawn_on(sim: &'a Simulation, node: &'a Node) -> Self {
+        match Self::start(sim, node, None) {
             Ok(probe) => probe,
             Err(error) => panic!("cannot spawn a probe: {error}"),
         }
@@ -98,16 +111,29 @@ impl<'a, M: fmt::Debug + Send + 'static> Probe<'a, M> {
     #[must_use]
     #[track_caller]
     pub fn named(sim: &'a Simulation, name: &str) -> Self {
-        match Self::start(sim, Some(name)) {
+        Self::named_on(sim, sim, name)
+    }
+
+    /// Spawns a probe with this name on a node of this simulation that [`Simulation::beside`] has
+    /// made.
+    ///
+    /// # Panics
+    /// Panics as [`Probe::named`] does, and if the node is of another simulation.
+    #[must_use]
+    #[track_caller]
+    pub fn named_on(sim: &'a Simulation, node: &'a Node, name: &str) -> Self {
+        match Self::start(sim, node, Some(name)) {
             Ok(probe) => probe,
             Err(error) => panic!("cannot spawn a probe named {name:?}: {error}"),
         }
     }
 
-    fn start(sim: &'a Simulation, name: Option<&str>) -> Result<Self, SpawnError> {
+    #[track_caller]
+    fn start(sim: &'a Simulation, node: &'a Node, name: Option<&str>) -> Result<Self, SpawnError> {
+        assert!(sim.has(node), "node {} is not one of the simulation", node.name());
         let kept = ProbeState::default();
         let probe = ProbeProcess(kept.clone());
-        let spawn = sim.spawn(move || probe);
+        let spawn = node.spawn(move || probe);
         let address = match name {
             Some(name) => spawn.name(name).start()?,
             None => spawn.start()?,
@@ -115,7 +141,7 @@ impl<'a, M: fmt::Debug + Send + 'static> Probe<'a, M> {
         sim.spare(address.pid());
         // It traps exit signals before anything else can happen to it.
         sim.step_of(address.pid());
-        Ok(Probe { sim, address, kept, sender: Mutex::new(None) })
+        Ok(Probe { sim, node, address, kept, sender: Mutex::new(None) })
     }
 
     /// Returns its address.
@@ -164,7 +190,7 @@ impl<'a, M: fmt::Debug + Send + 'static> Probe<'a, M> {
                 *outcome.lock() = Some(done);
             }))
         };
-        let sent = self.sim.send(self.pid(), order).is_ok();
+        let sent = self.node.send(self.pid(), order).is_ok();
         while outcome.lock().is_none() && self.sim.step_of(self.pid()) {}
         let done = outcome.lock().take();
         match done {

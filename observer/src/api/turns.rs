@@ -3,7 +3,7 @@
 use crate::http::answer::{HttpAnswer, json};
 use crate::http::parameters::Parameters;
 use crate::http::refusal::Refusal;
-use crate::sampling::picture::Picture;
+use crate::sampling::picture::{Picture, Row};
 use crate::shared::Shared;
 use hyper::StatusCode;
 use krarup_gen::ProcessState;
@@ -42,7 +42,9 @@ pub(crate) async fn answer(shared: &Shared, query: Option<&str>) -> Result<HttpA
 }
 
 pub(crate) fn body(picture: &Picture) -> TurnsBody {
-    let running = picture.rows.iter().filter(|row| row.sample.state == ProcessState::Running);
+    let runs = |row: &&Row| row.sample.state == ProcessState::Running;
+    // The sampler runs in every sample, because it takes it.
+    let running = picture.rows.iter().filter(runs).filter(|row| row.sample.pid != picture.sampler);
     let workers = running.map(|row| RunningProcess {
         dispatcher: row.identity.dispatcher.to_string(),
         worker: None,

@@ -142,11 +142,15 @@ impl ServerThread {
         let (end, ended) = oneshot::channel();
         let open = Arc::new(Open::default());
         let (counted, handle) = (Arc::clone(&open), runtime.handle().clone());
+        let asked = stopping.clone();
         let thread = thread::Builder::new().name(name).spawn(move || {
             runtime.block_on(run(sockets, routes, limits, counted, stopping));
             // Connections that did not end in time end here.
             runtime.shutdown_timeout(Duration::ZERO);
-            let _ = owner.send(ServerEvent::Ended);
+            // Asked to stop, or with a process that is gone, nobody needs to hear of the end.
+            if !*asked.borrow() && asked.has_changed().is_ok() {
+                let _ = owner.send(ServerEvent::Ended);
+            }
             let _ = end.send(());
         })?;
         Ok(ServerThread { stop, ended: Some(ended), thread: Some(thread), open, runtime: handle })

@@ -17,6 +17,8 @@ pub(crate) const LONGEST_WINDOW: Duration = Duration::from_secs(10);
 pub(crate) struct Picture {
     /// Counts the walks.
     pub(crate) number: u64,
+    /// The process that has walked. It ran then, whatever else did.
+    pub(crate) sampler: Pid,
     /// When the walk began. What happened before is in the picture.
     pub(crate) began: Instant,
     /// When it ended. How old a picture is is real time, also in a simulation.

@@ -15,7 +15,7 @@ use crate::sampling::picture::{LONGEST_WINDOW, Picture, PoolRow, Row};
 use crate::sampling::pictures::{Sampling, WalkRequest};
 use crate::sampling::rows::Rows;
 use krarup_act::{Actor, Context, NodeView, Walk, next_turn};
-use krarup_gen::{Inspection, ProcessKind, Result, Timestamp};
+use krarup_gen::{Inspection, Pid, ProcessKind, Result, Timestamp};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -40,7 +40,7 @@ impl Sampler {
         Sampler { sampling, view, texts, replaced, freeing: Duration::ZERO }
     }
 
-    async fn walk(&mut self, before: Option<&Picture>) -> Picture {
+    async fn walk(&mut self, sampler: Pid, before: Option<&Picture>) -> Picture {
         let began = Instant::now();
         let mut work = TurnWork::default();
         let stats = self.view.stats().unwrap_or_default();
@@ -100,7 +100,7 @@ impl Sampler {
         self.freeing = Duration::ZERO;
         let number = before.map_or(1, |before| before.number + 1);
         let sums = OnceLock::new();
-        Picture { number, began, taken, at, cost, window, stats, rows, pools, sums }
+        Picture { number, sampler, began, taken, at, cost, window, stats, rows, pools, sums }
     }
 
     /// Frees the pictures that were replaced, except those that somebody still reads.
@@ -161,9 +161,9 @@ impl Actor for Sampler {
         Ok(())
     }
 
-    async fn handle_message(&mut self, _: &mut Context<WalkRequest>, _: WalkRequest) -> Result {
+    async fn handle_message(&mut self, ctx: &mut Context<WalkRequest>, _: WalkRequest) -> Result {
         let before = self.sampling.last();
-        let picture = self.walk(before.as_deref()).await;
+        let picture = self.walk(ctx.pid(), before.as_deref()).await;
         self.sampling.publish(picture);
         self.replaced.extend(before);
         self.free().await;

@@ -71,3 +71,11 @@ fn v5_the_last_handle_stops_the_node_and_each_node_shows_itself() {
     assert_eq!(get(second.address(), "/api/v1/node").status, 200);
     other.stop().wait().unwrap();
 }
+
+#[test]
+fn v4_the_stop_of_an_observer_is_no_dead_letter() {
+    let (node, observer) = observed(|it| it);
+    assert_eq!(get(observer.address(), "/livez").status, 200);
+    node.stop().wait().unwrap();
+    assert_eq!(node.stats().dead_letters, 0);
+}

@@ -3,7 +3,7 @@
 use super::client::{get, observed, quick, until};
 use crate::limits::DoorLimits;
 use krarup_act::{Actor, Address, Context, Reply, behavior_fn};
-use krarup_gen::{Result, SendError};
+use krarup_gen::{Reason, Result, SendError};
 use krarup_node::{DispatcherOptions, Node};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -373,5 +373,32 @@ fn v23_a_process_that_ends_while_it_is_listed_does_no_harm() {
     }
     stop.send(()).unwrap();
     storm.join().unwrap();
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn v67_the_sampler_is_not_among_the_processes_that_run() {
+    let (node, observer) = observed(|it| it);
+    let (begun, begins) = mpsc::channel();
+    let (end, ends) = mpsc::channel::<()>();
+    let busy = move || {
+        behavior_fn(move |mut ctx: Context<()>| async move {
+            ctx.initialised();
+            begun.send(()).map_err(Reason::error)?;
+            // It holds its worker until the test has seen it.
+            let _ = ends.recv();
+            Ok(())
+        })
+    };
+    node.spawn(busy).name("busy").start().unwrap();
+    begins.recv().unwrap();
+    let told = |it: &super::client::HttpReply| {
+        let body = it.json();
+        let workers = body["workers"].as_array().unwrap();
+        assert!(workers.iter().all(|it| it["name"] != "observer.sampler"), "{body}");
+        workers.iter().any(|it| it["name"] == "busy")
+    };
+    until(observer.address(), "/api/v1/turns", told);
+    drop(end);
     node.stop().wait().unwrap();
 }

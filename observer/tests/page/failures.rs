@@ -49,12 +49,20 @@ fn v72_a_full_pool_says_so_in_words() {
     page.open(&told.url("#/pools"));
     assert_eq!(page.text_of("pool-fill-13"), "100 %");
     assert!(page.text_of("pool-13").contains("no room"));
+    let square = "document.querySelector('.cell .hidden').textContent";
+    assert_eq!(page.text(square), "<0.14.0>: 20 of 20 waiting, running");
     told.change(|scene| {
         let pool = &mut scene.bodies.get_mut("pools").expect("pools")["pools"][0];
         pool["fill"] = json!(0.9999);
         pool["waiting"] = json!(79);
     });
     page.wait(&format!("{}.innerText === '99 %'", element("pool-fill-13")));
+    told.change(|scene| {
+        let pool = &mut scene.bodies.get_mut("pools").expect("pools")["pools"][0];
+        pool["capacity"] = json!(null);
+        pool["fill"] = json!(null);
+    });
+    page.wait(&format!("{square} === '<0.14.0>: 20 waiting, running'"));
 }
 
 #[test]

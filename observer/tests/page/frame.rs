@@ -192,3 +192,44 @@ fn v79_an_empty_page_says_what_would_stand_there() {
         assert!(words.contains("stand"), "{route}: {words}");
     }
 }
+
+#[test]
+fn v79_a_list_that_has_not_come_is_not_called_empty() {
+    let told = Told::start(storm());
+    // Without an answer to `/actions`.
+    told.change(|scene| {
+        scene.rings.remove("actions");
+    });
+    let Some(mut page) = page(DESK) else { return };
+    page.open(&told.url("#/health"));
+    page.wait("document.getElementById('main').innerText.includes('The list was not read')");
+    assert!(!page.has("empty"));
+    told.change(|scene| {
+        scene.rings.insert("actions", Vec::new());
+    });
+    page.wait_for("empty");
+}
+
+#[test]
+fn v67_the_page_of_turns_counts_the_workers_of_the_node_and_names_no_worker_that_it_does_not_know()
+{
+    let mut scene = storm();
+    scene.bodies.insert(
+        "turns".to_owned(),
+        json!({"workers": [
+            {"dispatcher": "default", "worker": null, "pid": "<0.10.0>", "name": "stock",
+                "behavior": "shop::Stock", "held_ms": null},
+            {"dispatcher": "default", "worker": null, "pid": "<0.20.0>", "name": "prices",
+                "behavior": "shop::Prices", "held_ms": null}],
+        "behaviors": []}),
+    );
+    scene.node["dispatchers"][0]["workers"] = json!(4);
+    let told = Told::start(scene);
+    let Some(mut page) = page(DESK) else { return };
+    page.open(&told.url("#/turns"));
+    let table = page.text_of("turns-now");
+    assert!(table.contains("stock") && table.contains("prices"), "{table}");
+    assert!(table.contains("default") && !table.contains("null"), "{table}");
+    let said = "document.querySelector('.page-turns .headline').innerText";
+    assert!(page.text(said).starts_with("2 of 4 workers are at work now."));
+}

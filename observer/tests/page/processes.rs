@@ -1,6 +1,6 @@
 //! The table of processes, and the panels of single ones.
 
-use crate::page::{DESK, PHONE, element, in_time, page};
+use crate::page::{DESK, Look, PHONE, element, in_time, page};
 use crate::scenes::{STOCK, crowd, storm};
 use crate::told::{TOKEN, Told};
 use std::time::Duration;
@@ -189,4 +189,28 @@ fn v78_a_phone_scrolls_no_page_sideways_and_shows_name_state_and_mailbox() {
         "[...document.querySelectorAll('[data-testid=proc-row-10] > *')].filter((one) => one.getClientRects().length) \
          .every((one) => one.getBoundingClientRect().right <= innerWidth)"
     ));
+}
+
+#[test]
+fn v80_the_table_of_processes_breaks_no_word() {
+    let mut scene = storm();
+    for process in &mut scene.processes {
+        process["kind"] = serde_json::json!("supervisor");
+        process["behavior"] = serde_json::json!("krarup_supervisor::supervisor::Supervisor");
+    }
+    let told = Told::start(scene);
+    let Some(mut page) = page(Look { width: 1400, ..DESK }) else { return };
+    page.open(&told.url("#/processes"));
+    page.wait_for("proc-row-1");
+    for width in [1100, 1280, 1400, 1600, 1920] {
+        page.look(Look { width, ..DESK });
+        page.wait(&format!("innerWidth === {width}"));
+        // A word in two lines has two boxes.
+        let broken = page.text(
+            "[...document.querySelectorAll('[data-testid=proc-row-1] :is(.kind, .type)')] \
+             .filter((one) => { const range = document.createRange(); range.selectNodeContents(one); return range.getClientRects().length > 1; }) \
+             .map((one) => one.innerText).join()",
+        );
+        assert_eq!(broken, "", "{width}");
+    }
 }

@@ -135,7 +135,7 @@ pub(crate) fn pool() -> Value {
             "handled": 1000, "cpu": 0.4}))
         .collect();
     json!({"id": WORKERS, "pid": "<0.13.0>", "name": "workers", "worker_behavior": "shop::Renderer", "size": 4,
-        "places": 20, "workers": 4, "capacity": 80, "waiting": 80, "room_waiters": 1, "fill": 1.0,
+        "places": 4, "workers": 4, "capacity": 80, "waiting": 80, "room_waiters": 1, "fill": 1.0,
         "forwarded": 120_000, "unhandled": 21_034, "rate_limited": 0, "diverted": 0, "expired": 0, "lost": 0,
         "crashed": 1, "restarts": 1, "stuck": 0, "draining": false, "forwarded_rate": 880.0, "unhandled_rate": 811.0,
         "wait_ms": null, "service_ms": null, "members": members, "members_more": 0})
