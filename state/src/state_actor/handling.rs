@@ -94,8 +94,10 @@ impl<A: StateActor> Engine<A> {
         mut posted: Posted<T>,
         message: fn(T) -> StateMessage<A::Notice, A::Ask>,
     ) -> Option<Posted<T>> {
-        let held = posted.held.as_mut().filter(|held| held.is_to_begin());
-        let begun = match (held, &*self.shared.owner.lock()) {
+        if !posted.held.as_ref().is_some_and(HeldMessage::is_to_begin) {
+            return Some(posted);
+        }
+        let begun = match (&mut posted.held, &*self.shared.owner.lock()) {
             (Some(held), Some(owner)) => owner.ctx.begin_held(held),
             _ => Ok(()),
         };
