@@ -11,6 +11,8 @@ struct SharedHalves {
     count: WakingCount,
     halves: [UnsafeCell<u32>; 2],
     freed: Arc<AtomicU32>,
+    /// Whether who uses a handle up has the process in hand, and with it the first handle.
+    is_parked: bool,
 }
 
 // SAFETY: a thread touches its own half while it has a handle; who has the last handle touches both.
@@ -24,11 +26,12 @@ unsafe impl Wakeable for SharedHalves {
         &self.count
     }
 
-    /// Only one thread of a model wakes.
+    /// Only one thread of a model wakes without the process, and one with it.
     fn wake(&self, used_up: Option<UsedHandle<'_>>) {
-        self.touch(1);
+        let has_process = self.is_parked && used_up.is_some();
+        self.touch(usize::from(!has_process));
         if let Some(handle) = used_up {
-            handle.spend();
+            handle.spend(has_process);
         }
     }
 }
@@ -53,11 +56,16 @@ impl Drop for SharedHalves {
 
 /// The first handle, and what tells how often the halves were touched once they are freed.
 fn first() -> (WakingHandle<SharedHalves>, Arc<AtomicU32>) {
+    first_of(false)
+}
+
+fn first_of(is_parked: bool) -> (WakingHandle<SharedHalves>, Arc<AtomicU32>) {
     let freed = Arc::new(AtomicU32::new(0));
     let shared = SharedHalves {
         count: WakingCount::new(),
         halves: [UnsafeCell::new(0), UnsafeCell::new(0)],
         freed: Arc::clone(&freed),
+        is_parked,
     };
     (WakingHandle::first(shared), freed)
 }
@@ -113,6 +121,20 @@ fn the_first_handle_alone_frees_what_it_wakes_when_the_others_are_gone() {
             joined(waking);
             assert_eq!(own.others(), 0);
         }
+    });
+}
+
+/// Who wakes has the process too, while another handle is dropped.
+#[test]
+fn a_handle_that_is_spent_with_the_process_in_hand_passes_on_what_was_done_with_the_others() {
+    model(|| {
+        let (own, freed) = first_of(true);
+        let (mine, other) = (own.to_waker(), own.to_waker());
+        let dropping = thread::spawn(move || other.wake_by_ref());
+        mine.wake();
+        drop(own);
+        joined(dropping);
+        assert_eq!(freed.load(Ordering::Relaxed), 4);
     });
 }
 

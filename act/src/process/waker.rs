@@ -60,14 +60,22 @@ pub(crate) struct UsedHandle<'a> {
 
 impl UsedHandle<'_> {
     /// Counts it as one that can wake no more. One caller at a time. More than fifteen at once, in threads that have been
-    /// interrupted here, count as if they could still wake.
-    pub(crate) fn spend(self) {
+    /// interrupted here, count as if they could still wake. `has_process`: the caller has the process, and with it the
+    /// process's own handle.
+    pub(crate) fn spend(self, has_process: bool) {
         let count = &self.count.0;
-        if count.load(Ordering::Relaxed) < SPENT * 15 {
+        // What was done with the handles that are gone is passed on to the last one by a store, as it is by an addition.
+        let counted = count.load(Ordering::Acquire);
+        if has_process && counted == 2 {
+            // There are only the two handles that the caller has, so nobody else counts.
+            count.store(SPENT + 1, Ordering::Release);
+        } else if counted < SPENT * 15 {
             // The handle is here still, and keeps the allocation.
             count.fetch_add(SPENT - 1, Ordering::Relaxed);
-            *self.is_spent = true;
+        } else {
+            return;
         }
+        *self.is_spent = true;
     }
 }
 
@@ -240,7 +248,7 @@ mod tests {
         fn wake(&self, used_up: Option<UsedHandle<'_>>) {
             assert!(self.rung.fetch_add(1, Ordering::Relaxed) < 3, "it is worn out");
             if let Some(handle) = used_up {
-                handle.spend();
+                handle.spend(false);
                 self.live_when_spent
                     .store(self.count.0.load(Ordering::Relaxed) % SPENT, Ordering::Relaxed);
             }
