@@ -4,7 +4,7 @@ use crate::support::watching::{LONG, Seen, remote_pid, watcher};
 use crate::support::{Member, Order, not_connected, pair};
 use krarup_act::{Context, Received, Reply, behavior_fn};
 use krarup_dist::{Cluster, ClusterCalls, Cookie, NodeEvent};
-use krarup_gen::{CallError, NodeName, Reason, SpawnError, Target};
+use krarup_gen::{CallError, NodeName, Reason, SpawnError, Target, UndeliveredCause};
 use krarup_node::Node;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -309,7 +309,11 @@ fn zlink10_links_and_monitors_that_come_and_go_leave_nothing() {
     loop {
         // An answer says that what was sent before has been read there, and its
         // acknowledgements here: signals between the same nodes.
-        assert_eq!(stock.call(|reply| Order::Add(1, 1, reply)).wait(), Ok(2));
+        match stock.call(|reply| Order::Add(1, 1, reply)).wait() {
+            // The signals wait to be sent: a busy machine is slower than the process.
+            Err(CallError::Undelivered { cause: UndeliveredCause::Full, .. }) => continue,
+            answer => assert_eq!(answer, Ok(2)),
+        }
         let [here] = &b.cluster.connections().unwrap()[..] else { panic!() };
         let [there] = &a.cluster.connections().unwrap()[..] else { panic!() };
         let left = [here.links, here.monitors, here.bound_processes, there.links];
