@@ -41,7 +41,6 @@ pub(crate) const TAKEN: &[&str] = &[
     "reserve",
     "reserve_or_wait",
     "reserve_patiently",
-    "reserve_quietly",
     "resume",
     "route_as",
     "send",

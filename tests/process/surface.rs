@@ -169,7 +169,7 @@ impl Route<Reply<String>> for ToOne {
     }
 
     fn reserve(&self) -> Result<Permit<Reply<String>>, SendError<()>> {
-        self.0.reserve_quietly()
+        self.0.reserve()
     }
 
     fn waiting(&self) -> usize {

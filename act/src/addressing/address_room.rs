@@ -27,14 +27,6 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         self.reserved(None)
     }
 
-    /// The same as [`Address::reserve`].
-    ///
-    /// # Errors
-    /// Those of [`Address::send`].
-    pub fn reserve_quietly(&self) -> Result<Permit<M>, SendError<()>> {
-        self.reserved(None)
-    }
-
     /// As [`Address::reserve`], but joins the line of waiting senders if the mailbox is full.
     pub(crate) fn reserve_in_line(
         &self,

@@ -59,7 +59,7 @@ pub type RoomFuture<M> = Pin<Box<dyn Future<Output = Result<Permit<M>, SendError
 ///             return Err(SendError::NoProcess { message: (), to: self.router });
 ///         }
 ///         let [first, spare] = &self.processes;
-///         first.reserve_quietly().or_else(|_| spare.reserve_quietly())
+///         first.reserve().or_else(|_| spare.reserve())
 ///     }
 ///
 ///     fn waiting(&self) -> usize {

@@ -21,7 +21,7 @@ impl Patience {
         C: Send + 'static,
     {
         match self {
-            Patience::Hurried => worker.reserve_quietly(),
+            Patience::Hurried => worker.reserve(),
             Patience::Waits => worker.reserve_patiently(),
         }
     }

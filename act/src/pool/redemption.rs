@@ -182,7 +182,7 @@ where
                 place = Some(worker.place);
                 continue;
             }
-            match worker.address.reserve_quietly() {
+            match worker.address.reserve() {
                 Ok(permit) => each.push((worker.place, permit)),
                 Err(SendError::NoProcess { .. }) => {}
                 Err(_) => {

@@ -356,7 +356,7 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
             }
             queue.held.extend(held);
             while fits && queue.kept > 0 {
-                match grain.reserve_quietly() {
+                match grain.reserve() {
                     Ok(permit) => {
                         kept.push(permit);
                         queue.kept -= 1;

@@ -15,7 +15,7 @@ use std::task::{self, Poll, Wake, Waker};
 
 /// Room in the mailbox of a process.
 fn room(grain: &Address<u64>) -> Permit<u64> {
-    grain.reserve_quietly().unwrap()
+    grain.reserve().unwrap()
 }
 
 /// Ends a process without notifying the directory.
