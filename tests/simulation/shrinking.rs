@@ -134,6 +134,27 @@ fn y4_random_faults_that_do_not_matter_are_left_out() {
     assert!(shrunk.schedule().deviations() <= 2, "{shrunk}");
 }
 
+/// Where a limit of faults was reached, one that is left out adds choices: at each later turn it is asked
+/// again whether one strikes.
+#[test]
+fn y4_faults_up_to_a_limit_that_do_not_matter_are_left_out() {
+    let failing = Simulation::try_explore(0..1_000, |sim| {
+        sim.faults(Faults::new().kill_one_in(4).at_most(6));
+        let all: Vec<_> =
+            (0..16).map(|_| sim.spawn(|| Player(None)).start()).collect::<Result<_, _>>()?;
+        for player in &all {
+            // It may have been killed.
+            let _ = player.send(20);
+        }
+        sim.run_until_idle();
+        if all[5].is_alive() { Ok(()) } else { Err(Reason::error("the sixth has ended")) }
+    })
+    .unwrap_err();
+    let shrunk = failing.shrunk().expect("it fails again");
+    let faults = shrunk.last_steps().to_string().matches(" fault ").count();
+    assert_eq!(faults, 1, "{shrunk}");
+}
+
 /// The eighth of eight survives faults of every kind that hits processes.
 fn the_eighth_survives(sim: &Simulation) -> Result {
     let faults = Faults::new().kill_one_in(9).panic_one_in(9).delay_one_in(5, SECOND);

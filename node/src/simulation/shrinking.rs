@@ -9,9 +9,12 @@
 //! ```
 //!
 //! It is delta debugging (Zeller) over the deviations of a [`Schedule`]. A run that fails otherwise
-//! than the first did, or that takes more choices, is not gone on from. So what is left fails in
+//! than the first did, or that is longer, is not gone on from. So what is left fails in
 //! the same way, is not longer than the first, and no single deviation of it can be left out, unless the limits
 //! were reached. The search itself makes no choice: within its minute the same run shrinks to the same one.
+//!
+//! Whether a random fault strikes is a choice of each turn, until as many have struck as may. Without one of them
+//! it is asked of all turns to the end, so a run with faults is as long if it has up to twice as many choices.
 
 use crate::simulation::schedule::{ChoiceKind, ChoicePlace, Schedule};
 use krarup_gen::Reason;
@@ -34,7 +37,7 @@ const PARTS: usize = 8;
 pub(crate) struct Shrinking<F> {
     fails: F,
     best: Schedule,
-    /// The choices of the first run, which no other may exceed.
+    /// The most choices of a run that is not longer than the first.
     most_choices: u64,
     pub(crate) runs: u32,
     most_runs: u32,
@@ -45,7 +48,8 @@ pub(crate) struct Shrinking<F> {
 impl<F: FnMut(&Schedule) -> Option<Schedule>> Shrinking<F> {
     /// Begins with a schedule that fails.
     pub(crate) fn new(first: Schedule, most_runs: u32, fails: F) -> Self {
-        let most_choices = first.length;
+        let faults = first.deviations.keys().any(|(kind, _)| *kind == ChoiceKind::Fault);
+        let most_choices = first.length.saturating_mul(if faults { 2 } else { 1 });
         let began = Instant::now();
         Shrinking { fails, best: first, most_choices, runs: 0, most_runs, choices: 0, began }
     }
@@ -257,11 +261,15 @@ mod tests {
     fn y4_a_search_is_bounded_and_goes_on_from_nothing_that_is_longer() {
         let (_, runs) = shrunk(&many(), 10, |made| made.len() >= 150);
         assert_eq!(runs, 10);
-        let longer = |schedule: &Schedule| {
-            Some(Schedule { length: schedule.length + 1, ..schedule.clone() })
+        let of_length = |length| {
+            move |schedule: &Schedule| Some(Schedule { length, ..schedule.clone() })
         };
         let first: Schedule = "7.1.9:m0=1,m8=1".parse().unwrap();
-        assert_eq!(Shrinking::new(first.clone(), 400, longer).search(), first);
+        assert_eq!(Shrinking::new(first.clone(), 400, of_length(10)).search(), first);
+        // Without a fault each turn is asked for one.
+        let first: Schedule = "7.1.9:m0=1,f8=1".parse().unwrap();
+        assert_eq!(Shrinking::new(first.clone(), 400, of_length(19)).search(), first);
+        assert_eq!(Shrinking::new(first, 400, of_length(18)).search().to_string(), "7.1.18");
     }
 
     #[test]
