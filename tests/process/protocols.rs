@@ -146,7 +146,7 @@ mod unusual {
             #[derive(Protocol)]
             #[protocol(named = TreeByName)]
             #[allow(clippy::vec_box)]
-            pub enum $tree {
+            pub(super) enum $tree {
                 Graft(Vec<Box<Self>>),
                 Size($size),
                 Move(u8, $moved),
