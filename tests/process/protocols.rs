@@ -155,7 +155,7 @@ mod unusual {
             }
         };
     }
-    tree!(Tree, Reply<u32>, (Reply<u8>));
+    tree!(Tree, Reply<u32>, Reply<u8>);
 }
 
 #[test]
