@@ -53,7 +53,7 @@ impl<M: Send + 'static> RequestRoom<M> {
                 RoomState::Room(_) if at.is_alive() => return Poll::Ready(Ok(())),
                 RoomState::Room(_) => {
                     *state = RoomState::Empty;
-                    return Poll::Ready(Err(ended(at)));
+                    return Poll::Ready(Err(CallError::NoProcess { to: at.pid() }));
                 }
                 RoomState::Empty => {
                     *state = RoomState::Waiting(at.reserve_or_wait().into_future());
@@ -93,20 +93,7 @@ where
         }
         SendError::Draining { to, .. } => CallError::Draining { to },
         SendError::NotReservable { to, .. } => CallError::NotReservable { to },
-        _ => ended(at),
-    }
-}
-
-/// As a call says it.
-fn ended<M, C>(at: &Address<M, C>) -> CallError
-where
-    M: Send + 'static,
-    C: Send + 'static,
-{
-    let to = at.pid();
-    if at.node_host().is_stopping() {
-        CallError::NodeStopped { to }
-    } else {
-        CallError::NoProcess { to }
+        SendError::NoProcess { to, .. } => CallError::NoProcess { to },
+        _ => CallError::NoProcess { to: at.pid() },
     }
 }

@@ -186,7 +186,7 @@ fn q1_a_service_that_waits_is_told_when_there_will_be_no_room() {
             _ => {
                 let node = sim.node().clone();
                 sim.task(async move { node.stop().await }).start().unwrap().detach();
-                CallError::NodeStopped { to }
+                CallError::NoProcess { to }
             }
         };
         sim.run_until_idle();
