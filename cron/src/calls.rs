@@ -45,7 +45,7 @@ pub trait CronCalls {
     /// Adds a job. Jobs end with the cron: one that a supervisor starts again has none.
     ///
     /// # Errors
-    /// [`AddJobError`]; nothing has changed.
+    /// [`AddJobError`]; nothing has changed, unless the cron did not answer.
     fn add(&self, job: Job) -> Pending<(), AddJobError>;
 
     /// Removes a job. A run that goes on ends by itself.
@@ -54,8 +54,9 @@ pub trait CronCalls {
     /// [`JobError`].
     fn remove(&self, name: impl Into<String>) -> Pending<(), JobError>;
 
-    /// Has a job not run until [`CronCalls::unpause`]. The times until then do not count as missed. A job
-    /// that is paused stays so.
+    /// Has a job not run until [`CronCalls::unpause`]. The times until then do not count as missed. A run
+    /// that goes on ends by itself; one that waits for it ([`RunsAtOnce::Wait`](crate::RunsAtOnce::Wait)) waits until
+    /// then too. A job that is paused stays so.
     ///
     /// # Errors
     /// [`JobError`].

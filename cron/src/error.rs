@@ -2,7 +2,7 @@
 
 use krarup_gen::{CallError, CannotWait, NameError};
 
-/// Why a job was not added. Nothing has changed.
+/// Why a job was not added. Nothing has changed, unless the cron did not answer.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddJobError {
@@ -56,12 +56,12 @@ pub enum AddJobError {
         /// The pattern or the date.
         times: String,
     },
-    /// The cron did not answer.
+    /// The cron did not answer. After [`CallError::Timeout`] it may still do what it was asked.
     #[error(transparent)]
     Call(#[from] CallError),
 }
 
-/// Why an operation on a job was not done. Nothing has changed.
+/// Why an operation on a job was not done. Nothing has changed, unless the cron did not answer.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JobError {
@@ -71,7 +71,7 @@ pub enum JobError {
         /// The name.
         name: String,
     },
-    /// The cron did not answer.
+    /// The cron did not answer. After [`CallError::Timeout`] it may still do what it was asked.
     #[error(transparent)]
     Call(#[from] CallError),
 }

@@ -10,8 +10,8 @@
 //! | `*/30 2 * * *`, every half of an hour | not on that day | at 02:00, 02:30, 02:00, 02:30 |
 
 use crate::error::AddJobError;
-use chrono::{DateTime, TimeDelta, Utc};
-use chrono_tz::Tz;
+use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
+use chrono_tz::{GapInfo, Tz};
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -90,7 +90,8 @@ impl RunTimes {
             RunTimes::Once(at) => (*at > date).then_some(*at),
             RunTimes::Pattern(pattern) => {
                 let from = date.clamp(first(), last()).with_timezone(&pattern.zone);
-                let next = pattern.cron.find_next_occurrence(&from, false).ok()?;
+                let next = pattern.cron.find_next_occurrence(&from, false).ok();
+                let next = next.or_else(|| pattern.after_long_gap(from))?;
                 Some(next.with_timezone(&Utc)).filter(|next| *next > date)
             }
         }
@@ -118,6 +119,39 @@ impl RunTimes {
         match self {
             RunTimes::Once(_) => Tz::UTC,
             RunTimes::Pattern(pattern) => pattern.zone,
+        }
+    }
+}
+
+impl ZonedPattern {
+    /// The first time after this date, where croner finds none: a job at a time falls into a gap of more than two
+    /// hours, when a zone leaves out a day or the half of a night. As with other gaps the time is then the end of
+    /// the gap, if the pattern has this day.
+    fn after_long_gap(&self, mut from: DateTime<Tz>) -> Option<DateTime<Tz>> {
+        loop {
+            let end = self.gap_after(from)?.end?;
+            // The times of the day do not change with the date.
+            let midnight = end.date_naive().and_time(NaiveTime::MIN).and_utc();
+            let on_that_day = self.cron.find_next_occurrence(&midnight, true).ok()?;
+            if on_that_day.date_naive() == end.date_naive() && end > from {
+                return Some(end);
+            }
+            match self.cron.find_next_occurrence(&end, true) {
+                Ok(next) => return Some(next),
+                Err(_) => from = end,
+            }
+        }
+    }
+
+    /// The gap into which the first time of the pattern falls that is no time of the zone; `None` if no time comes.
+    fn gap_after(&self, from: DateTime<Tz>) -> Option<GapInfo> {
+        let mut time = from.naive_local();
+        loop {
+            time = self.cron.find_next_occurrence(&time.and_utc(), false).ok()?.naive_utc();
+            // The others are times of an hour that comes twice, which were before.
+            if let Some(gap) = GapInfo::new(&time, &self.zone) {
+                return Some(gap);
+            }
         }
     }
 }
@@ -167,6 +201,28 @@ mod tests {
         assert_eq!(times("0 * * * *", BERLIN, march, 4), hourly);
         let halves = ["30 02:00+0200", "30 02:30+0200", "31 02:00+0200"];
         assert_eq!(times("*/30 2 * * *", BERLIN, march, 3), halves);
+    }
+
+    #[test]
+    fn t7_a_zone_that_leaves_out_a_day_or_the_half_of_a_night_ends_no_job() {
+        // Samoa has had no 30 December 2011.
+        let (samoa, december) = (chrono_tz::Pacific::Apia, (2011, 12, 29));
+        let at_night = ["29 02:30-1000", "31 00:00+1400", "31 02:30+1400"];
+        assert_eq!(times("30 2 * * *", samoa, december, 3), at_night);
+        let at_midnight = ["29 00:00-1000", "31 00:00+1400", "01 00:00+1400"];
+        assert_eq!(times("0 0 * * *", samoa, december, 3), at_midnight);
+        assert_eq!(times("0 0 30 12 *", samoa, december, 1), ["30 00:00+1400"]);
+        assert_eq!(
+            times("30 5 30,31 12 *", samoa, december, 2),
+            ["31 00:00+1400", "31 05:30+1400"]
+        );
+        let hourly = ["29 23:00-1000", "31 00:00+1400"];
+        assert_eq!(times("0 * * * *", samoa, december, 25)[23..], hourly);
+        // A station whose clock goes from 00:01 to 03:01.
+        let casey = ["03 00:30+0800", "04 03:01+1100", "05 00:30+1100"];
+        assert_eq!(times("30 0 * * *", chrono_tz::Antarctica::Casey, (2020, 10, 3), 3), casey);
+        let years = RunTimes::pattern("test", "0 0 0 30 12 * 2011", samoa).unwrap();
+        assert_eq!(years.after(date(UNIX_EPOCH)), None);
     }
 
     #[test]

@@ -28,6 +28,7 @@ use crate::job::{JobRules, Missed, RunsAtOnce};
 use crate::pattern::{Date, RunTimes, earlier, time_between};
 use krarup_gen::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::take;
 use std::time::Duration;
 
 /// The plan looks at the wall clock at least this often while it has jobs (rule T9).
@@ -81,6 +82,8 @@ pub(crate) struct PlannedJob {
     gap: Option<MissedRuns>,
     running: u64,
     waiting: u64,
+    /// Those that waited when the job was paused, and wait until it is resumed.
+    held: u64,
     pub(crate) last: Option<Date>,
     pub(crate) runs: u64,
     pub(crate) missed: u64,
@@ -132,6 +135,7 @@ impl CronPlan {
             gap: None,
             running: 0,
             waiting: 0,
+            held: 0,
             last: None,
             runs: 0,
             missed: 0,
@@ -162,14 +166,19 @@ impl CronPlan {
     pub(crate) fn pause(&mut self, id: JobId) {
         self.set_cursor(id, |_| None);
         if let Some(job) = self.jobs.get_mut(&id) {
+            if !job.paused {
+                job.held = take(&mut job.waiting);
+            }
             job.paused = true;
         }
     }
 
-    /// Has a job go on with the first time to come. If none comes, it is gone.
+    /// Has a job go on with the runs that waited and the first time to come. If there is neither, it is gone.
     pub(crate) fn resume(&mut self, id: JobId, at: ClockReading) -> Option<JobDecision> {
         let job = self.jobs.get_mut(&id).filter(|job| job.paused)?;
         job.paused = false;
+        job.waiting += take(&mut job.held);
+        self.begin_waiting(id);
         self.set_cursor(id, |job| job.after(at.wall));
         self.gone(id)
     }
@@ -220,15 +229,21 @@ impl CronPlan {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         job.running = job.running.saturating_sub(1);
         job.failures += u64::from(failed);
-        if job.running == 0 && job.waiting > 0 {
-            job.waiting -= 1;
-            let of = job.ran_for.or(job.last);
-            job.start(of);
-            self.decided.push(JobDecision::Start(id));
-        } else {
+        if !self.begin_waiting(id) {
             let gone = self.gone(id);
             self.decided.extend(gone);
         }
+    }
+
+    /// Begins a run that waits for those before it, if they have ended. Returns whether it has.
+    fn begin_waiting(&mut self, id: JobId) -> bool {
+        let waits = |job: &&mut PlannedJob| job.running == 0 && job.waiting > 0;
+        let Some(job) = self.jobs.get_mut(&id).filter(waits) else { return false };
+        job.waiting -= 1;
+        let of = job.ran_for.or(job.last);
+        job.start(of);
+        self.decided.push(JobDecision::Start(id));
+        true
     }
 
     /// The next times of a job, at most `count`.

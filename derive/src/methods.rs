@@ -46,13 +46,15 @@ fn write_for(protocol: &Protocol, handle: Handle, calls: &Ident) -> TokenStream 
     });
     quote! {
         #[doc = #title]
-        // In the code of the user: a message may be large, have many parts, or be sent by nobody.
-        #[allow(clippy::result_large_err, clippy::too_many_arguments, dead_code)]
+        // In the code of the user: a message may be large, have many parts, or be sent by nobody. Of one that
+        // is deprecated the callers of its method are told.
+        #[allow(clippy::result_large_err, clippy::too_many_arguments, dead_code, deprecated)]
         #visibility trait #calls<__Command: ::core::marker::Send + 'static> {
             #(#declared)*
         }
 
         #[automatically_derived]
+        #[allow(deprecated)]
         impl<__Command: ::core::marker::Send + 'static> #calls<__Command>
             for #implements<#name, __Command>
         {

@@ -5,7 +5,8 @@
 //!     ──► Protocol { trait CounterCalls, messages: [add: sent, total: answered by u64] }
 //! ```
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use quote::ToTokens;
 use std::collections::BTreeMap;
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
@@ -14,13 +15,15 @@ use syn::{
     Result, Type, Variant, Visibility,
 };
 
-/// The methods of an address: a method of a trait by one of these names would never be called.
+/// The methods of an address, and those that it has by a trait which is always in scope: a method of another trait by
+/// one of these names would never be called, or be ambiguous.
 pub(crate) const TAKEN: &[&str] = &[
     "call",
     "call_high",
     "call_into",
     "call_max",
     "clone",
+    "clone_into",
     "eq",
     "finish",
     "fmt",
@@ -29,6 +32,7 @@ pub(crate) const TAKEN: &[&str] = &[
     "info",
     "inspect",
     "inspect_items",
+    "into",
     "is_alive",
     "is_routed",
     "ne",
@@ -52,7 +56,9 @@ pub(crate) const TAKEN: &[&str] = &[
     "stop",
     "stop_trace",
     "suspend",
+    "to_owned",
     "trace",
+    "try_into",
     "waiting",
     "watch",
     "when_handled",
@@ -76,7 +82,7 @@ pub(crate) struct Protocol {
 pub(crate) struct Message {
     pub(crate) variant: Ident,
     pub(crate) method: Ident,
-    /// Its documentation, and the conditions under which it exists.
+    /// Its documentation, the conditions under which it exists, and whether it is deprecated.
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) shape: Shape,
     pub(crate) fields: Vec<MessageField>,
@@ -120,22 +126,34 @@ impl Protocol {
         }
         let (mut calls, mut named) = (None, None);
         settings(&input.attrs, &mut |setting| match &*setting.name.to_string() {
-            "calls" => setting.value("calls = CounterApi").map(|name| calls = Some(name)),
-            "named" => setting.value("named = CounterByName").map(|name| named = Some(name)),
+            "calls" => setting.value("calls = CounterApi", &mut calls),
+            "named" => setting.value("named = CounterByName", &mut named),
             _ => Err(setting.unknown("`calls = ..` and `named = ..` on an enum")),
         })?;
         let calls = calls.unwrap_or_else(|| {
             Ident::new(&format!("{}Calls", input.ident.unraw()), input.ident.span())
         });
-        let messages = declared.variants.iter().filter_map(|it| Message::read(it).transpose());
+        let calls_name = calls.unraw();
+        for (name, other, of) in [
+            (Some(&calls), input.ident.unraw(), "enum"),
+            (named.as_ref(), input.ident.unraw(), "enum"),
+            (named.as_ref(), calls_name, "trait for addresses"),
+        ] {
+            if let Some(name) = name.filter(|name| name.unraw() == other) {
+                let text = format!("`{name}` is the name of the {of}: choose another one");
+                return Err(Error::new(name.span(), text));
+            }
+        }
+        let read = |it| Message::read(it, &input.ident).transpose();
+        let messages = declared.variants.into_iter().filter_map(read);
         let messages = messages.collect::<Result<Vec<_>>>()?;
         let mut names: BTreeMap<String, &Ident> = BTreeMap::new();
         for message in &messages {
-            if let Some(other) = names.insert(message.method.to_string(), &message.variant) {
+            let method = message.method.unraw().to_string();
+            if let Some(other) = names.insert(method.clone(), &message.variant) {
                 let text = format!("`{}` has the method `{}` already", other, message.method);
                 return Err(Error::new(message.variant.span(), text));
             }
-            let method = message.method.unraw().to_string();
             if named.is_some() && TAKEN_BY_NAME.contains(&&*method) {
                 return Err(taken(&message.method, "an address by name"));
             }
@@ -157,16 +175,28 @@ fn no_enum(span: Span) -> Error {
 }
 
 impl Message {
-    /// Reads a variant; `None` if it is to have no method.
-    fn read(variant: &Variant) -> Result<Option<Self>> {
+    /// Reads a variant of this enum; `None` if it is to have no method.
+    fn read(mut variant: Variant, of: &Ident) -> Result<Option<Self>> {
         let (mut is_skipped, mut name) = (false, None);
         settings(&variant.attrs, &mut |setting| match &*setting.name.to_string() {
             "skip" => setting.flag().map(|()| is_skipped = true),
-            "name" => setting.value("name = halt").map(|it| name = Some(it)),
+            "name" => setting.value("name = halt", &mut name),
             _ => Err(setting.unknown("`skip` and `name = ..` on a variant")),
         })?;
-        if is_skipped {
-            return Ok(None);
+        for field in &mut variant.fields {
+            if let Some(attribute) = field.attrs.iter().find(|it| it.path().is_ident("protocol")) {
+                let text =
+                    "`protocol` is an attribute of the enum and of its variants, not of a field";
+                return Err(Error::new(attribute.span(), text));
+            }
+            field.ty = plain(&field.ty, of)?;
+        }
+        match name {
+            Some(name) if is_skipped => {
+                return Err(Error::new(name.span(), "a variant that is left out has no name"));
+            }
+            None if is_skipped => return Ok(None),
+            _ => {}
         }
         let method = match name {
             Some(name) => name,
@@ -191,7 +221,9 @@ impl Message {
             let text = "a request has one reply; answer with a tuple, or a type of your own";
             return Err(Error::new(second.ty.span(), text));
         }
-        let kept = |it: &&Attribute| it.path().is_ident("doc") || it.path().is_ident("cfg");
+        let kept = |it: &&Attribute| {
+            ["doc", "cfg", "deprecated"].iter().any(|name| it.path().is_ident(name))
+        };
         let attributes = variant.attrs.iter().filter(kept).cloned().collect();
         Ok(Some(Message { variant: variant.ident.clone(), method, attributes, shape, fields }))
     }
@@ -221,6 +253,34 @@ impl MessageField {
     pub(crate) fn is_argument(&self) -> bool {
         matches!(self.kind, FieldKind::Argument(_))
     }
+}
+
+/// The type as it is written outside of the enum, where `Self` is another one, without the group that a macro puts around it.
+fn plain(mut field: &Type, of: &Ident) -> Result<Type> {
+    loop {
+        field = match field {
+            Type::Group(group) => &group.elem,
+            Type::Paren(paren) => &paren.elem,
+            _ => return syn::parse2(without_self(field.to_token_stream(), of)),
+        };
+    }
+}
+
+fn without_self(tokens: TokenStream, of: &Ident) -> TokenStream {
+    let replaced = |token| match token {
+        TokenTree::Ident(ident) if ident == "Self" => {
+            let mut of = of.clone();
+            of.set_span(ident.span());
+            of.into()
+        }
+        TokenTree::Group(group) => {
+            let mut inner = Group::new(group.delimiter(), without_self(group.stream(), of));
+            inner.set_span(group.span());
+            inner.into()
+        }
+        token => token,
+    };
+    tokens.into_iter().map(replaced).collect()
 }
 
 /// The `T` of a `Reply<T>`, by whichever path.
@@ -270,12 +330,16 @@ struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// Reads `= NAME`.
-    fn value(&self, form: &str) -> Result<Ident> {
+    /// Reads `= NAME` into its place.
+    fn value(&self, form: &str, place: &mut Option<Ident>) -> Result<()> {
         let value = self.meta.value().and_then(|value| value.call(Ident::parse_any));
-        value.map_err(|error| {
+        let value = value.map_err(|error| {
             Error::new(error.span(), format!("a name is expected: #[protocol({form})]"))
-        })
+        })?;
+        if place.replace(value).is_some() {
+            return Err(Error::new(self.name.span(), format!("`{}` is given twice", self.name)));
+        }
+        Ok(())
     }
 
     fn flag(&self) -> Result<()> {

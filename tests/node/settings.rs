@@ -247,7 +247,12 @@ const FAULTS: &[(&str, usize, &str)] = &[
     (
         "dispatcher.a.like = 'b'\ndispatcher.b = 'c'\ndispatcher.c = 'b'",
         1,
-        "dispatcher.a.like names the dispatcher \"b\", which is not in the settings",
+        "dispatcher.a.like forms a cycle: a -> b -> c -> b",
+    ),
+    (
+        "dispatcher.a.like = 'b'\ndispatcher.b = 'c'",
+        1,
+        "dispatcher.a.like names the dispatcher \"c\", which is not in the settings",
     ),
     ("[node]\nname = 'a'\nname = 'b'", 3, "\"name = 'b'\" is not TOML: duplicate key"),
     // The first in the text, not in the alphabet.
@@ -585,6 +590,11 @@ fn x7_missing_settings_come_from_like_and_then_from_default() {
     // Without a default table it is like, there is nothing to be like.
     assert!(
         only("dispatcher.a.like = 'default'").contains(&format!("{:?}", DispatcherOptions::new()))
+    );
+    // Also by another name.
+    assert!(
+        only("dispatcher.a.like = 'z'\ndispatcher.z = 'default'")
+            .contains(&format!("{:?}", DispatcherOptions::new()))
     );
 }
 

@@ -1,7 +1,7 @@
 //! Methods that are derived for the messages of a process: rule Y6.
 
 use crate::support::poll_once;
-use krarup::behavior::behavior_fn;
+use krarup::behavior::{Received, behavior_fn};
 use krarup::pool::Pool;
 use krarup::prelude::*;
 use krarup::{Call, Protocol};
@@ -133,4 +133,54 @@ fn y6_derived_methods_of_an_address_by_name_reach_whichever_process_has_it() {
     stock.halt().unwrap();
     sim.run_until_idle();
     assert!(!shelf.is_alive());
+}
+
+/// Messages that the compiler sees otherwise in a method: with an enum in itself, deprecated, and with types that a macro
+/// was given.
+#[deny(deprecated)]
+mod unusual {
+    use super::*;
+
+    macro_rules! tree {
+        ($tree:ident, $size:ty, $moved:ty) => {
+            #[derive(Protocol)]
+            #[protocol(named = TreeByName)]
+            #[allow(clippy::vec_box)]
+            pub(super) enum $tree {
+                Graft(Vec<Box<Self>>),
+                Size($size),
+                Move(u8, $moved),
+                #[deprecated(note = "ask for its size")]
+                Height(Reply<u8>),
+            }
+        };
+    }
+    tree!(Tree, Reply<u32>, Reply<u8>);
+}
+
+#[test]
+fn y6_a_message_holds_its_enum_and_is_written_by_a_macro() {
+    use unusual::{Tree, TreeByName, TreeCalls};
+    let sim = Simulation::new(1);
+    let tree = behavior_fn(|mut ctx: Context<Tree>| async move {
+        let mut grafted = 0;
+        while let Received::Message(message) = ctx.receive().await {
+            match message {
+                Tree::Graft(parts) => grafted += parts.len(),
+                Tree::Size(reply) => reply.send(u32::try_from(grafted).unwrap()),
+                Tree::Move(by, reply) => reply.send(by),
+                #[allow(deprecated)]
+                Tree::Height(reply) => reply.send(1),
+            }
+        }
+        Ok(())
+    });
+    let tree = sim.spawn(move || tree).name("tree").start().unwrap();
+    tree.graft(vec![Box::new(Tree::Graft(Vec::new())), Box::new(Tree::Graft(Vec::new()))]).unwrap();
+    assert_eq!((tree.size().wait(), tree.r#move(7).wait()), (Ok(2), Ok(7)));
+    #[allow(deprecated)]
+    let height = tree.height();
+    assert_eq!(height.wait(), Ok(1));
+    let named = sim.named_address::<Tree, Tree>("tree").unwrap();
+    assert_eq!(named.size().wait(), Ok(2));
 }

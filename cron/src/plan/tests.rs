@@ -418,6 +418,50 @@ fn t13_a_paused_job_misses_nothing_and_lists_the_times_that_it_would_have() {
 }
 
 #[test]
+fn t13_a_run_that_waits_does_not_begin_while_its_job_is_paused() {
+    let mut clocks = Clocks::new();
+    let job = clocks.add("0 * * * *", JobRules { overlap: RunsAtOnce::Wait, ..RULES });
+    assert_eq!(starts(&clocks.go_on(HOUR * 2)), ["03 01:00:00"]);
+    clocks.plan.pause(job);
+    clocks.plan.pause(job);
+    clocks.plan.ended(job, false);
+    assert_eq!(clocks.decisions(), []);
+    // One that is asked for begins, and waits for those that go on.
+    clocks.plan.run_now(job, clocks.reading());
+    clocks.plan.run_now(job, clocks.reading());
+    assert_eq!(clocks.decisions(), [JobDecision::Start(job)]);
+    clocks.plan.ended(job, false);
+    assert_eq!(clocks.decisions(), [JobDecision::Start(job)]);
+    clocks.plan.ended(job, false);
+    assert_eq!(clocks.decisions(), []);
+    assert_eq!(clocks.plan.resume(job, clocks.reading()), None);
+    assert_eq!(clocks.decisions(), [JobDecision::Start(job)]);
+    // Behind a run that goes on it waits further.
+    clocks.go_on(HOUR);
+    clocks.plan.pause(job);
+    assert_eq!(clocks.plan.resume(job, clocks.reading()), None);
+    assert_eq!(clocks.decisions(), []);
+    clocks.plan.ended(job, false);
+    assert_eq!(clocks.decisions(), [JobDecision::Start(job)]);
+    clocks.plan.ended(job, false);
+    assert_eq!((clocks.decisions(), clocks.plan.job(job).unwrap().runs), (vec![], 5));
+    // The time of this one does not come again, but its run has not begun yet.
+    let times = RunTimes::Once(midnight() + HOUR * 4);
+    let rules = JobRules { overlap: RunsAtOnce::Wait, ..RULES };
+    let once = clocks.plan.add(times, rules, None, clocks.reading()).unwrap();
+    clocks.plan.run_now(once, clocks.reading());
+    clocks.plan.pause(job);
+    clocks.go_on(HOUR * 2);
+    clocks.plan.pause(once);
+    clocks.plan.ended(once, false);
+    assert_eq!(clocks.decisions(), []);
+    assert_eq!(clocks.plan.resume(once, clocks.reading()), None);
+    assert_eq!(clocks.decisions(), [JobDecision::Start(once)]);
+    clocks.plan.ended(once, false);
+    assert_eq!(clocks.decisions(), [JobDecision::Gone(once)]);
+}
+
+#[test]
 fn t7_the_night_in_which_the_clock_of_berlin_goes_back_runs_as_the_table_says() {
     let berlin = chrono_tz::Europe::Berlin;
     let mut clocks = Clocks::new();

@@ -91,11 +91,55 @@ fn y6_what_has_no_method_is_an_error_that_says_why() {
             quote! { enum It { #[protocol(name)] Add } },
             "a name is expected: #[protocol(name = halt)]",
         ),
+        (
+            quote! { enum It { Add, #[protocol(name = r#add)] More } },
+            "`Add` has the method `r#add` already",
+        ),
+        (quote! { enum It { Into(u8) } }, "an address has the method `into` already"),
+        (quote! { enum It { ToOwned } }, "an address has the method `to_owned` already"),
+        (
+            quote! { enum It { Add(#[protocol(skip)] u64) } },
+            "`protocol` is an attribute of the enum and of its variants, not of a field",
+        ),
+        (quote! { #[protocol(calls = It)] enum It { Add } }, "`It` is the name of the enum"),
+        (quote! { #[protocol(named = r#It)] enum It { Add } }, "`r#It` is the name of the enum"),
+        (
+            quote! { #[protocol(named = ItCalls)] enum It { Add } },
+            "`ItCalls` is the name of the trait for addresses",
+        ),
+        (quote! { enum It { #[protocol(name = add, name = put)] Add } }, "`name` is given twice"),
+        (
+            quote! { #[protocol(calls = A)] #[protocol(calls = B)] enum It { Add } },
+            "`calls` is given twice",
+        ),
+        (
+            quote! { enum It { #[protocol(skip, name = put)] Add } },
+            "a variant that is left out has no name",
+        ),
     ] {
         let text = input.to_string();
         let error = error(input);
         assert!(error.contains(says), "{text}: {error}");
     }
+}
+
+/// `Self` is the enum there, and would be the address in a method.
+#[test]
+fn y6_self_in_a_message_is_the_enum() {
+    let input = quote! { enum Tree { All(Vec<(Self, u8)>), Part(u8, Reply<Option<Box<Self>>>) } };
+    let protocol = Protocol::read(input).unwrap();
+    let FieldKind::Argument(all) = &protocol.messages[0].fields[0].kind else { panic!() };
+    let answer = protocol.messages[1].answer().unwrap();
+    let text = |it: &Type| it.to_token_stream().to_string().replace(' ', "");
+    assert_eq!((&*text(all), &*text(answer)), ("Vec<(Tree,u8)>", "Option<Box<Tree>>"));
+}
+
+/// As a macro of the user writes the type that it was given, and as nobody needs to write one.
+#[test]
+fn y6_a_reply_is_found_in_a_group_and_in_parentheses() {
+    let reply = proc_macro2::Group::new(proc_macro2::Delimiter::None, quote! { Reply<u64> });
+    let input = quote! { enum Counter { Total(#reply), Least(u8, (Reply<u64>)), Most((#reply)) } };
+    assert_eq!(methods(input), ["total()?", "least(value)?", "most()?"]);
 }
 
 /// A method that an address gets later must not be hidden by a derived one, or hide it.

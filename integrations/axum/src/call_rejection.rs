@@ -16,7 +16,8 @@ const LATER: Duration = Duration::from_secs(1);
 /// | error | status | `Retry-After` |
 /// |---|---|---|
 /// | the pool is at its rate limit | 429 | when it takes the next job |
-/// | full, no workers, drained, no process, ended before the request was handled, node stopped | 503 | 1 s |
+/// | full, no workers, drained, no process, ended before the request was handled | 503 | 1 s |
+/// | the node of the process has stopped, perhaps while it handled the request | 503 | |
 /// | timed out, or waited longer than its time to live | 504 | |
 /// | ended while it handled the request, dropped it, a cycle of calls, a type or policy that is wrong | 500 | |
 ///
@@ -85,8 +86,11 @@ impl From<CallError> for CallRejection {
             | CallError::Undelivered {
                 cause: UndeliveredCause::Full | UndeliveredCause::NoConnection,
                 ..
+            } => Self::unavailable(&error),
+            // It may have been begun (`CallError::was_begun`).
+            CallError::NodeStopped { .. } => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, None, &error)
             }
-            | CallError::NodeStopped { .. } => Self::unavailable(&error),
             CallError::Named(error) => (**error).clone().into(),
             _ => Self::internal(&error),
         }
@@ -193,9 +197,9 @@ mod tests {
             CallError::NotBegun { to, reason: Reason::Killed },
             CallError::Undelivered { to: there(), cause: UndeliveredCause::Full },
             CallError::Undelivered { to: there(), cause: UndeliveredCause::NoConnection },
-            CallError::NodeStopped { to },
         ] {
             assert_eq!(answer(error.clone()), (503, soon(1)), "{error}");
+            assert!(!error.was_begun(), "{error}");
             let named = NamedCallError::Call { error, attempts: 1 };
             assert_eq!(answer(named), (503, soon(1)));
         }
@@ -215,6 +219,10 @@ mod tests {
         ] {
             assert_eq!(answer(error.clone()), (500, None), "{error}");
         }
+        let stopped = CallError::NodeStopped { to };
+        assert!(stopped.was_begun());
+        assert_eq!(answer(stopped.clone()), (503, None));
+        assert_eq!(answer(NamedCallError::Call { error: stopped, attempts: 1 }), (503, None));
         let name = Name::new("till").unwrap();
         let missing = NamedCallError::NoName { name: name.clone(), waited: second };
         assert_eq!(answer(missing.clone()), (503, soon(1)));

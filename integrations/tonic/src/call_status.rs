@@ -18,7 +18,8 @@ const PUSHBACK: &str = "grpc-retry-pushback-ms";
 /// |---|---|---|
 /// | the pool is at its rate limit | `RESOURCE_EXHAUSTED` | when it takes the next job |
 /// | full | `RESOURCE_EXHAUSTED` | 1 s |
-/// | no workers, drained, no process, ended before the request was handled, node stopped | `UNAVAILABLE` | 1 s |
+/// | no workers, drained, no process, ended before the request was handled | `UNAVAILABLE` | 1 s |
+/// | the node of the process has stopped, perhaps while it handled the request | `UNAVAILABLE` | |
 /// | timed out, or waited longer than its time to live | `DEADLINE_EXCEEDED` | |
 /// | ended while it handled the request, dropped it, a cycle of calls, a type or policy that is wrong | `INTERNAL` | |
 ///
@@ -159,9 +160,9 @@ mod tests {
             CallError::NoProcess { to },
             CallError::NotBegun { to, reason: Reason::Killed },
             CallError::Undelivered { to: there(), cause: UndeliveredCause::NoConnection },
-            CallError::NodeStopped { to },
         ] {
             assert_eq!(answer(error.clone()), (Code::Unavailable, soon(1000)), "{error}");
+            assert!(!error.was_begun(), "{error}");
             assert_eq!(answer(named(error)), (Code::Unavailable, soon(1000)));
         }
         for error in
@@ -176,6 +177,9 @@ mod tests {
         ] {
             assert_eq!(answer(error.clone()), (Code::Internal, None), "{error}");
         }
+        let stopped = CallError::NodeStopped { to };
+        assert_eq!(answer(stopped.clone()), (Code::Unavailable, None));
+        assert_eq!(answer(named(stopped)), (Code::Unavailable, None));
         let unavailable = (Code::Unavailable, soon(1000));
         let name = Name::new("till").unwrap();
         let missing = NamedCallError::NoName { name: name.clone(), waited: second };

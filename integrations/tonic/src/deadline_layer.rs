@@ -88,10 +88,13 @@ where
             }
         };
         let clock = self.clock.clone();
-        request.extensions_mut().insert(WaitsUntil(clock.now() + timeout));
+        let deadline = clock.now() + timeout;
+        request.extensions_mut().insert(WaitsUntil(deadline));
         let response = self.inner.call(request);
         Box::pin(async move {
-            clock.timeout(timeout, response).await.unwrap_or_else(|| {
+            // Requests may wait in a layer around this one before they are polled.
+            let left = deadline.since(clock.now());
+            clock.timeout(left, response).await.unwrap_or_else(|| {
                 Ok(Status::deadline_exceeded(Code::DeadlineExceeded.description()).into_http())
             })
         })

@@ -3,10 +3,12 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{NamedAddress, NamedCallError, Timestamp};
+use krarup::{NamedAddress, NamedCallError, NodeClock, Timestamp};
 use krarup_tonic::{CallStatus, DeadlineLayer, MalformedTimeout, RequestDeadline};
 use std::error::Error;
+use std::pin::Pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 use support::{Answer, answering, asking, asking_for};
 use tonic::body::Body;
@@ -14,6 +16,7 @@ use tonic::codegen::{Service, http};
 use tonic::{Code, Request, Status};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
+use tower_layer::Layer;
 
 type Ask = Request<HealthCheckRequest>;
 
@@ -55,6 +58,45 @@ fn q10_a_handler_ends_with_the_deadline_of_its_request() {
     assert_eq!(status.message(), Code::DeadlineExceeded.description());
     assert_eq!(took, Duration::from_millis(50));
     drops.try_recv().unwrap();
+}
+
+/// Waits before it polls a response: a layer that queues requests.
+#[derive(Clone)]
+struct Queued<S>(S, NodeClock);
+
+impl<S: Service<http::Request<Body>, Future: Send + 'static>> Service<http::Request<Body>>
+    for Queued<S>
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<S::Response, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<(), S::Error>> {
+        self.0.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        let (response, waits) = (self.0.call(request), self.1.sleep(Duration::from_millis(30)));
+        Box::pin(async move {
+            waits.await;
+            response.await
+        })
+    }
+}
+
+#[test]
+fn q10_the_time_in_which_a_request_waits_counts() {
+    let sim = Simulation::new(1);
+    let clock = sim.node().clock();
+    for (timeout, ends) in [("50m", 50), ("20m", 30)] {
+        let routes = answering(|_| Box::pin(std::future::pending())).into_axum_router();
+        let service = DeadlineLayer::new(clock.clone()).layer(routes);
+        let mut client = HealthClient::new(Queued(service, clock.clone()));
+        let start = sim.now();
+        let answer = sim.block_on(client.check(asking_for("any", timeout))).unwrap();
+        assert_eq!(answer.unwrap_err().code(), Code::DeadlineExceeded);
+        assert_eq!(sim.now() - start, Duration::from_millis(ends));
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The limits of a pool for any service.
 
+use crate::caller_watch::caller_watch;
 use crate::request_room::{RequestRoom, refused};
 use krarup::pool::PoolCommand;
 use krarup::{Actor, Address, CallError, Context as ProcessContext, DEFAULT_CALL_TIMEOUT, Reply};
@@ -49,7 +50,9 @@ impl Actor for RequestWorker {
 /// time to live how old they may be. `poll_ready` waits until there is room; with
 /// [`PoolLayer::shedding`] a request without room fails at once.
 ///
-/// A request whose caller has given up while it waited is dropped by its worker, and not begun.
+/// A request whose caller has given up, because its time is over or its client has gone, is dropped by its worker: one that
+/// waits is not begun, and one that runs ends where it waits. So a request that hangs holds its worker no longer than
+/// [`PoolLayer::timeout`]. What must be done to its end is a message to a process.
 ///
 /// It is a layer of an axum router too, below one that makes a response of its errors (rule Q7): the
 /// README shows it.
@@ -87,7 +90,7 @@ impl PoolLayer {
         PoolLayer { pool, timeout: Some(DEFAULT_CALL_TIMEOUT), sheds: false }
     }
 
-    /// Sets how long a request may take, from when it was let in.
+    /// Sets how long a request may take, from when it was let in. Then it is dropped.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
@@ -175,11 +178,15 @@ where
             }
         };
         let response = self.inner.call(request);
+        let (waits, watch) = caller_watch();
         let work = move |reply: Reply<Result<S::Response, S::Error>>| {
             RequestWork(Box::pin(async move {
                 // Nobody waits for a response any more.
-                if reply.is_wanted() {
-                    reply.send(response.await);
+                if !reply.is_wanted() {
+                    return;
+                }
+                if let Some(response) = watch.unless_given_up(response).await {
+                    reply.send(response);
                 }
             }))
         };
@@ -189,6 +196,7 @@ where
             None => call.no_timeout(),
         };
         Box::pin(async move {
+            let _waits = waits;
             match call.await {
                 Ok(response) => response.map_err(PoolLayerError::Service),
                 Err(error) => Err(PoolLayerError::Pool(error)),

@@ -5,7 +5,7 @@ use krarup::pool::{ByKey, Rate};
 use krarup::prelude::*;
 use krarup_tower::{CallService, PoolLayer, PoolLayerError, RequestWorker};
 use std::convert::Infallible;
-use std::future::Future;
+use std::future::{Future, pending};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -157,6 +157,45 @@ fn q1_a_service_whose_process_has_ended_is_failed_though_it_has_room() {
 }
 
 #[test]
+fn q1_a_service_that_waits_is_told_when_there_will_be_no_room() {
+    for (seed, end) in (0..40).zip(["killed", "resized", "drained", "stopped"].into_iter().cycle())
+    {
+        let sim = Simulation::new(seed);
+        let service = doubles(&sim, pool(1, 1));
+        let to = service.address().pid();
+        let mut has_room = service.clone();
+        assert!(ready(&mut has_room, &Arc::default()).is_ready());
+        let mut waits = service.clone();
+        let woken = Arc::new(Woken::default());
+        assert!(ready(&mut waits, &woken).is_pending());
+        let expected = match end {
+            "killed" => {
+                sim.kill(to);
+                CallError::NoProcess { to }
+            }
+            "resized" => {
+                let pool = service.address().clone();
+                sim.task(async move { pool.remove_workers(1).await }).start().unwrap().detach();
+                CallError::NoWorkers { to }
+            }
+            "drained" => {
+                let pool = service.address().clone();
+                sim.task(async move { pool.drain().await }).start().unwrap().detach();
+                CallError::Draining { to }
+            }
+            _ => {
+                let node = sim.node().clone();
+                sim.task(async move { node.stop().await }).start().unwrap().detach();
+                CallError::NoProcess { to }
+            }
+        };
+        sim.run_until_idle();
+        assert!(woken.0.load(Ordering::Relaxed) > 0, "{end}");
+        assert_eq!(ready(&mut waits, &woken), Poll::Ready(Err(expected)), "{end}");
+    }
+}
+
+#[test]
 fn q1_load_shedding_of_tower_works_by_the_readiness_of_a_pool() {
     let sim = Simulation::new(1);
     let service = doubles(&sim, pool(1, 2));
@@ -255,6 +294,60 @@ fn q3_requests_of_any_service_run_in_the_workers_of_a_pool() {
     // The one that has panicked was never counted down.
     assert!(most.load(Ordering::SeqCst) <= 4, "{most:?}");
     node.stop().wait().unwrap();
+}
+
+/// A request that never ends, unless its caller gives up; counts those that run.
+struct Runs(Arc<AtomicUsize>);
+
+impl Drop for Runs {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn q3_a_request_whose_caller_gives_up_ends_and_its_worker_is_free() {
+    for seed in 0..20 {
+        let sim = Simulation::new(seed);
+        let pool = sim.spawn(|| Pool::new(2, || RequestWorker).mailbox(1)).wait().unwrap();
+        let running = Arc::new(AtomicUsize::new(0));
+        let inner = {
+            let running = Arc::clone(&running);
+            service_fn(move |hangs: bool| {
+                let running = Arc::clone(&running);
+                async move {
+                    running.fetch_add(1, Ordering::Relaxed);
+                    let _runs = Runs(running);
+                    if hangs {
+                        pending::<()>().await;
+                    }
+                    Ok::<_, Infallible>(())
+                }
+            })
+        };
+        let limit = Duration::from_secs(3);
+        let mut service = PoolLayer::new(pool.clone()).timeout(limit).layer(inner.clone());
+        let mut patient = PoolLayer::new(pool).no_timeout().layer(inner);
+        // One is out of time, and the caller of the other goes away.
+        let late = sim.task(service.call(true)).start().unwrap();
+        let mut gone = patient.call(true);
+        let polled = pin!(&mut gone).poll(&mut TaskContext::from_waker(Waker::noop()));
+        assert!(polled.is_pending());
+        sim.run_until_idle();
+        assert_eq!(running.load(Ordering::Relaxed), 2);
+        drop(gone);
+        sim.run_until_idle();
+        assert_eq!(running.load(Ordering::Relaxed), 1);
+        sim.advance(limit);
+        let late = late.wait().unwrap();
+        assert!(matches!(late, Err(PoolLayerError::Pool(CallError::Timeout { .. }))), "{late:?}");
+        assert_eq!(running.load(Ordering::Relaxed), 0);
+        for _ in 0..4 {
+            let call = patient.call(false);
+            assert_eq!(outcome(&sim, call), Ok(()));
+        }
+        assert_eq!(running.load(Ordering::Relaxed), 0);
+    }
 }
 
 #[test]

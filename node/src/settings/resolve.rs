@@ -10,7 +10,7 @@
 //! A setting below its own table is ignored if the dispatcher's kind does not have it; in its
 //! own table it is an error.
 
-use super::error::{SettingsError, SettingsFault};
+use super::error::{Origin, SettingsError, SettingsFault};
 use super::keys::{
     self, CALLING_THREAD, CLASSES, DEADLINE, DISPATCHER, KIND, LIKE, LONG_TURN, PINNED, SHARED,
     SPARES, STACK_SIZE, THROUGHPUT, WORKERS, listed,
@@ -80,61 +80,50 @@ fn like<'a>(
     let mut way = vec![id];
     let mut sections = vec![own];
     let mut next = named(own, id);
-    while let Some((from, of)) = next {
-        let Setting::Text(to) = &of.value else { break };
-        let key = || path(&path("dispatcher", from), LIKE);
-        let circle = way.contains(&to.as_str());
+    while let Some(NextTable { key, at, id: to }) = next {
+        let circle = way.contains(&to);
         way.push(to);
         if circle {
-            let way = way.join(" -> ");
-            return Err(of.at.error(SettingsFault::Circle { key: key(), way }));
+            let (key, way) = (key.path(), way.join(" -> "));
+            return Err(at.error(SettingsFault::Circle { key, way }));
         }
-        match layer.dispatchers.get(to) {
+        next = match layer.dispatchers.get(to) {
             Some(DispatcherEntry::Own(section)) => {
                 sections.push(section);
-                next = named(section, to);
+                named(section, to)
             }
-            // An alias of another dispatcher.
-            Some(DispatcherEntry::Alias(_)) => {
-                let target = target(layer, to);
-                let Some((target, section)) = target else {
-                    let id = to.clone();
-                    return Err(of.at.error(SettingsFault::UnknownDispatcher { key: key(), id }));
-                };
-                if way.contains(&target) {
-                    way.push(target);
-                    let way = way.join(" -> ");
-                    return Err(of.at.error(SettingsFault::Circle { key: key(), way }));
-                }
-                way.push(target);
-                sections.push(section);
-                next = named(section, target);
-            }
-            None if to == DEFAULT => break,
+            // Another name: what is like it is like the dispatcher for which it stands.
+            Some(DispatcherEntry::Alias(of)) => Some(NextTable { key, at, id: &of.value }),
+            None if to == DEFAULT => None,
             None => {
-                let id = to.clone();
-                return Err(of.at.error(SettingsFault::UnknownDispatcher { key: key(), id }));
+                let (key, id) = (key.path(), to.to_owned());
+                return Err(at.error(SettingsFault::UnknownDispatcher { key, id }));
             }
-        }
+        };
     }
     Ok(sections)
 }
 
-/// The `like` setting of a table, with the id of the table.
-fn named<'a>(section: &'a Section, id: &'a str) -> Option<(&'a str, &'a Placed<Setting>)> {
-    section.get(LIKE).map(|of| (id, of))
+/// The table that another one is `like`.
+struct NextTable<'a> {
+    key: LikeOf<'a>,
+    at: &'a Origin,
+    id: &'a str,
 }
 
-/// The table at the end of a chain of aliases, which is at most as long as there are ids.
-fn target<'a>(layer: &'a Layer, id: &'a str) -> Option<(&'a str, &'a Section)> {
-    let mut id = id;
-    for _ in 0..=layer.dispatchers.len() {
-        match layer.dispatchers.get_key_value(id)? {
-            (id, DispatcherEntry::Own(section)) => return Some((id, section)),
-            (_, DispatcherEntry::Alias(of)) => id = &of.value,
-        }
+/// The key `like` in the table of a dispatcher.
+struct LikeOf<'a>(&'a str);
+
+impl LikeOf<'_> {
+    fn path(&self) -> String {
+        path(&path("dispatcher", self.0), LIKE)
     }
-    None
+}
+
+/// What the table of this id is `like`.
+fn named<'a>(section: &'a Section, id: &'a str) -> Option<NextTable<'a>> {
+    let Placed { value: Setting::Text(to), at } = section.get(LIKE)? else { return None };
+    Some(NextTable { key: LikeOf(id), at, id: to })
 }
 
 impl<'a> Layers<'a> {
