@@ -344,7 +344,7 @@ pub use krarup_cron as cron;
 #[cfg(feature = "cluster")]
 pub mod cluster;
 
-/// The observer of a running node: a page, a JSON API, probes, metrics, a live stream, actions.
+/// The observer of a running node: a page, a JSON API, probes, metrics, a live stream, actions (feature `observer`).
 /// See `docs/observer.md`.
 #[cfg(feature = "observer")]
 pub mod observer {
