@@ -11,6 +11,7 @@
 //! [docs/guide.md]: crate::guide
 //! [docs/guide/calendars.md]: crate::guide::calendars
 //! [docs/guide/clusters.md]: crate::guide::clusters
+//! [docs/guide/named_services.md#a-main-with-anyhow]: crate::guide::named_services#a-main-with-anyhow
 //! [docs/guide/sockets.md]: crate::guide::sockets
 //! [docs/guide/testing.md]: crate::guide::testing
 //! [docs/observer.md]: crate::pages::observer_page
