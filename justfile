@@ -12,6 +12,10 @@ ci:
 check:
     .ci/run check
 
+# The documentation in target/doc, in which the ids of rules are links
+docs:
+    RUSTDOCFLAGS="--html-in-header docs/rule_links.html" cargo doc --no-deps --workspace --all-features
+
 # All tests, doc tests included
 test:
     .ci/run test

@@ -1,4 +1,4 @@
-//! Clusters of Erlang and Krarup nodes.
+//! Clusters of Erlang and Krarup nodes (feature `cluster`).
 //!
 //! [`Cluster`] is a behaviour: a node joins a cluster when it spawns one. What can be done with
 //! it are the methods of [`ClusterCalls`].

@@ -11,6 +11,7 @@
 //! [docs/guide.md]: crate::guide
 //! [docs/guide/calendars.md]: crate::guide::calendars
 //! [docs/guide/clusters.md]: crate::guide::clusters
+//! [docs/guide/named_services.md#a-main-with-anyhow]: crate::guide::named_services#a-main-with-anyhow
 //! [docs/guide/sockets.md]: crate::guide::sockets
 //! [docs/guide/testing.md]: crate::guide::testing
 //! [docs/observer.md]: crate::pages::observer_page
@@ -344,7 +345,7 @@ pub use krarup_cron as cron;
 #[cfg(feature = "cluster")]
 pub mod cluster;
 
-/// The observer of a running node: a page, a JSON API, probes, metrics, a live stream, actions.
+/// The observer of a running node: a page, a JSON API, probes, metrics, a live stream, actions (feature `observer`).
 /// See `docs/observer.md`.
 #[cfg(feature = "observer")]
 pub mod observer {

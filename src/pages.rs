@@ -21,7 +21,6 @@ macro_rules! page {
             "[docs/comparison.md]: crate::pages::comparison\n",
             "[docs/decisions.md]: crate::pages::decisions\n",
             "[docs/deployment.md]: crate::pages::deployment\n",
-            "[docs/decisions.md#where-it-stands-against-others]: crate::pages::decisions#where-it-stands-against-others\n",
             "[docs/guide.md]: crate::guide\n",
             "[docs/guide/applications.md]: crate::guide::applications\n",
             "[docs/guide/batches.md]: crate::guide::batches\n",

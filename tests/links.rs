@@ -507,3 +507,121 @@ fn the_links_of_the_built_book_hold() {
     println!("{count} links hold");
     assert_eq!(wrong, Vec::<String>::new());
 }
+
+/// The text of the documentation of a source file: a line that is no documentation ends a text.
+fn documentation(source: &str) -> String {
+    let lines = source.lines().map(|line| {
+        let line = line.trim_start();
+        line.strip_prefix("///").or_else(|| line.strip_prefix("//!")).unwrap_or("|")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a word has the form of a rule's id: `X5`, `Zmsg13`.
+fn is_id(word: &str) -> bool {
+    let name = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    let (first, further) = name.split_at(name.len().min(1));
+    let is_name = match first {
+        "Z" => !further.is_empty() && further.chars().all(|c| c.is_ascii_lowercase()),
+        _ => further.is_empty() && first.chars().all(|c| c.is_ascii_uppercase()),
+    };
+    !first.is_empty() && is_name && name.len() < word.len() && !word[name.len()..].starts_with('0')
+}
+
+/// The ids that `docs/rule_links.html` makes links of: those behind "rule" and "rules", in lists too.
+fn cited(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut words = text.split_whitespace().peekable();
+    while let Some(word) = words.next() {
+        let word = word.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        if !["rule", "rules", "Rule", "Rules"].contains(&word) {
+            continue;
+        }
+        while let Some(next) = words.peek() {
+            let (id, mark) =
+                next.split_at(next.find(|c: char| !c.is_alphanumeric()).unwrap_or(next.len()));
+            if !is_id(id) {
+                break;
+            }
+            found.push(id.to_owned());
+            words.next();
+            let joins = |word: &&str| ["and", "or", "to"].contains(word);
+            if mark == "," || mark.is_empty() && words.peek().is_some_and(joins) {
+                words.next_if(joins);
+            } else {
+                break;
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn the_ids_behind_the_word_rule_are_found() {
+    let cases: [(&str, &[&str]); 6] = [
+        ("again (rule X5). Rules M6, Zmsg13 and L4 hold", &["X5", "M6", "Zmsg13", "L4"]),
+        ("(rules R1, R6; seeds M12, M13)", &["R1", "R6"]),
+        ("by rule\n A1 to A3, or rule B2,C3", &["A1", "A3", "B2"]),
+        ("rules M1, M2, and the M3", &["M1", "M2"]),
+        ("rule V-21, rule Z3, rule M, rule M0, rule Mx1", &[]),
+        ("ruler M1, rule of M1, the rule. M1", &[]),
+    ];
+    for (text, ids) in cases {
+        assert_eq!(cited(text), ids, "{text}");
+    }
+    assert_eq!(documentation("/// a rule\n/// X5\nfn x() {}\n//! b"), " a rule\n X5\n|\n b");
+}
+
+/// The folders of the packages that are published, but the root.
+fn published() -> Vec<String> {
+    let workspace = read("Cargo.toml");
+    let (_, members) = workspace.split_once("members = [").unwrap();
+    let (members, _) = members.split_once(']').unwrap();
+    let folders = members.split('"').skip(1).step_by(2).map(str::to_owned);
+    folders.filter(|it| !read(&format!("{it}/Cargo.toml")).contains("\npublish = false")).collect()
+}
+
+#[test]
+fn each_rule_that_the_documentation_cites_is_in_the_contract_and_becomes_a_link() {
+    let rules = anchors(&read("docs/semantics.md"));
+    let args = |path: &str| format!("\nrustdoc-args = [\"--html-in-header\", \"{path}\"]\n");
+    let script = read("docs/rule_links.html");
+    let (mut count, mut wrong) = (0, Vec::new());
+    let mut look = |path: &str, text: &str| {
+        let ids = cited(text);
+        count += ids.len();
+        for id in ids.iter().filter(|id| !rules.contains(&id.to_lowercase())) {
+            wrong.push(format!("{path}: there is no rule {id}"));
+        }
+        !ids.is_empty()
+    };
+    for page in of_rustdoc().0 {
+        look(&page, &prose(&read(&page)).join("\n"));
+    }
+    let mut unwired = Vec::new();
+    for folder in published() {
+        let mut sources = Vec::new();
+        files(&folder, ".rs", &mut sources);
+        sources.retain(|path| path.starts_with(&format!("{folder}/src/")));
+        let cites =
+            sources.iter().filter(|path| look(path, &documentation(&read(path)))).count() > 0;
+        let header = root().join(&folder).join("rule_links.html");
+        let is_there = fs::read_to_string(header).is_ok_and(|text| text == script);
+        let is_told = read(&format!("{folder}/Cargo.toml")).contains(&args("rule_links.html"));
+        if cites && !(is_there && is_told) {
+            unwired.push(folder);
+        }
+    }
+    assert!(count > 1_000, "only {count} rules are cited");
+    assert_eq!(wrong, Vec::<String>::new());
+    assert_eq!(
+        unwired,
+        Vec::<String>::new(),
+        "a symlink to docs/rule_links.html, and `rustdoc-args`"
+    );
+    let front = read("Cargo.toml");
+    assert!(
+        front.contains(&args("docs/rule_links.html"))
+            && front.contains("\"/docs/rule_links.html\"")
+    );
+}

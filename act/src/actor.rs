@@ -94,7 +94,7 @@ pub trait Actor: Sized + Send + 'static {
 
     /// Returns a message as text, for the flight recorder and the traces of the actor
     /// ([`Spawn::record`](crate::Spawn::record), [`NodeView::trace`](crate::NodeView::trace)). By
-    /// default messages are private: `None`, and their texts appear nowhere (rule V-50). It is
+    /// default messages are private: `None`, and their texts appear nowhere (rule V50). It is
     /// called in the process's own turn, before the message is handled and only while the process
     /// is recorded or traced. The text is cut at 4096 bytes.
     #[must_use]

@@ -49,7 +49,7 @@ pub trait Behavior: Send + 'static {
     }
 
     /// Returns a message of the Main lane as text, for flight recorders and traces. By default
-    /// messages are private: `None`. The text is cut at 4096 bytes (rule V-50).
+    /// messages are private: `None`. The text is cut at 4096 bytes (rule V50).
     #[must_use]
     fn show_message(message: &Self::Message) -> Option<String>
     where

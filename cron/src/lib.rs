@@ -1,4 +1,5 @@
-//! Jobs that follow the wall clock, for the Krarup node: cron patterns in time zones.
+//! Jobs that follow the wall clock, for the Krarup node: cron patterns in time zones (feature `cron` of
+//! the crate `krarup`).
 //!
 //! What recurs exactly is a timer ([`Context::send_interval`](krarup_act::Context::send_interval));
 //! a job of a [`Cron`] runs at dates. A cron is a process that is supervised, named and stopped as

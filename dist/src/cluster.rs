@@ -228,10 +228,10 @@ impl Cluster {
     }
 
     /// Connects to other nodes over TLS, and to no others: in both directions each side has a
-    /// certificate of the same authority (rule Zhs11). A certificate is for the hosts it names, or,
-    /// if it names nodes (`email:calc@10.0.0.7`), for these only: nobody else who has a certificate
-    /// of the authority can call itself so (rule Zsec10). Erlang nodes are started with
-    /// `-proto_dist inet_tls`. The address to [listen](Cluster::listen) on may be any then.
+    /// certificate of the same authority (feature `cluster-tls`; rule Zhs11). A certificate is for
+    /// the hosts it names, or, if it names nodes (`email:calc@10.0.0.7`), for these only: nobody
+    /// else who has a certificate of the authority can call itself so (rule Zsec10). Erlang nodes
+    /// are started with `-proto_dist inet_tls`. The address to [listen](Cluster::listen) on may be any then.
     ///
     /// [`Tls::reload`](crate::Tls::reload) replaces the certificates for the connections to come.
     #[cfg(feature = "tls")]

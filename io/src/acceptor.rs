@@ -172,8 +172,8 @@ where
         self
     }
 
-    /// Accepts connections over TLS, of clients that have a certificate of the same authority. The
-    /// handshake may take the [`connect_timeout`](ConnectionOptions::connect_timeout), and no frame
+    /// Accepts connections over TLS, of clients that have a certificate of the same authority (feature
+    /// `io-tls`). The handshake may take the [`connect_timeout`](ConnectionOptions::connect_timeout), and no frame
     /// is read or written before it is complete. [`Protocol::connected`] runs at once.
     #[cfg(feature = "tls")]
     #[must_use]

@@ -145,7 +145,7 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
     }
 
     /// Returns how the peer has proved itself; `None` without TLS, and until the handshake is
-    /// complete: at a client always, else when a frame has arrived (rule Zsec10).
+    /// complete: at a client always, else when a frame has arrived (feature `io-tls`; rule Zsec10).
     #[cfg(feature = "tls")]
     #[must_use]
     pub fn tls_peer(&self) -> Option<crate::TlsPeer> {

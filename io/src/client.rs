@@ -89,7 +89,7 @@ impl<P: Protocol> Client<P> {
     }
 
     /// Connects over TLS to a server that must have a certificate for this name, the name of a host
-    /// or an address. The time for connecting includes the handshake; a certificate of either side
+    /// or an address (feature `io-tls`). The time for connecting includes the handshake; a certificate of either side
     /// that is refused then fails the spawn with [`ConnectError::Tls`]. With TLS 1.3 the server
     /// judges that of this side later: if it refuses it the connection is lost.
     #[cfg(feature = "tls")]

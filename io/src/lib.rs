@@ -1,4 +1,4 @@
-//! Sockets as processes of a Krarup node.
+//! Sockets as processes of a Krarup node (feature `io` of the crate `krarup`).
 //!
 //! | process | what it does | runs |
 //! |---|---|---|

@@ -37,7 +37,7 @@ use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The certificates of this side, and the authority by which the other side is judged.
+/// The certificates of this side, and the authority by which the other side is judged (feature `io-tls`).
 ///
 /// A clone is another handle on the same certificates. [`Tls::reload`] replaces them for all
 /// handles and all connections to come; those that are open stay as they are.

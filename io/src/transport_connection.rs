@@ -44,7 +44,7 @@ impl<P: Protocol> TransportConnection<P> {
         TransportConnection { transport, protocol, options, dialled: None, securing }
     }
 
-    /// Puts TLS between the transport and the codec. The end that has dialled accepts a certificate
+    /// Puts TLS between the transport and the codec (feature `io-tls`). The end that has dialled accepts a certificate
     /// for this name only, as [`Client::tls`](crate::Client::tls).
     #[cfg(feature = "tls")]
     #[must_use]

@@ -260,7 +260,7 @@ impl NodeBuilder {
     }
 
     /// Runs the workers and side threads within this tokio runtime, so that handlers can await
-    /// tokio futures. The runtime must live longer than the node.
+    /// tokio futures (feature `tokio`). The runtime must live longer than the node.
     #[cfg(feature = "tokio")]
     pub fn tokio(mut self, runtime: tokio::runtime::Handle) -> Self {
         self.tokio = Some(runtime);

@@ -125,7 +125,7 @@ pub enum NodeError {
     /// Its applications are not valid together (rule A1).
     #[error(transparent)]
     Application(#[from] ApplicationError),
-    /// The settings of an application are not valid (rule A11).
+    /// The settings of an application are not valid (feature `settings`; rule A11).
     #[cfg(feature = "settings")]
     #[error(transparent)]
     Settings(#[from] SettingsError),

@@ -543,6 +543,9 @@ impl Node {
     }
 
     /// Stops the node in order (rule X2); see [`NodeStop`]. It may be called twice.
+    ///
+    /// What it fails with is a `Reason`, and no `std::error::Error`. [`Node::run`] starts and stops a node in a `main` that
+    /// returns `anyhow::Result` or the like.
     pub fn stop(&self) -> NodeStop {
         NodeStop::new(Arc::clone(self.dispatcher_host()), Arc::clone(&self.inner.stopper))
     }

@@ -16,7 +16,7 @@ use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
 /// Ties the spans of messages and calls to OpenTelemetry: their parents, their links, and the ids
-/// that messages carry.
+/// that messages carry (feature `otel`).
 ///
 /// ```
 /// # mod krarup { pub use {krarup_act as observe, krarup_node::*, krarup_observer as observer}; }

@@ -40,7 +40,7 @@ impl Dynamic {
     }
 
     /// Wraps a value that may be shown as text, by its `Debug`: the consent to show the state of
-    /// an actor ([`Actor::state`](crate::Actor::state); rule V-50).
+    /// an actor ([`Actor::state`](crate::Actor::state); rule V50).
     pub fn shown<T: fmt::Debug + Send + 'static>(value: T) -> Self {
         Self::wrap(value, &FactsOfValue::<T>::SHOWN)
     }

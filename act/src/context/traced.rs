@@ -15,7 +15,7 @@ use std::any::{Any, type_name};
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Has the process record the last `items` items that it takes from now on, at most
-    /// [`RecordedItem::MOST`]; 0: none. See [`Spawn::record`](crate::Spawn::record) (rule V-16).
+    /// [`RecordedItem::MOST`]; 0: none. See [`Spawn::record`](crate::Spawn::record) (rule V16).
     ///
     /// # Errors
     /// [`TooManyRecorded`]; nothing has changed.

@@ -200,7 +200,7 @@ where
 
     /// Gives the process a flight recorder: it records the last `items` items that it takes, at
     /// most [`RecordedItem::MOST`](krarup_gen::RecordedItem), for its crash report and for those
-    /// that look at it (rule V-16). The texts of messages are recorded only if the behaviour
+    /// that look at it (rule V16). The texts of messages are recorded only if the behaviour
     /// shows them ([`Actor::show_message`](crate::Actor::show_message)). Each message then takes a
     /// longer path; a process without a recorder pays nothing. A process may also turn its recorder
     /// on ([`Context::record`]), as may others ([`NodeView::record`](crate::NodeView::record)).

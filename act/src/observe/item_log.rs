@@ -1,5 +1,5 @@
 //! The records of the items that a process takes, whatever their types: its flight recorder and
-//! its trace (rules V-16, V-21).
+//! its trace (rules V16, V21).
 //!
 //! The mailbox and the context of a recorded process point at one log. A process that neither
 //! records nor is traced has none, and its messages do not take the detour.

@@ -1,4 +1,4 @@
-//! Reading the trace of a process (rules V-21, X5).
+//! Reading the trace of a process (rules V21, X5).
 
 use crate::host::host::{Alarm, Host};
 use crate::observe::trace_ring::TraceRing;

@@ -1,4 +1,4 @@
-//! The items of a trace that has an end of its own (rule V-21).
+//! The items of a trace that has an end of its own (rule V21).
 //!
 //! ```text
 //!            push                                page(after)

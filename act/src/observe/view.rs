@@ -229,7 +229,7 @@ impl NodeView {
     }
 
     /// Returns the state of a process as text, if its behaviour offers it so
-    /// ([`Dynamic::shown`](crate::Dynamic::shown); rule V-50); otherwise
+    /// ([`Dynamic::shown`](crate::Dynamic::shown); rule V50); otherwise
     /// [`DebugError::NotOffered`].
     pub fn state_text(&self, pid: Pid) -> Pending<ShownState, DebugError> {
         match self.host() {
@@ -253,7 +253,7 @@ impl NodeView {
     }
 
     /// Has a process record the last `items` items that it takes from now on, at most
-    /// [`RecordedItem::MOST`]; 0: none. See [`Spawn::record`](crate::Spawn::record) (rule V-16).
+    /// [`RecordedItem::MOST`]; 0: none. See [`Spawn::record`](crate::Spawn::record) (rule V16).
     ///
     /// # Errors
     /// [`RecordError`]; nothing has changed.
@@ -270,7 +270,7 @@ impl NodeView {
     }
 
     /// Traces a process: the reader gets the items that it takes from now on, until one of the
-    /// limits ends the trace (rule V-21). A process has one trace at a time; a new one ends the
+    /// limits ends the trace (rule V21). A process has one trace at a time; a new one ends the
     /// one before. The bound, the order and the lanes of the process are as without (rule X5).
     ///
     /// # Errors

@@ -190,7 +190,7 @@ pub trait Process: Any + Send + Sync {
     fn trace(self: Arc<Self>, on: bool);
 
     /// Sets how many of the items that it takes are recorded; 0: none. Returns false if it has
-    /// ended, or is no process of this node (rule V-16).
+    /// ended, or is no process of this node (rule V16).
     fn record(&self, _items: usize) -> bool {
         false
     }
@@ -201,7 +201,7 @@ pub trait Process: Any + Send + Sync {
     }
 
     /// Has a trace show the items that it takes, instead of an earlier one. Returns false if it
-    /// has ended, or is no process of this node (rule V-21).
+    /// has ended, or is no process of this node (rule V21).
     fn set_trace(&self, _trace: Arc<TraceRing>) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! `task`: what a task costs beside a process that is spawned for one message (rule J12).
+//! `task`: what a task costs beside a process that is spawned for one message (rule J1).
 
 use super::share;
 use crate::failure::WorkloadFailure;

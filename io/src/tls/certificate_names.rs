@@ -20,7 +20,7 @@ const ADDRESS: u8 = 0x87;
 /// 2.5.29.17.
 const ALTERNATIVE_NAMES: [u8; 3] = [0x55, 0x1d, 0x11];
 
-/// The names in a certificate, in its order.
+/// The names in a certificate, in its order (feature `io-tls`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CertificateNames {

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why [`Tls`](crate::Tls) cannot be made of certificates and keys.
+/// Why [`Tls`](crate::Tls) cannot be made of certificates and keys (feature `io-tls`).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {

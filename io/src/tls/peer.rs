@@ -7,7 +7,7 @@ use rustls::client::verify_server_name;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::server::ParsedCertificate;
 
-/// The peer of a connection over TLS: its certificate, which is one of the authority (rule Zsec10).
+/// The peer of a connection over TLS: its certificate, which is one of the authority (feature `io-tls`; rule Zsec10).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsPeer {
     certificate: CertificateDer<'static>,

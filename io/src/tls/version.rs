@@ -2,7 +2,7 @@
 
 use rustls::{ProtocolVersion, SupportedProtocolVersion};
 
-/// A version of TLS that is spoken here. Older ones are not.
+/// A version of TLS that is spoken here (feature `io-tls`). Older ones are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum TlsVersion {

@@ -12,7 +12,7 @@ use std::any::type_name;
 use std::sync::{Arc, OnceLock};
 
 impl Application {
-    /// Makes an application with settings. They come from the table
+    /// Makes an application with settings (feature `settings`). They come from the table
     /// `[application.<name>.settings]` of the settings of the node, and are read with serde when
     /// the node is built: a key that is missing and has no default, one that `S` does not have and
     /// a value of a wrong type are a [`SettingsError`] with file, line and key, before a thread is
@@ -72,8 +72,8 @@ impl Application {
         application
     }
 
-    /// Sets the settings of a [`configured`](Self::configured) application in the program. They
-    /// replace those of the file as a whole, which are not read then.
+    /// Sets the settings of a [`configured`](Self::configured) application in the program (feature
+    /// `settings`). They replace those of the file as a whole, which are not read then.
     pub fn settings<S: Send + Sync + 'static>(mut self, settings: S) -> Self {
         self.given = Some(Box::new(settings));
         self

@@ -4,7 +4,7 @@ use super::executor::{Executor, ExecutorTask};
 use tokio::runtime::Handle;
 
 /// Processes of a service that tokio serves run on the threads of the runtime, and a request changes
-/// its thread only if another one is idle (rule R5). Between workers of the node and threads of a runtime,
+/// its thread only if another one is idle (feature `tokio`; rule R5). Between workers of the node and threads of a runtime,
 /// the request and its answer each wake a thread; on two cores that cost a quarter of the processor time
 /// (docs/decisions.md).
 ///

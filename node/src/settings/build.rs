@@ -9,7 +9,7 @@ use crate::builder::NodeBuilder;
 use std::path::Path;
 
 impl NodeBuilder {
-    /// Makes a builder from a TOML file. Later calls override the file: [`NodeBuilder::name`],
+    /// Makes a builder from a TOML file (feature `settings`). Later calls override the file: [`NodeBuilder::name`],
     /// [`NodeBuilder::workers`], [`NodeBuilder::blocking_threads`] and
     /// [`NodeBuilder::stop_timeout`] only their own setting, [`NodeBuilder::options`] all
     /// settings of the default dispatcher, and [`NodeBuilder::dispatcher`] all settings of
@@ -31,7 +31,8 @@ impl NodeBuilder {
         Self::from_settings(&Settings::read(path)?)
     }
 
-    /// Makes a builder from TOML text, as [`NodeBuilder::settings_from`] does from a file.
+    /// Makes a builder from TOML text, as [`NodeBuilder::settings_from`] does from a file (feature
+    /// `settings`).
     ///
     /// # Errors
     /// [`SettingsError`].
@@ -39,7 +40,8 @@ impl NodeBuilder {
         Self::from_settings(&Settings::from_toml(text)?)
     }
 
-    /// Makes a builder from settings that have been read, and perhaps merged with others.
+    /// Makes a builder from settings that have been read, and perhaps merged with others (feature
+    /// `settings`).
     ///
     /// # Errors
     /// [`SettingsError`]: each source is valid alone, but their combination is not.

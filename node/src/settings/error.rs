@@ -29,7 +29,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Invalid settings. No thread has been started.
+/// Invalid settings (feature `settings`). No thread has been started.
 ///
 /// It prints the place, the fault and the allowed values:
 ///
@@ -82,7 +82,7 @@ impl std::error::Error for SettingsError {
     }
 }
 
-/// The fault of a setting. Keys are printed as paths, as in `dispatcher.db.workers`.
+/// The fault of a setting (feature `settings`). Keys are printed as paths, as in `dispatcher.db.workers`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsFault {

@@ -7,15 +7,15 @@ use std::fmt;
 
 impl Simulation {
     /// Serialises and deserialises every message of type `M` that is sent to another process's
-    /// mailbox from now on. It is [`Simulation::add_codec`] with `MessagePack`, in which fields
+    /// mailbox from now on (feature `serde`). It is [`Simulation::add_codec`] with `MessagePack`, in which fields
     /// have names. A message that cannot be converted fails the seed of an exploration, and is
     /// listed in [`Simulation::carried`].
     pub fn serializing<M: Serialize + DeserializeOwned + 'static>(&self) {
         self.add_codec(round_trip::<M>);
     }
 
-    /// As [`Simulation::serializing`], but the result must equal the message: a skipped field or
-    /// a rounded number is a failure too.
+    /// As [`Simulation::serializing`] (feature `serde`), but the result must equal the message: a
+    /// skipped field or a rounded number is a failure too.
     pub fn serializing_unchanged<M>(&self)
     where
         M: Serialize + DeserializeOwned + PartialEq + fmt::Debug + 'static,

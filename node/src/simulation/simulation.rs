@@ -165,7 +165,8 @@ impl Simulation {
         Ok(self.host.core.applications.declare(applications, self.host.now())?)
     }
 
-    /// As [`Simulation::declare_applications`], for applications whose settings are in a file.
+    /// As [`Simulation::declare_applications`], for applications whose settings are in a file (feature
+    /// `settings`).
     ///
     /// # Errors
     /// As there.

@@ -1,4 +1,4 @@
-//! The page of the observer in a true Chromium, rules V-66 to V-80.
+//! The page of the observer in a true Chromium, rules V66 to V80.
 //!
 //! Where there is no Chromium each test says that it is left out. Each page is also photographed at
 //! both sizes, into `target/observer-screenshots`.
