@@ -7,7 +7,7 @@ use crate::timer::MovingTimer;
 use crate::wire::SocketStream;
 use crate::writer::Writer;
 use krarup_act::{Address, Context};
-use krarup_gen::Inspection;
+use krarup_gen::{Inspection, Timestamp};
 use std::fmt;
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -28,6 +28,10 @@ pub struct FrameChannel<M, C> {
     pub(crate) options: Arc<ConnectionOptions>,
     pub(crate) request: ChannelRequest,
     pub(crate) paused: bool,
+    /// The codec may cut the bytes that wait in another way than before.
+    pub(crate) reframed: bool,
+    /// When it was established.
+    pub(crate) since: Timestamp,
     peer: SocketAddr,
     local: SocketAddr,
 }
@@ -50,7 +54,8 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
         local: SocketAddr,
     ) -> Self {
         let request = ChannelRequest::Open;
-        FrameChannel { ctx, wire, codec, options, request, paused: false, peer, local }
+        let (paused, reframed, since) = (false, false, ctx.now());
+        FrameChannel { ctx, wire, codec, options, request, paused, reframed, since, peer, local }
     }
 
     /// Sends a frame without waiting.
@@ -111,7 +116,8 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
     }
 
     /// Reads nothing until [`FrameChannel::resume`]. The peer is slowed down, and its
-    /// bytes wait in the system. Messages are handled as before.
+    /// bytes wait in the system. Messages are handled as before. That the peer has ended or failed is
+    /// not noticed meanwhile, except by a write; the idle timeout holds.
     pub fn pause(&mut self) {
         self.paused = true;
     }
@@ -124,11 +130,13 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
     /// Returns a handle with which other threads write to this connection.
     #[must_use]
     pub fn writer(&self) -> Writer {
-        Writer::new(Arc::clone(&self.wire))
+        Writer::new(&self.wire)
     }
 
-    /// Returns the codec, whose framing a protocol may change between two frames.
+    /// Returns the codec, whose framing a protocol may change between two frames. Bytes that have
+    /// arrived and are not handled yet are cut anew, whichever callback changes it.
     pub fn codec(&mut self) -> &mut C {
+        self.reframed = true;
         &mut self.codec
     }
 
@@ -202,7 +210,7 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
             return Err(WriteError::Full { waiting, frame: length, limit });
         }
         outgoing.buffer.unsplit(frame);
-        outgoing.moved |= waiting == 0;
+        outgoing.moved |= waiting == 0 && length > 0;
         Ok(())
     }
 
@@ -212,7 +220,7 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
         most: usize,
         within: Option<Duration>,
     ) -> Result<(), WriteError> {
-        let FrameChannel { ctx, wire, options, .. } = self;
+        let FrameChannel { ctx, wire, options, since: established, .. } = self;
         let unsent = within.map(|limit| (ctx.now() + limit, limit));
         let mut timer = MovingTimer::default();
         poll_fn(|cx| {
@@ -230,7 +238,12 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
             let stalled =
                 options.stall.map(|limit| (since + limit, Closed::Stalled { waiting, limit }));
             let unsent = unsent.map(|(due, limit)| (due, Closed::Unsent { waiting, limit }));
-            let first = [stalled, unsent].into_iter().flatten().min_by_key(|(due, _)| *due);
+            let limit = options.connect;
+            let shaking = wire
+                .is_shaking_hands()
+                .then(|| (*established + limit, Closed::SlowHandshake(limit)));
+            let first =
+                [stalled, unsent, shaking].into_iter().flatten().min_by_key(|(due, _)| *due);
             if let Some((due, failure)) = first
                 && timer.poll(ctx, due, cx).is_ready()
             {

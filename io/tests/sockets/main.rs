@@ -10,6 +10,7 @@ mod support;
 
 mod clients;
 mod closing;
+mod early_ends;
 mod endless;
 mod floods;
 mod limits;

@@ -9,6 +9,7 @@ use krarup_io::{
     Protocol, WriteError,
 };
 use krarup_node::{DispatcherOptions, Node};
+use socket2::SockRef;
 use std::convert::Infallible;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -427,6 +428,30 @@ fn i2_frames_read_together_with_the_pausing_frame_wait_too() {
     });
     assert_eq!(peer.hear().as_deref(), Some("resumed"));
     assert_eq!(peer.hear().as_deref(), Some("one"));
+    served.stop();
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn i2_bytes_behind_an_urgent_one_do_not_wait_for_further_bytes() {
+    let served = Served::new();
+    let (mut peer, connection) = served.connect();
+    peer.say("pause");
+    served.expect(&ConnectionEvent::Line("pause".to_owned()));
+    peer.stream().write_all(b"say to").unwrap();
+    SockRef::from(peer.stream()).send_out_of_band(b"!").unwrap();
+    peer.stream().write_all(b"gether\n").unwrap();
+    // The report of a later connection comes behind those of these bytes.
+    let (mut other, _) = served.connect();
+    other.say("say other");
+    assert_eq!(other.hear().as_deref(), Some("other"));
+    let resumes = Act(Box::new(|channel| {
+        channel.resume();
+        Ok(())
+    }));
+    connection.send(resumes).unwrap_or_else(|_| panic!("not sent"));
+    // The urgent byte is no part of the stream.
+    assert_eq!(peer.hear().as_deref(), Some("together"));
     served.stop();
 }
 
