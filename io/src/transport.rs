@@ -14,7 +14,7 @@ use std::task::{self, Poll};
 ///
 /// No method may be called with a lock that a waker could need, and none blocks.
 pub trait Transport: Send + Sync + 'static {
-    /// Returns the address of this end.
+    /// Returns the address of this end, which is not that of the other one.
     ///
     /// # Errors
     /// The stream has none.
