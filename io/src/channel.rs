@@ -30,6 +30,9 @@ pub struct FrameChannel<M, C> {
     pub(crate) paused: bool,
     /// The codec may cut the bytes that wait in another way than before.
     pub(crate) reframed: bool,
+    /// The number of bytes that this callback has sent. Further ones that wait may have room in the
+    /// system by now.
+    pub(crate) sent_now: usize,
     /// When it was established.
     pub(crate) since: Timestamp,
     peer: SocketAddr,
@@ -54,8 +57,20 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
         local: SocketAddr,
     ) -> Self {
         let request = ChannelRequest::Open;
-        let (paused, reframed, since) = (false, false, ctx.now());
-        FrameChannel { ctx, wire, codec, options, request, paused, reframed, since, peer, local }
+        let since = ctx.now();
+        FrameChannel {
+            ctx,
+            wire,
+            codec,
+            options,
+            request,
+            paused: false,
+            reframed: false,
+            sent_now: 0,
+            since,
+            peer,
+            local,
+        }
     }
 
     /// Sends a frame without waiting.
@@ -200,15 +215,27 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
             }
         };
         self.codec.encode(item, &mut frame)?;
-        let mut outgoing = self.wire.outgoing();
-        let (waiting, length) = (outgoing.buffer.len(), frame.len());
-        let limit = self.options.write_limit;
+        let (limit, length) = (self.options.write_limit, frame.len());
         if length > limit {
             return Err(WriteError::TooLarge { frame: length, limit });
         }
+        let mut outgoing = self.wire.outgoing();
+        if length > limit - outgoing.buffer.len().min(limit)
+            && outgoing.buffer.len() > self.sent_now
+        {
+            // Frames of callbacks before this one wait only to be written together with it.
+            drop(outgoing);
+            self.wire.write_out();
+            outgoing = self.wire.outgoing();
+            if outgoing.failure.is_some() {
+                return Err(WriteError::Closed);
+            }
+        }
+        let waiting = outgoing.buffer.len();
         if length > limit - waiting.min(limit) {
             return Err(WriteError::Full { waiting, frame: length, limit });
         }
+        self.sent_now += length;
         outgoing.buffer.unsplit(frame);
         outgoing.moved |= waiting == 0 && length > 0;
         Ok(())

@@ -107,6 +107,7 @@ impl<P: Protocol> Connection<P> {
             }
             let event = poll_fn(|cx| self.poll_next(cx)).await;
             let Connection { protocol, channel, wire, incoming, .. } = self;
+            channel.sent_now = 0;
             if channel.options.frame.is_some() {
                 incoming.pause_reading(|| channel.ctx.now());
             }

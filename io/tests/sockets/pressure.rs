@@ -172,6 +172,33 @@ fn i2_a_frame_of_exactly_the_limit_is_sent_and_only_a_refused_send_gets_drained(
     served.stop();
 }
 
+#[test]
+fn i2_no_frame_is_refused_because_of_frames_that_were_not_offered_to_the_system() {
+    /// Answers each line with 100 bytes.
+    struct Answering;
+    impl Protocol for Answering {
+        type Message = Infallible;
+        type Codec = Lines;
+        fn codec(&self) -> Lines {
+            Lines::new(100)
+        }
+        async fn received(&mut self, channel: &mut Channel<Self>, _: String) -> krarup_gen::Result {
+            Ok(channel.send(&"x".repeat(99))?)
+        }
+    }
+    let node = Node::start("answering@localhost").unwrap();
+    let options = ConnectionOptions::new().write_limit(1000);
+    let server = node.spawn(move || Acceptor::new(any_port(), || Answering).options(options));
+    let address = server.wait().unwrap().call(AcceptorRequest::Address).wait().unwrap();
+    // The lines are read together, and their answers are more than may wait.
+    let mut peer = Peer::connect(address);
+    peer.say(&["?"; 100].join("\n"));
+    for _ in 0..100 {
+        assert_eq!(peer.hear().map(|line| line.len()), Some(99));
+    }
+    node.stop().wait().unwrap();
+}
+
 /// Writes half of an item and then fails, or does worse.
 struct Faulty;
 
