@@ -208,6 +208,8 @@ impl<P: Protocol> Connection<P> {
             return Poll::Pending;
         };
         self.budget = left;
+        // What ends a suspension is noticed in the mailbox.
+        self.mail_first |= self.channel.ctx.is_suspended();
         if std::mem::take(&mut self.flooded)
             && let Poll::Ready(event) = self.poll_overdue(cx)
         {
@@ -228,7 +230,7 @@ impl<P: Protocol> Connection<P> {
             if let Some(failure) = outgoing.failure.take() {
                 return Poll::Ready(ConnectionEvent::Over(failure));
             }
-            if outgoing.takes_again() {
+            if !self.channel.ctx.is_suspended() && outgoing.takes_again() {
                 return Poll::Ready(ConnectionEvent::Drained);
             }
         }
@@ -250,7 +252,10 @@ impl<P: Protocol> Connection<P> {
     /// Checks what ranks behind frames and messages, and would never be reached in a flood
     /// of them. Frames that the peer sent before it closed are still handled first.
     fn poll_overdue(&mut self, cx: &mut Context<'_>) -> Poll<ConnectionEvent<P>> {
-        if self.wire.poll_flush(cx).is_ready() && self.wire.outgoing().takes_again() {
+        if self.wire.poll_flush(cx).is_ready()
+            && !self.channel.ctx.is_suspended()
+            && self.wire.outgoing().takes_again()
+        {
             return Poll::Ready(ConnectionEvent::Drained);
         }
         self.poll_times(cx).map(ConnectionEvent::Over)
@@ -261,11 +266,14 @@ impl<P: Protocol> Connection<P> {
     }
 
     fn poll_incoming(&mut self, cx: &mut Context<'_>) -> Poll<Arrival<Frame<P>>> {
-        if self.channel.paused {
+        let FrameChannel { ctx, codec, options, reframed, paused, .. } = &mut self.channel;
+        if *paused || ctx.is_suspended() {
+            if options.frame.is_some() {
+                self.incoming.pause_reading(|| ctx.now());
+            }
             self.wire.shake_hands(cx);
             return Poll::Pending;
         }
-        let FrameChannel { ctx, codec, options, reframed, .. } = &mut self.channel;
         if std::mem::take(reframed) {
             self.incoming.decode_again();
         }
@@ -283,7 +291,8 @@ impl<P: Protocol> Connection<P> {
         };
         let Incoming { last: read, began, .. } = self.incoming;
         let shaking = self.wire.is_shaking_hands().then_some(*since);
-        let times = Times { read, wrote, waiting, began, paused: *paused, shaking };
+        let times =
+            Times { read, wrote, waiting, began, paused: *paused || ctx.is_suspended(), shaking };
         match times.first(options) {
             Some((due, closed)) => self.timer.poll(ctx, due, cx).map(|()| closed),
             None => {

@@ -16,6 +16,7 @@ mod floods;
 mod limits;
 mod pressure;
 mod stopping;
+mod suspended;
 mod tcp;
 mod times;
 #[cfg(feature = "tls")]
