@@ -50,7 +50,8 @@ const DRAIN: Duration = Duration::from_secs(3);
 ///
 /// When it is stopped, it stops listening, asks the connections to close
 /// ([`Protocol::stopping`]), waits for them for the time of [`Acceptor::drain`], and kills
-/// the remaining ones. When it is killed, all its connections end at once.
+/// the remaining ones. When it is killed, all its connections end at once, except that one that
+/// traps exits closes in order.
 ///
 /// As a child of a supervisor it is a [`ChildSpec`](https://docs.rs/krarup) of the kind
 /// `supervisor`, because it ends the processes below it itself. A restarted acceptor with

@@ -7,7 +7,7 @@ use crate::timer::MovingTimer;
 use crate::wire::SocketStream;
 use crate::writer::Writer;
 use krarup_act::{Address, Context};
-use krarup_gen::Inspection;
+use krarup_gen::{Inspection, Timestamp};
 use std::fmt;
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -28,6 +28,13 @@ pub struct FrameChannel<M, C> {
     pub(crate) options: Arc<ConnectionOptions>,
     pub(crate) request: ChannelRequest,
     pub(crate) paused: bool,
+    /// The codec may cut the bytes that wait in another way than before.
+    pub(crate) reframed: bool,
+    /// The number of bytes that this callback has sent. Further ones that wait may have room in the
+    /// system by now.
+    pub(crate) sent_now: usize,
+    /// When it was established.
+    pub(crate) since: Timestamp,
     peer: SocketAddr,
     local: SocketAddr,
 }
@@ -50,7 +57,20 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
         local: SocketAddr,
     ) -> Self {
         let request = ChannelRequest::Open;
-        FrameChannel { ctx, wire, codec, options, request, paused: false, peer, local }
+        let since = ctx.now();
+        FrameChannel {
+            ctx,
+            wire,
+            codec,
+            options,
+            request,
+            paused: false,
+            reframed: false,
+            sent_now: 0,
+            since,
+            peer,
+            local,
+        }
     }
 
     /// Sends a frame without waiting.
@@ -111,7 +131,8 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
     }
 
     /// Reads nothing until [`FrameChannel::resume`]. The peer is slowed down, and its
-    /// bytes wait in the system. Messages are handled as before.
+    /// bytes wait in the system. Messages are handled as before. That the peer has ended or failed is
+    /// not noticed meanwhile, except by a write; the idle timeout holds.
     pub fn pause(&mut self) {
         self.paused = true;
     }
@@ -124,11 +145,13 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
     /// Returns a handle with which other threads write to this connection.
     #[must_use]
     pub fn writer(&self) -> Writer {
-        Writer::new(Arc::clone(&self.wire))
+        Writer::new(&self.wire)
     }
 
-    /// Returns the codec, whose framing a protocol may change between two frames.
+    /// Returns the codec, whose framing a protocol may change between two frames. Bytes that have
+    /// arrived and are not handled yet are cut anew, whichever callback changes it.
     pub fn codec(&mut self) -> &mut C {
+        self.reframed = true;
         &mut self.codec
     }
 
@@ -192,17 +215,29 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
             }
         };
         self.codec.encode(item, &mut frame)?;
-        let mut outgoing = self.wire.outgoing();
-        let (waiting, length) = (outgoing.buffer.len(), frame.len());
-        let limit = self.options.write_limit;
+        let (limit, length) = (self.options.write_limit, frame.len());
         if length > limit {
             return Err(WriteError::TooLarge { frame: length, limit });
         }
+        let mut outgoing = self.wire.outgoing();
+        if length > limit - outgoing.buffer.len().min(limit)
+            && outgoing.buffer.len() > self.sent_now
+        {
+            // Frames of callbacks before this one wait only to be written together with it.
+            drop(outgoing);
+            self.wire.write_out();
+            outgoing = self.wire.outgoing();
+            if outgoing.failure.is_some() {
+                return Err(WriteError::Closed);
+            }
+        }
+        let waiting = outgoing.buffer.len();
         if length > limit - waiting.min(limit) {
             return Err(WriteError::Full { waiting, frame: length, limit });
         }
+        self.sent_now += length;
         outgoing.buffer.unsplit(frame);
-        outgoing.moved |= waiting == 0;
+        outgoing.moved |= waiting == 0 && length > 0;
         Ok(())
     }
 
@@ -212,7 +247,7 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
         most: usize,
         within: Option<Duration>,
     ) -> Result<(), WriteError> {
-        let FrameChannel { ctx, wire, options, .. } = self;
+        let FrameChannel { ctx, wire, options, since: established, .. } = self;
         let unsent = within.map(|limit| (ctx.now() + limit, limit));
         let mut timer = MovingTimer::default();
         poll_fn(|cx| {
@@ -230,7 +265,12 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
             let stalled =
                 options.stall.map(|limit| (since + limit, Closed::Stalled { waiting, limit }));
             let unsent = unsent.map(|(due, limit)| (due, Closed::Unsent { waiting, limit }));
-            let first = [stalled, unsent].into_iter().flatten().min_by_key(|(due, _)| *due);
+            let limit = options.connect;
+            let shaking = wire
+                .is_shaking_hands()
+                .then(|| (*established + limit, Closed::SlowHandshake(limit)));
+            let first =
+                [stalled, unsent, shaking].into_iter().flatten().min_by_key(|(due, _)| *due);
             if let Some((due, failure)) = first
                 && timer.poll(ctx, due, cx).is_ready()
             {

@@ -23,8 +23,9 @@ use crate::times::Times;
 use crate::wire::SocketStream;
 use bytes::BytesMut;
 use krarup_act::{BehaviorContext, Contained, Received};
-use krarup_gen::{Reason, Result, Timestamp};
+use krarup_gen::{Reason, Result};
 use std::future::poll_fn;
+use std::io::{self, ErrorKind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -42,8 +43,6 @@ pub(crate) struct Connection<P: Protocol> {
     incoming: Incoming,
     timer: MovingTimer,
     is_client: bool,
-    /// When it was established.
-    since: Timestamp,
     mail_first: bool,
     /// The rest of [`BUDGET`] in this turn.
     budget: u32,
@@ -64,7 +63,7 @@ enum ConnectionEvent<P: Protocol> {
 impl<P: Protocol> Connection<P> {
     pub(crate) fn new(protocol: P, mut channel: Channel<P>, is_client: bool) -> Self {
         channel.ctx.stop_in_order();
-        let now = channel.ctx.now();
+        let now = channel.since;
         channel.wire.outgoing().moved = true;
         Connection {
             protocol,
@@ -73,7 +72,6 @@ impl<P: Protocol> Connection<P> {
             incoming: Incoming::new(now),
             timer: MovingTimer::default(),
             is_client,
-            since: now,
             mail_first: true,
             budget: BUDGET,
             flooded: false,
@@ -109,6 +107,7 @@ impl<P: Protocol> Connection<P> {
             }
             let event = poll_fn(|cx| self.poll_next(cx)).await;
             let Connection { protocol, channel, wire, incoming, .. } = self;
+            channel.sent_now = 0;
             if channel.options.frame.is_some() {
                 incoming.pause_reading(|| channel.ctx.now());
             }
@@ -209,6 +208,8 @@ impl<P: Protocol> Connection<P> {
             return Poll::Pending;
         };
         self.budget = left;
+        // What ends a suspension is noticed in the mailbox.
+        self.mail_first |= self.channel.ctx.is_suspended();
         if std::mem::take(&mut self.flooded)
             && let Poll::Ready(event) = self.poll_overdue(cx)
         {
@@ -229,7 +230,7 @@ impl<P: Protocol> Connection<P> {
             if let Some(failure) = outgoing.failure.take() {
                 return Poll::Ready(ConnectionEvent::Over(failure));
             }
-            if outgoing.takes_again() {
+            if !self.channel.ctx.is_suspended() && outgoing.takes_again() {
                 return Poll::Ready(ConnectionEvent::Drained);
             }
         }
@@ -251,7 +252,10 @@ impl<P: Protocol> Connection<P> {
     /// Checks what ranks behind frames and messages, and would never be reached in a flood
     /// of them. Frames that the peer sent before it closed are still handled first.
     fn poll_overdue(&mut self, cx: &mut Context<'_>) -> Poll<ConnectionEvent<P>> {
-        if self.wire.poll_flush(cx).is_ready() && self.wire.outgoing().takes_again() {
+        if self.wire.poll_flush(cx).is_ready()
+            && !self.channel.ctx.is_suspended()
+            && self.wire.outgoing().takes_again()
+        {
             return Poll::Ready(ConnectionEvent::Drained);
         }
         self.poll_times(cx).map(ConnectionEvent::Over)
@@ -262,11 +266,17 @@ impl<P: Protocol> Connection<P> {
     }
 
     fn poll_incoming(&mut self, cx: &mut Context<'_>) -> Poll<Arrival<Frame<P>>> {
-        if self.channel.paused {
+        let FrameChannel { ctx, codec, options, reframed, paused, .. } = &mut self.channel;
+        if *paused || ctx.is_suspended() {
+            if options.frame.is_some() {
+                self.incoming.pause_reading(|| ctx.now());
+            }
             self.wire.shake_hands(cx);
             return Poll::Pending;
         }
-        let FrameChannel { ctx, codec, options, .. } = &mut self.channel;
+        if std::mem::take(reframed) {
+            self.incoming.decode_again();
+        }
         self.incoming.resume_reading(|| ctx.now());
         let budget = &mut self.budget;
         self.incoming.poll_next(codec, &self.wire, options, budget, || ctx.now(), cx)
@@ -274,14 +284,15 @@ impl<P: Protocol> Connection<P> {
 
     /// Whether one of the timeouts has expired.
     fn poll_times(&mut self, cx: &mut Context<'_>) -> Poll<Closed> {
-        let FrameChannel { ctx, options, paused, .. } = &mut self.channel;
+        let FrameChannel { ctx, options, paused, since, .. } = &mut self.channel;
         let (waiting, wrote) = {
             let mut outgoing = self.wire.outgoing();
             (outgoing.buffer.len(), outgoing.still_since(|| ctx.now()))
         };
         let Incoming { last: read, began, .. } = self.incoming;
-        let shaking = self.wire.is_shaking_hands().then_some(self.since);
-        let times = Times { read, wrote, waiting, began, paused: *paused, shaking };
+        let shaking = self.wire.is_shaking_hands().then_some(*since);
+        let times =
+            Times { read, wrote, waiting, began, paused: *paused || ctx.is_suspended(), shaking };
         match times.first(options) {
             Some((due, closed)) => self.timer.poll(ctx, due, cx).map(|()| closed),
             None => {
@@ -307,10 +318,32 @@ impl<P: Protocol> Connection<P> {
             self.wire.reset();
             return self.wire.outgoing().failure.take().unwrap_or(why);
         }
-        if self.wire.finish_writing().is_ok() && !self.incoming.has_ended() {
+        if self.finish_writing().await.is_ok() && !self.incoming.has_ended() {
             self.await_end().await;
         }
         why
+    }
+
+    /// Ends the stream to the peer. Room for what TLS says at the end is awaited as long as room for
+    /// bytes is.
+    async fn finish_writing(&mut self) -> io::Result<()> {
+        let Connection { channel, wire, timer, .. } = self;
+        let FrameChannel { ctx, options, .. } = channel;
+        let limit = options.close.into_iter().chain(options.stall).min();
+        let due = limit.map(|limit| ctx.now() + limit);
+        poll_fn(|cx| {
+            loop {
+                match wire.finish_writing() {
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                    done => return Poll::Ready(done),
+                }
+                if wire.poll_writable(cx).is_pending() {
+                    let Some(due) = due else { return Poll::Pending };
+                    return timer.poll(ctx, due, cx).map(|()| Err(ErrorKind::WouldBlock.into()));
+                }
+            }
+        })
+        .await
     }
 
     /// Reads to the end of the stream for at most `linger`. Closing a socket while bytes are on
@@ -332,6 +365,16 @@ impl<P: Protocol> Connection<P> {
             if channel.ctx.now() >= due { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
+    }
+}
+
+/// A process that was killed leaves the bytes that it had no time to write. Its peer gets a reset,
+/// because the end of the stream would look as if it were complete.
+impl<P: Protocol> Drop for Connection<P> {
+    fn drop(&mut self) {
+        if !self.wire.outgoing().buffer.is_empty() {
+            self.wire.reset();
+        }
     }
 }
 

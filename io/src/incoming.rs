@@ -56,6 +56,11 @@ impl Incoming {
         self.end == StreamEnd::Told
     }
 
+    /// Lets the codec look at the bytes of an incomplete frame again, although no more have arrived.
+    pub(crate) fn decode_again(&mut self) {
+        self.may_hold |= !self.buffer.is_empty();
+    }
+
     /// Records that reading stops now.
     pub(crate) fn pause_reading(&mut self, now: impl FnOnce() -> Timestamp) {
         if self.began.is_some() && self.away.is_none() {
@@ -97,7 +102,8 @@ impl Incoming {
                     self.end = StreamEnd::Told;
                     return Poll::Ready(Arrival::End);
                 }
-                StreamEnd::Told => return Poll::Pending,
+                // Nothing follows but a failure, which no read would find out.
+                StreamEnd::Told => return wire.poll_broken(cx).map(Arrival::Failed),
             }
             // A large frame takes many reads, so let other processes run.
             let Some(left) = budget.checked_sub(1) else {

@@ -7,7 +7,7 @@ use crate::readiness::{Direction, is_lost};
 use crate::tally::{ConnectionTally, Peer};
 use crate::timer::MovingTimer;
 use crate::worker::{Accepted, Handed};
-use krarup_act::{Address, Context, PoolCommand, Received, Reply};
+use krarup_act::{Address, BehaviorContext, Context, PoolCommand, Received, Reply};
 use krarup_gen::{Exit, Inspection, Reason, Timestamp, Value};
 use mio::net::{TcpListener, TcpStream};
 use socket2::SockRef;
@@ -147,6 +147,9 @@ impl<M: Send + 'static> AcceptorServer<M> {
         ctx: &mut Context<AcceptorRequest<M>>,
         cx: &mut task::Context<'_>,
     ) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
+        if ctx.is_suspended() {
+            return Poll::Pending;
+        }
         if let Some(retry) = self.retry {
             if self.timer.poll(ctx, retry, cx).is_pending() {
                 return Poll::Pending;

@@ -196,7 +196,7 @@ impl ConnectionOptions {
         self
     }
 
-    /// Sets how many bytes the system buffers for the peer (`SO_SNDBUF`). The system may take
+    /// Sets how many bytes the system buffers for the peer (`SO_SNDBUF`), at least 1. The system may take
     /// a multiple of it. A small buffer bounds how long a frame waits behind others in the
     /// system; over a long way it also bounds the throughput. The default is the system's.
     #[must_use]
@@ -236,6 +236,7 @@ impl ConnectionOptions {
             ("write_limit", self.write_limit),
             ("read_limit", self.read_limit.unwrap_or(READ_LIMIT)),
             ("mailbox", self.mailbox),
+            ("send_buffer", self.send_buffer.unwrap_or(usize::MAX)),
         ] {
             if count == 0 {
                 return Err(OptionsError::Zero(name));
@@ -286,6 +287,8 @@ mod tests {
             (new().linger(time), ConnectionOptions { linger: time, ..new() }),
             (new().expects_loss(), ConnectionOptions { expects_loss: true, ..new() }),
             (new().connect_timeout(time), ConnectionOptions { connect: time, ..new() }),
+            (new().send_buffer(7), ConnectionOptions { send_buffer: Some(7), ..new() }),
+            (new().send_buffer(7).send_buffer(None), new()),
             (new().nodelay(false), ConnectionOptions { nodelay: false, ..new() }),
             (new().nodelay(false).nodelay(true), new()),
             (new().keepalive(time), ConnectionOptions { keepalive: Some(time), ..new() }),

@@ -40,18 +40,16 @@ use std::time::Duration;
 /// The most events that are taken from the system at once.
 const EVENTS: usize = 1024;
 
-/// Whether the system reports bytes that arrive after a read, even if that read did not block: epoll
-/// and kqueue do; elsewhere only a read that would block asks for the next report.
-const REPORTS_ARRIVALS: bool = cfg!(any(
-    target_os = "linux",
-    target_os = "android",
-    target_os = "macos",
-    target_os = "ios",
-    target_os = "freebsd",
-    target_os = "netbsd",
-    target_os = "openbsd",
-    target_os = "dragonfly"
-));
+/// Whether a read that did not fill its room has taken all that was reported. The system must report
+/// bytes that arrive after a read even if that read did not block, and say that a read will stop
+/// at an urgent byte although more follow it. Only epoll does both.
+const SHORT_READS_TAKE_ALL: bool = cfg!(any(target_os = "linux", target_os = "android"));
+
+/// What is reported of a socket.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const INTEREST: Interest = Interest::READABLE.add(Interest::WRITABLE).add(Interest::PRIORITY);
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const INTEREST: Interest = Interest::READABLE.add(Interest::WRITABLE);
 
 /// The reactor of this program, if it has a socket.
 static SHARED: Mutex<Weak<Reactor>> = Mutex::new(Weak::new());
@@ -163,7 +161,7 @@ fn run(mut selector: Selector, _wakeup: &Wakeup, serving: &Serving) {
                     let failed = event.is_error();
                     let reads = DirectionReport {
                         ready: event.is_readable(),
-                        ended: event.is_read_closed() || failed,
+                        ended: event.is_read_closed() || event.is_priority() || failed,
                     };
                     let writes = DirectionReport {
                         ready: event.is_writable(),
@@ -218,8 +216,7 @@ impl<S: Source> Socket<S> {
             Some(sources) => sources.add(Arc::clone(&readiness)),
             None => return Err(io::Error::other(Lost)),
         };
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        if let Err(error) = reactor.registry.register(&mut source, token, interest) {
+        if let Err(error) = reactor.registry.register(&mut source, token, INTEREST) {
             reactor.forget(token);
             return Err(error);
         }
@@ -273,7 +270,7 @@ impl<S: Source> Socket<S> {
         mut read: impl FnMut(&S) -> io::Result<usize>,
     ) -> Poll<io::Result<usize>> {
         // A stream that did not fill the room has no more, and says when it has.
-        let takes_all = |&count: &usize| REPORTS_ARRIVALS && 0 < count && count < room;
+        let takes_all = |&count: &usize| SHORT_READS_TAKE_ALL && 0 < count && count < room;
         loop {
             match self.try_until(Direction::Read, &mut read, takes_all) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -290,6 +287,11 @@ impl<S: Source> Socket<S> {
     /// It must be called without a lock, because the waker may be a user's.
     pub(crate) fn poll_ready(&self, way: Direction, cx: &Context<'_>) -> Poll<()> {
         self.readiness.poll_ready(way, cx)
+    }
+
+    /// Ready when the direction has ended or failed; otherwise registers the task's waker.
+    pub(crate) fn poll_ended(&self, way: Direction, cx: &Context<'_>) -> Poll<io::Result<()>> {
+        self.readiness.poll_ended(way, cx)
     }
 
     /// Tries an operation. If it would block, registers the task's waker.

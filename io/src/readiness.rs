@@ -21,7 +21,8 @@ struct Side {
     /// How often it became ready.
     tick: u64,
     /// The peer has ended this direction, or it has failed: a try finds that out, and no further
-    /// report says so.
+    /// report says so. An urgent byte counts as an end: a read stops there, and no further report
+    /// says that bytes follow.
     ended: bool,
     /// The thread has failed: no further reports arrive.
     lost: bool,
@@ -33,7 +34,7 @@ struct Side {
 pub(crate) struct DirectionReport {
     /// It may be tried.
     pub(crate) ready: bool,
-    /// It has ended or failed.
+    /// It has ended or failed, or there is an urgent byte among those to be read.
     pub(crate) ended: bool,
 }
 
@@ -91,10 +92,29 @@ impl Readiness {
 
     /// Ready when a direction may be tried, or when the thread has failed.
     pub(crate) fn poll_ready(&self, way: Direction, cx: &Context<'_>) -> Poll<()> {
+        self.poll_side(way, cx, |side| (side.lost || side.ready).then_some(()))
+    }
+
+    /// Ready when a direction has ended or failed, or with an error when the thread has failed.
+    pub(crate) fn poll_ended(&self, way: Direction, cx: &Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_side(way, cx, |side| match side {
+            Side { lost: true, .. } => Some(Err(io::Error::other(Lost))),
+            Side { ended: true, .. } => Some(Ok(())),
+            _ => None,
+        })
+    }
+
+    /// Ready with what is found of a direction; otherwise leaves the waker there.
+    fn poll_side<T>(
+        &self,
+        way: Direction,
+        cx: &Context<'_>,
+        found: impl Fn(&Side) -> Option<T>,
+    ) -> Poll<T> {
         {
             let side = &self.0.lock()[way as usize];
-            if side.lost || side.ready {
-                return Poll::Ready(());
+            if let Some(found) = found(side) {
+                return Poll::Ready(found);
             }
             if side.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
                 return Poll::Pending;
@@ -103,8 +123,8 @@ impl Readiness {
         // Cloning and dropping a waker is user code: do neither under the lock.
         let mut waker = Some(cx.waker().clone());
         let side = &mut self.0.lock()[way as usize];
-        if side.lost || side.ready {
-            return Poll::Ready(());
+        if let Some(found) = found(side) {
+            return Poll::Ready(found);
         }
         std::mem::swap(&mut side.waker, &mut waker);
         Poll::Pending
@@ -119,7 +139,7 @@ impl Readiness {
     }
 
     /// Records that a try at this tick has taken all that there was: what comes later is reported.
-    /// An end that was reported already is still to be found.
+    /// An end that was reported already is still to be found, and so are bytes behind an urgent one.
     pub(crate) fn drained(&self, way: Direction, tick: u64) {
         let side = &mut self.0.lock()[way as usize];
         if side.tick == tick && !side.ended {
@@ -261,7 +281,7 @@ pub(crate) mod tests {
             } else if world {
                 told = arrived;
                 let mut wakers = Vec::new();
-                let report = DirectionReport { ready: true, ended: ends && arrived == ARRIVALS };
+                let report = DirectionReport { ended: ends && arrived == ARRIVALS, ..READY };
                 readiness.tell(report, NOTHING, &mut wakers);
                 wakers.into_iter().for_each(Waker::wake);
             } else {

@@ -54,7 +54,8 @@ impl Transport for TcpSocket {
         let stream = self.0.source();
         stream.set_nodelay(options.nodelay)?;
         if let Some(bytes) = options.send_buffer {
-            SockRef::from(stream).set_send_buffer_size(bytes)?;
+            // The system's number has fewer bits: a greater one would be cut to any other.
+            SockRef::from(stream).set_send_buffer_size(bytes.min(i32::MAX as usize))?;
         }
         if let Some(time) = options.keepalive {
             SockRef::from(stream).set_tcp_keepalive(&asking_after(time))?;
@@ -93,6 +94,18 @@ impl Transport for TcpSocket {
 
     fn poll_writable(&self, cx: &Context<'_>) -> Poll<()> {
         self.0.poll_ready(Direction::Write, cx)
+    }
+
+    fn poll_broken(&self, cx: &Context<'_>) -> Poll<io::Error> {
+        match self.0.poll_ended(Direction::Write, cx) {
+            Poll::Ready(Ok(())) => match self.0.source().take_error() {
+                Ok(Some(error)) | Err(error) => Poll::Ready(error),
+                // A write has found it out, and tells.
+                Ok(None) => Poll::Pending,
+            },
+            Poll::Ready(Err(error)) => Poll::Ready(error),
+            Poll::Pending => Poll::Pending,
+        }
     }
 
     fn finish_writing(&self) -> io::Result<()> {

@@ -14,7 +14,7 @@ use std::task::{self, Poll};
 ///
 /// No method may be called with a lock that a waker could need, and none blocks.
 pub trait Transport: Send + Sync + 'static {
-    /// Returns the address of this end.
+    /// Returns the address of this end, which is not that of the other one.
     ///
     /// # Errors
     /// The stream has none.
@@ -52,10 +52,19 @@ pub trait Transport: Send + Sync + 'static {
     /// Ready when there is room for bytes, or the stream is broken.
     fn poll_writable(&self, cx: &task::Context<'_>) -> Poll<()>;
 
+    /// Ready when the stream is broken, with the error. It is polled when the other end has ended its
+    /// direction and nothing waits to be written, so that no other call would find it out. By
+    /// default that is found out by the next write.
+    fn poll_broken(&self, cx: &task::Context<'_>) -> Poll<io::Error> {
+        let _ = cx;
+        Poll::Pending
+    }
+
     /// Ends the direction to the other end.
     ///
     /// # Errors
-    /// The stream is broken.
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if something that belongs to the end has no room yet: it
+    /// is called again when there is; any other error if the stream is broken.
     fn finish_writing(&self) -> io::Result<()>;
 
     /// Makes dropping this end a reset.

@@ -215,10 +215,12 @@ impl<P: DatagramProtocol> UdpServer<P> {
             return Poll::Pending;
         }
         self.spent += 1;
+        // What ends a suspension is noticed in the mailbox.
+        self.mail_first |= self.channel.ctx.is_suspended();
         // In a flood this event would never be reached.
         if std::mem::take(&mut self.flooded)
             && self.wire.poll_flush(cx).is_ready()
-            && self.wire.takes_again()
+            && self.takes_again()
         {
             return Poll::Ready(UdpEvent::Drained);
         }
@@ -232,7 +234,7 @@ impl<P: DatagramProtocol> UdpServer<P> {
         if let Poll::Ready(event) = self.poll_datagram(cx) {
             return Poll::Ready(event);
         }
-        if self.wire.poll_flush(cx).is_ready() && self.wire.takes_again() {
+        if self.wire.poll_flush(cx).is_ready() && self.takes_again() {
             return Poll::Ready(UdpEvent::Drained);
         }
         if let Poll::Ready(item) = pin!(self.channel.ctx.receive()).poll(cx) {
@@ -242,8 +244,13 @@ impl<P: DatagramProtocol> UdpServer<P> {
         Poll::Pending
     }
 
+    /// Whether the protocol is to be told that there is room again.
+    fn takes_again(&self) -> bool {
+        !self.channel.ctx.is_suspended() && self.wire.takes_again()
+    }
+
     fn poll_datagram(&mut self, cx: &task::Context<'_>) -> Poll<UdpEvent<P::Message>> {
-        while !self.channel.paused {
+        while !self.channel.paused && !self.channel.ctx.is_suspended() {
             return match self.wire.poll_receive(&mut self.room, cx) {
                 Poll::Pending => Poll::Pending,
                 Poll::Ready(Ok((length, from))) => {

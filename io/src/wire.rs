@@ -176,7 +176,8 @@ impl SocketStream {
         Poll::Ready(())
     }
 
-    fn poll_writable(&self, cx: &Context<'_>) -> Poll<()> {
+    /// Ready when there is room for bytes, or the connection is broken.
+    pub(crate) fn poll_writable(&self, cx: &Context<'_>) -> Poll<()> {
         self.carrier.transport().poll_writable(cx)
     }
 
@@ -200,7 +201,12 @@ impl SocketStream {
         true
     }
 
-    /// Ends the stream to the peer.
+    /// Ready when the connection is broken, as far as that is seen without reading or writing.
+    pub(crate) fn poll_broken(&self, cx: &Context<'_>) -> Poll<io::Error> {
+        self.carrier.transport().poll_broken(cx)
+    }
+
+    /// Ends the stream to the peer. `WouldBlock` if there is no room for what belongs to its end.
     pub(crate) fn finish_writing(&self) -> io::Result<()> {
         self.carrier.transport().finish_writing()
     }
@@ -240,6 +246,26 @@ pub(crate) mod tests {
                 assert_eq!(socket().tcp_keepalive_interval().unwrap(), time);
             }
         }
+    }
+
+    #[test]
+    fn i9_the_greatest_send_buffers_are_the_greatest_of_the_system() {
+        let listener = std::net::TcpListener::bind(any_port()).unwrap();
+        let size_for = |bytes| {
+            let stream = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let wire = SocketStream::new(TcpStream::from_std(stream)).unwrap();
+            let Carrier::Tcp(tcp) = &wire.carrier else { panic!("it is a socket") };
+            wire.set_up(&ConnectionOptions::new().send_buffer(bytes)).unwrap();
+            SockRef::from(tcp.source()).send_buffer_size().unwrap()
+        };
+        let most = size_for(i32::MAX as usize);
+        assert!(most > size_for(1));
+        for more in
+            [i32::MAX as usize + 1, u32::MAX as usize, (u32::MAX as usize).saturating_add(1)]
+        {
+            assert_eq!(size_for(more), most, "{more}");
+        }
+        assert_eq!(size_for(usize::MAX), most);
     }
 
     /// A socket that is connected to itself.

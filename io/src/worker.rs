@@ -8,7 +8,7 @@ use crate::protocol::Protocol;
 use crate::securing::Securing;
 use crate::tally::{ConnectionSlot, ConnectionTally, Peer};
 use crate::wire::SocketStream;
-use krarup_act::{Actor, Behavior, Context, Reply};
+use krarup_act::{Actor, Behavior, Context, Reply, contain};
 use krarup_gen::{Exit, Inspection, ProcessKind, Result, SpawnError};
 use mio::net::TcpStream;
 use parking_lot::Mutex;
@@ -144,8 +144,14 @@ impl<M: Send + 'static, F> AcceptedConnection<M, F> {
         // report.
         let _ = wire.set_up(&options);
         let local = wire.local()?;
-        let protocol = make();
-        let channel = FrameChannel::new(ctx, wire, protocol.codec(), options, peer, local);
+        let made = contain(|| {
+            let protocol = make();
+            let codec = protocol.codec();
+            (protocol, codec)
+        });
+        // The peer of a connection that crashes gets a reset, however early that is.
+        let (protocol, codec) = made.inspect_err(|_| wire.reset())?;
+        let channel = FrameChannel::new(ctx, wire, codec, options, peer, local);
         let connection = Connection::new(protocol, channel, false);
         Ok(RunningConnection { connection, _place: place })
     }

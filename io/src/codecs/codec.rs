@@ -71,7 +71,9 @@ pub trait Codec: Send + 'static {
         None
     }
 
-    /// Appends a frame to `out`.
+    /// Appends a frame to `out`. A frame for which there is no room has been encoded, too, before it
+    /// was refused, and is encoded again when it is sent again. So a number or a key that the next
+    /// frame depends on must not be changed here.
     ///
     /// # Errors
     /// The frame cannot be encoded in a way that the peer would decode as one frame. Bytes

@@ -10,8 +10,9 @@
 //!
 //! So nothing of a frame is ever written that its sender takes for waiting, and the limits of what
 //! waits hold for plain bytes, as without TLS. No plain byte is read or written before the
-//! handshake is complete. A stream that ends without `close_notify` has ended like any other: TCP
-//! peers do that, too, and a frame that is cut short is found by its codec.
+//! handshake is complete. An end is told by `close_notify`, for which room is awaited as for
+//! bytes. A stream of the peer that ends without it has ended like any other: TCP peers do that, too,
+//! and a frame that is cut short is found by its codec.
 //!
 //! Writers on other threads share the state with the reading process. Nothing is polled with its
 //! lock held.
@@ -271,12 +272,23 @@ impl Transport for TlsStream {
         self.below.poll_writable(cx)
     }
 
+    fn poll_broken(&self, cx: &Context<'_>) -> Poll<io::Error> {
+        self.below.poll_broken(cx)
+    }
+
     fn finish_writing(&self) -> io::Result<()> {
         {
             let mut state = self.state.lock();
             state.connection.send_close_notify();
-            // If there is no room for it, it is missing. The peer sees an end like any other.
-            let _ = state.send(&*self.below);
+            let sent = state.send(&*self.below);
+            // A peer that misses it takes the stream for one that was cut short. Room is worth a wait
+            // only after a handshake: before it there is nothing that could be cut.
+            if let Err(error) = sent
+                && error.kind() == ErrorKind::WouldBlock
+                && !state.connection.is_handshaking()
+            {
+                return Err(error);
+            }
         }
         self.below.finish_writing()
     }

@@ -114,6 +114,7 @@ fn i9_an_invalid_option_is_an_error_that_names_it() {
         (options().write_limit(0), OptionsError::Zero("write_limit")),
         (options().read_limit(0), OptionsError::Zero("read_limit")),
         (options().mailbox(0), OptionsError::Zero("mailbox")),
+        (options().send_buffer(0), OptionsError::Zero("send_buffer")),
         (options().idle_timeout(zero), OptionsError::NoTime("idle_timeout")),
         (options().stall_timeout(zero), OptionsError::NoTime("stall_timeout")),
         (options().frame_timeout(zero), OptionsError::NoTime("frame_timeout")),

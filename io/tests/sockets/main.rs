@@ -10,11 +10,13 @@ mod support;
 
 mod clients;
 mod closing;
+mod early_ends;
 mod endless;
 mod floods;
 mod limits;
 mod pressure;
 mod stopping;
+mod suspended;
 mod tcp;
 mod times;
 #[cfg(feature = "tls")]

@@ -9,6 +9,7 @@ use krarup_io::{
     Protocol, WriteError,
 };
 use krarup_node::{DispatcherOptions, Node};
+use socket2::SockRef;
 use std::convert::Infallible;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -169,6 +170,33 @@ fn i2_a_frame_of_exactly_the_limit_is_sent_and_only_a_refused_send_gets_drained(
     peer.say("nothing");
     served.expect(&ConnectionEvent::Line("nothing".to_owned()));
     served.stop();
+}
+
+#[test]
+fn i2_no_frame_is_refused_because_of_frames_that_were_not_offered_to_the_system() {
+    /// Answers each line with 100 bytes.
+    struct Answering;
+    impl Protocol for Answering {
+        type Message = Infallible;
+        type Codec = Lines;
+        fn codec(&self) -> Lines {
+            Lines::new(100)
+        }
+        async fn received(&mut self, channel: &mut Channel<Self>, _: String) -> krarup_gen::Result {
+            Ok(channel.send(&"x".repeat(99))?)
+        }
+    }
+    let node = Node::start("answering@localhost").unwrap();
+    let options = ConnectionOptions::new().write_limit(1000);
+    let server = node.spawn(move || Acceptor::new(any_port(), || Answering).options(options));
+    let address = server.wait().unwrap().call(AcceptorRequest::Address).wait().unwrap();
+    // The lines are read together, and their answers are more than may wait.
+    let mut peer = Peer::connect(address);
+    peer.say(&["?"; 100].join("\n"));
+    for _ in 0..100 {
+        assert_eq!(peer.hear().map(|line| line.len()), Some(99));
+    }
+    node.stop().wait().unwrap();
 }
 
 /// Writes half of an item and then fails, or does worse.
@@ -427,6 +455,30 @@ fn i2_frames_read_together_with_the_pausing_frame_wait_too() {
     });
     assert_eq!(peer.hear().as_deref(), Some("resumed"));
     assert_eq!(peer.hear().as_deref(), Some("one"));
+    served.stop();
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn i2_bytes_behind_an_urgent_one_do_not_wait_for_further_bytes() {
+    let served = Served::new();
+    let (mut peer, connection) = served.connect();
+    peer.say("pause");
+    served.expect(&ConnectionEvent::Line("pause".to_owned()));
+    peer.stream().write_all(b"say to").unwrap();
+    SockRef::from(peer.stream()).send_out_of_band(b"!").unwrap();
+    peer.stream().write_all(b"gether\n").unwrap();
+    // The report of a later connection comes behind those of these bytes.
+    let (mut other, _) = served.connect();
+    other.say("say other");
+    assert_eq!(other.hear().as_deref(), Some("other"));
+    let resumes = Act(Box::new(|channel| {
+        channel.resume();
+        Ok(())
+    }));
+    connection.send(resumes).unwrap_or_else(|_| panic!("not sent"));
+    // The urgent byte is no part of the stream.
+    assert_eq!(peer.hear().as_deref(), Some("together"));
     served.stop();
 }
 

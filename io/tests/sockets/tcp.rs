@@ -3,10 +3,10 @@
 use crate::support::{Act, ConnectionEvent, Peer, Served, any_port};
 use krarup_act::{Context, Reply, behavior_fn};
 use krarup_gen::{DebugError, Inspection, Pid, Reason, Result, SpawnError, Value};
-use krarup_io::bytes::Bytes;
+use krarup_io::bytes::{Bytes, BytesMut};
 use krarup_io::{
-    Acceptor, AcceptorRequest, BindError, Channel, Client, Closed, CodecError, ConnectError,
-    ConnectionOptions, Frame, Lines, Prefixed, Protocol,
+    Acceptor, AcceptorRequest, BindError, Channel, Client, Closed, Codec, CodecError, ConnectError,
+    ConnectionOptions, Frame, Lines, Prefixed, Protocol, Raw,
 };
 use krarup_node::Node;
 use krarup_supervisor::{ChildSpec, RestartType, Supervisor};
@@ -284,7 +284,7 @@ fn i1_a_panicking_factory_affects_only_that_connection() {
     };
     let mut first = Peer::connect(address);
     answers(&mut first);
-    assert!(Peer::connect(address).is_over());
+    assert!(Peer::connect(address).is_reset());
     answers(&mut Peer::connect(address));
     answers(&mut first);
     node.stop().wait().unwrap();
@@ -505,6 +505,61 @@ fn i3_lines_sent_byte_by_byte_are_the_same() {
     served.expect(&ConnectionEvent::Line("one".to_owned()));
     served.expect(&ConnectionEvent::Line("two".to_owned()));
     served.stop();
+}
+
+/// Lines, or bytes as they come.
+enum Framing {
+    Lines(Lines),
+    Raw,
+}
+
+impl Codec for Framing {
+    type Frame = Bytes;
+    type Item = [u8];
+    fn decode(&mut self, buffer: &mut BytesMut) -> Result<Option<Bytes>, CodecError> {
+        match self {
+            Framing::Lines(lines) => Ok(lines.decode(buffer)?.map(Bytes::from)),
+            Framing::Raw => Raw.decode(buffer),
+        }
+    }
+    fn encode(&mut self, bytes: &[u8], out: &mut BytesMut) -> Result<(), CodecError> {
+        Raw.encode(bytes, out)
+    }
+}
+
+#[test]
+fn i3_bytes_that_have_arrived_are_cut_anew_when_a_message_changes_the_framing() {
+    struct Upgrading(mpsc::Sender<Bytes>);
+    impl Protocol for Upgrading {
+        type Message = ();
+        type Codec = Framing;
+        fn codec(&self) -> Framing {
+            Framing::Lines(Lines::new(80))
+        }
+        async fn received(&mut self, _: &mut Channel<Self>, frame: Bytes) -> Result {
+            let _ = self.0.send(frame);
+            Ok(())
+        }
+        async fn handle_message(&mut self, channel: &mut Channel<Self>, (): ()) -> Result {
+            *channel.codec() = Framing::Raw;
+            Ok(())
+        }
+    }
+    let node = Node::start("upgrading@localhost").unwrap();
+    let (sender, frames) = mpsc::channel();
+    let server =
+        node.spawn(move || Acceptor::new(any_port(), move || Upgrading(sender.clone()))).wait();
+    let server = server.unwrap();
+    let address = server.call(AcceptorRequest::Address).wait().unwrap();
+    let mut peer = TcpStream::connect(address).unwrap();
+    // The peer sends no more: it waits for an answer to the bytes behind the line.
+    peer.write_all(b"upgrade\nbytes").unwrap();
+    let next = || frames.recv_timeout(Duration::from_secs(30)).expect("a frame");
+    assert_eq!(next(), "upgrade");
+    let open = server.call(AcceptorRequest::Connections).wait().unwrap();
+    open[0].connection.send(()).unwrap();
+    assert_eq!(next(), "bytes");
+    node.stop().wait().unwrap();
 }
 
 #[test]

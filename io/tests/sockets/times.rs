@@ -5,9 +5,10 @@
 use crate::support::any_port;
 use krarup_act::Address;
 use krarup_gen::{Reason, Result};
+use krarup_io::bytes::Bytes;
 use krarup_io::{
     Acceptor, AcceptorAddress, AcceptorRequest, Channel, Client, Closed, ConnectionOptions, Lines,
-    Protocol,
+    Protocol, Raw,
 };
 use krarup_node::Simulation;
 use socket2::SockRef;
@@ -291,6 +292,39 @@ fn i5_writing_alone_keeps_a_connection_open() {
         timed.peer.read_exact(&mut [0; 7]).unwrap();
     }
     timed.closes_after(LIMIT, &Closed::Idle(LIMIT));
+}
+
+#[test]
+fn i5_frames_without_bytes_are_no_traffic() {
+    /// Sends a frame without bytes for each message.
+    struct Silent;
+    impl Protocol for Silent {
+        type Message = ();
+        type Codec = Raw;
+        fn codec(&self) -> Raw {
+            Raw
+        }
+        async fn received(&mut self, _: &mut Channel<Self>, _: Bytes) -> Result {
+            Ok(())
+        }
+        async fn handle_message(&mut self, channel: &mut Channel<Self>, (): ()) -> Result {
+            Ok(channel.send(b"")?)
+        }
+    }
+    let sim = Simulation::new(1);
+    let options = no_limits().idle_timeout(LIMIT);
+    let acceptor = sim.spawn(move || Acceptor::new(any_port(), || Silent).options(options));
+    let acceptor = acceptor.start().unwrap();
+    let address = answer(&sim, acceptor.call(AcceptorRequest::Address)).unwrap();
+    let _peer = TcpStream::connect(address).unwrap();
+    let open = || answer(&sim, acceptor.call(AcceptorRequest::Connections)).unwrap();
+    run_until(&sim, || !open().is_empty());
+    sim.advance(NEARLY);
+    open()[0].connection.send(()).unwrap();
+    sim.run_until_idle();
+    assert_eq!(open().len(), 1, "closed too early");
+    sim.advance(TICK);
+    run_until(&sim, || open().is_empty());
 }
 
 #[test]

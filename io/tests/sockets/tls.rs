@@ -1,21 +1,23 @@
 //! Connections over TLS (rule Zhs11). The other end is often rustls over a plain socket.
 
 use crate::certificates::{Authority, Issued};
-use crate::support::{Act, ConnectionEvent, PuppetAcceptor, Served};
+use crate::support::{Act, ConnectionEvent, PuppetAcceptor, Served, any_port};
 use krarup_act::Reply;
 use krarup_gen::{Reason, Result, SpawnError};
 use krarup_io::{
-    Channel, Client, Closed, ConnectError, ConnectionOptions, Lines, Protocol, Tls, TlsError,
-    TlsVersion,
+    Acceptor, AcceptorRequest, Channel, Client, Closed, ConnectError, ConnectionOptions, Lines,
+    Protocol, Tls, TlsError, TlsVersion,
 };
 use krarup_node::Node;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(30);
@@ -267,6 +269,54 @@ fn zhs7_a_handshake_of_tls_that_is_not_complete_is_over_after_the_time_of_connec
         move || Client::new(address, Asking::default()).options(options).tls(own, "localhost");
     let Err(SpawnError::Init(reason)) = served.node.spawn(client).wait() else { panic!("up") };
     assert!(matches!(reason.downcast_ref(), Some(ConnectError::Timeout { .. })), "{reason}");
+}
+
+/// Greets its peer before it has proved itself.
+struct Greeting {
+    flushes: bool,
+    closed: Sender<Closed>,
+}
+
+impl Protocol for Greeting {
+    type Message = Infallible;
+    type Codec = Lines;
+    fn codec(&self) -> Lines {
+        Lines::new(80)
+    }
+    async fn connected(&mut self, channel: &mut Channel<Self>) -> Result {
+        channel.send("hello")?;
+        if self.flushes {
+            channel.flush().await?;
+        }
+        Ok(())
+    }
+    async fn received(&mut self, _: &mut Channel<Self>, _: String) -> Result {
+        Ok(())
+    }
+    async fn closed(&mut self, _: &mut Channel<Self>, why: &Closed) {
+        let _ = self.closed.send(why.clone());
+    }
+}
+
+#[test]
+fn zhs7_a_greeting_that_waits_for_the_handshake_does_not_lengthen_its_time() {
+    let own = tls(&Authority::new().issue(&["localhost"]));
+    let limit = Duration::from_millis(60);
+    // Without these the greeting could wait for ever.
+    let options = ConnectionOptions::new().stall_timeout(None).close_timeout(None);
+    let options = options.connect_timeout(limit);
+    let node = Node::start("greeting@localhost").unwrap();
+    for flushes in [false, true] {
+        let (sender, closed) = channel();
+        let (own, options) = (own.clone(), options.clone());
+        let make = move || Greeting { flushes, closed: sender.clone() };
+        let acceptor =
+            node.spawn(move || Acceptor::new(any_port(), make).options(options).tls(own));
+        let address = acceptor.wait().unwrap().call(AcceptorRequest::Address).wait().unwrap();
+        let _silent = TcpStream::connect(address).unwrap();
+        assert_eq!(closed.recv_timeout(LONG), Ok(Closed::SlowHandshake(limit)));
+    }
+    node.stop().wait().unwrap();
 }
 
 #[test]

@@ -261,9 +261,8 @@ mod tests {
     fn y4_a_search_is_bounded_and_goes_on_from_nothing_that_is_longer() {
         let (_, runs) = shrunk(&many(), 10, |made| made.len() >= 150);
         assert_eq!(runs, 10);
-        let of_length = |length| {
-            move |schedule: &Schedule| Some(Schedule { length, ..schedule.clone() })
-        };
+        let of_length =
+            |length| move |schedule: &Schedule| Some(Schedule { length, ..schedule.clone() });
         let first: Schedule = "7.1.9:m0=1,m8=1".parse().unwrap();
         assert_eq!(Shrinking::new(first.clone(), 400, of_length(10)).search(), first);
         // Without a fault each turn is asked for one.

@@ -185,6 +185,30 @@ fn zhs11_nothing_is_written_before_the_handshake_is_complete_and_an_end_fails_it
 }
 
 #[test]
+fn zhs11_a_close_notify_waits_for_room_and_no_handshake_does() {
+    let tls = tls();
+    let cx = Context::from_waker(Waker::noop());
+    let [client, server] = ends(&tls, 1 << 20, 20_000);
+    carried(&client, &server, b"up");
+    // The room is taken by bytes that the other end has not read.
+    let mut left = 0;
+    while client.try_write(&[7; 1]).is_ok() {
+        left += 1;
+    }
+    for _ in 0..2 {
+        assert_eq!(client.finish_writing().unwrap_err().kind(), ErrorKind::WouldBlock);
+    }
+    let mut arrived = BytesMut::new();
+    while server.poll_read(&mut arrived, &cx).is_ready() {}
+    client.finish_writing().unwrap();
+    while matches!(server.poll_read(&mut arrived, &cx), Poll::Ready(Ok(1..))) {}
+    // The byte whose record had no room comes with it.
+    assert_eq!((arrived.len(), server.state.lock().has_ended), (left + 1, true));
+    let [client, _server] = ends(&tls, 1 << 20, 3);
+    client.finish_writing().unwrap();
+}
+
+#[test]
 fn zsec8_records_without_plain_bytes_do_not_keep_a_process_busy() {
     /// A peer that always has one more byte.
     struct EndlessRecord(TinyPipe);
