@@ -28,6 +28,7 @@ build() {
         cp -f "$target/comparison/release/bench-$program" "$programs/"
     done <<'END'
 limit limit-vecdeque
+limit limit-thread
 tokio-raw tokio-raw
 actix actix-1arb
 actix actix-2arb
@@ -112,7 +113,7 @@ table() {
             wanted = "pingpong pairs fanin fanin-threads fanout ring big call call64 spawn pool pool-native " \
                 "latency-p50 latency-p99 latency-p99.9 mem"
             rows = split(wanted, row, " ")
-            known = split("krarup ractor kameo actix-1arb actix-2arb kompact xtra tokio-raw ergo erlang limit-vecdeque", all, " ")
+            known = split("krarup ractor kameo actix-1arb actix-2arb kompact xtra tokio-raw ergo erlang limit-vecdeque limit-thread", all, " ")
             for (i = 1; i <= known; i++) if (all[i] in named) { column[++columns] = all[i]; delete named[all[i]] }
             for (name in named) if (name !~ /^limit/) others = others " " name
             extra = split(others, more, " ")

@@ -55,6 +55,7 @@ macro_rules! page {
             "[docs/performance.md]: crate::pages::performance\n",
             "[docs/performance.md#a-cluster]: crate::pages::performance#a-cluster\n",
             "[docs/performance.md#the-observer]: crate::pages::performance#the-observer\n",
+            "[docs/performance.md#the-tail-of-the-latency]: crate::pages::performance#the-tail-of-the-latency\n",
             "[docs/performance.md#what-an-actor-costs-a-build]: crate::pages::performance#what-an-actor-costs-a-build\n",
             "[docs/porting.md]: crate::porting\n",
             "[docs/porting/actor_crates.md]: crate::porting::actor_crates\n",
