@@ -22,4 +22,5 @@ pub(crate) mod name_waits;
 pub(crate) mod named_address;
 pub(crate) mod named_call;
 pub(crate) mod named_recipient;
+pub(crate) mod named_room;
 pub(crate) mod retry;

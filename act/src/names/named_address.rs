@@ -142,7 +142,7 @@ impl<M: Send + 'static, C: Send + 'static> NamedAddress<M, C> {
 
     /// The error of a message that finds no process, or one that takes other messages.
     #[cold]
-    fn not_found(&self, error: &LookupError) -> SendError<()> {
+    pub(super) fn not_found(&self, error: &LookupError) -> SendError<()> {
         if let LookupError::WrongType { expected, found, .. } = *error {
             let commands = (expected.1 != found.1).then_some((expected.1, found.1));
             let types = MessageTypes { expected: expected.0, found: found.0, commands };

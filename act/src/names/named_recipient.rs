@@ -1,10 +1,8 @@
 //! Recipients of whichever process has a name (rule H2).
 
-use crate::addressing::address::Address;
 use crate::addressing::recipient::{DeliverMessage, Recipient, Room, RoomInLine};
 use crate::host::host::Host;
 use crate::mailbox::permit::Permit;
-use crate::names::name_wait::NameWait;
 use crate::names::named_address::NamedAddress;
 use crate::process::current;
 use crate::process::process::Process;
@@ -41,20 +39,6 @@ impl<M: Send + 'static, C: Send + 'static> NamedAddress<M, C> {
         M: From<T>,
     {
         Recipient::new(self.clone())
-    }
-
-    /// The address of the process that has the name, other than the one that has ended, as soon as there is one; `None`
-    /// if the node stops, or it takes other messages.
-    async fn address_or_wait(&self, ended: Option<Pid>) -> Option<Address<M, C>> {
-        if let Ok(address) = self.address()
-            && ended != Some(address.pid())
-        {
-            return Some(address);
-        }
-        let process = NameWait::new(NamedAddress::host(self), self.full_name(), ended).await;
-        let address = Address::of(&process.ok()?).ok()?;
-        self.remember(&address);
-        Some(address)
     }
 }
 
@@ -94,22 +78,11 @@ where
     fn room(&self) -> RoomInLine<T> {
         let named = self.clone();
         Box::pin(async move {
-            let mut ended = None;
-            loop {
-                let Some(address) = named.address_or_wait(ended).await else {
-                    let room = named.reserved();
-                    if let Err(error @ (SendError::NoName { .. } | SendError::NoProcess { .. })) =
-                        &room
-                    {
-                        named.note_given_back(error);
-                    }
-                    return room.map(|permit| Room::Permit(permit.converting()));
-                };
-                match address.reserve_or_wait().await {
-                    Err(SendError::NoProcess { to, .. }) if to == address.pid() => ended = Some(to),
-                    room => return room.map(|permit| Room::Permit(permit.converting())),
-                }
+            let room = named.reserve_or_wait().await;
+            if let Err(error @ (SendError::NoName { .. } | SendError::NoProcess { .. })) = &room {
+                named.note_given_back(error);
             }
+            room.map(|(_, permit)| Room::Permit(permit.converting()))
         })
     }
 

@@ -1,7 +1,8 @@
 //! A process as a service.
 
-use crate::request_room::{RequestRoom, refused};
-use krarup::{Address, CallError, DEFAULT_CALL_TIMEOUT, Reply};
+use crate::callee::Callee;
+use crate::request_room::RequestRoom;
+use krarup::{Address, CallError, DEFAULT_CALL_TIMEOUT, NamedAddress, Reply};
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -53,11 +54,11 @@ use tower_service::Service;
 /// # }
 /// ```
 pub struct CallService<M, C, Q, T: Send + 'static> {
-    address: Address<M, C>,
+    callee: Callee<M, C>,
     message: Arc<dyn Fn(Q, Reply<T>) -> M + Send + Sync>,
     timeout: Option<Duration>,
     sheds: bool,
-    room: RequestRoom<M>,
+    room: RequestRoom<M, C>,
     response: PhantomData<fn(Q) -> T>,
 }
 
@@ -70,12 +71,32 @@ where
 {
     /// Creates the service. `message` makes a message of a request and its reply token. The default
     /// timeout of a request is 5 s, from when it has begun.
+    ///
+    /// It is the service of this process, and has failed when that has ended. A process that a supervisor may replace is
+    /// called by its name: [`CallService::named`].
     pub fn new(
         address: Address<M, C>,
         message: impl Fn(Q, Reply<T>) -> M + Send + Sync + 'static,
     ) -> Self {
+        Self::of(Callee::Process(address), message)
+    }
+
+    /// Creates the service of whichever process has a name ([`CallService::new`]). `poll_ready` waits through its restarts
+    /// too, as long as the node runs; put a timeout around a service that is to be given up earlier. A
+    /// request is one attempt: the process that had room for it gets it.
+    pub fn named(
+        callee: NamedAddress<M, C>,
+        message: impl Fn(Q, Reply<T>) -> M + Send + Sync + 'static,
+    ) -> Self {
+        Self::of(Callee::Named(callee), message)
+    }
+
+    fn of(
+        callee: Callee<M, C>,
+        message: impl Fn(Q, Reply<T>) -> M + Send + Sync + 'static,
+    ) -> Self {
         CallService {
-            address,
+            callee,
             message: Arc::new(message),
             timeout: Some(DEFAULT_CALL_TIMEOUT),
             sheds: false,
@@ -99,7 +120,8 @@ where
     }
 
     /// Makes the service always ready: a request that finds no room, or a pool at its rate limit,
-    /// fails at once with [`CallError::Full`] or [`CallError::RateLimited`].
+    /// fails at once with [`CallError::Full`] or [`CallError::RateLimited`], and one that finds no process with the name
+    /// with [`CallError::Named`].
     #[must_use]
     pub fn shedding(mut self) -> Self {
         self.sheds = true;
@@ -107,10 +129,12 @@ where
         self
     }
 
-    /// The process that is called.
-    #[must_use]
-    pub fn address(&self) -> &Address<M, C> {
-        &self.address
+    /// Returns the process that is called now.
+    ///
+    /// # Errors
+    /// [`CallError::Named`] if no process has the name, or it takes other messages.
+    pub fn address(&self) -> Result<Address<M, C>, CallError> {
+        self.callee.address()
     }
 }
 
@@ -126,14 +150,15 @@ where
     type Future = Pin<Box<dyn Future<Output = Result<T, CallError>> + Send>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
-        if self.sheds { Poll::Ready(Ok(())) } else { self.room.poll(&self.address, cx) }
+        if self.sheds { Poll::Ready(Ok(())) } else { self.room.poll(&self.callee, cx) }
     }
 
     fn call(&mut self, request: Q) -> Self::Future {
         let (message, timeout) = (Arc::clone(&self.message), self.timeout);
         if self.sheds {
-            let address = self.address.clone();
+            let address = self.callee.address();
             return Box::pin(async move {
+                let address = address?;
                 let call = address.call(move |reply| message(request, reply));
                 match timeout {
                     Some(timeout) => call.timeout(timeout).await,
@@ -142,12 +167,11 @@ where
             });
         }
         // A caller that has not asked whether there is room takes its chance.
-        let room = self.room.take().map_or_else(|| self.address.reserve(), Ok);
-        let room = match room {
-            Ok(room) => room,
-            Err(error) => return Box::pin(std::future::ready(Err(refused(&self.address, &error)))),
+        let (address, room) = match self.room.take(&self.callee) {
+            Ok(reserved) => reserved,
+            Err(error) => return Box::pin(std::future::ready(Err(error))),
         };
-        let call = self.address.call_into(room, move |reply| message(request, reply));
+        let call = address.call_into(room, move |reply| message(request, reply));
         Box::pin(match timeout {
             Some(timeout) => call.timeout(timeout).into_future(),
             None => call.no_timeout().into_future(),
@@ -159,7 +183,7 @@ where
 impl<M, C, Q, T: Send + 'static> Clone for CallService<M, C, Q, T> {
     fn clone(&self) -> Self {
         CallService {
-            address: self.address.clone(),
+            callee: self.callee.clone(),
             message: Arc::clone(&self.message),
             timeout: self.timeout,
             sheds: self.sheds,
@@ -172,7 +196,7 @@ impl<M, C, Q, T: Send + 'static> Clone for CallService<M, C, Q, T> {
 impl<M, C, Q, T: Send + 'static> fmt::Debug for CallService<M, C, Q, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallService")
-            .field("address", &self.address)
+            .field("callee", &self.callee)
             .field("timeout", &self.timeout)
             .field("sheds", &self.sheds)
             .finish_non_exhaustive()

@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod call_service;
+mod callee;
 mod caller_watch;
 mod pool_layer;
 mod request_room;

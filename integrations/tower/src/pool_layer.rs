@@ -1,9 +1,12 @@
 //! The limits of a pool for any service.
 
+use crate::callee::Callee;
 use crate::caller_watch::caller_watch;
-use crate::request_room::{RequestRoom, refused};
+use crate::request_room::RequestRoom;
 use krarup::pool::PoolCommand;
-use krarup::{Actor, Address, CallError, Context as ProcessContext, DEFAULT_CALL_TIMEOUT, Reply};
+use krarup::{
+    Actor, Address, CallError, Context as ProcessContext, DEFAULT_CALL_TIMEOUT, NamedAddress, Reply,
+};
 use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
@@ -78,15 +81,29 @@ impl Actor for RequestWorker {
 /// ```
 #[derive(Clone, Debug)]
 pub struct PoolLayer {
-    pool: Address<RequestWork, PoolCommand>,
+    pool: Callee<RequestWork, PoolCommand>,
     timeout: Option<Duration>,
     sheds: bool,
 }
 
 impl PoolLayer {
     /// Creates the layer of a pool of [`RequestWorker`]s. The default timeout of a request is 5 s.
+    ///
+    /// Its services have failed when this pool has ended. A pool that a supervisor may replace is reached by
+    /// its name: [`PoolLayer::named`].
     #[must_use]
     pub fn new(pool: Address<RequestWork, PoolCommand>) -> Self {
+        Self::of(Callee::Process(pool))
+    }
+
+    /// Creates the layer of whichever pool has a name ([`PoolLayer::new`]). `poll_ready` waits through its restarts too, as
+    /// long as the node runs. A request that runs when its pool ends fails with it.
+    #[must_use]
+    pub fn named(pool: NamedAddress<RequestWork, PoolCommand>) -> Self {
+        Self::of(Callee::Named(pool))
+    }
+
+    fn of(pool: Callee<RequestWork, PoolCommand>) -> Self {
         PoolLayer { pool, timeout: Some(DEFAULT_CALL_TIMEOUT), sheds: false }
     }
 
@@ -125,7 +142,7 @@ impl<S> Layer<S> for PoolLayer {
 pub struct PooledService<S> {
     inner: S,
     layer: PoolLayer,
-    room: RequestRoom<RequestWork>,
+    room: RequestRoom<RequestWork, PoolCommand>,
 }
 
 /// The error of a request that runs in a pool.
@@ -169,13 +186,9 @@ where
 
     fn call(&mut self, request: Q) -> Self::Future {
         let PoolLayer { pool, timeout, .. } = &self.layer;
-        let room = self.room.take().map_or_else(|| pool.reserve(), Ok);
-        let room = match room {
-            Ok(room) => room,
-            Err(error) => {
-                let error = PoolLayerError::Pool(refused(pool, &error));
-                return Box::pin(std::future::ready(Err(error)));
-            }
+        let (pool, room) = match self.room.take(pool) {
+            Ok(reserved) => reserved,
+            Err(error) => return Box::pin(std::future::ready(Err(PoolLayerError::Pool(error)))),
         };
         let response = self.inner.call(request);
         let (waits, watch) = caller_watch();

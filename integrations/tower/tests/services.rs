@@ -3,6 +3,7 @@
 
 use krarup::pool::{ByKey, Rate};
 use krarup::prelude::*;
+use krarup::{Name, NamedCallError};
 use krarup_tower::{CallService, PoolLayer, PoolLayerError, RequestWorker};
 use std::convert::Infallible;
 use std::future::{Future, pending};
@@ -89,11 +90,11 @@ fn q1_a_service_is_ready_when_a_worker_has_room_and_keeps_it() {
         sim.run_until_idle();
         assert!(ready(&mut clones[4], &woken[5]).is_ready());
         // A response that is dropped before it was asked for has sent nothing.
-        let before = service.address().waiting();
+        let before = service.address().unwrap().waiting();
         drop(clones[4].call(1));
         sim.run_until_idle();
         assert!(ready(&mut service.clone(), &woken[5]).is_ready());
-        assert!(service.address().waiting() <= before);
+        assert!(service.address().unwrap().waiting() <= before);
     }
 }
 
@@ -118,7 +119,7 @@ fn q1_a_service_without_a_pool_is_not_ready_but_failed() {
     let sim = Simulation::new(1);
     let mut service = doubles(&sim, pool(1, 1));
     let woken = Arc::new(Woken::default());
-    let to = service.address().pid();
+    let to = service.address().unwrap().pid();
     let mut waits = service.clone();
     assert!(ready(&mut service, &woken).is_ready());
     assert!(ready(&mut waits, &woken).is_pending());
@@ -146,7 +147,7 @@ fn q1_a_service_whose_process_has_ended_is_failed_though_it_has_room() {
     let mut service = doubles(&sim, pool(1, 1));
     let woken = Arc::default();
     assert!(matches!(ready(&mut service, &woken), Poll::Ready(Ok(()))));
-    let pid = service.address().pid();
+    let pid = service.address().unwrap().pid();
     sim.kill(pid);
     sim.run_until_idle();
     for _ in 0..2 {
@@ -156,13 +157,122 @@ fn q1_a_service_whose_process_has_ended_is_failed_though_it_has_room() {
     }
 }
 
+fn by_name(sim: &Simulation) -> Doubles {
+    let pool = sim.node().named_address("doubles").unwrap();
+    CallService::named(pool, |number, reply| (number, reply))
+}
+
+#[test]
+fn q1_a_service_by_name_waits_through_a_restart() {
+    for seed in 0..40 {
+        let sim = Simulation::new(seed);
+        let spawn = || sim.spawn(|| pool(1, 1)).name("doubles").wait().unwrap().pid();
+        let (mut has_room, mut waits) = (by_name(&sim), by_name(&sim));
+        let woken = [Arc::new(Woken::default()), Arc::new(Woken::default())];
+        // Before there is one.
+        assert!(ready(&mut has_room, &woken[0]).is_pending());
+        let first = spawn();
+        sim.run_until_idle();
+        assert!(woken[0].0.load(Ordering::Relaxed) > 0);
+        assert!(ready(&mut has_room, &woken[0]).is_ready());
+        // One has room, the other one waits for it.
+        assert!(ready(&mut waits, &woken[1]).is_pending());
+        sim.kill(first);
+        sim.run_until_idle();
+        assert!(ready(&mut has_room, &woken[0]).is_pending());
+        assert!(ready(&mut waits, &woken[1]).is_pending());
+        let second = spawn();
+        assert_ne!(first, second);
+        sim.run_until_idle();
+        for (service, woken) in [(&mut waits, &woken[1]), (&mut has_room, &woken[0])] {
+            sim.run_until_idle();
+            assert!(ready(service, woken).is_ready());
+            let call = service.call(21);
+            assert_eq!(outcome(&sim, call), Ok(42));
+        }
+        assert_eq!(has_room.address().unwrap().pid(), second);
+        // What had room at a process that has ended since is not begun.
+        assert!(ready(&mut has_room, &woken[0]).is_ready());
+        sim.kill(second);
+        sim.run_until_idle();
+        let call = has_room.call(1);
+        let error = outcome(&sim, call).unwrap_err();
+        assert!(!error.was_begun(), "{error}");
+        // At the stop of the node nothing follows.
+        assert!(ready(&mut waits, &woken[1]).is_pending());
+        let before = woken[1].0.load(Ordering::Relaxed);
+        let node = sim.node().clone();
+        sim.task(async move { node.stop().await }).start().unwrap().detach();
+        sim.run_until_idle();
+        assert!(woken[1].0.load(Ordering::Relaxed) > before);
+        let told = ready(&mut waits, &woken[1]);
+        assert!(matches!(told, Poll::Ready(Err(CallError::Named(_)))), "{told:?}");
+    }
+}
+
+#[test]
+fn q2_a_service_by_name_that_sheds_fails_at_once_while_no_process_has_it() {
+    let sim = Simulation::new(1);
+    let mut sheds = by_name(&sim).shedding();
+    let missing = || {
+        let name = Name::new("doubles").unwrap();
+        Err(CallError::from(NamedCallError::NoName { name, waited: Duration::ZERO }))
+    };
+    let woken = Arc::default();
+    assert!(ready(&mut sheds, &woken).is_ready());
+    let call = sheds.call(1);
+    assert_eq!(outcome(&sim, call), missing());
+    // As does one that has not asked for room.
+    let call = by_name(&sim).call(1);
+    assert_eq!(outcome(&sim, call), missing());
+    let pid = sim.spawn(|| pool(1, 1)).name("doubles").wait().unwrap().pid();
+    let call = sheds.call(2);
+    assert_eq!(outcome(&sim, call), Ok(4));
+    sim.kill(pid);
+    sim.run_until_idle();
+    let call = sheds.call(1);
+    assert_eq!(outcome(&sim, call), missing());
+    // Another process has the name now, which takes other messages.
+    let _other = sim.spawn(|| RequestWorker).name("doubles").wait().unwrap();
+    let call = sheds.call(1);
+    let error = outcome(&sim, call).unwrap_err();
+    assert!(matches!(&error, CallError::Named(_)) && !error.was_begun(), "{error}");
+    let told = ready(&mut by_name(&sim), &woken);
+    assert!(matches!(told, Poll::Ready(Err(CallError::Named(_)))), "{told:?}");
+}
+
+#[test]
+fn q3_requests_run_in_whichever_pool_has_the_name() {
+    for seed in 0..20 {
+        let sim = Simulation::new(seed);
+        let spawn = || {
+            let pool = || Pool::new(1, || RequestWorker).mailbox(1);
+            sim.spawn(pool).name("requests").wait().unwrap().pid()
+        };
+        let twice = service_fn(async |number: u32| Ok::<_, Infallible>(2 * number));
+        let pool = sim.node().named_address("requests").unwrap();
+        let mut service = PoolLayer::named(pool).layer(twice);
+        let woken = Arc::new(Woken::default());
+        for _ in 0..3 {
+            assert!(ready(&mut service, &woken).is_pending());
+            let pool = spawn();
+            sim.run_until_idle();
+            assert!(ready(&mut service, &woken).is_ready());
+            let call = service.call(21);
+            assert_eq!(outcome(&sim, call), Ok(42));
+            sim.kill(pool);
+            sim.run_until_idle();
+        }
+    }
+}
+
 #[test]
 fn q1_a_service_that_waits_is_told_when_there_will_be_no_room() {
     for (seed, end) in (0..40).zip(["killed", "resized", "drained", "stopped"].into_iter().cycle())
     {
         let sim = Simulation::new(seed);
         let service = doubles(&sim, pool(1, 1));
-        let to = service.address().pid();
+        let to = service.address().unwrap().pid();
         let mut has_room = service.clone();
         assert!(ready(&mut has_room, &Arc::default()).is_ready());
         let mut waits = service.clone();
@@ -174,12 +284,12 @@ fn q1_a_service_that_waits_is_told_when_there_will_be_no_room() {
                 CallError::NoProcess { to }
             }
             "resized" => {
-                let pool = service.address().clone();
+                let pool = service.address().unwrap();
                 sim.task(async move { pool.remove_workers(1).await }).start().unwrap().detach();
                 CallError::NoWorkers { to }
             }
             "drained" => {
-                let pool = service.address().clone();
+                let pool = service.address().unwrap();
                 sim.task(async move { pool.drain().await }).start().unwrap().detach();
                 CallError::Draining { to }
             }
