@@ -177,10 +177,13 @@ where
     })
 }
 
-/// The crate to which a source file belongs.
+/// The crate to which a source file belongs. Some lie in a folder of folders.
 fn package_of(file: &str) -> String {
     match file.split_once("/src/") {
-        Some((folder, _)) => format!("krarup-{folder}"),
+        Some((folders, _)) => {
+            let folder = folders.rsplit_once('/').map_or(folders, |(_, folder)| folder);
+            format!("krarup-{folder}")
+        }
         None => "krarup".to_owned(),
     }
 }
@@ -323,6 +326,13 @@ fn failed(line: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_crate_of_a_file_is_named_by_its_folder_wherever_that_lies() {
+        let named =
+            ["act/src/actor.rs", "integrations/tower/src/lib.rs", "src/lib.rs"].map(package_of);
+        assert_eq!(named, ["krarup-act", "krarup-tower", "krarup"]);
+    }
 
     #[test]
     fn a_line_of_a_test_that_failed_names_it() {
