@@ -45,10 +45,19 @@ pub(crate) fn all(
         }
     }
 
+    let of_catchers = |fault: &PlantedFault| -> Vec<Suite> {
+        fault.catchers.iter().map(|catcher| catcher.suite.clone()).collect()
+    };
+    // To see that a fault compiles, its library is enough; a program has none.
+    let to_check = |fault: &PlantedFault| {
+        let package = package_of(&fault.file);
+        let library = tree.root.join(folder_of(&package)).join("src/lib.rs");
+        if library.exists() { vec![Suite::Lib { package }] } else { of_catchers(fault) }
+    };
     let suites: BTreeSet<Suite> = if flags.check {
-        faults.iter().map(|fault| Suite::Lib { package: package_of(&fault.file) }).collect()
+        faults.iter().flat_map(to_check).collect()
     } else {
-        faults.iter().flat_map(|fault| &fault.catchers).map(|it| it.suite.clone()).collect()
+        faults.iter().flat_map(of_catchers).collect()
     };
     let (programs, alone) = build_together(tree, target, &suites, &originals, &mut together)?;
     let runner = Runner { tree, programs: &programs, flags };
