@@ -129,7 +129,7 @@ fn programs(messages: &[Value], tree: &Tree, suites: &[&Suite]) -> Programs {
         let name = message["target"]["name"].as_str().unwrap_or_default();
         let suite = suites.iter().find(|suite| match suite {
             Suite::Models { package } | Suite::Lib { package } => {
-                kind == "lib" && Path::new(folder_of(package)) == folder
+                matches!(kind, "lib" | "proc-macro") && Path::new(folder_of(package)) == folder
             }
             Suite::File { package, file } => {
                 kind == "test" && name == file && Path::new(folder_of(package)) == folder
