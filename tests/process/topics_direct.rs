@@ -156,12 +156,15 @@ fn e6_events_before_a_linked_end_are_received_though_the_process_subscribes_agai
     for sim in simulations(3) {
         let log = Log::new();
         let prices = sim.open_topic::<u32>("prices").open().unwrap();
-        let others = sim.open_topic::<u32>("others").open().unwrap();
-        let (a, topic, other) = (ear(&sim, "a", &log), prices.topic(), others.topic());
+        // So many that the process looks for subscriptions that it does not need any more.
+        let others = |_| sim.open_unnamed_topic::<u32>().open().unwrap();
+        let others: Vec<_> = (0..20).map(others).collect();
+        let topics: Vec<_> = others.iter().map(Publisher::topic).collect();
+        let (a, topic) = (ear(&sim, "a", &log), prices.topic());
         ask(&sim, &a, move |ctx| ctx.subscribe(&topic).linked().start().unwrap().len());
         sim.suspend(a.pid()).wait().unwrap();
         tell(&a, move |ctx| {
-            ctx.subscribe(&other).start()?;
+            topics.iter().try_for_each(|topic| ctx.subscribe(topic).start().map(drop))?;
             Ok(())
         });
         publish(&prices, 1, 3);
@@ -169,10 +172,31 @@ fn e6_events_before_a_linked_end_are_received_though_the_process_subscribes_agai
         sim.resume(a.pid());
         sim.run_until_idle();
         assert_eq!(log.take(), ["a 1", "a 2", "a 3"]);
-        publish(&others, 4, 4);
+        publish(&others[19], 4, 4);
         sim.run_until_idle();
         assert_eq!(log.take(), ["a 4"]);
     }
+}
+
+#[test]
+fn e3_a_process_subscribes_to_a_hundred_thousand_topics_and_leaves_half_of_them() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let a = ear(&sim, "a", &log);
+    let open = |_| sim.open_unnamed_topic::<u32>().open().unwrap();
+    let prices: Vec<_> = (0..100_000).map(open).collect();
+    let topics: Vec<_> = prices.iter().map(Publisher::topic).collect();
+    ask(&sim, &a, move |ctx| {
+        topics.iter().for_each(|topic| drop(ctx.subscribe(topic).start().unwrap()));
+        assert!(topics.iter().step_by(2).all(|topic| ctx.unsubscribe(topic)));
+    });
+    publish(&prices[0], 7, 7);
+    publish(&prices[1], 8, 8);
+    sim.run_until_idle();
+    assert_eq!(log.take(), ["a 8"]);
+    sim.kill(a.pid());
+    sim.run_until_idle();
+    assert!(prices[1].topic().subscribers().is_empty());
 }
 
 #[test]

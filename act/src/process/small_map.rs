@@ -90,6 +90,17 @@ impl<K: Ord, V> SmallMap<K, V> {
         removed
     }
 
+    /// Keeps the entries for which `keep` returns true.
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&K, &V) -> bool) {
+        match self {
+            SmallMap::Few(few) => few.retain(|(key, value)| keep(key, value)),
+            SmallMap::Many(many) => many.retain(|key, value| keep(key, value)),
+        }
+        if self.is_empty() {
+            *self = SmallMap::default();
+        }
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         let (few, many) = match self {
             SmallMap::Few(few) => (Some(few), None),
@@ -144,6 +155,9 @@ mod tests {
                 let grows = next(&mut seed) % 200 > step;
                 if grows {
                     assert_eq!(map.insert(key, step), model.insert(key, step));
+                } else if next(&mut seed) % 50 == 0 {
+                    map.retain(|other, _| other % 7 != key % 7);
+                    model.retain(|other, _| other % 7 != key % 7);
                 } else {
                     assert_eq!(map.remove(&key), model.remove(&key));
                 }

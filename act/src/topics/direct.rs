@@ -23,6 +23,7 @@
 use crate::addressing::address::Address;
 use crate::host::ready::Ready;
 use crate::process::crash::{contain, drop_contained, ignore};
+use crate::process::small_map::SmallMap;
 use crate::sync::{AtomicU64, Ordering, thread_local};
 use krarup_gen::{Pid, Reason, Ref};
 use std::cell::Cell;
@@ -150,39 +151,49 @@ impl DirectCount {
     }
 }
 
+/// How many counts a process holds before it looks for those that are not needed any more.
+const FIRST_SWEEP: usize = 16;
+
 /// The direct counts of the subscriptions of one process, by their references.
 #[derive(Debug, Default)]
-pub(crate) struct DirectCounts(Vec<(Ref, Arc<DirectCount>)>);
+pub(crate) struct DirectCounts {
+    held: SmallMap<Ref, Arc<DirectCount>>,
+    /// How many were needed when they were last looked through.
+    needed: usize,
+}
 
 impl DirectCounts {
-    /// Adds the count of a new subscription. Its reference is greater than those before.
+    /// Adds the count of a new subscription.
     pub(crate) fn add(&mut self, reference: Ref, count: Arc<DirectCount>) {
         // An exit signal that was the notice of an end has removed nothing here. Events may still
-        // wait before it.
-        self.0.retain(|(_, count)| Arc::strong_count(count) > 1 || count.is_waited_for());
-        self.0.push((reference, count));
+        // wait before it. All are looked through when their number has doubled, so a process that
+        // is subscribed to many topics pays no more for each than one with few.
+        if self.held.len() >= FIRST_SWEEP.max(2 * self.needed) {
+            self.held.retain(|_, count| Arc::strong_count(count) > 1 || count.is_waited_for());
+            self.needed = self.held.len();
+        }
+        self.held.insert(reference, count);
     }
 
     pub(crate) fn remove(&mut self, reference: Ref) {
-        self.0.retain(|(held, _)| *held != reference);
+        self.held.remove(&reference);
     }
 
     /// Counts an event that is taken off the mailbox. Returns false if its subscription has ended.
     pub(crate) fn take(&self, reference: Ref) -> bool {
-        let place = self.0.binary_search_by_key(&reference, |(held, _)| *held);
-        place.is_ok_and(|place| {
-            self.0[place].1.take();
+        self.held.get(&reference).is_some_and(|count| {
+            count.take();
             true
         })
     }
 
     /// Whether the subscription has not ended.
     pub(crate) fn has(&self, reference: Ref) -> bool {
-        self.0.binary_search_by_key(&reference, |(held, _)| *held).is_ok()
+        self.held.get(&reference).is_some()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.held.is_empty()
     }
 }
 
@@ -245,4 +256,45 @@ pub(crate) fn deliver<T>(
         ignore(|| hearers[at].schedule(ready));
     }
     heard
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// The counts of a process that has subscribed so often; of those topics the last `live` run.
+    fn counts(subscriptions: u64, live: usize) -> (DirectCounts, Vec<Arc<DirectCount>>) {
+        let (mut counts, mut running) = (DirectCounts::default(), Vec::new());
+        for number in 1..=subscriptions {
+            let count = Arc::new(DirectCount::default());
+            running.push(Arc::clone(&count));
+            counts.add(Ref::new(number), count);
+            if running.len() > live {
+                running.remove(0);
+            }
+        }
+        (counts, running)
+    }
+
+    #[test]
+    fn e6_counts_of_topics_that_have_ended_do_not_pile_up() {
+        let (counts, running) = counts(10_000, 3);
+        assert!(counts.held.len() <= FIRST_SWEEP, "{}", counts.held.len());
+        assert_eq!(running.len(), 3);
+    }
+
+    #[test]
+    fn e13_counts_are_looked_through_when_their_number_has_doubled() {
+        let (mut counts, mut running) = counts(20, usize::MAX);
+        running.pop();
+        for number in 21..=32 {
+            let count = Arc::new(DirectCount::default());
+            running.push(Arc::clone(&count));
+            counts.add(Ref::new(number), count);
+            // The one whose topic has ended is among them.
+            assert_eq!(counts.held.len() as u64, number);
+        }
+        counts.add(Ref::new(33), Arc::default());
+        assert_eq!(counts.held.len(), 32);
+    }
 }
