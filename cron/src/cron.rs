@@ -9,7 +9,7 @@
 use crate::error::{AddJobError, JobError, UnknownZone};
 use crate::info::JobInfo;
 use crate::job::{Begun, CronAsk, CronContext, CronRequest, Job, JobWhen, JobWork};
-use crate::pattern::{Date, RunTimes, date};
+use crate::pattern::{Date, RunTimes, date, date_of_one_run};
 use crate::plan::{ClockReading, CronPlan, JobDecision, JobId, MissedRuns};
 use chrono_tz::Tz;
 use krarup_act::{Actor, BehaviorContext, KILL_GRACE, Sleep, Watch, contain};
@@ -137,7 +137,10 @@ impl Cron {
         };
         let times = match when {
             JobWhen::Pattern(text) => RunTimes::pattern(&name, &text, zone)?,
-            JobWhen::Once(at) => RunTimes::Once(date(at)),
+            JobWhen::Once(at) => match date_of_one_run(at) {
+                Ok(date) => RunTimes::Once(date),
+                Err(times) => return Err(AddJobError::NeverComes { name, times }),
+            },
         };
         let Some(work) = work else { return Err(AddJobError::NoWork { name }) };
         let text = times.to_string();

@@ -48,7 +48,7 @@ pub enum AddJobError {
         cause: String,
     },
     /// The time of the pattern never comes, or not any more: `0 0 31 2 *`, or a date that has
-    /// passed.
+    /// passed. A date beyond the year 4999 is not waited for either.
     #[error("job {name:?}: the time of {times} never comes")]
     NeverComes {
         /// The name of the job.

@@ -99,7 +99,8 @@ impl Job {
         Self::at(name.into(), JobWhen::Pattern(pattern.into()))
     }
 
-    /// Makes a job that runs once, at this date. It is removed when its run has ended.
+    /// Makes a job that runs once, at this date. It is removed when its run has ended. A date that has
+    /// passed, or beyond the year 4999, is an error when the job is added (rule T13).
     #[must_use = "a job does not run until it is added to a cron"]
     pub fn once(name: impl Into<String>, at: SystemTime) -> Self {
         Self::at(name.into(), JobWhen::Once(at))

@@ -41,6 +41,25 @@ pub(crate) fn date(time: SystemTime) -> Date {
     DateTime::from_timestamp(clamped, nanos).unwrap_or_default()
 }
 
+/// The date of a job that runs once.
+///
+/// # Errors
+/// The text of a date beyond the years 1 to 4999. At the first or the last of them the job would run
+/// at a time that is not its own.
+pub(crate) fn date_of_one_run(time: SystemTime) -> Result<Date, String> {
+    let date = date(time);
+    if date > first() && date < last() {
+        return Ok(date);
+    }
+    let beyond = if date == last() { "beyond 4999-12-30" } else { "before 0001-01-02" };
+    let seconds =
+        time.duration_since(UNIX_EPOCH).ok().and_then(|since| since.as_secs().try_into().ok());
+    Err(match seconds.and_then(|seconds| DateTime::from_timestamp(seconds, 0)) {
+        Some(date) => format!("{date}, {beyond},"),
+        None => format!("a date {beyond}"),
+    })
+}
+
 /// The time from one date to a later one; zero if it is not later.
 pub(crate) fn time_between(from: Date, to: Date) -> Duration {
     (to - from).to_std().unwrap_or_default()

@@ -286,6 +286,61 @@ fn s10_timers_of_the_old_state_go_with_it() {
     assert_eq!(counter.call(Say::Sum).wait(), Ok(0));
 }
 
+/// Begins a pipe in each `init`. One that is told to ends the pipe of its state before it is replaced.
+struct Piping {
+    log: Log,
+    born: Arc<Mutex<u32>>,
+    ends_it: bool,
+    pipe: Option<Pid>,
+}
+
+impl Actor for Piping {
+    type Message = Option<u32>;
+
+    async fn init(&mut self, ctx: &mut Context<Option<u32>>) -> Result {
+        let state = {
+            let mut born = self.born.lock().unwrap();
+            *born += 1;
+            *born
+        };
+        let clock = ctx.clock();
+        let pipe = async move {
+            clock.sleep(HOUR).await;
+            state
+        };
+        self.pipe = Some(ctx.pipe(pipe, Some)?);
+        Ok(())
+    }
+
+    async fn handle_message(&mut self, _: &mut Context<Option<u32>>, done: Option<u32>) -> Result {
+        let Some(begun_by) = done else { return Err(Reason::error("replace me")) };
+        self.log.note(format!("{begun_by} at {}", self.born.lock().unwrap()));
+        Ok(())
+    }
+
+    async fn before_restart(&mut self, ctx: &mut Context<Option<u32>>, _: &Reason) {
+        if let Some(pipe) = self.pipe.filter(|_| self.ends_it) {
+            ctx.exit(pipe, Reason::Shutdown);
+        }
+    }
+}
+
+#[test]
+fn s10_a_pipe_goes_on_unless_before_restart_ends_it() {
+    for (ends_it, heard) in [(false, vec!["1 at 2", "2 at 2"]), (true, vec!["2 at 2"])] {
+        for sim in simulations(3) {
+            let log = Log::new();
+            let (notes, born) = (log.clone(), Arc::default());
+            let state =
+                move || Piping { log: notes.clone(), born: Arc::clone(&born), ends_it, pipe: None };
+            let piping = sim.spawn(move || InPlace::new(state)).wait().unwrap();
+            piping.send(None).unwrap();
+            sim.advance(2 * HOUR);
+            assert_eq!(log.take(), heard);
+        }
+    }
+}
+
 #[test]
 fn s10_a_state_that_stops_itself_and_fails_is_not_replaced() {
     for sim in simulations(3) {

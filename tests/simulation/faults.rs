@@ -601,6 +601,22 @@ fn t3_probes_and_their_pipes_are_never_hit_by_faults() {
     assert_eq!(faults_of(&sim), Vec::<String>::new());
 }
 
+/// A real node stops on a thread, which no fault can hit.
+#[test]
+fn t3_the_process_that_stops_a_node_is_never_hit_by_faults() {
+    for seed in 0..20 {
+        let sim = Simulation::new(seed);
+        let waits = || behavior_fn(|_: Context<()>| std::future::pending::<Result>());
+        (0..3).for_each(|_| drop(sim.spawn(waits).start().unwrap()));
+        let everything = Faults::new().kill_one_in(2).panic_one_in(2).delay_one_in(2, SECOND);
+        sim.faults(everything.fail_init_one_in(1));
+        sim.stop().wait().unwrap();
+        assert!(sim.processes().is_empty());
+        let lines = faults_of(&sim);
+        assert!(lines.iter().all(|line| !line.contains("node stop")), "{lines:?}");
+    }
+}
+
 #[test]
 fn t3_delayed_processes_continue_at_their_times_across_large_time_steps() {
     let sim = Simulation::new(1);

@@ -7,6 +7,7 @@ use krarup_cron::{AddJobError, Cron, CronCalls, Job, JobError, UnknownZone};
 use krarup_gen::{CallError, SpawnError};
 use krarup_node::Simulation;
 use std::error::Error;
+use std::time::{Duration, UNIX_EPOCH};
 
 fn nothing(name: &str, pattern: &str) -> Job {
     Job::new(name, pattern).task(|| async {})
@@ -41,6 +42,30 @@ fn t13_a_job_that_cannot_be_is_a_typed_error_and_nothing_has_changed() {
         assert!(!error.to_string().ends_with('.') || error.source().is_none(), "{error}");
     }
     assert_eq!(cron.jobs().wait().unwrap(), before);
+}
+
+#[test]
+fn t13_a_date_that_a_cron_cannot_wait_for_is_an_error_and_no_earlier_run() {
+    let sim = Simulation::new(1);
+    let cron = cron(&sim);
+    let once = |at| cron.add(Job::once("b", at).task(|| async {})).wait();
+    let after = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
+    let last = 95_617_497_600;
+    for (date, said) in [
+        (after(last), "the time of 4999-12-31 00:00:00 UTC, beyond 4999-12-30, never comes"),
+        (after(1 << 40), "the time of +36812-02-20 00:36:16 UTC, beyond 4999-12-30, never comes"),
+        (after(1 << 62), "the time of a date beyond 4999-12-30 never comes"),
+        (
+            UNIX_EPOCH - Duration::from_secs(1 << 40),
+            "the time of a date before 0001-01-02 never comes",
+        ),
+    ] {
+        let error = once(date).unwrap_err();
+        assert!(matches!(error, AddJobError::NeverComes { .. }));
+        assert_eq!(error.to_string(), format!("job \"b\": {said}"));
+    }
+    once(after(last - 1)).unwrap();
+    assert_eq!(cron.jobs().wait().unwrap()[0].next, Some(after(last - 1)));
 }
 
 #[test]

@@ -72,7 +72,7 @@ impl Victim {
 /// [`Simulation::faults`](crate::Simulation::faults).
 ///
 /// The seed chooses everything else, so the same seed gives the same faults. Each fault is
-/// recorded in the trace. Probes are never hit.
+/// recorded in the trace. Probes and the stop of a node are never hit.
 ///
 /// ```
 /// # use krarup_node::{Fault, Faults, Simulation};

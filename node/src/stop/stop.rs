@@ -67,7 +67,7 @@ impl Stopper {
         let stopper = Arc::clone(self);
         let host = Arc::clone(host);
         match &host.dispatcher {
-            Dispatcher::Simulated(_) => {
+            Dispatcher::Simulated(simulated) => {
                 // Below the system root, because it is a service of the node.
                 let system: Arc<dyn Host> = host.of_system();
                 let core = Arc::clone(&host.core);
@@ -79,7 +79,11 @@ impl Stopper {
                     stopper.finish(&host);
                     Ok(())
                 });
-                let _ = Spawn::outside(system, move || process).label("node stop").start();
+                let started = Spawn::outside(system, move || process).label("node stop").start();
+                // No fault hits the thread on which a real node stops.
+                if let Ok(stop) = started {
+                    simulated.spare(stop.pid());
+                }
                 core.registry.close_to_top_level();
             }
             _ => {
