@@ -70,7 +70,7 @@ impl Stopper {
             Dispatcher::Simulated(simulated) => {
                 // Below the system root, because it is a service of the node.
                 let system: Arc<dyn Host> = host.of_system();
-                let core = Arc::clone(&host.core);
+                let (core, simulated) = (Arc::clone(&host.core), Arc::clone(simulated));
                 let process = behavior_fn(move |ctx: act::Context<()>| async move {
                     let stop = stop_processes(Arc::clone(&host), timeout, Some(ctx.pid()));
                     if Contained::new(pin!(stop)).await.is_err() {
