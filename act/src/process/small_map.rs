@@ -155,7 +155,7 @@ mod tests {
                 let grows = next(&mut seed) % 200 > step;
                 if grows {
                     assert_eq!(map.insert(key, step), model.insert(key, step));
-                } else if next(&mut seed) % 50 == 0 {
+                } else if next(&mut seed).is_multiple_of(50) {
                     map.retain(|other, _| other % 7 != key % 7);
                     model.retain(|other, _| other % 7 != key % 7);
                 } else {
