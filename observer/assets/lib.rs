@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod tools;
 pub mod words;
 
 /// The type of [`PAGE`].
