@@ -12,6 +12,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// What the program is told to do.
+#[derive(Debug)]
 pub(crate) enum CliCommand {
     /// Prints a text.
     Print(String),
@@ -73,22 +74,41 @@ const OPTIONS: &str = "
 URL is the address of an observer, such as http://127.0.0.1:9414. PROCESS is a number, a
 pid or a name: 42, '<0.42.0>', 0.42.0, stock.
 
-top:   --once               prints one frame and ends
-       --sort COLUMN        cpu (default), main, growth, handled_rate, head_wait_ms,
-                            running_ms, name, behavior, state or id
-       --period-ms N        200 to 60000 (1000)
-tree:  --from ID            the processes below that of this number
-       --depth N            1 to 64 (16) generations
-view:  --listen ADDRESS     a loopback address (127.0.0.1:0, which is any port)
-all but view:
-       --token-file FILE    a token, if the observer wants one for reading, and for what
-                            acts; else that of KRARUP_OBSERVER_TOKEN is used
-node to restart-child:
-       --json               prints the answer as it came
-       --help               tells the other options, such as --limit of ps, --level of
-                            logs, --follow of crashes
+All but view: --token-file FILE has a token, if the observer wants one for reading, and for
+what acts; else that of KRARUP_OBSERVER_TOKEN is used. --json prints the answer as it came.
+krarup COMMAND --help tells the other options of a command.
 
 -h, --help and -V, --version print and end. Exit codes: 0 done, 1 failed, 2 wrong usage.
+";
+
+const TOP: &str = "\
+krarup top URL: load, findings and processes, live
+
+--once                     prints one frame and ends
+--sort COLUMN              cpu (default), main, growth, handled_rate, head_wait_ms,
+                           running_ms, name, behavior, state or id
+--period-ms N              200 to 60000 (1000)
+--token-file FILE          a token; else that of KRARUP_OBSERVER_TOKEN
+";
+
+const TREE: &str = "\
+krarup tree URL: the tree of processes as text
+
+--from ID                  the processes below that of this number
+--depth N                  1 to 64 (16) generations
+--token-file FILE          a token; else that of KRARUP_OBSERVER_TOKEN
+";
+
+const VIEW: &str = "\
+krarup view FILE: the observer's page on a file
+
+--listen ADDRESS           a loopback address (127.0.0.1:0, which is any port)
+";
+
+const MCP: &str = "\
+krarup mcp URL: the observer's tools for language models, on stdio
+
+--token-file FILE          a token; else that of KRARUP_OBSERVER_TOKEN
 ";
 
 /// The help of the program.
@@ -131,7 +151,7 @@ fn top(parser: &mut lexopt::Parser) -> Result<CliCommand, UsageError> {
                 period_ms = whole("--period-ms", parser.value()?.string()?, 200, 60_000)?;
             }
             Long("sort") => sort = column(parser.value()?.string()?)?,
-            Short('h') | Long("help") => return Ok(CliCommand::Print(help())),
+            Short('h') | Long("help") => return Ok(CliCommand::Print(TOP.to_owned())),
             Value(text) if url.is_none() => url = Some(ObserverUrl::read(&text.string()?)?),
             other => return Err(other.unexpected().into()),
         }
@@ -147,7 +167,7 @@ fn tree(parser: &mut lexopt::Parser) -> Result<CliCommand, UsageError> {
             Long("token-file") => token_file = Some(parser.value()?.into()),
             Long("from") => from = Some(whole("--from", parser.value()?.string()?, 0, u64::MAX)?),
             Long("depth") => depth = Some(whole("--depth", parser.value()?.string()?, 1, 64)?),
-            Short('h') | Long("help") => return Ok(CliCommand::Print(help())),
+            Short('h') | Long("help") => return Ok(CliCommand::Print(TREE.to_owned())),
             Value(text) if url.is_none() => url = Some(ObserverUrl::read(&text.string()?)?),
             other => return Err(other.unexpected().into()),
         }
@@ -161,7 +181,7 @@ fn mcp(parser: &mut lexopt::Parser) -> Result<CliCommand, UsageError> {
     while let Some(argument) = parser.next()? {
         match argument {
             Long("token-file") => token_file = Some(parser.value()?.into()),
-            Short('h') | Long("help") => return Ok(CliCommand::Print(help())),
+            Short('h') | Long("help") => return Ok(CliCommand::Print(MCP.to_owned())),
             Value(text) if url.is_none() => url = Some(ObserverUrl::read(&text.string()?)?),
             other => return Err(other.unexpected().into()),
         }
@@ -175,7 +195,7 @@ fn view(parser: &mut lexopt::Parser) -> Result<CliCommand, UsageError> {
     while let Some(argument) = parser.next()? {
         match argument {
             Long("listen") => listen = loopback(parser.value()?.string()?)?,
-            Short('h') | Long("help") => return Ok(CliCommand::Print(help())),
+            Short('h') | Long("help") => return Ok(CliCommand::Print(VIEW.to_owned())),
             Value(path) if file.is_none() => file = Some(PathBuf::from(path)),
             other => return Err(other.unexpected().into()),
         }
@@ -253,11 +273,18 @@ mod tests {
             panic!("it is a command line of view")
         };
         assert_eq!(view.listen.to_string(), "[::1]:9");
-        for line in ["-h", "--help", "top --help", "tree -h", "view -h"] {
-            assert!(matches!(of(line), Ok(CliCommand::Print(text)) if text == help()), "{line}");
+        for (line, told) in [
+            ("-h", help().as_str()),
+            ("--help", help().as_str()),
+            ("top --help", TOP),
+            ("tree -h", TREE),
+            ("view -h", VIEW),
+            ("mcp a -h", MCP),
+        ] {
+            assert!(matches!(of(line), Ok(CliCommand::Print(text)) if text == told), "{line}");
         }
         for sort in SORTS {
-            assert!(help().contains(sort.name), "{} is not told", sort.name);
+            assert!(TOP.contains(sort.name), "{} is not told", sort.name);
         }
     }
 

@@ -1,15 +1,16 @@
 //! The arguments of a command of the API: those that its route needs stand in their order, the
 //! others are options. Pure.
 
-use crate::commands::catalog::ApiCommand;
+use crate::commands::catalog::{ApiCommand, ReportText};
 use crate::commands::process_name::ProcessName;
 use crate::target::ObserverUrl;
 use crate::usage_error::UsageError;
-use krarup_page::tools::{ArgumentValues, ToolArgument};
+use krarup_page::tools::{ArgumentValues, ObserverTool, ToolArgument};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
 use std::path::PathBuf;
 
 /// A command of the API with its arguments.
+#[derive(Debug)]
 pub(crate) struct ApiArguments {
     pub(crate) command: &'static ApiCommand,
     pub(crate) url: ObserverUrl,
@@ -25,13 +26,32 @@ pub(crate) struct ApiArguments {
     pub(crate) given: Vec<GivenArgument>,
 }
 
+impl ApiArguments {
+    /// The route of one item of a ring, and its text, if a number is given.
+    pub(crate) fn one(&self) -> Option<(&'static ObserverTool, ReportText)> {
+        self.command.one().filter(|_| self.seq.is_some())
+    }
+
+    /// The route that is asked for.
+    pub(crate) fn route(&self) -> &'static ObserverTool {
+        self.one().map_or_else(|| self.command.route(), |(route, _)| route)
+    }
+
+    /// The first field that its answer always has.
+    pub(crate) fn first_field(&self) -> &'static str {
+        self.route().gives.split(':').next().unwrap_or_default()
+    }
+}
+
 /// An argument of a route, within its bounds.
+#[derive(Debug)]
 pub(crate) struct GivenArgument {
     pub(crate) argument: &'static ToolArgument,
     pub(crate) value: GivenValue,
 }
 
 /// What is given for an argument.
+#[derive(Debug)]
 pub(crate) enum GivenValue {
     Number(i128),
     Text(String),
@@ -147,6 +167,70 @@ fn whole(written: &str, text: String, least: i128, most: i128) -> Result<i128, U
         _ => {
             let expected = format!("a whole number from {least} to {most}");
             Err(UsageError::value(written, text, expected))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> Result<Option<ApiArguments>, UsageError> {
+        let mut words = line.split_whitespace();
+        let command = ApiCommand::find(words.next().unwrap()).unwrap();
+        read(command, &mut lexopt::Parser::from_args(words))
+    }
+
+    #[test]
+    fn v84_what_a_route_needs_stands_in_its_order_and_the_rest_are_options() {
+        let asked = of("trace h:1 stock 5 60 --json").unwrap().unwrap();
+        assert_eq!(asked.process, Some(ProcessName::Name("stock".to_owned())));
+        assert!(asked.json && !asked.follow && asked.seq.is_none());
+        let given: Vec<_> = asked.given.iter().map(|it| (it.argument.name, &it.value)).collect();
+        let [("items", GivenValue::Number(5)), ("seconds", GivenValue::Number(60))] = given[..]
+        else {
+            panic!("{given:?}")
+        };
+        let asked = of("logs --pid <0.7.0> --level=warn h:1 --after -1 --follow").unwrap().unwrap();
+        assert!(asked.follow);
+        assert!(matches!(&asked.given[0].value, GivenValue::Process(ProcessName::Id(7))));
+        assert!(matches!(&asked.given[1].value, GivenValue::Text(text) if text == "warn"));
+        assert!(matches!(&asked.given[2].value, GivenValue::Number(-1)));
+        let asked = of("ps h:1 --min-main 18446744073709551615").unwrap().unwrap();
+        assert_eq!(asked.given[0].argument.name, "min_main");
+        assert_eq!(of("crashes h:1 7").unwrap().unwrap().seq.as_deref(), Some("7"));
+        for line in ["ps -h", "kill --help", "crashes h:1 --help"] {
+            assert!(of(line).unwrap().is_none(), "{line}");
+        }
+    }
+
+    #[test]
+    fn v84_a_wrong_argument_is_named_with_its_value() {
+        for (line, wrong) in [
+            ("ps", "URL is missing"),
+            ("info h:1", "PROCESS is missing"),
+            ("exit h:1 7", "REASON is missing"),
+            ("record h:1 7", "ITEMS is missing"),
+            ("ps h:1 stock", "\"stock\""),
+            ("ps h:1 --limit 0", "--limit=\"0\" is not a whole number from 1 to 500"),
+            ("ps h:1 --limit 5x", "--limit=\"5x\" is not a whole number"),
+            ("ps h:1 --limit", "--limit"),
+            ("ps h:1 --limit 1 --limit 2", "--limit does not go with itself"),
+            ("ps h:1 --sort color", "--sort=\"color\" is not one of id name"),
+            ("ps h:1 --follow", "--follow"),
+            ("ps h:1 --id 7", "--id"),
+            ("ps h:1 --parent=", "PROCESS=\"\" is not a number, a pid or a name"),
+            ("ps h:1 --q=", "--q=\"\" is not a text of 1 to 64 bytes"),
+            ("crashes h:1 0", "SEQ=\"0\" is not a whole number from 1"),
+            ("crashes h:1 7 8", "\"8\""),
+            ("crashes h:1 7 --follow", "--follow does not go with SEQ"),
+            ("crashes h:1 7 --after 3", "--after does not go with SEQ"),
+            ("suspend h:1 7 3601", "SECONDS=\"3601\" is not a whole number from 1 to 3600"),
+            ("kill https://h:1 7", "needs TLS"),
+            ("kill h:1 7 -x", "-x"),
+        ] {
+            let error = of(line).unwrap_err().to_string();
+            assert!(error.contains(wrong), "{line}: {error}");
         }
     }
 }

@@ -9,6 +9,7 @@ use krarup_page::tools::{ID, ObserverTool, RING, RING_FIELDS, TOOLS, acts, reads
 use serde_json::Value;
 
 /// A command of the program.
+#[derive(Debug)]
 pub(crate) struct ApiCommand {
     pub(crate) name: &'static str,
     /// The name of its route in the table.
@@ -22,6 +23,7 @@ pub(crate) struct ApiCommand {
 pub(crate) type ReportText = fn(&Value) -> String;
 
 /// How an answer is shown.
+#[derive(Debug)]
 pub(crate) enum Shown {
     /// One list.
     List(&'static ListTable),
@@ -125,7 +127,7 @@ const MORE: &[ObserverTool] = &[
         RING_FIELDS,
         "Each attempt to act, refused ones too.",
     ),
-    reads("snapshot", "/api/v1/snapshot", &[], "", "The whole node in one file."),
+    reads("snapshot", "/api/v1/snapshot", &[], "snapshot:string", "The whole node in one file."),
     acts("untrace", &[ID], "Ends the trace of a process, if it has one."),
 ];
 

@@ -34,9 +34,11 @@ pub(crate) fn details(command: &ApiCommand) -> String {
         text.push('\n');
     }
     for argument in options {
-        let about = if argument.about.is_empty() { "" } else { "; " };
+        let process = placeholder(argument) == "PROCESS";
+        let about = if process { "" } else { argument.about };
+        let between = if about.is_empty() { "" } else { "; " };
         let written = format!("--{} {}", option(argument), placeholder(argument));
-        let _ = writeln!(text, "{written:26} {}{about}{}", values(argument), argument.about);
+        let _ = writeln!(text, "{written:26} {}{between}{about}", values(argument));
     }
     text.push('\n');
     if command.follows() {

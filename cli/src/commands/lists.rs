@@ -18,7 +18,7 @@ const PROCESS: [ListColumn; COLUMNS.len()] = {
     all
 };
 
-const SEQ: ListColumn = right("SEQ", |item| item["seq"].to_string());
+const SEQ: ListColumn = right("SEQ", |item| printable(&item["seq"].to_string()));
 const AT: ListColumn = left("AT", |item| text(&item["at"]));
 const PID: ListColumn = left("PID", |item| text(&item["pid"]));
 const REASON: ListColumn = left("REASON", |item| text(&item["reason"]));
@@ -43,7 +43,7 @@ pub(crate) const POOLS: ListTable = ListTable {
     columns: &[
         PID,
         left("NAME", |item| text(&item["name"])),
-        right("WORKERS", |item| of(item, "workers", "size")),
+        right("WORKERS", |item| of(item, "workers", "places")),
         right("WAITING", |item| count(item["waiting"].as_u64())),
         right("FILL", |item| share(item["fill"].as_f64())),
         right("FORWARDED", |item| rate(item["forwarded_rate"].as_f64())),
@@ -258,4 +258,100 @@ fn fields(object: &Value) -> String {
         printable(&format!("{name}={value}"))
     });
     each.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const ALL: [&ListTable; 17] = [
+        &PROCESSES,
+        &FINDINGS,
+        &POOLS,
+        &CRASHES,
+        &RESTARTS,
+        &DEAD_LETTERS,
+        &DEADLOCKS,
+        &ACTIONS,
+        &LOGS,
+        &TRACE,
+        &FLOW,
+        &WAITS,
+        &MOST_WAITED_FOR,
+        &RUNNING,
+        &SHARES,
+        &CHECKS,
+        &DISPATCHERS,
+    ];
+
+    #[test]
+    fn v24_no_list_lets_a_text_act_on_a_terminal() {
+        let hostile = "\u{1b}]0;owned\u{7}\u{9b}2J\r\n\u{202e}x";
+        let part = json!({ hostile: hostile });
+        let mut item = json!({ "seq": hostile, "by": { "pid": hostile, "name": hostile } });
+        for field in [
+            "pid",
+            "name",
+            "label",
+            "behavior",
+            "state",
+            "severity",
+            "code",
+            "text",
+            "kind",
+            "to",
+            "worker_behavior",
+            "replaced_by",
+            "reason",
+            "at",
+            "child",
+            "what",
+            "from",
+            "node",
+            "cause",
+            "message",
+            "peer",
+            "action",
+            "outcome",
+            "level",
+            "target",
+            "lane",
+            "sender",
+            "type",
+            "from_name",
+            "to_name",
+            "dispatcher",
+            "status",
+        ] {
+            item[field] = hostile.into();
+        }
+        item["arguments"] = part.clone();
+        item["fields"] = part;
+        (item["pids"], item["names"]) = (json!([hostile]), json!([hostile]));
+        for table in ALL {
+            let text = table.text(&json!({ table.field: [item, {}, 7, null] }));
+            assert_eq!(text.lines().count(), 5, "{text}");
+            let active = |it: char| it != '\n' && (it.is_control() || it == '\u{202e}');
+            assert!(!text.contains(active), "{text}");
+        }
+    }
+
+    #[test]
+    fn v84_events_tell_who_did_what_to_whom() {
+        let deadlock = json!({ "items": [{
+            "seq": 3, "at": "2026-01-01T00:00:00.000Z", "pids": ["<0.1.0>", "<0.2.0>"],
+            "names": ["stock", null],
+        }] });
+        let text = DEADLOCKS.text(&deadlock);
+        assert_eq!(
+            text.lines().nth(1),
+            Some("  3  2026-01-01T00:00:00.000Z  <0.1.0> stock -> <0.2.0>")
+        );
+        let log = json!({ "items": [{
+            "seq": 1, "at": "T", "level": "warn", "target": "shop", "pid": null, "message": "late",
+            "fields": { "ms": 7, "of": "stock" },
+        }] });
+        assert!(LOGS.text(&log).ends_with("warn   -    shop    late ms=7 of=stock\n"));
+    }
 }

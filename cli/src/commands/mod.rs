@@ -51,6 +51,9 @@ pub(crate) fn run(
     }
     let route = target(client, asked, process.as_ref())?;
     let (text, body) = client.body(&route)?;
+    if body.get(asked.first_field()).is_none() {
+        return Err(client.no_observer(200).into());
+    }
     if let (true, Shown::Ring(table, _)) = (asked.follow, &asked.command.shows) {
         let mut lines = EventLines::new(table, asked.json);
         let base = ring_base(client, asked)?;
@@ -68,8 +71,7 @@ fn shown(
     text: &str,
     body: &Value,
 ) -> String {
-    let one = asked.seq.as_ref().and_then(|_| asked.command.one());
-    match (&asked.command.shows, one) {
+    match (&asked.command.shows, asked.one()) {
         _ if asked.json => json(text),
         (_, Some((_, shows))) => shows(body),
         (Shown::List(table) | Shown::Ring(table, _), None) => table.text(body) + &rest(table, body),
@@ -122,9 +124,7 @@ fn target(
     asked: &ApiArguments,
     process: Option<&FoundProcess>,
 ) -> Result<String, ProcessNameError> {
-    let one = asked.seq.as_ref().and_then(|_| asked.command.one());
-    let route = one.map_or_else(|| asked.command.route(), |(route, _)| route);
-    let mut target = route.path().to_owned();
+    let mut target = asked.route().path().to_owned();
     if let Some(process) = process {
         target = target.replace("{id}", &process.id.to_string());
     }

@@ -7,6 +7,9 @@ use crate::text::{printable, printable_lines, width};
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
+/// The widest object that stands on the line of its field.
+const LINE: usize = 100;
+
 /// The lines of an object.
 pub(crate) fn outline(object: &Value) -> String {
     let mut text = String::new();
@@ -26,7 +29,10 @@ pub(crate) fn outline_without(object: &Value, left_out: &[&str]) -> String {
 }
 
 fn add(text: &mut String, fields: &Map<String, Value>, indent: usize) {
-    let there = || fields.iter().filter(|(_, value)| !is_nothing(value));
+    // A list that is whole needs no line for it.
+    let whole = |field: &str, value: &Value| field.ends_with("_more") && value == &Value::from(0);
+    let there =
+        || fields.iter().filter(|(field, value)| !is_nothing(value) && !whole(field, value));
     let widest = there().map(|(field, _)| width(&title(field))).max().unwrap_or(0);
     for (field, value) in there() {
         let line = format!("{:indent$}{}", "", title(field));
@@ -65,10 +71,7 @@ fn short(field: &str, value: &Value) -> Option<String> {
             let each: Option<Vec<_>> = items.iter().map(|it| scalar(field, it)).collect();
             each.map(|each| each.join(", "))
         }
-        Value::Object(fields) if fields.len() == 1 && fields.contains_key("ms") => {
-            Some(duration(fields["ms"].as_f64()))
-        }
-        Value::Object(fields) => {
+        Value::Object(fields) if !is_duration(fields) => {
             let there = fields.iter().filter(|(_, value)| !is_nothing(value));
             let each: Option<Vec<_>> = there
                 .map(|(name, value)| {
@@ -77,10 +80,16 @@ fn short(field: &str, value: &Value) -> Option<String> {
                         .map(|value| format!("{} {value}", title(name)))
                 })
                 .collect();
-            each.map(|each| each.join(", "))
+            let line = each.map(|each| each.join(", "));
+            line.filter(|line| width(line) <= LINE)
         }
         value => scalar(field, value),
     }
+}
+
+/// A duration of an inspection: `{"ms":1.5}`.
+fn is_duration(fields: &Map<String, Value>) -> bool {
+    fields.len() == 1 && fields.contains_key("ms")
 }
 
 /// A value that takes lines of its own, with the end of the line of its field.
@@ -165,6 +174,7 @@ fn scalar(field: &str, value: &Value) -> Option<String> {
         Value::Number(number) => {
             number.as_u64().map_or_else(|| number.to_string(), |number| count(Some(number)))
         }
+        Value::Object(fields) if is_duration(fields) => duration(fields["ms"].as_f64()),
         Value::Array(_) | Value::Object(_) => return None,
     })
 }
@@ -179,7 +189,7 @@ mod tests {
         let object = json!({
             "id": 12345, "main": 12345, "uptime_ms": 1500.0, "resident_bytes": 1536,
             "cpu": 0.5, "in_rate": 3.0, "growth": 2.0, "trapping": false, "label": null,
-            "links": [], "aliases": ["#a", "#b"], "lag": { "ms": 12.0 }, "less": -3, "half": 0.5,
+            "links": [], "links_more": 0, "rows_more": 1, "aliases": ["#a", "#b"], "lag": { "ms": 12.0 }, "says": { "n": 1, "lag": { "ms": 2.0 } }, "less": -3, "half": 0.5,
             "messages": { "in": 1, "out": 2, "none": null },
             "wait_ms": { "count": 3, "p50": 1.5 },
             "processes": { "living": 3, "by_state": { "idle": 2, "running": 1 } },
@@ -199,8 +209,10 @@ cpu        50 %
 in_rate    3/s
 growth     +2/s
 trapping   no
+rows_more  1
 aliases    #a, #b
 lag        12 ms
+says       n 1, lag 2 ms
 less       -3
 half       0.5
 messages   in 1, out 2

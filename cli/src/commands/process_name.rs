@@ -71,7 +71,7 @@ impl ProcessName {
             let part = encoded(beginning(name));
             let route = format!("/api/v1/processes?limit={PAGE}&offset={offset}&q={part}");
             let body = client.json(&route)?;
-            let rows = body["processes"].as_array().map_or(&[][..], Vec::as_slice);
+            let rows = body["processes"].as_array().ok_or_else(|| client.no_observer(200))?;
             let named = rows.iter().filter(|row| row["name"] == **name);
             let pids = named.filter_map(|row| Some((row["id"].as_u64()?, text(&row["pid"]))));
             found.extend(pids);
