@@ -6,10 +6,14 @@ use crate::target::encoded;
 use crate::top::columns::text;
 use serde_json::Value;
 use std::fmt;
+use std::thread::sleep;
+use std::time::Duration;
 use thiserror::Error;
 
 /// The most bytes that the list of processes searches for.
 const SEARCHED: usize = 64;
+/// A list of processes is of a picture that is at most 250 ms old.
+const PICTURE: Duration = Duration::from_millis(300);
 /// The most processes of an answer.
 const PAGE: usize = 500;
 
@@ -65,23 +69,12 @@ impl ProcessName {
             }
             ProcessName::Name(name) => name,
         };
-        let mut found: Vec<(u64, String)> = Vec::new();
-        let mut offset = 0;
-        loop {
-            let part = encoded(beginning(name));
-            let route = format!("/api/v1/processes?limit={PAGE}&offset={offset}&q={part}");
-            let body = client.json(&route)?;
-            let rows = body["processes"].as_array().ok_or_else(|| client.no_observer(200))?;
-            let named = rows.iter().filter(|row| row["name"] == **name);
-            let pids = named.filter_map(|row| Some((row["id"].as_u64()?, text(&row["pid"]))));
-            found.extend(pids);
-            offset += PAGE;
-            if rows.len() < PAGE {
-                break;
-            }
+        let mut found = named(client, name)?;
+        if found.is_empty() {
+            // A name that was taken just now.
+            sleep(PICTURE);
+            found = named(client, name)?;
         }
-        // A process may stand on two pages, if others ended in between.
-        found.dedup();
         match &found[..] {
             [] => Err(ProcessNameError::Unknown(name.clone())),
             [(id, _)] => Ok(FoundProcess { id: *id, name: Some(name.clone()) }),
@@ -90,6 +83,26 @@ impl ProcessName {
                 let (count, pids) = (all.len(), pids.join(" "));
                 Err(ProcessNameError::Ambiguous { name: name.clone(), count, pids })
             }
+        }
+    }
+}
+
+/// The number and the pid of each process with this name.
+fn named(client: &ApiClient, name: &str) -> Result<Vec<(u64, String)>, ApiFailure> {
+    let mut found = Vec::new();
+    let mut offset = 0;
+    loop {
+        let part = encoded(beginning(name));
+        let route = format!("/api/v1/processes?limit={PAGE}&offset={offset}&q={part}");
+        let body = client.json(&route)?;
+        let rows = body["processes"].as_array().ok_or_else(|| client.no_observer(200))?;
+        let named = rows.iter().filter(|row| row["name"] == *name);
+        found.extend(named.filter_map(|row| Some((row["id"].as_u64()?, text(&row["pid"])))));
+        offset += PAGE;
+        if rows.len() < PAGE {
+            // A process may stand on two pages, if others ended in between.
+            found.dedup();
+            return Ok(found);
         }
     }
 }
