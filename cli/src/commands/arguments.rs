@@ -37,6 +37,14 @@ impl ApiArguments {
         self.one().map_or_else(|| self.command.route(), |(route, _)| route)
     }
 
+    /// The number that is given for an argument.
+    pub(crate) fn number(&self, name: &str) -> Option<i128> {
+        self.given.iter().find_map(|given| match given.value {
+            GivenValue::Number(number) if given.argument.name == name => Some(number),
+            _ => None,
+        })
+    }
+
     /// The first field that its answer always has.
     pub(crate) fn first_field(&self) -> &'static str {
         self.route().gives.split(':').next().unwrap_or_default()

@@ -32,9 +32,10 @@ impl EventLines {
         if self.json {
             return format!("{}\n", printable_json(text.trim_end()));
         }
-        let mut lines = String::new();
+        let lost = body["lost"].as_u64().filter(|lost| *lost > 0 && self.begun);
+        let mut lines = lost.map(|lost| format!("({lost} were lost)\n")).unwrap_or_default();
         if !self.begun {
-            lines = self.table.titles(items, &mut self.widths);
+            lines.push_str(&self.table.titles(items, &mut self.widths));
             self.begun = true;
         }
         lines + &self.table.lines(items, &mut self.widths)
@@ -53,17 +54,19 @@ fn next_after(body: &Value, items: &[Value], most: usize, asked: u64) -> u64 {
     }
 }
 
-/// Prints the events of a ring that come after those of `first`. Ends with its reader. `route` is
-/// that of the ring, up to the value of `after`.
+/// Prints the events of a ring that come after those of `first`, an answer with at most
+/// `first_most` of them. Ends with its reader. `route` is that of the ring, up to the value of
+/// `after`.
 pub(crate) fn follow_ring(
     client: &ApiClient,
     route: &str,
     first: &(String, Value),
+    first_most: usize,
     lines: &mut EventLines,
     mut print: impl FnMut(&str) -> bool,
 ) -> Result<(), ApiFailure> {
     const MOST: usize = 500;
-    let mut after = next_after(&first.1, &[], MOST, 0);
+    let mut after = next_after(&first.1, lines.table.items(&first.1), first_most, 0);
     if !print(&lines.of(&first.0, &first.1)) {
         return Ok(());
     }
@@ -71,11 +74,8 @@ pub(crate) fn follow_ring(
         sleep(PERIOD);
         let (text, body) = client.body(&format!("{route}{after}&limit={MOST}"))?;
         let items = lines.table.items(&body);
-        let lost = body["lost"].as_u64().filter(|lost| *lost > 0 && after > 0);
-        let gap = lost.filter(|_| !lines.json).map(|lost| format!("({lost} events were lost)\n"));
-        let shown = gap.unwrap_or_default() + &lines.of(&text, &body);
         after = next_after(&body, items, MOST, after);
-        if !print(&shown) {
+        if !print(&lines.of(&text, &body)) {
             return Ok(());
         }
     }

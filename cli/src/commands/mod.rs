@@ -26,6 +26,9 @@ use serde_json::Value;
 use std::fmt::Write;
 use thiserror::Error;
 
+/// The items of a ring in an answer, if no other number is asked for.
+const LISTED: usize = 50;
+
 /// Why a command fails.
 #[derive(Debug, Error)]
 pub(crate) enum CommandError {
@@ -57,7 +60,13 @@ pub(crate) fn run(
     if let (true, Shown::Ring(table, _)) = (asked.follow, &asked.command.shows) {
         let mut lines = EventLines::new(table, asked.json);
         let base = ring_base(client, asked)?;
-        return Ok(follow_ring(client, &base, &(text, body), &mut lines, print)?);
+        // An answer with the newest leaves none out.
+        let most = if asked.number("after").is_some_and(|after| after >= 0) {
+            asked.number("limit").map_or(LISTED, |it| usize::try_from(it).unwrap_or(LISTED))
+        } else {
+            usize::MAX
+        };
+        return Ok(follow_ring(client, &base, &(text, body), most, &mut lines, print)?);
     }
     print(&shown(client, asked, process.as_ref(), &text, &body));
     if body["status"] == "down" { Err(CommandError::Down) } else { Ok(()) }
@@ -131,10 +140,9 @@ fn target(
     if let Some(seq) = &asked.seq {
         return Ok(target.replace("{seq}", seq));
     }
-    let given = |name: &str| asked.given.iter().any(|it| it.argument.name == name);
     let mut query = parameters(client, asked)?;
     // Of a ring the newest are asked for.
-    if asked.command.follows() && !given("after") {
+    if asked.command.follows() && asked.number("after").is_none() {
         query.push_str("&after=-1");
     }
     if !query.is_empty() {

@@ -81,6 +81,7 @@ fn v84_a_server_that_is_no_observer_and_half_an_answer_are_told_as_such() {
     for (answer, told) in [
         ("HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>", "status 200"),
         ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n[]", "status 200"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}", "status 200"),
         ("HTTP/1.1 502 Bad\r\nContent-Length: 2\r\nConnection: close\r\n\r\n\u{1b}[", "status 502"),
         ("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{\"node\":\"a", "status 200"),
         ("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"done\":tr", "no observer answers"),

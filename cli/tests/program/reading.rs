@@ -154,6 +154,11 @@ fn v84_a_crash_is_told_with_its_explanation_and_its_recipe() {
     fail(&observed);
     let list = printed(&observed, &["crashes"], &[]);
     assert!(list.contains("clerk") && list.trim_end().ends_with("the stock is gone"), "{list}");
+    fail(&observed);
+    let newest = printed(&observed, &["crashes"], &["--limit", "1"]);
+    assert!(newest.lines().nth(1).is_some_and(|it| it.trim().starts_with("2  ")), "{newest}");
+    let oldest = printed(&observed, &["crashes"], &["--limit=1", "--after=0"]);
+    assert!(oldest.lines().nth(1).is_some_and(|it| it.trim().starts_with("1  ")), "{oldest}");
     let crash = printed(&observed, &["crashes", "1"], &[]);
     assert!(crash.starts_with("clerk (<0."), "{crash}");
     assert!(crash.contains("\nrecipe of a test:\n") && crash.contains("Simulation"), "{crash}");
@@ -169,6 +174,23 @@ fn v84_a_crash_is_told_with_its_explanation_and_its_recipe() {
     let output = run(&["crashes", &observed.url(), "1", "--limit", "3"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(errors(&output).contains("--limit does not go with SEQ"), "{}", errors(&output));
+    observed.stop();
+}
+
+#[test]
+fn v84_a_node_with_a_check_that_is_down_is_exit_code_1() {
+    let observed = shop("health@localhost");
+    let output = run(&["health", &observed.url()]);
+    assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+    assert!(out(&output).starts_with("status    ok\n"), "{}", out(&output));
+    observed.stuck("oak", 0);
+    let output = until(|| {
+        let output = run(&["health", &observed.url()]);
+        Some(output).filter(|output| out(output).starts_with("status    down\n"))
+    });
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(errors(&output), "krarup: a check of the node is down\n");
+    assert!(out(&output).contains("down    process:oak"), "{}", out(&output));
     observed.stop();
 }
 
