@@ -133,7 +133,7 @@ pub(crate) const LOGS: ListTable = ListTable {
             format!("{} {}", text(&item["message"]), fields(&item["fields"])).trim().to_owned()
         }),
     ],
-    empty: "no log events; a program keeps them with recent_logs",
+    empty: "no log events (a program keeps them with recent_logs)",
 };
 
 pub(crate) const TRACE: ListTable = ListTable {

@@ -24,8 +24,12 @@ use following::{EventLines, follow_ring, follow_trace};
 use process_name::{FoundProcess, ProcessNameError};
 use serde_json::Value;
 use std::fmt::Write;
+use std::thread::sleep;
+use std::time::Duration;
 use thiserror::Error;
 
+/// Between the two pictures of processes that rates need.
+const WINDOW: Duration = Duration::from_millis(500);
 /// The items of a ring in an answer, if no other number is asked for.
 const LISTED: usize = 50;
 
@@ -53,7 +57,12 @@ pub(crate) fn run(
         return acted(client, asked, process, print);
     }
     let route = target(client, asked, process.as_ref())?;
-    let (text, body) = client.body(&route)?;
+    let (mut text, mut body) = client.body(&route)?;
+    // Rates are those since the picture before, of which there is none if nobody has looked.
+    if body["sample"].get("window_ms").is_some_and(Value::is_null) && body["processes"].is_array() {
+        sleep(WINDOW);
+        (text, body) = client.body(&route)?;
+    }
     if body.get(asked.first_field()).is_none() {
         return Err(client.no_observer(200).into());
     }

@@ -80,6 +80,8 @@ fn v84_every_command_that_reads_prints_a_text_or_the_body_of_its_route() {
 #[test]
 fn v84_processes_are_sorted_filtered_and_counted() {
     let observed = shop("ps@localhost");
+    let first = json(&printed(&observed, &["ps"], &["--json"]));
+    assert!(first["sample"]["window_ms"].is_number(), "it has rates: {first}");
     observed.stuck("oak", 3);
     let all = until(|| {
         let all = printed(&observed, &["ps"], &["--sort", "main", "--limit", "2"]);
