@@ -21,7 +21,7 @@ mod view;
 
 use arguments::CliCommand;
 use client::{ApiClient, ApiFailure};
-use commands::CommandError;
+use commands::ApiCommandError;
 use std::env;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
@@ -46,7 +46,7 @@ enum CliError {
     #[error("{0}")]
     Top(#[from] TopError),
     #[error("{0}")]
-    Command(#[from] CommandError),
+    Command(#[from] ApiCommandError),
     #[error("{0}")]
     View(#[from] ViewError),
     #[error("standard output: {0}")]

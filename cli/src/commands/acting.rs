@@ -20,7 +20,7 @@ pub(crate) struct ActionFailed {
 }
 
 /// What an observer says of an action that is done.
-pub(crate) struct Done {
+pub(crate) struct ActionDone {
     /// The answer as it came.
     pub(crate) text: String,
     pub(crate) body: Value,
@@ -31,7 +31,7 @@ pub(crate) fn act(
     client: &ApiClient,
     asked: &ApiArguments,
     process: &FoundProcess,
-) -> Result<Done, ActionFailed> {
+) -> Result<ActionDone, ActionFailed> {
     let route = asked.command.route();
     let failed = |failure: ApiFailure| {
         let lost = matches!(failure, ApiFailure::NoAnswer { reached: true, .. });
@@ -48,14 +48,14 @@ pub(crate) fn act(
     let (status, text) = client.post(&target, &headers, body.as_bytes()).map_err(failed)?;
     let body: Value = serde_json::from_str(&text).unwrap_or_default();
     if body["done"] == true {
-        Ok(Done { text, body })
+        Ok(ActionDone { text, body })
     } else {
         Err(failed(client.no_observer(status)))
     }
 }
 
 /// The outcome in words: the process, and what else the observer says.
-pub(crate) fn told(process: &FoundProcess, done: &Done) -> String {
+pub(crate) fn told(process: &FoundProcess, done: &ActionDone) -> String {
     let action = printable(done.body["action"].as_str().unwrap_or_default());
     let mut text = format!("done: {action} {process}");
     for (field, value) in done.body.as_object().into_iter().flatten() {

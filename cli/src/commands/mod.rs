@@ -35,7 +35,7 @@ const LISTED: usize = 50;
 
 /// Why a command fails.
 #[derive(Debug, Error)]
-pub(crate) enum CommandError {
+pub(crate) enum ApiCommandError {
     #[error("{0}")]
     Api(#[from] ApiFailure),
     #[error("{0}")]
@@ -51,7 +51,7 @@ pub(crate) fn run(
     client: &ApiClient,
     asked: &ApiArguments,
     mut print: impl FnMut(&str) -> bool,
-) -> Result<(), CommandError> {
+) -> Result<(), ApiCommandError> {
     let process = asked.process.as_ref().map(|name| name.find(client)).transpose()?;
     if let (true, Some(process)) = (asked.command.route().acts(), &process) {
         return acted(client, asked, process, print);
@@ -78,7 +78,7 @@ pub(crate) fn run(
         return Ok(follow_ring(client, &base, &(text, body), most, &mut lines, print)?);
     }
     print(&shown(client, asked, process.as_ref(), &text, &body));
-    if body["status"] == "down" { Err(CommandError::Down) } else { Ok(()) }
+    if body["status"] == "down" { Err(ApiCommandError::Down) } else { Ok(()) }
 }
 
 /// An answer as it is printed.
@@ -122,7 +122,7 @@ fn acted(
     asked: &ApiArguments,
     process: &FoundProcess,
     mut print: impl FnMut(&str) -> bool,
-) -> Result<(), CommandError> {
+) -> Result<(), ApiCommandError> {
     let done = act(client, asked, process)?;
     print(&if asked.json { json(&done.text) } else { told(process, &done) });
     let trace = done.body["trace"].as_u64();
