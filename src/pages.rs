@@ -52,6 +52,8 @@ macro_rules! page {
             "[docs/guide/watching.md]: crate::guide::watching\n",
             "[docs/observer.md]: crate::pages::observer_page\n",
             "[docs/observer.md#metrics]: crate::pages::observer_page#metrics\n",
+            "[docs/observer.md#routes-that-read]: crate::pages::observer_page#routes-that-read\n",
+            "[docs/observer.md#the-program-krarup]: crate::pages::observer_page#the-program-krarup\n",
             "[docs/performance.md]: crate::pages::performance\n",
             "[docs/performance.md#a-cluster]: crate::pages::performance#a-cluster\n",
             "[docs/performance.md#the-observer]: crate::pages::performance#the-observer\n",
