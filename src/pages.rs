@@ -52,6 +52,7 @@ macro_rules! page {
             "[docs/guide/watching.md]: crate::guide::watching\n",
             "[docs/observer.md]: crate::pages::observer_page\n",
             "[docs/observer.md#metrics]: crate::pages::observer_page#metrics\n",
+            "[docs/observer.md#metrics-of-the-program]: crate::pages::observer_page#metrics-of-the-program\n",
             "[docs/performance.md]: crate::pages::performance\n",
             "[docs/performance.md#a-cluster]: crate::pages::performance#a-cluster\n",
             "[docs/performance.md#the-observer]: crate::pages::performance#the-observer\n",

@@ -4,6 +4,7 @@ use crate::check::Check;
 use crate::error::ObserverError;
 use crate::health::canaries::Canaries;
 use crate::http::access::{Access, is_host_name, is_origin};
+use crate::http::listening::{bind, resolve};
 use crate::http::server::{Server, Sockets};
 use crate::limits::DoorLimits;
 use crate::logs::RecentLogs;
@@ -18,12 +19,10 @@ use krarup_gen::{Memory, Name};
 use krarup_node::{DispatcherOptions, Node, NodeError};
 use krarup_supervisor::{ChildSpec, Supervisor};
 use prometheus_client::registry::Registry;
-use socket2::{Domain, Protocol, Socket, Type};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::future::{Future, IntoFuture};
-use std::io;
-use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,8 +32,6 @@ pub(crate) const DISPATCHER: &str = "observer";
 /// Restarts within a period before the observer gives up.
 const RESTARTS: u32 = 10;
 const PERIOD: Duration = Duration::from_secs(10);
-/// The system's queue of connections that are not accepted yet.
-const BACKLOG: i32 = 1024;
 /// What the node remembers from then on.
 const MEMORY: Memory =
     Memory { crashes: 256, restarts: 1024, dead_letters: 1024, deadlocks: 256, long_turns: 256 };
@@ -361,25 +358,6 @@ fn supervisor(shared: &Arc<Shared>, sockets: &Arc<Sockets>) -> Supervisor {
         .child(child(ChildSpec::worker("canaries", canaries), "canaries"))
         .child(child(ChildSpec::worker("suspensions", suspender), "suspensions"))
         .child(child(ChildSpec::worker("http", http), "http").label("Server"))
-}
-
-fn resolve(address: &str) -> Result<SocketAddr, ObserverError> {
-    let failed = |error| ObserverError::Address { address: address.to_owned(), error };
-    let mut found = address.to_socket_addrs().map_err(failed)?;
-    found.next().ok_or_else(|| failed(io::Error::other("the host has no address")))
-}
-
-fn bind(address: SocketAddr) -> Result<TcpListener, ObserverError> {
-    let bound = || {
-        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-        // A port whose last connections are still known to the system can be bound again.
-        #[cfg(unix)]
-        socket.set_reuse_address(true)?;
-        socket.bind(&address.into())?;
-        socket.listen(BACKLOG)?;
-        Ok(TcpListener::from(socket))
-    };
-    bound().map_err(|error| ObserverError::Bind { address, error })
 }
 
 /// A started observer. It stops with its node; dropping this changes nothing.
