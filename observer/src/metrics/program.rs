@@ -36,18 +36,18 @@ impl fmt::Debug for ProgramRegistries {
 /// The program's own metrics. They belong to no process of the observer, so they outlive its restarts.
 pub(crate) struct ProgramMetrics {
     registries: Arc<[Arc<Registry>]>,
-    last: Mutex<Option<Writing>>,
+    last: Mutex<Option<SharedWriting>>,
     pub(crate) failures: MetricFailures,
 }
 
 /// A text that is being written, or was.
 #[derive(Clone)]
-struct Writing {
+struct SharedWriting {
     began: Instant,
     text: watch::Receiver<Option<Arc<str>>>,
 }
 
-impl Writing {
+impl SharedWriting {
     fn is_under_way(&self) -> bool {
         self.text.borrow().is_none() && self.text.has_changed().is_ok()
     }
@@ -103,7 +103,7 @@ impl ProgramMetrics {
     }
 
     /// The text that is being written, or a new one.
-    fn writing(self: &Arc<Self>) -> Result<Writing, ThreadError> {
+    fn writing(self: &Arc<Self>) -> Result<SharedWriting, ThreadError> {
         let mut last = self.last.lock();
         if let Some(writing) = last.as_ref().filter(|writing| writing.is_under_way()) {
             return Ok(writing.clone());
@@ -117,7 +117,7 @@ impl ProgramMetrics {
             }
             tell.send_replace(Some(families.text.into()));
         })?;
-        Ok(last.insert(Writing { began: Instant::now(), text }).clone())
+        Ok(last.insert(SharedWriting { began: Instant::now(), text }).clone())
     }
 
     /// Writes the families on a thread of their own, where collectors may block.
@@ -140,7 +140,7 @@ fn written(registries: &[Arc<Registry>]) -> (ProgramFamilies, Vec<MetricFailure>
     let (mut families, mut failures) = (ProgramFamilies::default(), Vec::new());
     let mut room = PROGRAM_METRICS;
     for registry in registries {
-        let mut text = BoundedText { text: String::new(), room, is_full: false };
+        let mut text = LimitedWriter { text: String::new(), room, is_full: false };
         let failure = match contain(|| encode_registry(&mut text, registry)) {
             _ if text.is_full => Some(MetricFailure::TooLarge),
             Ok(Ok(())) => None,
@@ -156,14 +156,14 @@ fn written(registries: &[Arc<Registry>]) -> (ProgramFamilies, Vec<MetricFailure>
 }
 
 /// A text that takes no more than it has room for.
-struct BoundedText {
+struct LimitedWriter {
     text: String,
     room: usize,
     /// Whether something did not fit. A collector that goes on is told so each time.
     is_full: bool,
 }
 
-impl fmt::Write for BoundedText {
+impl fmt::Write for LimitedWriter {
     fn write_str(&mut self, piece: &str) -> fmt::Result {
         self.is_full |= piece.len() > self.room - self.text.len();
         if self.is_full {
@@ -183,9 +183,9 @@ mod tests {
 
     /// Returns when it is told to, and counts how often it was asked.
     #[derive(Debug)]
-    struct Waits(Mutex<mpsc::Receiver<()>>, Arc<AtomicUsize>);
+    struct WaitingCollector(Mutex<mpsc::Receiver<()>>, Arc<AtomicUsize>);
 
-    impl Collector for Waits {
+    impl Collector for WaitingCollector {
         fn encode(&self, _: DescriptorEncoder<'_>) -> fmt::Result {
             self.1.fetch_add(1, Ordering::SeqCst);
             self.0.lock().recv().map_err(|_| fmt::Error)
@@ -198,7 +198,10 @@ mod tests {
         let begun = Arc::new(AtomicUsize::new(0));
         let mut registry = Registry::default();
         registry.register("a", "A", prometheus_client::metrics::gauge::Gauge::<i64>::default());
-        registry.register_collector(Box::new(Waits(Mutex::new(released), Arc::clone(&begun))));
+        registry.register_collector(Box::new(WaitingCollector(
+            Mutex::new(released),
+            Arc::clone(&begun),
+        )));
         let program = ProgramMetrics::new(ProgramRegistries(vec![Arc::new(registry)]));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let limit = Duration::from_secs(30);

@@ -24,9 +24,9 @@ use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-type Labels = Vec<(String, String)>;
+type OwnLabels = Vec<(String, String)>;
 
-fn labels(name: &str, value: &str) -> Labels {
+fn labels(name: &str, value: &str) -> OwnLabels {
     vec![(name.to_owned(), value.to_owned())]
 }
 
@@ -78,7 +78,7 @@ fn encode_gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, number: i64) ->
 fn v84_the_programs_metrics_stand_behind_the_observers_at_both_addresses() {
     let mut registry = Registry::with_prefix("shop");
     let (orders, carts) = (Counter::<u64>::default(), Gauge::<i64>::default());
-    let hits = Family::<Labels, Counter>::default();
+    let hits = Family::<OwnLabels, Counter>::default();
     registry.register("orders", "Accepted orders", orders.clone());
     registry.register("carts", "Open carts", carts.clone());
     registry.register("cache_hits", "Hits", hits.clone());
@@ -113,13 +113,13 @@ fn v84_every_kind_of_metric_passes_as_its_crate_writes_it() {
         Histogram::new(exponential_buckets(0.1, 2.0, 3)),
     );
     registry.register("build", "The build", Info::new(labels("version", "1")));
-    let traced = HistogramWithExemplars::<Labels>::new([1.0, 2.0].into_iter());
+    let traced = HistogramWithExemplars::<OwnLabels>::new([1.0, 2.0].into_iter());
     traced.observe(1.5, Some(labels("trace", "4bf9")), None);
     registry.register("traced", "With exemplars", traced);
     registry.register("real", "A real", Gauge::<f64, std::sync::atomic::AtomicU64>::default());
     let labelled = registry.sub_registry_with_label(("zone".into(), "north".into()));
-    labelled.register("zoned", "With a label", Family::<Labels, Counter>::default());
-    let of_zone = Family::<Labels, Histogram>::new_with_constructor(|| Histogram::new([1.0]));
+    labelled.register("zoned", "With a label", Family::<OwnLabels, Counter>::default());
+    let of_zone = Family::<OwnLabels, Histogram>::new_with_constructor(|| Histogram::new([1.0]));
     of_zone.get_or_create(&labels("shelf", "a")).observe(f64::INFINITY);
     of_zone.get_or_create(&Vec::new()).observe(0.5);
     labelled.register("zone_wait", "With labels", of_zone);
@@ -140,10 +140,10 @@ fn v84_every_kind_of_metric_passes_as_its_crate_writes_it() {
     node.stop().wait().unwrap();
 }
 
-/// Counts the orders that it accepts, and crashes at the order 0.
-struct Till(Counter);
+/// Counts its orders, and crashes at the order 0.
+struct OrderDesk(Counter);
 
-impl Actor for Till {
+impl Actor for OrderDesk {
     type Message = u64;
     async fn handle_message(&mut self, _: &mut Context<u64>, order: u64) -> Result {
         self.0.inc();
@@ -157,17 +157,17 @@ fn v84_metrics_outlive_the_restarts_of_the_processes_and_of_the_observers() {
     let orders = Counter::<u64>::default();
     registry.register("orders", "Accepted orders", orders.clone());
     let (node, observer) = observed(|it| it.metrics(registry));
-    let till = move || {
+    let desk = move || {
         let orders = orders.clone();
-        ChildSpec::worker("till", move || Till(orders.clone())).name("till")
+        ChildSpec::worker("orders", move || OrderDesk(orders.clone())).name("orders")
     };
     let tree =
-        move || Supervisor::one_for_one().intensity(100, Duration::from_secs(1)).child(till());
+        move || Supervisor::one_for_one().intensity(100, Duration::from_secs(1)).child(desk());
     node.spawn(tree).name("tree").wait().unwrap();
     for round in 1_u32..=3 {
-        let pid = node.whereis("till").unwrap();
+        let pid = node.whereis("orders").unwrap();
         let end = node.watch(pid);
-        node.lookup::<u64, u64>("till").unwrap().send(0).unwrap();
+        node.lookup::<u64, u64>("orders").unwrap().send(0).unwrap();
         end.wait().unwrap();
         let http = node.whereis("observer.http").unwrap();
         let end = node.watch(http);
@@ -175,7 +175,7 @@ fn v84_metrics_outlive_the_restarts_of_the_processes_and_of_the_observers() {
         end.wait().unwrap();
         let line = format!("\norders_total {round}\n");
         until(observer.address(), "/metrics", |reply| reply.body.contains(&line));
-        while node.whereis("till").is_none() {
+        while node.whereis("orders").is_none() {
             std::thread::yield_now();
         }
     }
@@ -242,9 +242,9 @@ fn v84_a_family_that_collides_is_an_error_and_nothing_listens() {
 #[test]
 fn v84_a_family_that_collides_later_is_left_out_and_counted() {
     let mut registry = Registry::default();
-    let own = Family::<Labels, Counter>::default();
+    let own = Family::<OwnLabels, Counter>::default();
     registry.register("krarup_orders", "Shows nothing yet", own.clone());
-    let again = Family::<Labels, Counter>::default();
+    let again = Family::<OwnLabels, Counter>::default();
     registry.register("orders", "Shows nothing yet", again.clone());
     registry.register("orders", "Shows always", Gauge::<i64>::default());
     let (node, observer) = observed(|it| it.metrics(registry));
