@@ -238,7 +238,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     fn next_replayed(&mut self) -> Option<M> {
         let stash = &mut self.cold.as_mut()?.stash;
         let StashedMessage { sender, message, context } = stash.next()?;
-        let last = !stash.has_replay();
+        let (last, left) = (!stash.has_replay(), stash.len());
+        self.cell.set_stashed(left);
         self.sender = sender;
         if last {
             self.update_slow_path();
