@@ -177,9 +177,10 @@ impl Observer {
     /// there twice, a text that is not `OpenMetrics` are an [`ObserverError::Metric`]. A `Family` without
     /// a label set, and a collector, can show one later: it is left out of the answers then.
     ///
-    /// The registries are written at the start and at each scrape, on a thread of their own, where collectors may
-    /// block: for at most a second in all, and 3 MiB. If a collector panics, returns an error or takes
-    /// longer, the families that were complete before (after a second: none of the program's) are
+    /// The registries are written at the start and at each scrape, on a thread of their own, where
+    /// collectors may block. A scrape waits for a second at most, and so does the start, on its thread
+    /// also if it is awaited; more than 3 MiB are not served. If a collector panics, returns an error or
+    /// takes longer, the families that were complete before (after a second: none of the program's) are
     /// served with those of the observer, and `krarup_observer_metrics_failed_total` counts it.
     pub fn metrics(mut self, registry: impl Into<Arc<Registry>>) -> Self {
         self.registries.0.push(registry.into());
