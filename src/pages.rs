@@ -54,6 +54,7 @@ macro_rules! page {
             "[docs/observer.md#metrics]: crate::pages::observer_page#metrics\n",
             "[docs/observer.md#routes-that-read]: crate::pages::observer_page#routes-that-read\n",
             "[docs/observer.md#the-program-krarup]: crate::pages::observer_page#the-program-krarup\n",
+            "[docs/observer.md#metrics-of-the-program]: crate::pages::observer_page#metrics-of-the-program\n",
             "[docs/performance.md]: crate::pages::performance\n",
             "[docs/performance.md#a-cluster]: crate::pages::performance#a-cluster\n",
             "[docs/performance.md#the-observer]: crate::pages::performance#the-observer\n",
