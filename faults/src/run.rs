@@ -91,13 +91,13 @@ pub(crate) fn all(
         println!("alone   {}: {why}", fault.name);
         let verdict = if flags.check {
             let suites = to_check(fault).into_iter().collect();
-            by_itself(tree, target, suites, &originals, fault, flags)?
+            by_itself(tree, target, &suites, &originals, fault, flags)?
         } else {
             let kind = |suite: &&Suite| {
                 fault.catchers.iter().any(|it| it.suite.is_under_loom() == suite.is_under_loom())
             };
             let suites = suites.iter().filter(kind).cloned().collect();
-            by_itself(tree, target, suites, &originals, fault, flags)?
+            by_itself(tree, target, &suites, &originals, fault, flags)?
         };
         tell(fault, &verdict);
         verdicts.insert(number, verdict);
@@ -141,7 +141,7 @@ fn build_together(
 fn by_itself(
     tree: &Tree,
     target: &Path,
-    suites: BTreeSet<Suite>,
+    suites: &BTreeSet<Suite>,
     originals: &Originals,
     fault: &PlantedFault,
     flags: &FaultFlags,
@@ -153,7 +153,7 @@ fn by_itself(
     };
     tree.put(&fault.file, &text)?;
     let goal = if flags.check { BuildGoal::Check } else { BuildGoal::Programs };
-    let verdict = match build(tree, target, &suites, &Regions::new(), goal) {
+    let verdict = match build(tree, target, suites, &Regions::new(), goal) {
         Ok(BuildOutcome::Built(_)) if flags.check => FaultVerdict::Fits,
         Ok(BuildOutcome::Built(programs)) => {
             let runner = Runner { tree, programs: &programs, flags };
