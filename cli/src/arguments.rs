@@ -1,12 +1,15 @@
 //! The command line. Pure: it is read into a [`CliCommand`], which does the work elsewhere.
 
-use crate::target::{ObserverUrl, UrlError};
+use crate::commands::arguments::{self, ApiArguments};
+use crate::commands::catalog::{ApiCommand, COMMANDS};
+use crate::commands::help;
+use crate::target::ObserverUrl;
 use crate::top::query::{SORTS, SortColumn};
+use crate::usage_error::UsageError;
 use lexopt::prelude::{Long, Short, Value, ValueExt};
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use thiserror::Error;
 
 /// What the program is told to do.
 #[derive(Debug)]
@@ -17,6 +20,7 @@ pub(crate) enum CliCommand {
     Tree(TreeArguments),
     View(ViewArguments),
     Mcp(McpArguments),
+    Api(ApiArguments),
 }
 
 /// `krarup top`.
@@ -54,52 +58,70 @@ pub(crate) struct ViewArguments {
     pub(crate) listen: SocketAddr,
 }
 
-/// Why a command line is none of this program's.
-#[derive(Debug, Error)]
-pub(crate) enum UsageError {
-    #[error("{0}")]
-    Syntax(#[from] lexopt::Error),
-    #[error("{0}")]
-    Url(#[from] UrlError),
-    #[error("{0:?} is no command: there are top, tree, view and mcp")]
-    Unknown(String),
-    #[error("{0} is missing")]
-    Missing(&'static str),
-    #[error("{option}={value:?} is not {expected}")]
-    Value { option: &'static str, value: String, expected: String },
-}
+/// The beginning of the help; the commands of the API follow.
+const LIVE: &str = "\
+krarup: looks into a running Krarup node by its observer, and acts on its processes
 
-const HELP: &str = "\
-krarup: looks into a running Krarup node by its observer
+    top URL                              load, findings and processes, live
+    tree URL                             the tree of processes as text
+    view FILE                            the observer's page on a file of /api/v1/snapshot,
+                                         or on that of a failing seed of a simulation
+    mcp URL                              the observer's tools for language models, on stdio
+";
 
-    krarup top URL      load, findings and processes, live
-    krarup tree URL     the tree of processes as text
-    krarup view FILE    the observer's page on a file of /api/v1/snapshot, or on
-                        that of a failing seed of a simulation
-    krarup mcp URL      the observer's tools for language models, on stdio
+/// The end of the help.
+const OPTIONS: &str = "
+URL is the address of an observer, such as http://127.0.0.1:9414. PROCESS is a number, a
+pid or a name: 42, '<0.42.0>', 0.42.0, stock.
 
-URL is the address of an observer, such as http://127.0.0.1:9414.
-
-top:   --once               prints one frame and ends
-       --sort COLUMN        cpu (default), main, growth, handled_rate, head_wait_ms,
-                            running_ms, name, behavior, state or id
-       --period-ms N        200 to 60000 (1000)
-tree:  --from ID            the processes below that of this number
-       --depth N            1 to 64 (16) generations
-view:  --listen ADDRESS     a loopback address (127.0.0.1:0, which is any port)
-
-top, tree and mcp: --token-file FILE   a token, if the observer wants one for reading,
-                                       and for the tools of mcp that act; else that
-                                       of KRARUP_OBSERVER_TOKEN is used
+All but view: --token-file FILE has a token, if the observer wants one for reading, and for
+what acts; else that of KRARUP_OBSERVER_TOKEN is used. --json prints the answer as it came.
+krarup COMMAND --help tells the other options of a command.
 
 -h, --help and -V, --version print and end. Exit codes: 0 done, 1 failed, 2 wrong usage.
 ";
+
+const TOP: &str = "\
+krarup top URL: load, findings and processes, live
+
+--once                     prints one frame and ends
+--sort COLUMN              cpu (default), main, growth, handled_rate, head_wait_ms,
+                           running_ms, name, behavior, state or id
+--period-ms N              200 to 60000 (1000)
+--token-file FILE          a token; else that of KRARUP_OBSERVER_TOKEN
+";
+
+const TREE: &str = "\
+krarup tree URL: the tree of processes as text
+
+--from ID                  the processes below that of this number
+--depth N                  1 to 64 (16) generations
+--token-file FILE          a token; else that of KRARUP_OBSERVER_TOKEN
+";
+
+const VIEW: &str = "\
+krarup view FILE: the observer's page on a file
+
+--listen ADDRESS           a loopback address (127.0.0.1:0, which is any port)
+";
+
+const MCP: &str = "\
+krarup mcp URL: the observer's tools for language models, on stdio
+
+--token-file FILE          a token; else that of KRARUP_OBSERVER_TOKEN
+";
+
+/// The help of the program.
+fn help() -> String {
+    let (reading, acting) = (help::list(false), help::list(true));
+    format!("{LIVE}\nreading:\n{reading}\nacting, with the action token:\n{acting}{OPTIONS}")
+}
 
 /// Reads the arguments, without the program's own name.
 pub(crate) fn read(all: impl IntoIterator<Item = OsString>) -> Result<CliCommand, UsageError> {
     let mut parser = lexopt::Parser::from_args(all);
     match parser.next()? {
-        Some(Short('h') | Long("help")) => Ok(CliCommand::Print(HELP.to_owned())),
+        Some(Short('h') | Long("help")) => Ok(CliCommand::Print(help())),
         Some(Short('V') | Long("version")) => {
             Ok(CliCommand::Print(concat!("krarup ", env!("CARGO_PKG_VERSION"), "\n").to_owned()))
         }
@@ -108,10 +130,13 @@ pub(crate) fn read(all: impl IntoIterator<Item = OsString>) -> Result<CliCommand
             "tree" => tree(&mut parser),
             "view" => view(&mut parser),
             "mcp" => mcp(&mut parser),
-            other => Err(UsageError::Unknown(other.to_owned())),
+            name => match ApiCommand::find(name) {
+                Some(command) => api(command, &mut parser),
+                None => Err(unknown(name)),
+            },
         },
         Some(other) => Err(other.unexpected().into()),
-        None => Err(UsageError::Missing("a command")),
+        None => Err(UsageError::missing("a command")),
     }
 }
 
@@ -126,12 +151,12 @@ fn top(parser: &mut lexopt::Parser) -> Result<CliCommand, UsageError> {
                 period_ms = whole("--period-ms", parser.value()?.string()?, 200, 60_000)?;
             }
             Long("sort") => sort = column(parser.value()?.string()?)?,
-            Short('h') | Long("help") => return Ok(CliCommand::Print(HELP.to_owned())),
+            Short('h') | Long("help") => return Ok(CliCommand::Print(TOP.to_owned())),
             Value(text) if url.is_none() => url = Some(ObserverUrl::read(&text.string()?)?),
             other => return Err(other.unexpected().into()),
         }
     }
-    let url = url.ok_or(UsageError::Missing("URL"))?;
+    let url = url.ok_or_else(|| UsageError::missing("URL"))?;
     Ok(CliCommand::Top(TopArguments { url, token_file, once, period_ms, sort }))
 }
 
@@ -142,12 +167,12 @@ fn tree(parser: &mut lexopt::Parser) -> Result<CliCommand, UsageError> {
             Long("token-file") => token_file = Some(parser.value()?.into()),
             Long("from") => from = Some(whole("--from", parser.value()?.string()?, 0, u64::MAX)?),
             Long("depth") => depth = Some(whole("--depth", parser.value()?.string()?, 1, 64)?),
-            Short('h') | Long("help") => return Ok(CliCommand::Print(HELP.to_owned())),
+            Short('h') | Long("help") => return Ok(CliCommand::Print(TREE.to_owned())),
             Value(text) if url.is_none() => url = Some(ObserverUrl::read(&text.string()?)?),
             other => return Err(other.unexpected().into()),
         }
     }
-    let url = url.ok_or(UsageError::Missing("URL"))?;
+    let url = url.ok_or_else(|| UsageError::missing("URL"))?;
     Ok(CliCommand::Tree(TreeArguments { url, token_file, from, depth }))
 }
 
@@ -156,12 +181,12 @@ fn mcp(parser: &mut lexopt::Parser) -> Result<CliCommand, UsageError> {
     while let Some(argument) = parser.next()? {
         match argument {
             Long("token-file") => token_file = Some(parser.value()?.into()),
-            Short('h') | Long("help") => return Ok(CliCommand::Print(HELP.to_owned())),
+            Short('h') | Long("help") => return Ok(CliCommand::Print(MCP.to_owned())),
             Value(text) if url.is_none() => url = Some(ObserverUrl::read(&text.string()?)?),
             other => return Err(other.unexpected().into()),
         }
     }
-    let url = url.ok_or(UsageError::Missing("URL"))?;
+    let url = url.ok_or_else(|| UsageError::missing("URL"))?;
     Ok(CliCommand::Mcp(McpArguments { url, token_file }))
 }
 
@@ -170,12 +195,29 @@ fn view(parser: &mut lexopt::Parser) -> Result<CliCommand, UsageError> {
     while let Some(argument) = parser.next()? {
         match argument {
             Long("listen") => listen = loopback(parser.value()?.string()?)?,
-            Short('h') | Long("help") => return Ok(CliCommand::Print(HELP.to_owned())),
+            Short('h') | Long("help") => return Ok(CliCommand::Print(VIEW.to_owned())),
             Value(path) if file.is_none() => file = Some(PathBuf::from(path)),
             other => return Err(other.unexpected().into()),
         }
     }
-    Ok(CliCommand::View(ViewArguments { file: file.ok_or(UsageError::Missing("FILE"))?, listen }))
+    Ok(CliCommand::View(ViewArguments {
+        file: file.ok_or_else(|| UsageError::missing("FILE"))?,
+        listen,
+    }))
+}
+
+fn api(
+    command: &'static ApiCommand,
+    parser: &mut lexopt::Parser,
+) -> Result<CliCommand, UsageError> {
+    let asked = arguments::read(command, parser)?;
+    Ok(asked.map_or_else(|| CliCommand::Print(help::details(command)), CliCommand::Api))
+}
+
+fn unknown(name: &str) -> UsageError {
+    let known: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
+    let known = format!("top tree view mcp {}", known.join(" "));
+    UsageError::Unknown { name: name.to_owned(), known }
 }
 
 fn whole(option: &'static str, value: String, least: u64, most: u64) -> Result<u64, UsageError> {
@@ -183,7 +225,7 @@ fn whole(option: &'static str, value: String, least: u64, most: u64) -> Result<u
         Ok(number) if (least..=most).contains(&number) => Ok(number),
         _ => {
             let expected = format!("a whole number from {least} to {most}");
-            Err(UsageError::Value { option, value, expected })
+            Err(UsageError::value(option, value, expected))
         }
     }
 }
@@ -191,11 +233,7 @@ fn whole(option: &'static str, value: String, least: u64, most: u64) -> Result<u
 fn column(value: String) -> Result<SortColumn, UsageError> {
     SortColumn::find(&value).ok_or_else(|| {
         let names: Vec<&str> = SORTS.iter().map(|sort| sort.name).collect();
-        UsageError::Value {
-            option: "--sort",
-            value,
-            expected: format!("one of {}", names.join(" ")),
-        }
+        UsageError::value("--sort", value, format!("one of {}", names.join(" ")))
     })
 }
 
@@ -205,7 +243,7 @@ fn loopback(value: String) -> Result<SocketAddr, UsageError> {
         Ok(address) if address.ip().is_loopback() => Ok(address),
         _ => {
             let expected = "a loopback address with a port, such as 127.0.0.1:9415".to_owned();
-            Err(UsageError::Value { option: "--listen", value, expected })
+            Err(UsageError::value("--listen", value, expected))
         }
     }
 }
@@ -235,11 +273,18 @@ mod tests {
             panic!("it is a command line of view")
         };
         assert_eq!(view.listen.to_string(), "[::1]:9");
-        for line in ["-h", "--help", "top --help", "tree -h", "view -h"] {
-            assert!(matches!(of(line), Ok(CliCommand::Print(text)) if text == HELP), "{line}");
+        for (line, told) in [
+            ("-h", help().as_str()),
+            ("--help", help().as_str()),
+            ("top --help", TOP),
+            ("tree -h", TREE),
+            ("view -h", VIEW),
+            ("mcp a -h", MCP),
+        ] {
+            assert!(matches!(of(line), Ok(CliCommand::Print(text)) if text == told), "{line}");
         }
         for sort in SORTS {
-            assert!(HELP.contains(sort.name), "{} is not told", sort.name);
+            assert!(TOP.contains(sort.name), "{} is not told", sort.name);
         }
     }
 
@@ -247,7 +292,7 @@ mod tests {
     fn v81_a_wrong_command_line_is_told_what_is_wrong() {
         for (line, wrong) in [
             ("", "a command is missing"),
-            ("bottom", "\"bottom\" is no command: there are top, tree, view and mcp"),
+            ("bottom", "\"bottom\" is no command: there are top tree view mcp node"),
             ("top", "URL is missing"),
             ("view", "FILE is missing"),
             ("--nothing", "--nothing"),

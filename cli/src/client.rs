@@ -5,12 +5,12 @@ use crate::target::ObserverUrl;
 use crate::text::printable;
 use crate::token::ReadToken;
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use thiserror::Error;
 use ureq::http::Response;
-use ureq::{Agent, Body};
+use ureq::{Agent, Body, Timeout};
 
 /// The longest a whole request takes.
 const REQUEST: Duration = Duration::from_secs(10);
@@ -25,7 +25,12 @@ const LARGEST: u64 = 8 << 20;
 #[derive(Debug, Error)]
 pub(crate) enum ApiFailure {
     #[error("no observer answers at {url}: {error}")]
-    NoAnswer { url: String, error: String },
+    NoAnswer {
+        url: String,
+        error: String,
+        /// Whether there was a connection, so that a request may have come through.
+        reached: bool,
+    },
     #[error(
         "the observer wants a token: name its file with --token-file, or set KRARUP_OBSERVER_TOKEN"
     )]
@@ -73,6 +78,23 @@ impl ApiClient {
         let mut answer = self.open(route, RequestTimes::Whole)?;
         let text = answer.body_mut().with_config().limit(LARGEST).lossy_utf8(true).read_to_string();
         text.map_err(|error| self.no_answer(&error))
+    }
+
+    /// The body of a route as it came, and its JSON. A node whose checks are down tells so with
+    /// the status 503: that is an answer, too.
+    pub(crate) fn body(&self, route: &str) -> Result<(String, Value), ApiFailure> {
+        let mut answer = self.answer(route, RequestTimes::Whole)?;
+        let status = answer.status().as_u16();
+        let text = answer.body_mut().with_config().limit(LARGEST).lossy_utf8(true).read_to_string();
+        let text = text.map_err(|error| self.no_answer(&error))?;
+        let body = serde_json::from_str::<Value>(&text).ok();
+        let is_answer = |body: &Value| {
+            body.is_object() && (status == 200 || status == 503 && body["status"] == "down")
+        };
+        match body {
+            Some(body) if is_answer(&body) => Ok((text, body)),
+            body => Err(self.refused(status, &body.unwrap_or_default())),
+        }
     }
 
     /// The JSON of a route.
@@ -125,16 +147,22 @@ impl ApiClient {
     }
 
     fn open(&self, route: &str, times: RequestTimes) -> Result<Response<Body>, ApiFailure> {
+        let answer = self.answer(route, times)?;
+        if answer.status().as_u16() == 200 {
+            return Ok(answer);
+        }
+        Err(self.refusal(answer))
+    }
+
+    /// The answer of a route, whatever it says.
+    fn answer(&self, route: &str, times: RequestTimes) -> Result<Response<Body>, ApiFailure> {
         let with = self.asked.load(Ordering::Relaxed);
         let mut answer = self.send(route, times, with)?;
         if answer.status().as_u16() == 401 && !with && self.token.is_some() {
             self.asked.store(true, Ordering::Relaxed);
             answer = self.send(route, times, true)?;
         }
-        if answer.status().as_u16() == 200 {
-            return Ok(answer);
-        }
-        Err(self.refusal(answer))
+        Ok(answer)
     }
 
     fn send(
@@ -178,19 +206,28 @@ impl ApiClient {
 
     /// The failure of a stream that was lost.
     pub(crate) fn lost(&self, why: &str) -> ApiFailure {
-        ApiFailure::NoAnswer { url: self.url.as_str().to_owned(), error: printable(why) }
+        let (url, error) = (self.url.as_str().to_owned(), printable(why));
+        ApiFailure::NoAnswer { url, error, reached: true }
     }
 
     fn no_answer(&self, error: &ureq::Error) -> ApiFailure {
+        let reached = match error {
+            ureq::Error::Io(error) => error.kind() != ErrorKind::ConnectionRefused,
+            ureq::Error::Timeout(phase) => !matches!(phase, Timeout::Resolve | Timeout::Connect),
+            ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => false,
+            _ => true,
+        };
         let error = match error {
             ureq::Error::Io(error) => error.to_string(),
             ureq::Error::Timeout(phase) => format!("timed out ({phase})"),
             error => error.to_string(),
         };
-        ApiFailure::NoAnswer { url: self.url.as_str().to_owned(), error: printable(&error) }
+        let (url, error) = (self.url.as_str().to_owned(), printable(&error));
+        ApiFailure::NoAnswer { url, error, reached }
     }
 
-    fn no_observer(&self, status: u16) -> ApiFailure {
+    /// The failure of an answer that no observer gives.
+    pub(crate) fn no_observer(&self, status: u16) -> ApiFailure {
         ApiFailure::NoObserver { url: self.url.as_str().to_owned(), status }
     }
 }

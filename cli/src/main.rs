@@ -1,12 +1,13 @@
 //! The program `krarup`: looks into a running Krarup node by its observer, over HTTP.
 //!
-//! `top` is a live view on a terminal, `tree` prints the processes, `view` serves the observer's
+//! Most commands are one request to its API each, see [`commands`]. `top` is a live view on a terminal, `tree` prints the processes, `view` serves the observer's
 //! page on a file of `/api/v1/snapshot`, `mcp` has its tools for language models on stdio.
 
 #![forbid(unsafe_code)]
 
 mod arguments;
 mod client;
+mod commands;
 mod events;
 mod figures;
 mod mcp;
@@ -15,10 +16,12 @@ mod text;
 mod token;
 mod top;
 mod tree;
+mod usage_error;
 mod view;
 
-use arguments::{CliCommand, UsageError};
+use arguments::CliCommand;
 use client::{ApiClient, ApiFailure};
+use commands::ApiCommandError;
 use std::env;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
@@ -28,6 +31,7 @@ use text::printable;
 use thiserror::Error;
 use token::{ReadToken, ReadTokenError};
 use top::TopError;
+use usage_error::UsageError;
 use view::ViewError;
 
 /// Why the program fails.
@@ -41,6 +45,8 @@ enum CliError {
     Api(#[from] ApiFailure),
     #[error("{0}")]
     Top(#[from] TopError),
+    #[error("{0}")]
+    Command(#[from] ApiCommandError),
     #[error("{0}")]
     View(#[from] ViewError),
     #[error("standard output: {0}")]
@@ -88,6 +94,16 @@ fn run() -> Result<(), CliError> {
             let client = client(&asked.url, asked.token_file.as_deref())?;
             Ok(mcp::serve(&client, io::stdin().lock(), io::stdout().lock())?)
         }
+        CliCommand::Api(asked) => {
+            let client = client(&asked.url, asked.token_file.as_deref())?;
+            let mut output = Ok(true);
+            let done = commands::run(&client, &asked, |text| {
+                output = printed(text);
+                matches!(output, Ok(true))
+            });
+            output?;
+            Ok(done?)
+        }
         CliCommand::View(asked) => {
             let file = printable(&asked.file.to_string_lossy());
             match view::run(&asked, |url| writeln!(io::stdout(), "krarup: {file} is on {url}/"))? {}
@@ -99,11 +115,16 @@ fn client(url: &ObserverUrl, token_file: Option<&Path>) -> Result<ApiClient, Rea
     Ok(ApiClient::new(url.clone(), ReadToken::find(token_file)?))
 }
 
-/// Prints a text. A reader that has enough of it is no error.
 fn print(text: &str) -> Result<(), CliError> {
+    printed(text)?;
+    Ok(())
+}
+
+/// Prints a text. A reader that has enough of it is no error: then it is false.
+fn printed(text: &str) -> io::Result<bool> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        done => done.map(|()| true),
     }
 }

@@ -1,5 +1,6 @@
 //! The address of an observer, as it is given on the command line.
 
+use std::fmt::Write;
 use thiserror::Error;
 use ureq::http::Uri;
 
@@ -52,6 +53,20 @@ impl ObserverUrl {
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// A text as a part of a query.
+pub(crate) fn encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() {
+            encoded.push(char::from(byte));
+        } else {
+            // Writing to a text cannot fail.
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
 }
 
 #[cfg(test)]

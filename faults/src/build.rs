@@ -21,6 +21,15 @@ pub(crate) enum BuildError {
     NoProgram(Suite),
 }
 
+/// What a build is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BuildGoal {
+    /// The test programs.
+    Programs,
+    /// To see what compiles. Nothing is linked or run, so that each of many faults can be looked at by itself.
+    Check,
+}
+
 /// The outcome of a build.
 pub(crate) enum BuildOutcome {
     Built(Programs),
@@ -29,12 +38,13 @@ pub(crate) enum BuildOutcome {
     Broken(BTreeMap<Number, String>),
 }
 
-/// Builds the suites in the tree.
+/// Builds the suites in the tree. A check has no programs.
 pub(crate) fn build(
     tree: &Tree,
     target: &Path,
     suites: &BTreeSet<Suite>,
     regions: &Regions,
+    goal: BuildGoal,
 ) -> Result<BuildOutcome, BuildError> {
     let (models, plain): (Vec<&Suite>, Vec<&Suite>) =
         suites.iter().partition(|suite| suite.is_under_loom());
@@ -43,10 +53,13 @@ pub(crate) fn build(
         if suites.is_empty() {
             continue;
         }
-        match run(tree, target, &suites, under_loom, regions)? {
+        match run(tree, target, &suites, under_loom, regions, goal)? {
             BuildOutcome::Built(built) => programs.extend(built),
             broken @ BuildOutcome::Broken(_) => return Ok(broken),
         }
+    }
+    if goal == BuildGoal::Check {
+        return Ok(BuildOutcome::Built(programs));
     }
     match suites.iter().find(|suite| !programs.contains_key(suite)) {
         Some(suite) => Err(BuildError::NoProgram(suite.clone())),
@@ -60,9 +73,15 @@ fn run(
     suites: &[&Suite],
     under_loom: bool,
     regions: &Regions,
+    goal: BuildGoal,
 ) -> Result<BuildOutcome, BuildError> {
     let mut cargo = Command::new("cargo");
-    cargo.args(["test", "--no-run", "--message-format", "json"]).current_dir(&tree.root);
+    match goal {
+        BuildGoal::Programs => cargo.args(["test", "--no-run"]),
+        BuildGoal::Check if under_loom => cargo.arg("check"),
+        BuildGoal::Check => cargo.args(["check", "--profile", "test"]),
+    };
+    cargo.args(["--message-format", "json"]).current_dir(&tree.root);
     let mut words = BTreeSet::new();
     for suite in suites {
         match suite {

@@ -1,7 +1,7 @@
 //! Runs the test that is named for each fault, with the fault switched on.
 
 use crate::FaultsError;
-use crate::build::{BuildError, BuildOutcome, Programs, build, folder_of};
+use crate::build::{BuildError, BuildGoal, BuildOutcome, Programs, build, folder_of};
 use crate::flags::FaultFlags;
 use crate::list::{Catcher, PlantedFault, SourceChange, Suite};
 use crate::report::{FaultVerdict, tell};
@@ -59,7 +59,8 @@ pub(crate) fn all(
     } else {
         faults.iter().flat_map(of_catchers).collect()
     };
-    let (programs, alone) = build_together(tree, target, &suites, &originals, &mut together)?;
+    let goal = if flags.check { BuildGoal::Check } else { BuildGoal::Programs };
+    let (programs, alone) = build_together(tree, target, &suites, &originals, &mut together, goal)?;
     let runner = Runner { tree, programs: &programs, flags };
     let healthy = if flags.check {
         Controls::new()
@@ -88,7 +89,16 @@ pub(crate) fn all(
             continue;
         }
         println!("alone   {}: {why}", fault.name);
-        let verdict = by_itself(tree, target, &suites, &originals, fault, flags)?;
+        let verdict = if flags.check {
+            let suites = to_check(fault).into_iter().collect();
+            by_itself(tree, target, &suites, &originals, fault, flags)?
+        } else {
+            let kind = |suite: &&Suite| {
+                fault.catchers.iter().any(|it| it.suite.is_under_loom() == suite.is_under_loom())
+            };
+            let suites = suites.iter().filter(kind).cloned().collect();
+            by_itself(tree, target, &suites, &originals, fault, flags)?
+        };
         tell(fault, &verdict);
         verdicts.insert(number, verdict);
     }
@@ -104,6 +114,7 @@ fn build_together(
     suites: &BTreeSet<Suite>,
     originals: &Originals,
     together: &mut BTreeMap<Number, (&PlantedFault, String)>,
+    goal: BuildGoal,
 ) -> Result<(Programs, BTreeMap<Number, String>), FaultsError> {
     let mut alone = BTreeMap::new();
     for _ in 0..ROUNDS {
@@ -112,7 +123,7 @@ fn build_together(
             together.remove(&number);
             alone.insert(number, why);
         }
-        match build(tree, target, suites, &regions)? {
+        match build(tree, target, suites, &regions, goal)? {
             BuildOutcome::Built(programs) => return Ok((programs, alone)),
             BuildOutcome::Broken(broken) => {
                 for (number, why) in broken {
@@ -125,7 +136,7 @@ fn build_together(
     Err(BuildError::Elsewhere("too many faults do not compile beside the others".to_owned()).into())
 }
 
-/// Tests a fault in a build of its own. It builds all suites of that kind, because for a single
+/// Tests a fault in a build of its own. To run it, all suites of its kind are built, because for a single
 /// one cargo would build the dependencies with other features.
 fn by_itself(
     tree: &Tree,
@@ -141,12 +152,8 @@ fn by_itself(
         Err(why) => return Ok(FaultVerdict::Stale(why)),
     };
     tree.put(&fault.file, &text)?;
-    let wanted = |suite: &&Suite| {
-        flags.check
-            || fault.catchers.iter().any(|it| it.suite.is_under_loom() == suite.is_under_loom())
-    };
-    let suites = suites.iter().filter(wanted).cloned().collect();
-    let verdict = match build(tree, target, &suites, &Regions::new()) {
+    let goal = if flags.check { BuildGoal::Check } else { BuildGoal::Programs };
+    let verdict = match build(tree, target, suites, &Regions::new(), goal) {
         Ok(BuildOutcome::Built(_)) if flags.check => FaultVerdict::Fits,
         Ok(BuildOutcome::Built(programs)) => {
             let runner = Runner { tree, programs: &programs, flags };

@@ -79,6 +79,9 @@ pub struct ProcessInfo {
     /// As in `messages_in`, messages of its own timers and pipes are not counted, nor are events of
     /// topics until they are taken.
     pub main: usize,
+    /// How many messages it has stashed (`Context::stash`) and not handled again yet (rule M9). They
+    /// count as handled, and not towards the bound.
+    pub stashed: usize,
     /// The bound of the Main lane.
     pub mailbox: Option<usize>,
     /// How many senders wait for room in its mailbox, or at its pool.
@@ -158,6 +161,7 @@ impl ProcessInfo {
             urgent: 0,
             system: 0,
             main: 0,
+            stashed: 0,
             mailbox: None,
             room_waiters: 0,
             waits: None,

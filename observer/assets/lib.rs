@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod tools;
 pub mod words;
 
 /// The type of [`PAGE`].
@@ -85,8 +86,15 @@ mod tests {
     fn v66_every_file_of_the_folder_is_one_of_the_page() {
         let names = std::fs::read_dir(env!("CARGO_MANIFEST_DIR")).unwrap();
         let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let of_the_crate =
-            ["Cargo.toml", "README.md", "LICENSE-APACHE", "LICENSE-MIT", "lib.rs", "words.rs"];
+        let of_the_crate = [
+            "Cargo.toml",
+            "README.md",
+            "LICENSE-APACHE",
+            "LICENSE-MIT",
+            "lib.rs",
+            "tools.rs",
+            "words.rs",
+        ];
         let served = |name: &str| name != "index.html" && !of_the_crate.contains(&name);
         for name in names.filter(|name| served(name)) {
             assert!(file(&name).is_some(), "{name} is not served");

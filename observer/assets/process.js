@@ -156,6 +156,7 @@ function overview({ detail: p }) {
       ["Mailbox", full === null ? `${count(p.main)} waiting, no bound` : bar(full, `${count(p.main)} of ${count(p.bound)}`, full >= 1 ? "critical" : full >= 0.8 ? "warning" : "plain")],
       ["Growth", growth(p.growth)],
       p.urgent || p.system ? ["Other lanes", `${count(p.urgent)} urgent, ${count(p.system)} system`] : null,
+      p.stashed ? ["Stashed", `${count(p.stashed)} set aside`] : null,
       ["First message waits", p.head_wait_ms === null ? "–" : duration(p.head_wait_ms)],
       p.room_waiters ? ["Wait for room in it", count(p.room_waiters)] : null,
       ["Waits for", waitsFor(p)],

@@ -1,5 +1,6 @@
 //! Errors of starting an observer.
 
+use crate::metrics::program_families::MetricFlaw;
 use crate::token::TokenError;
 use krarup_gen::{CannotWait, SpawnError, ThreadError};
 use krarup_node::NodeError;
@@ -64,6 +65,15 @@ pub enum ObserverError {
     /// The name of a process that is to start is not one.
     #[error("{0:?} is not a name of a process that could start")]
     ReadyName(String),
+    /// A family of the program's own metrics cannot be served (rule V86).
+    #[error("the metric family {family:?} of the program cannot be served: {flaw}")]
+    Metric {
+        /// The name of the family.
+        family: String,
+        /// Why not.
+        #[source]
+        flaw: MetricFlaw,
+    },
     /// The dispatcher of the observer cannot be added.
     #[error("the dispatcher of the observer cannot be added: {0}")]
     Dispatcher(#[source] NodeError),

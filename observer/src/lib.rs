@@ -71,7 +71,10 @@ mod tests;
 pub use check::{Check, Health};
 pub use error::ObserverError;
 pub use logs::{RecentLogs, recent_logs};
+pub use metrics::program_families::MetricFlaw;
 pub use observer::{Observer, ObserverStart, RunningObserver};
 #[cfg(feature = "otel")]
 pub use otel::OtelSpans;
+/// The crate whose registries [`Observer::metrics`] takes, in the version that it takes.
+pub use prometheus_client;
 pub use token::{Token, TokenError};

@@ -10,6 +10,8 @@ pub(crate) const HEAD: usize = 16 << 10;
 pub(crate) const BODY: usize = 16 << 10;
 /// The most bytes of an answer.
 pub(crate) const ANSWER: usize = 4 << 20;
+/// The most bytes of the metrics of the program. The rest of an answer is for those of the observer.
+pub(crate) const PROGRAM_METRICS: usize = 3 << 20;
 /// The most bytes of an event of a stream.
 pub(crate) const EVENT: usize = 512 << 10;
 /// The most bytes of a text in an answer.
@@ -50,6 +52,8 @@ pub(crate) struct DoorLimits {
     pub(crate) canary: Duration,
     /// The longest a probe takes.
     pub(crate) probe: Duration,
+    /// For how long a scrape waits for the metrics of the program.
+    pub(crate) collect: Duration,
 }
 
 impl Default for DoorLimits {
@@ -71,6 +75,7 @@ impl Default for DoorLimits {
             check: Duration::from_millis(500),
             canary: Duration::from_secs(10),
             probe: Duration::from_millis(900),
+            collect: Duration::from_secs(1),
         }
     }
 }

@@ -4,9 +4,12 @@ use crate::check::Check;
 use crate::error::ObserverError;
 use crate::health::canaries::Canaries;
 use crate::http::access::{Access, is_host_name, is_origin};
+use crate::http::listening::{bind, resolve};
 use crate::http::server::{Server, Sockets};
 use crate::limits::DoorLimits;
 use crate::logs::RecentLogs;
+use crate::metrics::program::{ProgramMetrics, ProgramRegistries};
+use crate::metrics::program_families::FlawedFamily;
 use crate::observer_tree::NAME;
 use crate::sampling::sampler::Sampler;
 use crate::shared::Shared;
@@ -15,12 +18,11 @@ use crate::token::Token;
 use krarup_gen::{Memory, Name};
 use krarup_node::{DispatcherOptions, Node, NodeError};
 use krarup_supervisor::{ChildSpec, Supervisor};
-use socket2::{Domain, Protocol, Socket, Type};
+use prometheus_client::registry::Registry;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::future::{Future, IntoFuture};
-use std::io;
-use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,8 +32,6 @@ pub(crate) const DISPATCHER: &str = "observer";
 /// Restarts within a period before the observer gives up.
 const RESTARTS: u32 = 10;
 const PERIOD: Duration = Duration::from_secs(10);
-/// The system's queue of connections that are not accepted yet.
-const BACKLOG: i32 = 1024;
 /// What the node remembers from then on.
 const MEMORY: Memory =
     Memory { crashes: 256, restarts: 1024, dead_letters: 1024, deadlocks: 256, long_turns: 256 };
@@ -50,6 +50,7 @@ const CHECK_TIMES: [Duration; 2] = [Duration::from_millis(1), Duration::from_sec
 /// | [`check`](Observer::check) | the dispatchers and the named top-level processes alone |
 /// | [`ready_when`](Observer::ready_when) | none: it is ready when it has started |
 /// | [`watch_names`](Observer::watch_names) | none |
+/// | [`metrics`](Observer::metrics) | those of the node and the observer alone |
 #[derive(Clone, Debug)]
 #[must_use = "nothing is started until `start`"]
 pub struct Observer {
@@ -59,6 +60,7 @@ pub struct Observer {
     checks: Vec<Check>,
     ready_when: Vec<String>,
     watched_names: Vec<String>,
+    registries: ProgramRegistries,
     logs: Option<RecentLogs>,
     limits: DoorLimits,
 }
@@ -79,6 +81,7 @@ impl Observer {
             checks: Vec::new(),
             ready_when: Vec::new(),
             watched_names: Vec::new(),
+            registries: ProgramRegistries::default(),
             logs: None,
             limits: DoorLimits::default(),
         }
@@ -142,6 +145,45 @@ impl Observer {
     /// Adds names of processes whose mailboxes become metrics.
     pub fn watch_names<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
         self.watched_names.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Serves the metrics of a registry of the program on `/metrics`, after the observer's own, at both
+    /// addresses (rule V86). Can be called for several registries. Counters and gauges are handles:
+    /// the program keeps a clone of each, and what is counted outlives every restart of its processes
+    /// and of the observer's.
+    ///
+    /// ```
+    /// # mod krarup { pub use {krarup_node::*, krarup_observer as observer}; }
+    /// # fn main() -> krarup_gen::Result {
+    /// use krarup::Node;
+    /// use krarup::observer::Observer;
+    /// use krarup::observer::prometheus_client::metrics::counter::Counter;
+    /// use krarup::observer::prometheus_client::registry::Registry;
+    ///
+    /// let mut registry = Registry::default();
+    /// let orders: Counter = Counter::default();
+    /// registry.register("shop_orders", "Accepted orders", orders.clone());
+    ///
+    /// let node = Node::start("shop@localhost")?;
+    /// let observer = Observer::new().listen("127.0.0.1:0").metrics(registry).start(&node).wait()?;
+    /// orders.inc();   // `shop_orders_total 1` at /metrics
+    /// # node.stop().wait()
+    /// # }
+    /// ```
+    ///
+    /// The families that the registries show when the observer starts must be
+    /// [servable](crate::MetricFlaw): a name that begins with `krarup_` or `process_`, a name that is
+    /// there twice, a text that is not `OpenMetrics` are an [`ObserverError::Metric`]. A `Family` without
+    /// a label set, and a collector, can show one later: it is left out of the answers then.
+    ///
+    /// The registries are written at the start and at each scrape, on a thread of their own, where
+    /// collectors may block. A scrape waits for a second at most, and so does the start, on its thread
+    /// also if it is awaited; more than 3 MiB are not served. If a collector panics, returns an error or
+    /// takes longer, the families that were complete before (after a second: none of the program's) are
+    /// served with those of the observer, and `krarup_observer_metrics_failed_total` counts it.
+    pub fn metrics(mut self, registry: impl Into<Arc<Registry>>) -> Self {
+        self.registries.0.push(registry.into());
         self
     }
 
@@ -252,6 +294,12 @@ impl Prepared {
             return Err(ObserverError::OpenToTheWorld(address));
         }
         let probes = observer.probes.as_deref().map(resolve).transpose()?;
+        let program_metrics = ProgramMetrics::new(observer.registries.clone());
+        if let Some(FlawedFamily { family, flaw }) =
+            program_metrics.check(observer.limits.collect)?
+        {
+            return Err(ObserverError::Metric { family, flaw });
+        }
         let main = bind(address)?;
         let probes = probes.map(bind).transpose()?;
         let local = |socket: &TcpListener| {
@@ -268,8 +316,16 @@ impl Prepared {
         }
         let Observer { access, watched_names, limits, checks, ready_when, logs, .. } = observer;
         let view = node.view();
-        let shared =
-            Arc::new(Shared::new(view, access, limits, watched_names, checks, ready_when, logs));
+        let shared = Arc::new(Shared::new(
+            view,
+            access,
+            limits,
+            watched_names,
+            checks,
+            ready_when,
+            logs,
+            program_metrics,
+        ));
         node.remember(MEMORY);
         let sockets = Arc::new(Sockets { main, probes });
         let supervisor = Box::new(move || supervisor(&shared, &sockets));
@@ -303,25 +359,6 @@ fn supervisor(shared: &Arc<Shared>, sockets: &Arc<Sockets>) -> Supervisor {
         .child(child(ChildSpec::worker("canaries", canaries), "canaries"))
         .child(child(ChildSpec::worker("suspensions", suspender), "suspensions"))
         .child(child(ChildSpec::worker("http", http), "http").label("Server"))
-}
-
-fn resolve(address: &str) -> Result<SocketAddr, ObserverError> {
-    let failed = |error| ObserverError::Address { address: address.to_owned(), error };
-    let mut found = address.to_socket_addrs().map_err(failed)?;
-    found.next().ok_or_else(|| failed(io::Error::other("the host has no address")))
-}
-
-fn bind(address: SocketAddr) -> Result<TcpListener, ObserverError> {
-    let bound = || {
-        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-        // A port whose last connections are still known to the system can be bound again.
-        #[cfg(unix)]
-        socket.set_reuse_address(true)?;
-        socket.bind(&address.into())?;
-        socket.listen(BACKLOG)?;
-        Ok(TcpListener::from(socket))
-    };
-    bound().map_err(|error| ObserverError::Bind { address, error })
 }
 
 /// A started observer. It stops with its node; dropping this changes nothing.

@@ -14,6 +14,7 @@ use crate::inspections::Inspections;
 use crate::limits::DoorLimits;
 use crate::logs::RecentLogs;
 use crate::metrics::pool_totals::PoolTotals;
+use crate::metrics::program::ProgramMetrics;
 use crate::recordings::Recordings;
 use crate::remembered::Remembered;
 use crate::sampling::picture::Picture;
@@ -50,6 +51,7 @@ pub(crate) struct Shared {
     pub(crate) suspensions: Arc<Suspensions>,
     pub(crate) traces: Traces,
     pub(crate) pool_totals: PoolTotals,
+    pub(crate) program_metrics: Arc<ProgramMetrics>,
     /// When the node started.
     pub(crate) started: SystemTime,
     /// The names whose mailboxes are metrics.
@@ -57,6 +59,10 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the settings of an observer, each of another type"
+    )]
     pub(crate) fn new(
         view: NodeView,
         access: Access,
@@ -65,6 +71,7 @@ impl Shared {
         checks: Vec<Check>,
         ready_when: Vec<String>,
         logs: Option<RecentLogs>,
+        program_metrics: Arc<ProgramMetrics>,
     ) -> Self {
         let uptime = view.now().map_or(Duration::ZERO, |now| Duration::from_nanos(now.as_nanos()));
         Shared {
@@ -86,6 +93,7 @@ impl Shared {
             suspensions: Arc::default(),
             traces: Traces::default(),
             pool_totals: PoolTotals::default(),
+            program_metrics,
             started: SystemTime::now() - uptime,
             watched_names,
         }

@@ -330,3 +330,47 @@ fn m9_a_message_stashed_during_replay_stays_before_the_rest() {
         assert_eq!(log.take(), ["[1, 2, 3, 1, 1, 2, 3, 4]"]);
     }
 }
+
+/// Sets numbers aside until a zero comes, and takes a second for each one then.
+#[derive(Default)]
+struct SlowDoor {
+    open: bool,
+}
+
+impl Actor for SlowDoor {
+    type Message = u32;
+
+    async fn handle_message(&mut self, ctx: &mut Context<u32>, number: u32) -> Result {
+        match number {
+            0 => {
+                self.open = true;
+                ctx.unstash_all();
+            }
+            number if !self.open => ctx.stash(number)?,
+            _ => ctx.sleep(Duration::from_secs(1)).await,
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn m9_a_snapshot_of_a_process_tells_how_many_messages_it_has_stashed() {
+    let sim = Simulation::new(1);
+    let door = sim.spawn(SlowDoor::default).wait().unwrap();
+    let stashed = || sim.node().process_info(door.pid()).unwrap().stashed;
+    assert_eq!(stashed(), 0);
+    for number in [1, 2, 3] {
+        door.send(number).unwrap();
+    }
+    assert_eq!(stashed(), 0);
+    sim.run_until_idle();
+    let info = sim.node().process_info(door.pid()).unwrap();
+    assert_eq!((info.stashed, info.main, info.handled), (3, 0, 3));
+    // The first one is in progress, and the others are still set aside.
+    door.send(0).unwrap();
+    for left in [2, 1, 0, 0] {
+        sim.run_until_idle();
+        assert_eq!(stashed(), left);
+        sim.advance(Duration::from_secs(1));
+    }
+}

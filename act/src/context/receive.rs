@@ -238,8 +238,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     fn next_replayed(&mut self) -> Option<M> {
         let stash = &mut self.cold.as_mut()?.stash;
         let StashedMessage { sender, message, context } = stash.next()?;
+        let left = stash.len();
         let last = !stash.has_replay();
         self.sender = sender;
+        self.cell.set_stashed(left);
         if last {
             self.update_slow_path();
         }

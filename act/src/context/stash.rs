@@ -57,6 +57,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             return Err(SendError::Full { message, to: self.cell.pid() });
         }
         stash.keep(StashedMessage { sender, message, context });
+        let messages = stash.len();
+        self.cell.set_stashed(messages);
         Ok(())
     }
 

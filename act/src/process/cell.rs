@@ -205,6 +205,16 @@ impl<M, C> Cell<M, C> {
         self.rare.get().map_or(0, RareCell::beside_main)
     }
 
+    /// How many messages are in the stash of the process.
+    pub(super) fn stashed(&self) -> usize {
+        self.rare.get().map_or(0, RareCell::stashed)
+    }
+
+    /// Notes how many messages are in the stash, where others can read it.
+    pub(crate) fn set_stashed(&self, messages: usize) {
+        self.rare().set_stashed(messages);
+    }
+
     /// How many messages the process has taken, with events of topics.
     pub(crate) fn handled(&self) -> u64 {
         self.progress.taken.load(Ordering::Relaxed) + self.beside_main()

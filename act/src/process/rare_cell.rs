@@ -2,7 +2,7 @@
 
 use super::messages_in_hand::MessagesInHand;
 use crate::addressing::route::Route;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 use once_cell::race::OnceBox;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +18,8 @@ pub(crate) struct RareCell<M> {
     /// How many messages were taken that Main does not count: those of the control lanes, and
     /// events of topics. Written by the turn.
     beside_main: AtomicU64,
+    /// How many messages are in the stash. Written by the turn.
+    stashed: AtomicUsize,
     /// Running time in nanoseconds. Only the watchdog, which looks at the workers, writes it.
     ran: AtomicU64,
 }
@@ -28,6 +30,7 @@ impl<M> Default for RareCell<M> {
             route: OnceBox::new(),
             in_hand: OnceBox::new(),
             beside_main: AtomicU64::new(0),
+            stashed: AtomicUsize::new(0),
             ran: AtomicU64::new(0),
         }
     }
@@ -40,6 +43,14 @@ impl<M> RareCell<M> {
 
     pub(super) fn count_beside_main(&self) {
         self.beside_main.store(self.beside_main() + 1, Ordering::Relaxed);
+    }
+
+    pub(super) fn stashed(&self) -> usize {
+        self.stashed.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_stashed(&self, messages: usize) {
+        self.stashed.store(messages, Ordering::Relaxed);
     }
 
     pub(super) fn running_time(&self) -> Duration {

@@ -52,6 +52,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         info.trapping = trapping;
         info.traced |= is_traced;
         info.recorded = recorded;
+        info.stashed = self.stashed();
         info.message_type = type_name::<M>();
         info.command_type = type_name::<C>();
         info.shallow_bytes = size_of::<Self>() + self.behavior.future + queues;

@@ -1,7 +1,7 @@
 //! The picture of the view: from what it knows to the cells of a screen. Pure.
 
 use crate::figures::{bytes, count, duration, rate, share};
-use crate::text::printable;
+use crate::text::{fitted, printable};
 use crate::top::columns::{COLUMNS, NARROW, ProcessColumn, name_width};
 use crate::top::query::SORTS;
 use crate::top::state::{TopLink, TopState};
@@ -204,24 +204,6 @@ fn key_line(top: &TopState) -> Line<'static> {
     let keys = SORTS.iter().map(|sort| format!("{} {}", sort.key, sort.title));
     let keys = keys.collect::<Vec<_>>().join(" ");
     Line::raw(format!("q quit r turn / filter {keys}")).dim()
-}
-
-/// A text that is cut to a width, which then shows.
-fn fitted(text: &str, most: usize) -> String {
-    if Span::raw(text).width() <= most {
-        return text.to_owned();
-    }
-    let mut short = String::new();
-    let mut width = 1;
-    for letter in text.chars() {
-        width += Span::raw(letter.encode_utf8(&mut [0; 4]) as &str).width();
-        if width > most {
-            break;
-        }
-        short.push(letter);
-    }
-    short.push('…');
-    short
 }
 
 #[cfg(test)]

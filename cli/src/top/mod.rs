@@ -1,6 +1,6 @@
 //! `krarup top`: load, findings and processes of a node on a terminal.
 
-mod columns;
+pub(crate) mod columns;
 mod feed;
 mod frame;
 pub(crate) mod query;

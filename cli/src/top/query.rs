@@ -1,6 +1,6 @@
 //! Which processes a view asks for: the column they are sorted by, the filter, the page.
 
-use std::fmt::Write;
+use crate::target::encoded;
 
 /// The most bytes of a filter, as the route has it.
 const FILTER: usize = 64;
@@ -99,14 +99,7 @@ impl TopQuery {
         );
         if !self.filter.is_empty() {
             text.push_str("&q=");
-            for byte in self.filter.bytes() {
-                if byte.is_ascii_alphanumeric() {
-                    text.push(char::from(byte));
-                } else {
-                    // Writing to a text cannot fail.
-                    let _ = write!(text, "%{byte:02X}");
-                }
-            }
+            text.push_str(&encoded(&self.filter));
         }
         text
     }

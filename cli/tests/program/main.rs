@@ -2,9 +2,13 @@
 
 #![cfg(unix)]
 
+mod acting;
+mod failing;
 mod mcp;
 mod observed;
 mod pty;
+mod reading;
+mod shop;
 mod top;
 mod tree;
 mod view;

@@ -54,7 +54,7 @@ fn v81_wrong_usage_is_2_and_no_node_is_1() {
     assert_eq!(failed.status.code(), Some(2));
     assert!(errors(&failed).contains("--once"));
     assert_eq!(run(&["--version"]).status.code(), Some(0));
-    assert!(out(&run(&["--help"])).contains("krarup top URL"));
+    assert!(out(&run(&["--help"])).contains("    top URL "));
     observed.stop();
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod answer;
 pub(crate) mod body;
 pub(crate) mod connection;
 pub(crate) mod guard;
+pub(crate) mod listening;
 pub(crate) mod parameters;
 pub(crate) mod percent_encoding;
 pub(crate) mod refusal;

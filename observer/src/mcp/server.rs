@@ -9,7 +9,7 @@ use crate::limits;
 use crate::mcp::arguments::{path_number, target};
 use crate::mcp::explain::explained;
 use crate::mcp::reads::{Reads, ToolAnswer};
-use crate::mcp::tools::{ObserverTool, TOOLS, ToolRoute};
+use crate::mcp::tools::{self, ObserverTool, TOOLS, ToolRoute};
 use crate::routes::{RouteRequest, respond};
 use crate::shared::Shared;
 use crate::text::cut;
@@ -215,8 +215,8 @@ impl McpServer {
 fn told(tool: &ObserverTool) -> Tool {
     let reads = !tool.acts();
     let hints = ToolAnnotations::new().read_only(reads).destructive(!reads).open_world(false);
-    Tool::new(tool.name, tool.about, Arc::new(tool.input()))
-        .with_raw_output_schema(Arc::new(tool.output()))
+    Tool::new(tool.name, tool.about, Arc::new(tools::input(tool)))
+        .with_raw_output_schema(Arc::new(tools::output(tool)))
         .with_annotations(hints)
 }
 

@@ -117,12 +117,15 @@ impl MetricFamily {
     }
 }
 
-/// The text of these families. They may be in any order; no two have the same name.
-pub(crate) fn text(families: Vec<MetricFamily>) -> Result<String, fmt::Error> {
+/// The text of these families, and of further ones whose text is there. They may be in any order; no
+/// two have the same name.
+pub(crate) fn text(families: Vec<MetricFamily>, further: &str) -> Result<String, fmt::Error> {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Exposition(families)));
     let mut text = String::new();
-    text::encode(&mut text, &registry)?;
+    text::encode_registry(&mut text, &registry)?;
+    text.push_str(further);
+    text::encode_eof(&mut text)?;
     Ok(text)
 }
 

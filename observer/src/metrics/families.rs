@@ -156,12 +156,22 @@ fn of_observer(shared: &Shared) -> Vec<MetricFamily> {
         .tally
         .rejected()
         .fold(rejected, |family, (cause, count)| family.labelled(&[("cause", cause)], count));
+    let missing = MetricFamily::counter(
+        "krarup_observer_metrics_failed",
+        "Metrics of the program that could not be served",
+    );
+    let missing = shared
+        .program_metrics
+        .failures
+        .counts()
+        .fold(missing, |family, (cause, count)| family.labelled(&[("cause", cause)], count));
     let streams = shared.tally.streams.load(Ordering::Relaxed) as u64;
     let period = shared.sampling.period().unwrap_or_default();
     let (walks, cost) = shared.sampling.totals();
     vec![
         requests,
         rejected,
+        missing,
         MetricFamily::gauge("krarup_observer_streams", "Open streams").whole(streams),
         MetricFamily::gauge(
             "krarup_observer_sample_period_seconds",

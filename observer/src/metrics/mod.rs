@@ -2,6 +2,10 @@
 
 pub(crate) mod exposition;
 pub(crate) mod families;
+pub(crate) mod family_text;
 pub(crate) mod node_families;
 pub(crate) mod pool_totals;
+pub(crate) mod program;
+pub(crate) mod program_failure;
+pub(crate) mod program_families;
 pub(crate) mod scrape;

@@ -12,7 +12,9 @@ use hyper::StatusCode;
 pub(crate) async fn answer(shared: &Shared, query: Option<&str>) -> Result<HttpAnswer, Refusal> {
     Parameters::read(query, &[])?;
     let picture = shared.picture().await?;
-    let text = text(families(shared, &picture));
+    // Before the families of the observer: they say what is missing.
+    let program = shared.program_metrics.text(shared.limits.collect).await;
+    let text = text(families(shared, &picture), &program);
     let text = text.map_err(|_| Refusal::new(Code::Timeout, "the metrics have no text"))?;
     Ok(with_type(StatusCode::OK, OPEN_METRICS, text))
 }

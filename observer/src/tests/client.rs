@@ -21,6 +21,8 @@ pub(super) fn quick() -> DoorLimits {
         write: Duration::from_secs(1),
         linger: Duration::from_millis(200),
         walk: Duration::ZERO,
+        // Not a matter of how busy the machine is.
+        collect: PATIENCE,
         ..DoorLimits::default()
     }
 }

@@ -1,7 +1,7 @@
 //! `/mcp`: the routes as tools.
 
 use super::client::{HttpReply, PATIENCE, TOKEN, get, observed, send, until};
-use crate::mcp::tools::{ObserverTool, TOOLS, ToolRoute};
+use crate::mcp::tools::{self, ObserverTool, TOOLS, ToolRoute};
 use crate::{RunningObserver, Token};
 use krarup_act::{Actor, Address, Context, Pool, PoolCommand};
 use krarup_gen::{Pid, Reason, Result};
@@ -115,7 +115,7 @@ pub(super) fn crashed() -> (Node, RunningObserver, Address<u32>) {
 /// The arguments that a tool needs, of those that it can be given.
 pub(super) fn needed(tool: &ObserverTool, id: u64) -> Value {
     let given = json!({ "id": id, "seq": 1 });
-    let needed = tool.input()["required"].clone();
+    let needed = tools::input(tool)["required"].clone();
     let needed = needed.as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned());
     needed
         .map(|name| (name.clone(), given[&name].clone()))
@@ -147,7 +147,7 @@ fn v51_each_tool_that_reads_answers_as_its_route_does() {
         assert_eq!(result["isError"], false, "{result}");
         assert!(result["content"][0]["text"].as_str().is_some_and(|text| !text.is_empty()));
         let body = &result["structuredContent"];
-        assert_valid(&Value::from(tool.output()), body);
+        assert_valid(&Value::from(tools::output(tool)), body);
         if let ToolRoute::Reads(path) = tool.does {
             let path = path.replace("{id}", &id.to_string()).replace("{seq}", "1");
             let route = get(address, &path).json();
@@ -256,7 +256,7 @@ fn v52_action_tools_are_listed_and_work_with_the_action_token_alone() {
     let done = call(address, ACTS, "exit", &json!({ "id": id, "reason": "enough" }));
     assert_eq!(done["structuredContent"]["done"], true, "{done}");
     let exit = ObserverTool::find("exit").unwrap();
-    assert_valid(&Value::from(exit.output()), &done["structuredContent"]);
+    assert_valid(&Value::from(tools::output(exit)), &done["structuredContent"]);
     assert_eq!(end.wait().unwrap().reason.to_string(), "enough");
     let actions = get(address, "/api/v1/actions?after=-1&limit=1").json();
     assert_eq!(actions["items"][0]["arguments"], json!({ "reason": "enough" }));

@@ -194,6 +194,7 @@ krarup_check_status gauge check
 krarup_findings gauge severity
 krarup_observer_requests counter code route
 krarup_observer_rejected counter cause
+krarup_observer_metrics_failed counter cause
 krarup_observer_streams gauge
 krarup_observer_sample_period_seconds gauge
 krarup_observer_samples counter

@@ -15,6 +15,7 @@ mod ops;
 mod otel;
 mod probe_flood;
 mod probing;
+mod program_metrics;
 mod reading;
 mod recipe;
 mod recording;

@@ -1,8 +1,9 @@
 //! What the routes say.
 
-use super::client::{get, observed, start};
+use super::client::{get, observed, start, until};
 use crate::{Observer, ObserverError};
-use krarup_gen::{Reason, Root};
+use krarup_act::{Actor, Context};
+use krarup_gen::{Reason, Result, Root};
 use krarup_node::Node;
 
 #[test]
@@ -78,4 +79,28 @@ fn v4_the_stop_of_an_observer_is_no_dead_letter() {
     assert_eq!(get(observer.address(), "/livez").status, 200);
     node.stop().wait().unwrap();
     assert_eq!(node.stats().dead_letters, 0);
+}
+
+/// Stashes what it is sent.
+struct StashesAll;
+
+impl Actor for StashesAll {
+    type Message = u32;
+    async fn handle_message(&mut self, ctx: &mut Context<u32>, number: u32) -> Result {
+        ctx.stash(number)?;
+        Ok(())
+    }
+}
+
+#[test]
+fn m9_the_details_of_a_process_tell_how_many_messages_it_has_stashed() {
+    let (node, observer) = observed(|it| it);
+    let stashes = node.spawn(|| StashesAll).wait().unwrap();
+    let route = format!("/api/v1/processes/{}", stashes.pid().id());
+    assert_eq!(get(observer.address(), &route).json()["stashed"], 0);
+    stashes.send(1).unwrap();
+    stashes.send(2).unwrap();
+    let seen = until(observer.address(), &route, |reply| reply.json()["stashed"] == 2).json();
+    assert_eq!((&seen["main"], &seen["handled"]), (&0.into(), &2.into()));
+    node.stop().wait().unwrap();
 }

@@ -97,8 +97,11 @@ fn v70_panels_stay_open_across_pages_and_tell_how_a_process_ended() {
     told.change(|scene| {
         let found = scene.processes.iter_mut().find(|one| one["id"] == STOCK).expect("stock");
         found["main"] = serde_json::json!(54_321);
+        found["stashed"] = serde_json::json!(7);
     });
     page.wait(&format!("{}.innerText.replace(/\\D/g, '').includes('54321')", element("panel-10")));
+    page.wait(&format!("/Stashed\\s+7 set aside/.test({}.innerText)", element("panel-10")));
+    assert!(page.holds(&format!("!{}.innerText.includes('Stashed')", element("panel-20"))));
     told.change(|scene| {
         scene.processes.retain(|one| one["id"] != 11);
         let mut crash = crate::scenes::crash_item(2);

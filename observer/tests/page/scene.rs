@@ -36,7 +36,7 @@ impl Scene {
             .find(|process| process["id"].as_u64().is_some_and(|known| Ok(known) == id.parse()))?
             .clone();
         let more = json!({"aliases": [], "links": [], "links_more": 0, "monitors": 0, "monitored_by": 1,
-            "trapping": false, "ancestors": [{"pid": "<0.2.0>", "name": "user", "behavior": "Supervisor"}],
+            "trapping": false, "stashed": 0, "ancestors": [{"pid": "<0.2.0>", "name": "user", "behavior": "Supervisor"}],
             "children": 0, "supervised_by": null, "message_type": "shop::Message", "command_type": null,
             "pool": null, "recorded_items": []});
         for (name, value) in more.as_object()? {

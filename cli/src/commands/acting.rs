@@ -1,0 +1,83 @@
+//! The commands that do something to a process. Nothing is asked back: the outcome is told in
+//! words.
+
+use crate::client::{ApiClient, ApiFailure};
+use crate::commands::arguments::{ApiArguments, GivenValue};
+use crate::commands::process_name::FoundProcess;
+use crate::text::printable;
+use serde_json::{Map, Value};
+use std::fmt::Write;
+use thiserror::Error;
+
+/// Why an action is not done.
+#[derive(Debug, Error)]
+#[error("{action} of {process} failed: {failure}{hint}")]
+pub(crate) struct ActionFailed {
+    action: &'static str,
+    process: FoundProcess,
+    failure: ApiFailure,
+    hint: &'static str,
+}
+
+/// What an observer says of an action that is done.
+pub(crate) struct ActionDone {
+    /// The answer as it came.
+    pub(crate) text: String,
+    pub(crate) body: Value,
+}
+
+/// Has an action done to a process.
+pub(crate) fn act(
+    client: &ApiClient,
+    asked: &ApiArguments,
+    process: &FoundProcess,
+) -> Result<ActionDone, ActionFailed> {
+    let route = asked.command.route();
+    let failed = |failure: ApiFailure| {
+        let lost = matches!(failure, ApiFailure::NoAnswer { reached: true, .. });
+        let hint = if lost {
+            "; it may have been done all the same: krarup actions URL tells"
+        } else {
+            ""
+        };
+        ActionFailed { action: route.name, process: process.clone(), failure, hint }
+    };
+    let target = format!("/api/v1/processes/{}/{}", process.id, route.name);
+    let body = Value::Object(fields(asked)).to_string();
+    let headers = [("content-type", "application/json".to_owned())];
+    let (status, text) = client.post(&target, &headers, body.as_bytes()).map_err(failed)?;
+    let body: Value = serde_json::from_str(&text).unwrap_or_default();
+    if body["done"] == true {
+        Ok(ActionDone { text, body })
+    } else {
+        Err(failed(client.no_observer(status)))
+    }
+}
+
+/// The outcome in words: the process, and what else the observer says.
+pub(crate) fn told(process: &FoundProcess, done: &ActionDone) -> String {
+    let action = printable(done.body["action"].as_str().unwrap_or_default());
+    let mut text = format!("done: {action} {process}");
+    for (field, value) in done.body.as_object().into_iter().flatten() {
+        if !["done", "action", "pid"].contains(&field.as_str()) {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            // Writing to a text cannot fail.
+            let _ = write!(text, ", {}", printable(&format!("{field} {value}").replace('_', " ")));
+        }
+    }
+    text + "\n"
+}
+
+/// The fields of the body.
+fn fields(asked: &ApiArguments) -> Map<String, Value> {
+    let each = asked.given.iter().filter_map(|given| {
+        let value = match &given.value {
+            GivenValue::Number(number) => Value::from(i64::try_from(*number).ok()?),
+            GivenValue::Text(text) => Value::from(text.as_str()),
+            // No action has a process in its body.
+            GivenValue::Process(_) => return None,
+        };
+        Some((given.argument.name.to_owned(), value))
+    });
+    each.collect()
+}
