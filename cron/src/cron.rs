@@ -6,16 +6,17 @@
 //!   end of a run ── down ──►┘                    └── next look ────► its one timer
 //! ```
 
-use crate::error::{AddJobError, JobError, UnknownZone};
+use crate::checked_job::CheckedJob;
+use crate::error::{AddJobError, JobError};
 use crate::info::JobInfo;
-use crate::job::{Begun, CronAsk, CronContext, CronRequest, Job, JobWhen, JobWork};
-use crate::pattern::{Date, RunTimes, date, date_of_one_run};
+use crate::job::{Begun, CronAsk, CronContext, CronRequest, Job, JobWork};
+use crate::pattern::{Date, date, parse_zone};
 use crate::plan::{ClockReading, CronPlan, JobDecision, JobId, MissedRuns};
 use chrono_tz::Tz;
 use krarup_act::{Actor, BehaviorContext, KILL_GRACE, Sleep, Watch, contain};
 use krarup_gen::{
-    CronEvent, CronTrouble, Down, Exit, Inspection, Name, Pid, Reason, Ref, Result, RunDate,
-    Timestamp, one_line,
+    CronEvent, CronTrouble, Down, Exit, Inspection, Pid, Reason, Ref, Result, RunDate, Timestamp,
+    one_line,
 };
 use std::collections::BTreeMap;
 use std::fmt;
@@ -123,26 +124,11 @@ impl Cron {
     }
 
     fn add(&mut self, at: ClockReading, job: Job) -> Result<(), AddJobError> {
-        let Job { name, when, zone, rules, since, work } = job;
-        if let Err(cause) = Name::new(&name) {
-            return Err(AddJobError::InvalidName { name, cause });
-        }
+        let CheckedJob { name, times, rules, since, work } =
+            CheckedJob::new(job, self.default_zone)?;
         if self.names.contains_key(&name) {
             return Err(AddJobError::NameTaken { name });
         }
-        let zone = match zone.as_deref().map(parse_zone) {
-            None => self.default_zone,
-            Some(Ok(zone)) => zone,
-            Some(Err(cause)) => return Err(AddJobError::UnknownZone { name, cause }),
-        };
-        let times = match when {
-            JobWhen::Pattern(text) => RunTimes::pattern(&name, &text, zone)?,
-            JobWhen::Once(at) => match date_of_one_run(at) {
-                Ok(date) => RunTimes::Once(date),
-                Err(times) => return Err(AddJobError::NeverComes { name, times }),
-            },
-        };
-        let Some(work) = work else { return Err(AddJobError::NoWork { name }) };
         let text = times.to_string();
         let Some(id) = self.plan.add(times, rules, since.map(date), at) else {
             return Err(AddJobError::NeverComes { name, times: text });
@@ -286,10 +272,6 @@ fn reading(ctx: &CronContext) -> ClockReading {
 
 fn run_date(due: Date, zone: Tz) -> RunDate {
     RunDate { at: SystemTime::from(due), text: due.with_timezone(&zone).to_rfc3339() }
-}
-
-fn parse_zone(zone: &str) -> Result<Tz, UnknownZone> {
-    zone.parse().map_err(|_| UnknownZone(zone.to_owned()))
 }
 
 /// Whether the process has ended before the time was over.

@@ -28,6 +28,17 @@ pub enum AddJobError {
         /// The name of the job.
         name: String,
     },
+    /// No process can have the name to which the job sends.
+    #[error("job {name:?} sends to {receiver:?}: {cause}")]
+    InvalidReceiver {
+        /// The name of the job.
+        name: String,
+        /// The name to which it sends.
+        receiver: String,
+        /// What is wrong with that.
+        #[source]
+        cause: NameError,
+    },
     /// There is no such zone.
     #[error("job {name:?}: {cause}")]
     UnknownZone {

@@ -153,6 +153,11 @@ impl fmt::Debug for Job {
 
 /// The work of a job. It is a user's code, so its callers contain it.
 pub(crate) trait JobWork: Send + 'static {
+    /// The name of the receiver of its messages, if it goes by a name.
+    fn receiver(&self) -> Option<&str> {
+        None
+    }
+
     /// Begins a run.
     ///
     /// # Errors

@@ -34,6 +34,7 @@
 #![forbid(unsafe_code)]
 
 mod calls;
+mod checked_job;
 mod cron;
 mod error;
 mod info;

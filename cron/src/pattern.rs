@@ -9,7 +9,7 @@
 //! | `0 * * * *`, every hour | at 01:00, 03:00, 04:00 | at 02:00 twice, an hour apart |
 //! | `*/30 2 * * *`, every half of an hour | not on that day | at 02:00, 02:30, 02:00, 02:30 |
 
-use crate::error::AddJobError;
+use crate::error::{AddJobError, UnknownZone};
 use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
 use chrono_tz::{GapInfo, Tz};
 use std::fmt;
@@ -39,6 +39,11 @@ pub(crate) fn date(time: SystemTime) -> Date {
     let clamped = seconds.clamp(FIRST, LAST);
     let nanos = if clamped == seconds { nanos } else { 0 };
     DateTime::from_timestamp(clamped, nanos).unwrap_or_default()
+}
+
+/// The zone of this name.
+pub(crate) fn parse_zone(zone: &str) -> Result<Tz, UnknownZone> {
+    zone.parse().map_err(|_| UnknownZone(zone.to_owned()))
 }
 
 /// The date of a job that runs once.

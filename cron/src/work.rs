@@ -37,7 +37,8 @@ impl Job {
         self.works(SendTo { send: move |message| to.send(message), message })
     }
 
-    /// As [`Job::send_to`], to the process that has this name when the job runs.
+    /// As [`Job::send_to`], to the process that has this name when the job runs. A name that no process can
+    /// have is an error when the job is added (rule T13).
     #[must_use]
     pub fn send_to_name<T, F>(self, name: impl Into<String>, message: F) -> Self
     where
@@ -99,6 +100,10 @@ where
     T: Send + 'static,
     F: FnMut() -> T + Send + 'static,
 {
+    fn receiver(&self) -> Option<&str> {
+        Some(&self.to)
+    }
+
     fn begin(&mut self, ctx: &mut CronContext, _: &str) -> Result<Begun> {
         let sent = ctx.send(self.to.as_str(), (self.message)());
         sent.map(|()| Begun::Done).map_err(|error| Reason::error(error.without_message()))

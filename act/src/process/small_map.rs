@@ -84,21 +84,23 @@ impl<K: Ord, V> SmallMap<K, V> {
             SmallMap::Few(few) => Some(few.remove(place(few, key).ok()?).1),
             SmallMap::Many(many) => many.remove(key),
         };
-        if self.is_empty() {
-            *self = SmallMap::default();
-        }
+        self.free_if_empty();
         removed
     }
 
-    /// Keeps the entries for which `keep` returns true.
+    fn free_if_empty(&mut self) {
+        if self.is_empty() {
+            *self = SmallMap::default();
+        }
+    }
+
+    /// Keeps the entries for which `keep` returns true, and frees the memory if there is none.
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(&K, &V) -> bool) {
         match self {
             SmallMap::Few(few) => few.retain(|(key, value)| keep(key, value)),
             SmallMap::Many(many) => many.retain(|key, value| keep(key, value)),
         }
-        if self.is_empty() {
-            *self = SmallMap::default();
-        }
+        self.free_if_empty();
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {

@@ -36,6 +36,7 @@ fn t13_a_job_that_cannot_be_is_a_typed_error_and_nothing_has_changed() {
             "job \"b\": the time of 1999-12-31 23:59:59 UTC never comes",
         ),
         (Job::new("b", "0 1 * * *"), "job \"b\" has no work"),
+        (Job::new("b", "0 1 * * *").send_to_name("", || ()), "job \"b\" sends to \"\": "),
     ] {
         let error = cron.add(job).wait().unwrap_err();
         assert!(error.to_string().starts_with(said), "{error}");
