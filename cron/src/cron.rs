@@ -108,7 +108,7 @@ impl Cron {
     }
 
     /// Sets the time zone of jobs that have none of their own, such as `Europe/Berlin`. An unknown
-    /// zone fails the spawn with [`UnknownZone`].
+    /// zone fails the spawn with [`UnknownZone`](crate::UnknownZone).
     #[must_use]
     pub fn zone(mut self, zone: impl Into<String>) -> Self {
         self.zone = zone.into();
