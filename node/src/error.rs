@@ -96,8 +96,9 @@ pub enum NodeError {
         /// The size asked for.
         bytes: usize,
     },
-    /// Two dispatchers have the same name.
-    #[error("dispatcher {0:?} is configured twice")]
+    /// Two dispatchers have the same name. Each node has one named `default` from the start:
+    /// [`NodeBuilder::options`](crate::NodeBuilder::options) sets its options.
+    #[error("dispatcher {0:?} is configured twice (each node has one named \"default\")")]
     DispatcherTwice(String),
     /// A dispatcher was to be added to a node that is stopping or has stopped.
     #[error("the node is stopping: no dispatcher can be added")]

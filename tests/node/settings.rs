@@ -740,7 +740,10 @@ fn x7_an_alias_is_the_same_dispatcher_and_one_without_a_target_is_an_error() {
     let special = file().dispatcher("special", DispatcherOptions::calling_thread()).start();
     special.unwrap().stop().wait().unwrap();
     let default = Node::builder("n").dispatcher_alias("default", "b").start();
-    assert!(matches!(default, Err(NodeError::DispatcherTwice(_))));
+    let error = default.unwrap_err();
+    assert!(matches!(error, NodeError::DispatcherTwice(_)));
+    let said = "dispatcher \"default\" is configured twice (each node has one named \"default\")";
+    assert_eq!(error.to_string(), said);
 }
 
 #[test]

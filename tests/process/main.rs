@@ -28,6 +28,7 @@ mod moved_out;
 mod next_turn;
 mod odd_ends;
 mod overflow;
+mod pipe_each;
 mod protocols;
 mod receiving;
 mod registry;

@@ -4,9 +4,9 @@ use crate::behavior::behavior_fn;
 use crate::context::Context;
 use crate::process::contained::Contained;
 use krarup_gen::{Pid, Reason, SpawnError};
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::pin::{Pin, pin};
-use std::task::Poll;
+use std::task::{self, Poll};
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Runs a future beside this process, which continues to serve. `message` converts its
@@ -70,5 +70,53 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             })
         };
         Ok(self.spawn(run).label("pipe").start()?.pid())
+    }
+
+    /// Sends this process a message for each value that `poll` returns, and one for the end: of a stream, a
+    /// channel, whatever is polled (actix's `add_stream`, kameo's `attach_stream`).
+    ///
+    /// `poll` is polled as `poll_next` of a stream is; after `None` it is not polled again. `message` gets each
+    /// value as `Some`, in order, and at last `None`. The messages are on Main. Those of values wait
+    /// for room in a bounded mailbox, and meanwhile nothing is polled, so a fast source is held back (rule
+    /// M6). All else is as with [`Context::pipe`].
+    ///
+    /// ```
+    /// # use krarup_act::Context;
+    /// # use krarup_gen::Result;
+    /// # use std::task::{Context as Cx, Poll};
+    /// # struct Receiver; // of tokio's `mpsc`; with a stream it is `prices.poll_next_unpin(cx)`
+    /// # impl Receiver { fn poll_recv(&mut self, _: &mut Cx<'_>) -> Poll<Option<u64>> { Poll::Ready(None) } }
+    /// enum Chart { Price(u64), MarketClosed }
+    ///
+    /// fn follow(ctx: &Context<Chart>, mut prices: Receiver) -> Result {
+    ///     ctx.pipe_each(
+    ///         move |cx| prices.poll_recv(cx),
+    ///         |price| price.map_or(Chart::MarketClosed, Chart::Price),
+    ///     )?;
+    ///     Ok(())
+    /// }
+    /// # let _ = follow;
+    /// ```
+    ///
+    /// # Errors
+    /// [`SpawnError::NodeStopping`].
+    pub fn pipe_each<T, P, N>(&self, poll: P, message: N) -> Result<Pid, SpawnError>
+    where
+        T: Send + 'static,
+        P: FnMut(&mut task::Context<'_>) -> Poll<Option<T>> + Send + 'static,
+        N: FnMut(Option<T>) -> M + Send + 'static,
+    {
+        let owner = self.address();
+        let each = async move {
+            let (mut poll, mut message) = (poll, message);
+            while let Some(value) = poll_fn(&mut poll).await {
+                if owner.send_or_wait(message(Some(value))).await.is_err() {
+                    // The process has ended, and the pipe ends with it.
+                    pending::<()>().await;
+                }
+            }
+            message(None)
+        };
+        self.pipe(each, |last| last)
     }
 }
