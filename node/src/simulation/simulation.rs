@@ -42,7 +42,8 @@ const LEAST_CREATION: u32 = 4;
 /// others sent at the same time. A node with several workers could make every one of these
 /// choices: messages of one process to another keep their order (rule M1), timers of one process
 /// fire in the order in which they are due (rule T1), and a message does not overtake one that
-/// its sender knows of. (Knowledge through shared memory is not tracked.)
+/// its sender knows of. (Knowledge through shared memory is not tracked. A message overtakes a thousand others at
+/// most.)
 ///
 /// The generator is a fixed algorithm, `ChaCha8`, and a fixed rule turns its numbers into
 /// choices: a seed replays on every machine and with every version of the dependencies, as long
