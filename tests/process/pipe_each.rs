@@ -29,16 +29,24 @@ impl Actor for Reader {
     }
 }
 
-/// A process of this source with room for three messages, and what it has heard.
-fn reader(
+/// A process of this source with room for so many messages, and what it has heard.
+fn reader_with_room(
     sim: &Simulation,
+    room: usize,
     source: impl FnMut() -> Poll<Option<u32>> + Send + 'static,
 ) -> (Address<Option<u32>>, Arc<Mutex<Vec<Option<u32>>>>) {
     let heard = Arc::default();
     let there = Arc::clone(&heard);
     let source: Source = Box::new(source);
     let reader = sim.spawn(move || Reader { source: Some(source), heard: there });
-    (reader.mailbox(3).wait().unwrap(), heard)
+    (reader.mailbox(room).wait().unwrap(), heard)
+}
+
+fn reader(
+    sim: &Simulation,
+    source: impl FnMut() -> Poll<Option<u32>> + Send + 'static,
+) -> (Address<Option<u32>>, Arc<Mutex<Vec<Option<u32>>>>) {
+    reader_with_room(sim, 3, source)
 }
 
 /// Numbers of this range, then the end. Counts how often it was polled.
@@ -104,6 +112,23 @@ fn c6_a_source_ends_with_its_process_and_a_panic_in_it_ends_the_process() {
         let end = reader.watch().wait().unwrap().reason;
         assert!(end.to_string().contains("the source is broken"), "{end}");
         assert!(heard.lock().unwrap().len() <= 3);
+        assert!(sim.processes().is_empty());
+    }
+}
+
+/// Without a bound nothing holds the source back.
+#[test]
+fn c6_a_source_that_always_has_a_value_starves_nobody() {
+    for seed in 0..20 {
+        let sim = Simulation::new(seed);
+        let polled = Arc::new(AtomicU32::new(0));
+        let source = numbers(1, 100_000, &polled);
+        let (reader, heard) = reader_with_room(&sim, usize::MAX, source);
+        let end = reader.watch().wait().unwrap().reason;
+        assert_eq!(end.to_string(), "seven", "seed {seed}");
+        sim.run_until_idle();
+        assert!(polled.load(Ordering::Relaxed) < 10_000, "seed {seed}");
+        assert_eq!(heard.lock().unwrap().len(), 7);
         assert!(sim.processes().is_empty());
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::behavior::behavior_fn;
 use crate::context::Context;
+use crate::lifecycle::in_place::yield_now;
 use crate::process::contained::Contained;
 use krarup_gen::{Pid, Reason, SpawnError};
 use std::future::{pending, poll_fn};
@@ -114,6 +115,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                     // The process has ended, and the pipe ends with it.
                     pending::<()>().await;
                 }
+                // A source that always has a value lets others run, too.
+                yield_now().await;
             }
             message(None)
         };
