@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
 type Source = Box<dyn FnMut() -> Poll<Option<u32>> + Send>;
+type Heard = Arc<Mutex<Vec<Option<u32>>>>;
 
 /// Pipes a source to itself.
 struct Reader {
     source: Option<Source>,
-    heard: Arc<Mutex<Vec<Option<u32>>>>,
+    heard: Heard,
 }
 
 impl Actor for Reader {
@@ -34,8 +35,8 @@ fn reader_with_room(
     sim: &Simulation,
     room: usize,
     source: impl FnMut() -> Poll<Option<u32>> + Send + 'static,
-) -> (Address<Option<u32>>, Arc<Mutex<Vec<Option<u32>>>>) {
-    let heard = Arc::default();
+) -> (Address<Option<u32>>, Heard) {
+    let heard = Heard::default();
     let there = Arc::clone(&heard);
     let source: Source = Box::new(source);
     let reader = sim.spawn(move || Reader { source: Some(source), heard: there });
@@ -45,7 +46,7 @@ fn reader_with_room(
 fn reader(
     sim: &Simulation,
     source: impl FnMut() -> Poll<Option<u32>> + Send + 'static,
-) -> (Address<Option<u32>>, Arc<Mutex<Vec<Option<u32>>>>) {
+) -> (Address<Option<u32>>, Heard) {
     reader_with_room(sim, 3, source)
 }
 
