@@ -213,7 +213,7 @@ pub const TOOLS: &[ObserverTool] = &[
         &[limit(2000)],
         "edges:array more:integer chains:array most_waited_for:array cycles:array",
         "Who waits for whom inside a handler: for an answer or for room. The longest chains, the \
-         process that most wait for, circles.",
+         process that most wait for, cycles.",
     ),
     reads(
         "pools",

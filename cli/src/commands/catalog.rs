@@ -95,7 +95,7 @@ pub(crate) const COMMANDS: [ApiCommand; 30] = [
     },
     ring("restarts", "restarts", &RESTARTS, "what supervisors and pools decided"),
     ring("dead-letters", "dead_letters", &DEAD_LETTERS, "messages that reached nobody"),
-    ring("deadlocks", "deadlocks", &DEADLOCKS, "circles of calls"),
+    ring("deadlocks", "deadlocks", &DEADLOCKS, "cycles of calls"),
     ring("logs", "logs", &LOGS, "log events"),
     ring("actions", "actions", &ACTIONS, "who did what to a process"),
     reading("snapshot", "snapshot", Shown::Json, "all of it as JSON, for krarup view"),

@@ -100,11 +100,8 @@ pub(crate) const DEAD_LETTERS: ListTable = ListTable {
     empty: "no dead letters",
 };
 
-pub(crate) const DEADLOCKS: ListTable = ListTable {
-    field: "items",
-    columns: &[SEQ, AT, left("CIRCLE", circle)],
-    empty: "no deadlocks",
-};
+pub(crate) const DEADLOCKS: ListTable =
+    ListTable { field: "items", columns: &[SEQ, AT, left("CYCLE", cycle)], empty: "no deadlocks" };
 
 pub(crate) const ACTIONS: ListTable = ListTable {
     field: "items",
@@ -243,8 +240,8 @@ fn of(item: &Value, part: &str, whole: &str) -> String {
     format!("{}/{}", count(item[part].as_u64()), count(item[whole].as_u64()))
 }
 
-/// The processes of a circle; the last one calls the first.
-fn circle(item: &Value) -> String {
+/// The processes of a cycle; the last one calls the first.
+fn cycle(item: &Value) -> String {
     let pids = item["pids"].as_array().map_or(&[][..], Vec::as_slice).iter().enumerate();
     let each = pids.map(|(place, pid)| who(pid, &item["names"][place]));
     each.collect::<Vec<_>>().join(" -> ")

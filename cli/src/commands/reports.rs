@@ -51,7 +51,7 @@ pub(crate) fn process(body: &Value, inspection: Result<Value, String>) -> String
     outline(&all)
 }
 
-/// Who waits for whom, the longest chains, who is waited for most, circles.
+/// Who waits for whom, the longest chains, who is waited for most, cycles.
 pub(crate) fn waits(body: &Value) -> String {
     let mut shown = WAITS.text(body);
     for chain in body["chains"].as_array().into_iter().flatten() {
@@ -60,7 +60,7 @@ pub(crate) fn waits(body: &Value) -> String {
         let _ = writeln!(shown, "chain of {seen}: {}", pids(&chain["pids"]));
     }
     for cycle in body["cycles"].as_array().into_iter().flatten() {
-        let _ = writeln!(shown, "circle: {}", pids(cycle));
+        let _ = writeln!(shown, "cycle: {}", pids(cycle));
     }
     shown + &part(&MOST_WAITED_FOR, body)
 }
