@@ -36,6 +36,7 @@ mod pool;
 mod process;
 mod received;
 mod registry;
+mod same_type;
 mod settle_lock;
 mod slots;
 mod sync;

@@ -12,6 +12,7 @@ use crate::process::cell::Cell;
 use crate::process::current;
 use crate::process::process::Process;
 use crate::process::reservation::RoomGuard;
+use crate::same_type::same_type;
 use crate::sync::Ordering;
 use crate::topics::event_ticket::EventTicket;
 use krarup_gen::{Alias, DeadLetterCause, LookupError, Pid, Priority, ProcessInfo, Ref, SendError};
@@ -267,6 +268,18 @@ where
     T: Send + 'static,
 {
     fn deliver(&self, message: T, sender: u64) -> Result<(), SendError<T>> {
+        // A message of the process's own type is sent as by the address. One that is converted first finds
+        // out whether there is room before that.
+        let message = match same_type::<T, M>(message) {
+            Ok(own) => {
+                let given_back = |message: M| {
+                    same_type(message)
+                        .unwrap_or_else(|_| unreachable!("it is the type of the process"))
+                };
+                return self.cell.send_as(own, sender).map_err(|error| error.map(given_back));
+            }
+            Err(message) => message,
+        };
         match self.cell.reserve(None) {
             Ok(held) => {
                 // If the conversion panics the room is given back.

@@ -65,6 +65,13 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         self.send(message)
     }
 
+    /// Does the same as [`Cell::send`] on behalf of the process with the given number.
+    pub(crate) fn send_as(&self, message: M, sender: u64) -> Result<(), SendError<M>> {
+        let sent = self.send_from(message, sender);
+        self.note_sent(&sent, sender);
+        sent
+    }
+
     /// Does the same as [`Cell::send`] for a sender that waits if there is no room: that is no
     /// refusal.
     pub(crate) fn send_before_waiting(&self, message: M) -> Result<(), SendError<M>> {
@@ -82,9 +89,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         &self,
         RoutedMessage { message, sender }: RoutedMessage<M>,
     ) -> Result<(), SendError<M>> {
-        let sent = self.send_from(message.arrive(), sender);
-        self.note_sent(&sent, sender);
-        sent
+        self.send_as(message.arrive(), sender)
     }
 
     /// Counts a message that was sent, or a dead letter if the process has ended.

@@ -54,7 +54,7 @@ type ActorClasses<A> = Classes<
 
 /// What the engine does next.
 #[derive(Clone, Copy)]
-pub(crate) enum NextStep {
+pub(crate) enum UpNext {
     /// The first item of a class.
     Take(NextItem),
     /// The handler that has yielded first goes on.
@@ -210,7 +210,7 @@ impl<A: StateActor> Engine<A> {
     ///
     /// # Errors
     /// A filter of the actor has panicked.
-    pub(crate) fn decide(&mut self, owner: &mut StateOwner<A>) -> Result<Option<NextStep>> {
+    pub(crate) fn decide(&mut self, owner: &mut StateOwner<A>) -> Result<Option<UpNext>> {
         let StateOwner { actor, ctx } = owner;
         if self.told.is_none() {
             if ctx.is_suspended() {
@@ -238,8 +238,8 @@ impl<A: StateActor> Engine<A> {
         {
             ctx.free_room(places(&self.classes, next));
         }
-        let yielded = (!self.yielded.is_empty()).then_some(NextStep::Yielded);
-        Ok(next.map(NextStep::Take).or(yielded))
+        let yielded = (!self.yielded.is_empty()).then_some(UpNext::Yielded);
+        Ok(next.map(UpNext::Take).or(yielded))
     }
 
     pub(crate) fn load(&self) -> Load {

@@ -4,7 +4,7 @@
 //! it ends or awaits. An outcome that a handler awaits, or a wake-up, resumes that handler.
 
 use crate::state_actor::classes::NextItem;
-use crate::state_actor::engine::{Engine, NextStep};
+use crate::state_actor::engine::{Engine, UpNext};
 use crate::state_actor::handler_wakers::WorkKey;
 use crate::state_actor::handlers::HandlerFuture;
 use crate::state_actor::items::{ActorEvent, AskFailure, Posted, ReplyItem};
@@ -18,10 +18,10 @@ use krarup_gen::{DeadLetterCause, Pid, Reason};
 
 impl<A: StateActor> Engine<A> {
     /// Takes what is next and handles it until its handler ends or awaits.
-    pub(crate) fn handle(&mut self, next: NextStep) -> Result<(), Reason> {
+    pub(crate) fn handle(&mut self, next: UpNext) -> Result<(), Reason> {
         let next = match next {
-            NextStep::Take(next) => next,
-            NextStep::Yielded => {
+            UpNext::Take(next) => next,
+            UpNext::Yielded => {
                 return self.yielded.pop_front().map_or(Ok(()), |key| self.resume(key));
             }
         };

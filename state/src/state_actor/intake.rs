@@ -5,7 +5,7 @@
 //! there until they begin, so no more wait than the bound allows, wherever they are (rule
 //! M5). A barrier does not hold back stops and inspections (rule O7).
 
-use crate::state_actor::engine::{Engine, NextStep};
+use crate::state_actor::engine::{Engine, UpNext};
 use crate::state_actor::handler_wakers::WorkKey;
 use crate::state_actor::items::{ActorEvent, AskFailure, Posted, ReplyItem};
 use crate::state_actor::kinds::{Kinds, StateContext};
@@ -33,7 +33,7 @@ impl<A: StateActor> Engine<A> {
         &mut self,
         shared: &HandlerScope<A>,
         cx: &mut Context<'_>,
-    ) -> Result<(usize, Option<NextStep>)> {
+    ) -> Result<(usize, Option<UpNext>)> {
         let mut received = 0;
         'again: loop {
             self.gather_own();
