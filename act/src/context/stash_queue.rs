@@ -92,7 +92,8 @@ mod tests {
         keep(&mut stash, 1..=100);
         stash.replay_all();
         assert_eq!(stash.next().map(|stashed| stashed.message), Some(1));
-        let place = |stash: &Stash<u32>| std::ptr::from_ref(stash.replay.back().expect("some")).addr();
+        let place =
+            |stash: &Stash<u32>| std::ptr::from_ref(stash.replay.back().expect("some")).addr();
         let before = place(&stash);
         stash.replay_all();
         assert_eq!(place(&stash), before, "nothing was set aside");
