@@ -29,10 +29,6 @@ impl<T> ChunkedList<T> {
         self.len
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// The items in their order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.chunks.iter().flatten()
@@ -159,7 +155,7 @@ mod tests {
                         prop_assert_eq!(list.remove(place), Some(array.remove(place)));
                     }
                 }
-                prop_assert_eq!((list.len(), list.is_empty()), (array.len(), array.is_empty()));
+                prop_assert_eq!(list.len(), array.len());
                 check_chunks(&list);
             }
             prop_assert!(list.iter().eq(&array));
