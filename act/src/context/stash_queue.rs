@@ -45,9 +45,16 @@ impl<M> Stash<M> {
 
     /// Has all messages handled again. Those of an earlier call that are not handled yet come
     /// last: they were received after the messages that were set aside since.
+    ///
+    /// Only the messages that were set aside are moved. An actor may call this in each of its
+    /// handlers, and to move all others each time would cost their number squared.
     pub(crate) fn replay_all(&mut self) {
-        self.aside.append(&mut self.replay);
-        std::mem::swap(&mut self.aside, &mut self.replay);
+        if self.replay.is_empty() {
+            std::mem::swap(&mut self.aside, &mut self.replay);
+        }
+        for stashed in self.aside.drain(..).rev() {
+            self.replay.push_front(stashed);
+        }
     }
 
     pub(crate) fn has_replay(&self) -> bool {
@@ -66,5 +73,34 @@ impl<M> Stash<M> {
 
     pub(crate) fn into_messages(self) -> impl Iterator<Item = StashedMessage<M>> {
         self.replay.into_iter().chain(self.aside)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn keep(stash: &mut Stash<u32>, messages: impl IntoIterator<Item = u32>) {
+        for message in messages {
+            stash.keep(StashedMessage { sender: 0, message, context: None });
+        }
+    }
+
+    #[test]
+    fn m9_messages_that_are_to_be_handled_again_do_not_move_when_more_are() {
+        let mut stash = Stash::default();
+        keep(&mut stash, 1..=100);
+        stash.replay_all();
+        assert_eq!(stash.next().map(|stashed| stashed.message), Some(1));
+        let place =
+            |stash: &Stash<u32>| std::ptr::from_ref(stash.replay.back().expect("some")).addr();
+        let before = place(&stash);
+        stash.replay_all();
+        assert_eq!(place(&stash), before, "nothing was set aside");
+        keep(&mut stash, [1]);
+        stash.replay_all();
+        assert_eq!(place(&stash), before, "one was set aside");
+        let order: Vec<u32> = stash.into_messages().map(|stashed| stashed.message).collect();
+        assert_eq!(order, (1..=100).collect::<Vec<_>>());
     }
 }

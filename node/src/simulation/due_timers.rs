@@ -9,9 +9,10 @@
 //!   firsts   3, 4, 5                                                          what the seed chooses from
 //! ```
 //!
-//! A choice is a look-up. To take a timer moves the numbers of the firsts behind it, so all timers of a
-//! hundred thousand processes that are due at one moment fire within seconds.
+//! The firsts are a [`ChunkedList`], so a million timers that are due at one moment are chosen from and taken
+//! one by one.
 
+use crate::simulation::chunked_list::ChunkedList;
 use crate::simulation::process_key::ProcessKey;
 use krarup_act::{Alarm, TimerKey};
 use krarup_gen::Pid;
@@ -24,7 +25,7 @@ pub(crate) struct DueTimers {
     /// The due timers of each process in their order; no queue is empty.
     queues: BTreeMap<TimerOwner, VecDeque<QueuedTimer>>,
     /// The number of the first timer of each queue, ascending.
-    firsts: Vec<(u64, TimerOwner)>,
+    firsts: ChunkedList<(u64, TimerOwner)>,
     /// Where each due timer is.
     places: BTreeMap<TimerPlace, (TimerOwner, u64)>,
     added: u64,
@@ -115,12 +116,11 @@ impl DueTimers {
         let due = queue.remove(at)?.due;
         let next = queue.front().map(|held| held.number);
         if at == 0 {
-            let first = self.firsts.binary_search(&(number, owner)).ok()?;
-            self.firsts.remove(first);
+            let place = |number| move |first: &(u64, TimerOwner)| *first < (number, owner);
+            self.firsts.remove(self.firsts.partition_point(place(number)))?;
             match next {
                 Some(next) => {
-                    let (Ok(later) | Err(later)) = self.firsts.binary_search(&(next, owner));
-                    self.firsts.insert(later, (next, owner));
+                    self.firsts.insert(self.firsts.partition_point(place(next)), (next, owner));
                 }
                 None => drop(self.queues.remove(&owner)),
             }

@@ -2,6 +2,7 @@
 
 pub(crate) mod arrivals;
 mod block_on;
+pub(crate) mod chunked_list;
 pub(crate) mod codecs;
 pub(crate) mod dispatcher;
 pub(crate) mod due_timers;

@@ -4,6 +4,7 @@
 //! in a row a normal process has one, if any is ready (rule R6).
 
 use crate::dispatcher::priority_queue::IN_A_ROW;
+use crate::simulation::chunked_list::ChunkedList;
 use crate::simulation::process_key::ProcessKey;
 use krarup_act::Ready;
 use krarup_gen::{Class, Pid};
@@ -11,8 +12,8 @@ use std::collections::BTreeSet;
 
 #[derive(Default)]
 pub(crate) struct ReadyLists {
-    normal: Vec<Ready>,
-    high: Vec<Ready>,
+    normal: ChunkedList<Ready>,
+    high: ChunkedList<Ready>,
     /// All living processes of high class.
     highs: BTreeSet<ProcessKey>,
     /// Turns of high processes since the last turn of a normal one.
@@ -50,11 +51,11 @@ impl ReadyLists {
 
     /// The processes that may have the next turn, without those for which `holds` returns true.
     pub(crate) fn candidates(&self, holds: Option<&dyn Fn(Pid) -> bool>) -> Candidates {
-        let of = |class, list: &[Ready]| match holds {
+        let of = |class, list: &ChunkedList<Ready>| match holds {
             None => Candidates { class, places: None, count: list.len() },
             Some(holds) => {
-                let places = (0..list.len()).filter(|place| !holds(list[*place].pid()));
-                let places: Vec<usize> = places.collect();
+                let places = list.iter().enumerate().filter(|(_, ready)| !holds(ready.pid()));
+                let places: Vec<usize> = places.map(|(place, _)| place).collect();
                 let count = places.len();
                 Candidates { class, places: Some(places), count }
             }
@@ -68,7 +69,7 @@ impl ReadyLists {
     pub(crate) fn candidate(&self, candidates: &Candidates, chosen: usize) -> Pid {
         let place = candidates.places.as_ref().map_or(chosen, |places| places[chosen]);
         let list = if candidates.class == Class::High { &self.high } else { &self.normal };
-        list[place].pid()
+        list.get(place).expect("a candidate is in its list").pid()
     }
 
     /// Takes out one of the candidates; the lists must not have changed since.
@@ -80,8 +81,8 @@ impl ReadyLists {
     /// Takes out this process if it is ready, with the number of its turn.
     pub(crate) fn take_this(&mut self, pid: Pid) -> Option<(Ready, u64)> {
         [Class::Normal, Class::High].into_iter().find_map(|class| {
-            let place =
-                self.of_class(class).iter().position(|ready| ready.pid().is_same_process(pid))?;
+            let list = self.of_class(class);
+            let place = list.iter().position(|ready| ready.pid().is_same_process(pid))?;
             Some(self.take_from(class, place))
         })
     }
@@ -94,16 +95,17 @@ impl ReadyLists {
         } else {
             self.in_a_row = 0;
         }
-        // Not `swap_remove`: the others keep their order of arrival, so a trace reads as it
-        // happened.
-        (self.of_class(class).remove(place), self.turns)
+        // The others keep their order of arrival, so a trace reads as it happened.
+        let ready = self.of_class(class).remove(place).expect("a candidate is in its list");
+        (ready, self.turns)
     }
 
     /// Takes out the processes of the node with this creation: none runs any more.
     pub(crate) fn take_of_node(&mut self, creation: u32) -> Vec<Ready> {
-        let is_there = |ready: &mut Ready| ready.pid().creation() == creation;
-        let normal = self.normal.extract_if(.., is_there);
-        normal.chain(self.high.extract_if(.., is_there)).collect()
+        let is_there = |ready: &Ready| ready.pid().creation() == creation;
+        let mut taken = self.normal.take_if(is_there);
+        taken.append(&mut self.high.take_if(is_there));
+        taken
     }
 
     /// How many processes are ready.
@@ -116,7 +118,7 @@ impl ReadyLists {
         (self.turns, self.high_turns)
     }
 
-    fn of_class(&mut self, class: Class) -> &mut Vec<Ready> {
+    fn of_class(&mut self, class: Class) -> &mut ChunkedList<Ready> {
         match class {
             Class::High => &mut self.high,
             _ => &mut self.normal,
