@@ -36,11 +36,6 @@ pub struct SupervisionEvent {
     pub intensity: Option<(u32, Duration)>,
     /// The number of the crash report of `pid`, if the node remembers it.
     pub crash: Option<u64>,
-    /// Whether it is the daily course of a supervisor whose children come from a template
-    /// (`simple_one_for_one`) and no decision: a child that it was asked to start or to stop, or that
-    /// has ended in order and is not restarted. Such events are published and not remembered, so
-    /// that a thousand children that come and go leave the restarts in memory (rule V18).
-    pub routine: bool,
 }
 
 impl SupervisionEvent {
@@ -61,7 +56,6 @@ impl SupervisionEvent {
             strategy: None,
             intensity: None,
             crash: None,
-            routine: false,
         }
     }
 

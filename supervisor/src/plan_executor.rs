@@ -22,7 +22,7 @@ pub(crate) struct PlanExecutor<T> {
     pub(crate) plan: Plan<ChildStart<T>>,
     running: HashMap<Pid, Box<dyn RunningChild>>,
     /// The child whose `init` is running: the plan does not know its process yet.
-    starting: Option<(Pid, ChildKey)>,
+    pub(crate) starting: Option<(Pid, ChildKey)>,
     /// The items that arrived while an action was running, in order. They are served before
     /// anything that is still in the mailbox.
     held: VecDeque<SupervisorMail<T>>,

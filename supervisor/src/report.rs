@@ -20,9 +20,9 @@
 //! | supervisor ends | info |
 //!
 //! A dynamic supervisor is one whose children come from a template (`simple_one_for_one`). What it
-//! does on request, and the ends in order of its children, are routine: at debug, and not among the
-//! decisions that the node remembers (rule V18). A thousand sessions in a second would fill the log
-//! and push out the restarts.
+//! does on request, and the ends in order of its children, are routine: at debug, and neither among the
+//! decisions that the node remembers (rule V18) nor among its reports (rule X8). A thousand sessions
+//! in a second would fill the log and push out the restarts.
 
 use crate::action::SupervisorEnd;
 use crate::spec::{ChildId, Shutdown, Strategy, SupervisorFlags};
@@ -72,32 +72,28 @@ impl Reporter {
 
     /// `asked`: by a request for one more child.
     pub(crate) fn started(&self, child: &ChildId, pid: Pid, count: u64, asked: bool) {
-        let (supervisor, routine) = (self.supervisor, self.is_dynamic && asked);
-        self.record(SupervisionAction::Started, Some(child), count, |event| {
-            (event.pid, event.routine) = (Some(pid), routine);
-        });
-        if routine {
-            tell(|| {
+        let supervisor = self.supervisor;
+        if self.is_dynamic && asked {
+            return tell(|| {
                 tracing::debug!(target: "krarup", %supervisor, %child, %pid, count, "child started");
             });
-        } else {
-            tell(|| {
-                tracing::info!(target: "krarup", %supervisor, %child, %pid, count, "child started");
-            });
         }
+        self.record(SupervisionAction::Started, Some(child), count, |event| event.pid = Some(pid));
+        tell(
+            || tracing::info!(target: "krarup", %supervisor, %child, %pid, count, "child started"),
+        );
     }
 
     /// `asked`: by a request for one more child.
     pub(crate) fn ignored(&self, child: &ChildId, count: u64, asked: bool) {
-        let (supervisor, routine) = (self.supervisor, self.is_dynamic && asked);
-        self.record(SupervisionAction::Ignored, Some(child), count, |event| {
-            event.routine = routine;
-        });
-        if routine {
-            tell(|| tracing::debug!(target: "krarup", %supervisor, %child, count, "child ignored"));
-        } else {
-            tell(|| tracing::info!(target: "krarup", %supervisor, %child, count, "child ignored"));
+        let supervisor = self.supervisor;
+        if self.is_dynamic && asked {
+            return tell(|| {
+                tracing::debug!(target: "krarup", %supervisor, %child, count, "child ignored");
+            });
         }
+        self.record(SupervisionAction::Ignored, Some(child), count, |_| {});
+        tell(|| tracing::info!(target: "krarup", %supervisor, %child, count, "child ignored"));
     }
 
     pub(crate) fn failed(&self, child: &ChildId, reason: &Reason, count: u64) {
@@ -122,20 +118,20 @@ impl Reporter {
         for_good: bool,
     ) {
         let supervisor = self.supervisor;
-        let routine = self.is_dynamic && for_good && !reason.is_abnormal();
+        if self.is_dynamic && for_good && !reason.is_abnormal() {
+            return tell(|| {
+                tracing::debug!(
+                    target: "krarup", %supervisor, %child, %pid, reason = %one_line(reason), count, "child ended"
+                );
+            });
+        }
         self.record(SupervisionAction::Ended, Some(child), count, |event| {
-            (event.pid, event.routine) = (Some(pid), routine);
+            event.pid = Some(pid);
             event.reason = Some(ReasonRecord::of(reason));
         });
         if reason.is_abnormal() {
             tell(|| {
                 tracing::warn!(
-                    target: "krarup", %supervisor, %child, %pid, reason = %one_line(reason), count, "child ended"
-                );
-            });
-        } else if routine {
-            tell(|| {
-                tracing::debug!(
                     target: "krarup", %supervisor, %child, %pid, reason = %one_line(reason), count, "child ended"
                 );
             });
@@ -211,21 +207,21 @@ impl Reporter {
             Shutdown::BrutalKill => matches!(reason, Reason::Killed),
             Shutdown::Timeout(_) | Shutdown::Infinity => !reason.is_abnormal(),
         };
-        let routine = self.is_dynamic && as_told;
+        if self.is_dynamic && as_told {
+            return tell(|| {
+                tracing::debug!(
+                    target: "krarup", %supervisor, %child, %pid, reason = %one_line(reason), count, "child stopped"
+                );
+            });
+        }
         self.record(SupervisionAction::Stopped, Some(child), count, |event| {
-            (event.pid, event.routine) = (Some(pid), routine);
+            event.pid = Some(pid);
             event.reason = Some(ReasonRecord::of(reason));
         });
         if let (Shutdown::Timeout(limit), Reason::Killed) = (asked, reason) {
             self.node.report_overdue(supervisor, pid, limit);
         }
-        if routine {
-            tell(|| {
-                tracing::debug!(
-                    target: "krarup", %supervisor, %child, %pid, reason = %one_line(reason), count, "child stopped"
-                );
-            });
-        } else if as_told {
+        if as_told {
             tell(|| {
                 tracing::info!(
                     target: "krarup", %supervisor, %child, %pid, reason = %one_line(reason), count, "child stopped"

@@ -39,10 +39,7 @@ pub(crate) fn record_supervision(host: &dyn Host, event: impl FnOnce() -> Superv
     let make = |head| Report::Supervision(Reported::new(head, Arc::clone(&event)));
     let (kind, application) = (ReportKind::Supervision, host.application().map(|(name, _)| name));
     records.reports.publish(kind, event.level(), &about, application, now, make);
-    // Children of a template come and go by the thousand: they must not push out the restarts.
-    if !event.routine {
-        records.restarts.push(now, event);
-    }
+    records.restarts.push(now, event);
 }
 
 /// Reports that subscribers of a topic have missed events.

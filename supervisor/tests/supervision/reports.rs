@@ -195,6 +195,31 @@ fn x3_inspect_shows_the_settings_and_every_child() {
 }
 
 #[test]
+fn x3_inspect_tells_which_child_is_in_init_and_which_have_ended_meanwhile() {
+    let stage = Stage::new();
+    let (a, b) = (stage.child("a"), stage.child("b"));
+    let supervisor =
+        stage.supervisor(|| Supervisor::one_for_one().intensity(9, HOUR).child(a).child(b));
+    let first = stage.pid("a");
+    stage.plan("b", &[Start::WellLate(Duration::from_secs(60))]);
+    stage.crash("b");
+    stage.crash("a");
+    let states = || {
+        let answer = supervisor.inspect().wait().unwrap();
+        let Some(Value::List(children)) = answer.value("children").cloned() else { panic!() };
+        let state = |child: &Value| match child {
+            Value::Record(child) => child.text("state").unwrap().to_owned(),
+            other => panic!("{other:?}"),
+        };
+        children.iter().map(state).collect::<Vec<_>>()
+    };
+    let starts = stage.pid("b");
+    assert_eq!(states(), [format!("{first} has ended"), format!("{starts} in init")]);
+    stage.pass(Duration::from_secs(60));
+    assert_eq!(states(), [stage.pid("a").to_string(), starts.to_string()]);
+}
+
+#[test]
 fn s12_an_abandoned_child_is_an_error() {
     let journal = Journal::default();
     let _here = tracing::subscriber::set_default(journal.clone());
