@@ -107,9 +107,6 @@ where
             let (OrphanCause::Ended(reason) | OrphanCause::NotBegun(reason)) = cause else {
                 return;
             };
-            if !owner.is_alive() {
-                return;
-            }
             let error = match reason {
                 Reason::Panic(_) => TaskError::Failed(reason.clone()),
                 reason => TaskError::Ended(reason.clone()),
