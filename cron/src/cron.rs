@@ -203,7 +203,7 @@ impl Cron {
             return;
         }
         if let Some((timer, _)) = self.timer.take() {
-            ctx.cancel(timer);
+            ctx.disarm(timer);
         }
         self.timer = next.map(|due| {
             let timer = ctx.send_after(due.since(ctx.now()), CronRequest(CronAsk::Look));

@@ -23,6 +23,7 @@ mod step_process;
 mod table;
 #[cfg(test)]
 mod wake_count;
+mod wake_queue;
 
 pub use batches::{BatchItem, Batcher, BatcherAddress, BatcherCalls, BatcherCommand, BatcherError};
 pub use grains::calls::{GrainAddress, GrainCalls, GrainCommand, ToGrain};

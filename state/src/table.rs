@@ -15,6 +15,12 @@ impl TableKey {
     pub(crate) fn number(self) -> u64 {
         u64::from(self.generation) << 32 | u64::from(self.place)
     }
+
+    /// The key with this number.
+    pub(crate) fn from_number(number: u64) -> Self {
+        let half = |number: u64| u32::try_from(number & u64::from(u32::MAX)).unwrap_or_default();
+        TableKey { place: half(number), generation: half(number >> 32) }
+    }
 }
 
 /// Values under keys that are never used twice.
@@ -109,6 +115,7 @@ mod tests {
                 if insert || keys.is_empty() {
                     let key = table.insert_with(|_| number);
                     prop_assert!(model.insert(key.number(), number).is_none());
+                    prop_assert_eq!(TableKey::from_number(key.number()), key);
                     keys.push(key);
                 } else {
                     let key = *which.get(&keys);

@@ -470,6 +470,31 @@ fn t1_a_timer_for_others_that_was_due_during_the_handler_cannot_be_called_back_i
 }
 
 #[test]
+fn t1_a_timer_that_is_disarmed_does_not_come_and_one_that_has_acted_cannot_be() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let other: krarup::Recipient<Act> = puppet(&sim, "other", &log).recipient();
+    let noted = log.clone();
+    let run = move |mut ctx: Context<&'static str>| async move {
+        let acted = ctx.send_after_to(Duration::from_secs(1), &other, Act::nothing());
+        let waits = ctx.send_after(Duration::from_secs(1), "waits in the mailbox");
+        let ahead = ctx.send_after(Duration::from_secs(3), "ahead");
+        ctx.send_after(Duration::from_secs(4), "kept");
+        ctx.sleep(Duration::from_secs(2)).await;
+        let first = [acted, waits, ahead].map(|timer| ctx.disarm(timer));
+        let again = [acted, waits, ahead].map(|timer| ctx.disarm(timer));
+        noted.note(format!("{first:?} {again:?} {:?}", ctx.remaining(ahead)));
+        while let krarup::behavior::Received::Message(message) = ctx.receive().await {
+            noted.note(message);
+        }
+        Ok(())
+    };
+    sim.spawn(move || krarup::behavior::behavior_fn(run)).start().unwrap();
+    sim.advance(Duration::from_secs(9));
+    assert_eq!(log.take(), ["[false, true, true] [false, false, false] None", "kept"]);
+}
+
+#[test]
 fn t1_an_interval_keeps_its_times_though_one_was_received_late() {
     let sim = Simulation::new(1);
     let log = Log::new();

@@ -490,6 +490,34 @@ fn w2_values_left_by_abandoned_commands_may_panic_without_effect() {
 }
 
 #[test]
+fn w2_the_late_outcome_of_an_abandoned_command_is_dropped_though_nothing_else_runs() {
+    for sim in simulations(3) {
+        let fixture = StepFixture::new();
+        let (log, mut given_up) = (fixture.log.clone(), None::<Tag>);
+        let stepped = fixture.start(&sim, move |events, out| {
+            match given_up {
+                None => given_up = Some(out.dispatch("keep", item(0))),
+                Some(only) => out.cancel(only),
+            }
+            notes(&log, events);
+            out.idle();
+            Ok(())
+        });
+        for message in [1, 2] {
+            stepped.send(message).unwrap();
+            sim.run_until_idle();
+        }
+        assert_eq!(fixture.log.take(), ["message 1", "message 2"]);
+        fixture.complete(Item(0, Some(leaves(&fixture.log, "late", false))));
+        sim.run_until_idle();
+        assert_eq!(fixture.log.take(), ["late"]);
+        stepped.send(3).unwrap();
+        sim.run_until_idle();
+        assert_eq!(fixture.log.take(), ["message 3"]);
+    }
+}
+
+#[test]
 fn w4_all_that_an_end_leaves_behind_may_panic_together() {
     for sim in simulations(3) {
         for (unready, failure) in [(true, "init"), (false, "boom")] {

@@ -11,6 +11,7 @@ use crate::observe::watched_job::{Mark, WatchedJob};
 use crate::process::cell::Cell;
 use crate::process::current;
 use crate::process::process::Process;
+use crate::process::reservation::RoomGuard;
 use crate::sync::Ordering;
 use crate::topics::event_ticket::EventTicket;
 use krarup_gen::{Alias, DeadLetterCause, LookupError, Pid, Priority, ProcessInfo, Ref, SendError};
@@ -266,9 +267,14 @@ where
     T: Send + 'static,
 {
     fn deliver(&self, message: T, sender: u64) -> Result<(), SendError<T>> {
-        match self.reserve_as() {
-            Ok(permit) => {
-                permit.send_from(message, sender);
+        match self.cell.reserve(None) {
+            Ok(held) => {
+                // If the conversion panics the room is given back.
+                let room = RoomGuard::new(&self.cell, held);
+                let message = message.into();
+                // Forget the receiver of a message that the conversion has sent.
+                let _ = current::take_receiver();
+                room.fill_with(message, sender);
                 current::count_sent();
                 Ok(())
             }
@@ -308,6 +314,10 @@ where
 
     fn is_alive(&self) -> bool {
         Address::is_alive(self)
+    }
+
+    fn seems_to_wait(&self) -> bool {
+        Address::seems_to_wait(self)
     }
 }
 

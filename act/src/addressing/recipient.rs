@@ -80,6 +80,12 @@ pub(crate) trait DeliverMessage<T>: Send + Sync {
 
     fn is_alive(&self) -> bool;
 
+    /// A cheap hint: false if the process surely waits for no answer now, so that a call to it closes no
+    /// cycle of calls.
+    fn seems_to_wait(&self) -> bool {
+        true
+    }
+
     /// Takes the number of the call that the last message sent on this thread has made, if
     /// its process is on another node.
     fn begun_call(&self) -> Option<u64> {
@@ -128,6 +134,11 @@ impl<T: Send + 'static> Recipient<T> {
 
     pub(crate) fn process(&self) -> Option<Arc<dyn Process>> {
         self.deliver.process()
+    }
+
+    /// A cheap hint: false if the process surely waits for no answer now.
+    pub(crate) fn seems_to_wait(&self) -> bool {
+        self.deliver.seems_to_wait()
     }
 
     /// Sends a message on the Main lane.

@@ -86,31 +86,29 @@ where
     fn into_future(self) -> Pending<R, CallError> {
         let RecipientCall { recipient, request, timeout, .. } = self;
         Pending::new(Arc::clone(recipient.host()), async move {
-            let host = Arc::clone(recipient.host());
+            let host = recipient.host();
             let pid = recipient.pid();
-            let mut asked = false;
             // Cycles of calls through other nodes end by their timeouts (rule Zcall14).
             let is_local = pid.node() == 0;
-            let futile = poll_fn(|cx| {
-                if is_local {
-                    wait_graph::poll_futile(&*host, pid, cx, &mut asked)
-                } else {
-                    Poll::Ready(None)
+            // Cheap hints, as in a call of an address. `poll_futile` examines them.
+            if is_local
+                && (recipient.seems_to_wait() || current::sender(pid.creation()) == pid.id())
+            {
+                let mut asked = false;
+                let futile = poll_fn(|cx| wait_graph::poll_futile(&**host, pid, cx, &mut asked));
+                if let Some(error) = futile.await {
+                    return Err(error);
                 }
-            })
-            .await;
-            if let Some(error) = futile {
-                return Err(error);
             }
             let (token, reply) = Reply::new(Some(poll_fn(own_waker).await));
             let message = request(token);
             if current::is_traced() {
-                current::begin_call(&*host, type_name::<T>(), pid);
+                current::begin_call(&**host, type_name::<T>(), pid);
             }
             // Forget the receiver of an earlier message.
             let _ = current::take_receiver();
             if let Err(error) = recipient.send(message) {
-                let error = refused_by_name(&*host, pid, recipient.name_there(), error);
+                let error = refused_by_name(&**host, pid, recipient.name_there(), error);
                 if current::is_traced() {
                     current::refuse_call(&error);
                 }
@@ -122,13 +120,16 @@ where
                 answer.is_awaited_in_context();
             }
             let remote = recipient.begun_call();
-            let asked = SentCall { host: Arc::clone(&host), answer, begun: false, remote };
+            let asked = SentCall { host, answer, begun: false, remote };
             if callee != pid
                 && let Some(error) = wait_graph::calls_itself(callee)
             {
                 return Err(error);
             }
-            if is_local && wait_graph::seems_futile(&*host, callee) {
+            if is_local
+                && (callee != pid || recipient.seems_to_wait())
+                && wait_graph::seems_futile(&**host, callee)
+            {
                 current::suspect();
             }
             asked.await
@@ -146,8 +147,8 @@ impl<T: Send + 'static, R, F> fmt::Debug for RecipientCall<T, R, F> {
 }
 
 /// A call whose request was sent.
-struct SentCall<R: Send + 'static> {
-    host: Arc<dyn Host>,
+struct SentCall<'a, R: Send + 'static> {
+    host: &'a Arc<dyn Host>,
     answer: PendingReply<R>,
     /// Whether it was polled, which it is at once when the request was sent.
     begun: bool,
@@ -155,7 +156,7 @@ struct SentCall<R: Send + 'static> {
     remote: Option<(Arc<dyn Process>, u64)>,
 }
 
-impl<R: Send + 'static> Future for SentCall<R> {
+impl<R: Send + 'static> Future for SentCall<'_, R> {
     type Output = Result<R, CallError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -169,9 +170,9 @@ impl<R: Send + 'static> Future for SentCall<R> {
     }
 }
 
-impl<R: Send + 'static> Drop for SentCall<R> {
+impl<R: Send + 'static> Drop for SentCall<'_, R> {
     fn drop(&mut self) {
-        self.answer.abandon(&self.host);
+        self.answer.abandon(self.host);
         if let Some((process, call)) = self.remote.take()
             && let Some(remote) = process.remote()
         {

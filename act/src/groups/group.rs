@@ -16,7 +16,7 @@ pub(crate) struct Group {
     last: u64,
     /// By the types of what is kept of a member: a recipient, or a
     /// [`RemoteMember`](super::remote_member::RemoteMember).
-    kinds: HashMap<TypeId, Box<dyn MembersOfAType>>,
+    kinds: BTreeMap<TypeId, Box<dyn MembersOfAType>>,
     of: HashMap<Pid, TimesJoined>,
     /// Its changes, for those who watch it.
     pub(crate) changes: Option<Arc<TopicCore<GroupChange>>>,

@@ -121,7 +121,7 @@ where
         Pending::new(host, async move {
             let NamedCall { named, request, timeout, until, retry, .. } = &mut unmade;
             retry.check()?;
-            let host = Arc::clone(named.host());
+            let host = named.host();
             let start = host.now();
             let deadline = match (timeout.map(|limit| start + limit), *until) {
                 (Some(one), Some(other)) => Some(one.min(other)),
@@ -181,13 +181,13 @@ struct FailedAttempt {
 }
 
 /// The time of a call.
-struct CallTime {
-    host: Arc<dyn Host>,
+struct CallTime<'a> {
+    host: &'a Arc<dyn Host>,
     start: Timestamp,
     deadline: Option<Timestamp>,
 }
 
-impl CallTime {
+impl CallTime<'_> {
     fn left(&self) -> Option<Duration> {
         self.deadline.map(|deadline| deadline.since(self.host.now()))
     }
@@ -212,7 +212,7 @@ impl CallTime {
         if !wait.is_zero() {
             let due = self.host.now() + wait;
             let due = self.deadline.map_or(due, |deadline| deadline.min(due));
-            Sleep::until(Arc::clone(&self.host), due).await;
+            Sleep::until(Arc::clone(self.host), due).await;
             if !address.is_alive() {
                 let ended = Some(address.pid());
                 address = self.look_up(named, retry, failed, ended).await?;
@@ -233,11 +233,11 @@ impl CallTime {
         M: Send + 'static,
         C: Send + 'static,
     {
-        let wait = NameWait::new(&self.host, named.full_name(), ended);
+        let wait = NameWait::new(self.host, named.full_name(), ended);
         let limit = if retry.waits_for_a_name() { self.left() } else { Some(Duration::ZERO) };
         let found = match limit {
             None => Some(wait.await),
-            Some(limit) => within(&self.host, limit, wait).await,
+            Some(limit) => within(self.host, limit, wait).await,
         };
         let no_name = match found {
             Some(Ok(process)) => {

@@ -377,13 +377,18 @@ impl<M: Send + 'static, C: Send + 'static> RoomGuard<M, C> {
     pub(crate) fn new(cell: &Arc<Cell<M, C>>, held: ReservedRoom<M>) -> Self {
         RoomGuard { cell: Arc::clone(cell), held: Some(held) }
     }
-}
 
-impl<M: Send + 'static, C: Send + 'static> Reserved<M> for RoomGuard<M, C> {
-    fn fill(mut self: Box<Self>, message: M, sender: u64) {
+    /// Puts a message into the room.
+    pub(crate) fn fill_with(mut self, message: M, sender: u64) {
         if let Some(held) = self.held.take() {
             self.cell.fill(held, message, sender);
         }
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> Reserved<M> for RoomGuard<M, C> {
+    fn fill(self: Box<Self>, message: M, sender: u64) {
+        self.fill_with(message, sender);
     }
 
     fn fill_by_alias(mut self: Box<Self>, alias: Alias, message: M, sender: u64) -> Result<(), M> {

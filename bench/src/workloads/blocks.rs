@@ -28,6 +28,16 @@ use krarup::{Actor, Address, Context, NamedAddress, Node, Reason, Recipient, Res
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+/// Each is a workload of its own too.
+pub(super) const NAMES: [&str; 7] = [
+    "blocks-actor",
+    "blocks-name",
+    "blocks-group",
+    "blocks-state",
+    "blocks-step",
+    "blocks-grain",
+    "blocks-grains",
+];
 const ROUNDS: usize = 5;
 const MEMBERS: usize = 4;
 const NAME: &str = "successor";
@@ -155,8 +165,13 @@ fn calls(node: &Node, name: &str, calls: u64, server: impl BlockServer) -> Workl
     Ok(Measurement::of(name, calls, took))
 }
 
-/// Calls each block `size` times; `blocks-grains` has `keys` grains.
-pub(super) fn run(node: &Node, size: u64, keys: u64) -> Result<Vec<Measurement>, WorkloadFailure> {
+/// Calls each block `size` times, or only the one of this name; `blocks-grains` has `keys` grains.
+pub(super) fn run(
+    node: &Node,
+    only: Option<&str>,
+    size: u64,
+    keys: u64,
+) -> Result<Vec<Measurement>, WorkloadFailure> {
     share(size, 1)?;
     share(keys, 1)?;
     let actor = node.spawn(|| Successor).name(NAME).start()?;
@@ -172,17 +187,19 @@ pub(super) fn run(node: &Node, size: u64, keys: u64) -> Result<Vec<Measurement>,
     let step = node.spawn(step).start()?;
     let grains = node.spawn(|| Grains::new(|_: &u64| Successor)).start()?;
     let in_turn = |keys| InTurn { grains: grains.clone(), keys };
+    let call = |name| match name {
+        "blocks-name" => calls(node, name, size, named.clone()),
+        "blocks-group" => calls(node, name, size, node.groups()),
+        "blocks-state" => calls(node, name, size, state.clone()),
+        "blocks-step" => calls(node, name, size, step.clone()),
+        "blocks-grain" => calls(node, name, size, in_turn(1)),
+        "blocks-grains" => calls(node, name, size, in_turn(keys)),
+        _ => calls(node, name, size, actor.clone()),
+    };
     let mut best = Vec::<Measurement>::new();
     for _ in 0..ROUNDS {
-        let round = [
-            calls(node, "blocks-actor", size, actor.clone())?,
-            calls(node, "blocks-name", size, named.clone())?,
-            calls(node, "blocks-group", size, node.groups())?,
-            calls(node, "blocks-state", size, state.clone())?,
-            calls(node, "blocks-step", size, step.clone())?,
-            calls(node, "blocks-grain", size, in_turn(1))?,
-            calls(node, "blocks-grains", size, in_turn(keys))?,
-        ];
+        let names = NAMES.into_iter().filter(|name| only.is_none_or(|only| only == *name));
+        let round = names.map(call).collect::<Result<Vec<_>, _>>()?;
         if best.is_empty() {
             best.extend(round);
         } else {

@@ -65,7 +65,10 @@ pub(crate) fn run(node: &Node, arguments: &Arguments) -> Result<Vec<Measurement>
         "timers-fire" => timers::fire(node, size(1_000_000), count(8)),
         "sized" => sized::run(node, size(2_000_000), count(16)),
         "depth" => depth::run(node, size(4_000_000), count(1_000)),
-        "blocks" => return blocks::run(node, size(300_000), count(1_000) as u64),
+        "blocks" => return blocks::run(node, None, size(300_000), count(1_000) as u64),
+        name if blocks::NAMES.contains(&name) => {
+            return blocks::run(node, Some(name), size(300_000), count(1_000) as u64);
+        }
         "machine" => return machine::run(node, size(2_000_000)),
         "task" => return task::run(node, size(300_000)),
         "topic" => return topic::run(node, size(1_000_000), count(64)),

@@ -43,7 +43,7 @@ impl Actor for TimerHolder {
                 self.left -= 1;
                 self.set.push_back(ctx.send_after(far(self.left), BenchMessage::Start));
                 if let Some(oldest) = self.set.pop_front() {
-                    ctx.cancel(oldest);
+                    ctx.disarm(oldest);
                 }
                 if self.left == 0 {
                     self.done.count_down();

@@ -36,7 +36,7 @@ impl<K: Kind> Worker<K> {
             }
             16..20 => {
                 if let Some(timer) = self.timer.take() {
-                    ctx.cancel(timer);
+                    ctx.disarm(timer);
                 }
             }
             20 => ctx.sleep(Duration::from_micros(ctx.random() % 2_000)).await,

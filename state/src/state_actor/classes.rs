@@ -8,13 +8,12 @@
 //!   5 events       always          timers, timeouts, ends of other processes
 //! ```
 //!
-//! This type is pure: items go in, and the next one comes out. The order is evaluated anew
+//! This type is pure: items go in, and it says which comes out next. The order is evaluated anew
 //! for each item, so an item that arrived while another was handled takes its place among
 //! those that waited already (rule O2). A barrier belongs to one handler, and only the end
 //! of that handler removes it (rule O3). Asks and notices may begin if there is no barrier
 //! and the limit of handlers in flight is not reached (rule O1).
 
-use crate::contained_drop::ContainedDrop;
 use crate::table::TableKey;
 use std::collections::VecDeque;
 
@@ -34,19 +33,19 @@ pub(crate) struct Classes<R, X, A, N, E> {
     closed: bool,
 }
 
-/// The next item to handle.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum NextItem<R, X, A, N, E> {
-    Reply(R),
-    Exception(X),
-    Ask(A),
+/// The next item to handle: the first of its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NextItem {
+    Reply,
+    Exception,
+    Ask,
     /// An ask that is a barrier. The caller passes its handler to [`Classes::raise`].
-    Barrier(A),
-    /// Consecutive asks that may be handled together.
-    Asks(Vec<A>),
-    Notice(N),
-    Notices(Vec<N>),
-    Event(E),
+    Barrier,
+    /// So many asks that may be handled together.
+    Asks(usize),
+    Notice,
+    Notices(usize),
+    Event,
 }
 
 /// How an actor classifies the asks and notices it is sent.
@@ -74,23 +73,24 @@ impl<R, X, A, N, E> Default for Classes<R, X, A, N, E> {
 }
 
 impl<R, X, A, N, E> Classes<R, X, A, N, E> {
-    /// Takes the next item, if any may be taken.
-    pub(crate) fn next(&mut self, sorting: &impl Sorting<A, N>) -> Option<NextItem<R, X, A, N, E>> {
-        if let Some(reply) = self.replies.pop_front() {
-            return Some(NextItem::Reply(reply));
+    /// The next item, if any may be taken. It stays where it is. Items are large, and each is moved once,
+    /// into its handler.
+    pub(crate) fn next(&self, sorting: &impl Sorting<A, N>) -> Option<NextItem> {
+        if !self.replies.is_empty() {
+            return Some(NextItem::Reply);
         }
-        if let Some(exception) = self.exceptions.pop_front() {
-            return Some(NextItem::Exception(exception));
+        if !self.exceptions.is_empty() {
+            return Some(NextItem::Exception);
         }
         if self.may_begin() {
-            if let Some(ask) = self.asks.pop_front() {
-                return Some(self.begin_ask(ask, sorting));
+            if let Some(ask) = self.asks.front() {
+                return Some(self.next_ask(ask, sorting));
             }
-            if let Some(notice) = self.notices.pop_front() {
-                return Some(self.begin_notice(notice, sorting));
+            if let Some(notice) = self.notices.front() {
+                return Some(self.next_notice(notice, sorting));
             }
         }
-        self.events.pop_front().map(NextItem::Event)
+        (!self.events.is_empty()).then_some(NextItem::Event)
     }
 
     /// Whether the next item is a notice or an event. A message that arrived meanwhile may
@@ -103,27 +103,24 @@ impl<R, X, A, N, E> Classes<R, X, A, N, E> {
             && ((may_begin && !self.notices.is_empty()) || !self.events.is_empty())
     }
 
-    fn begin_ask(&mut self, ask: A, sorting: &impl Sorting<A, N>) -> NextItem<R, X, A, N, E> {
-        // The sorting functions are a user's and may panic.
-        let ask = ContainedDrop::new(ask);
-        if sorting.is_barrier(&ask) {
-            return NextItem::Barrier(ask.into_inner());
+    fn next_ask(&self, ask: &A, sorting: &impl Sorting<A, N>) -> NextItem {
+        if sorting.is_barrier(ask) {
+            return NextItem::Barrier;
         }
-        if !sorting.batches_ask(&ask) {
-            return NextItem::Ask(ask.into_inner());
+        if !sorting.batches_ask(ask) {
+            return NextItem::Ask;
         }
         // A barrier is never batched, whatever the filter returns.
         let wanted = |ask: &A| !sorting.is_barrier(ask) && sorting.batches_ask(ask);
-        NextItem::Asks(batch(ask, &mut self.asks, sorting.most(), wanted))
+        NextItem::Asks(batch(&self.asks, sorting.most(), wanted))
     }
 
-    fn begin_notice(&mut self, notice: N, sorting: &impl Sorting<A, N>) -> NextItem<R, X, A, N, E> {
-        let notice = ContainedDrop::new(notice);
-        if !sorting.batches_notice(&notice) {
-            return NextItem::Notice(notice.into_inner());
+    fn next_notice(&self, notice: &N, sorting: &impl Sorting<A, N>) -> NextItem {
+        if !sorting.batches_notice(notice) {
+            return NextItem::Notice;
         }
         let wanted = |notice: &N| sorting.batches_notice(notice);
-        NextItem::Notices(batch(notice, &mut self.notices, sorting.most(), wanted))
+        NextItem::Notices(batch(&self.notices, sorting.most(), wanted))
     }
 
     /// Makes asks and notices wait until this handler has ended.
@@ -166,15 +163,10 @@ impl<R, X, A, N, E> Classes<R, X, A, N, E> {
     }
 }
 
-/// Returns `first` and the items at the front of the queue that belong in its batch.
-fn batch<T>(
-    first: ContainedDrop<T>,
-    queue: &mut VecDeque<T>,
-    most: usize,
-    wanted: impl Fn(&T) -> bool,
-) -> Vec<T> {
-    let more = queue.iter().take(most.saturating_sub(1)).take_while(|item| wanted(item)).count();
-    std::iter::once(first.into_inner()).chain(queue.drain(..more)).collect()
+/// How many items at the front of the queue belong in one batch, with the first one, which does.
+fn batch<T>(queue: &VecDeque<T>, most: usize, wanted: impl Fn(&T) -> bool) -> usize {
+    let others = queue.iter().skip(1).take(most.saturating_sub(1));
+    1 + others.take_while(|item| wanted(item)).count()
 }
 
 #[cfg(test)]

@@ -52,13 +52,14 @@ type ActorClasses<A> = Classes<
     ActorEvent<<A as StateActor>::Event>,
 >;
 
-pub(crate) type Following<A> = NextItem<
-    ReplyItem<<A as StateActor>::Reply>,
-    AskFailure,
-    Posted<<A as StateActor>::Ask>,
-    Posted<<A as StateActor>::Notice>,
-    ActorEvent<<A as StateActor>::Event>,
->;
+/// What the engine does next.
+#[derive(Clone, Copy)]
+pub(crate) enum NextStep {
+    /// The first item of a class.
+    Take(NextItem),
+    /// The handler that has yielded first goes on.
+    Yielded,
+}
 
 pub(crate) struct Engine<A: StateActor> {
     pub(crate) shared: Arc<HandlerScope<A>>,
@@ -67,7 +68,7 @@ pub(crate) struct Engine<A: StateActor> {
     /// Handlers that have yielded, in order.
     pub(crate) yielded: VecDeque<TableKey>,
     /// Asks and notices that wait in the classes keep their room in the mailbox.
-    keeps_room: bool,
+    pub(crate) keeps_room: bool,
     /// The limit of handlers of asks and notices in flight.
     most_in_flight: usize,
     /// The load decides the class in which the process is queued.
@@ -117,34 +118,35 @@ impl<A: StateActor> Engine<A> {
         });
     }
 
-    /// Runs until the actor is to end. A panic anywhere in it is a failure.
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<StateActorEnd> {
-        self.shared.wakers.wake_actor();
-        contain(|| self.run(cx)).unwrap_or_else(|panic| Poll::Ready(StateActorEnd::Failed(panic)))
+    /// Runs until the actor is to end. A panic anywhere in it is a failure. `shared` is its own scope.
+    pub(crate) fn poll(
+        &mut self,
+        shared: &HandlerScope<A>,
+        cx: &mut Context<'_>,
+    ) -> Poll<StateActorEnd> {
+        shared.wakers.run();
+        contain(|| self.run(shared, cx))
+            .unwrap_or_else(|panic| Poll::Ready(StateActorEnd::Failed(panic)))
     }
 
-    fn run(&mut self, cx: &mut Context<'_>) -> Poll<StateActorEnd> {
+    fn run(&mut self, shared: &HandlerScope<A>, cx: &mut Context<'_>) -> Poll<StateActorEnd> {
         let mut steps = STEPS;
         loop {
             // Update the limit before looking: asks and notices may have stayed in the
             // mailbox because the limit was reached, and no further wake-up comes for them.
             self.classes.set_busy(self.handlers.of_messages() >= self.most_in_flight);
-            steps += self.gather(cx);
-            if self.classes.is_low() && self.look_again() {
-                steps += 1;
-                continue;
-            }
-            let next = match self.take_next() {
+            let (received, next) = match self.next(shared, cx) {
                 Ok(next) => next,
                 Err(panic) => return Poll::Ready(StateActorEnd::Failed(panic)),
             };
+            steps += received;
             if let Some(next) = next {
                 if let Err(reason) = self.handle(next) {
                     return Poll::Ready(StateActorEnd::Failed(reason));
                 }
             } else if let Some(end) = self.end() {
                 return Poll::Ready(end);
-            } else if self.shared.wakers.rest(cx.waker()) {
+            } else if self.is_alone() || shared.wakers.rest(cx.waker()) {
                 break;
             }
             steps = steps.saturating_sub(1);
@@ -170,6 +172,11 @@ impl<A: StateActor> Engine<A> {
         // A suspended actor may have items waiting, in the classes or in the mailbox.
         (self.finishing && self.shared.table.pending() == 0 && !self.is_suspended())
             .then_some(StateActorEnd::Told(Reason::Normal))
+    }
+
+    /// Whether nothing of its own can wake it: it has no handler in flight, no promise and no timer.
+    fn is_alone(&self) -> bool {
+        self.handlers.is_empty() && self.shared.table.is_empty()
     }
 
     fn is_suspended(&self) -> bool {
@@ -199,21 +206,12 @@ impl<A: StateActor> Engine<A> {
         self.shared.owner.lock().as_ref().is_some_and(|owner| owner.ctx.has_own_exit())
     }
 
-    /// Whether asks and notices stay in the mailbox. A mailbox that drops its oldest
-    /// message cannot reach those in the classes, so no more are received than can begin.
-    pub(crate) fn leaves_messages(&self, ctx: &StateContext<A>) -> bool {
-        self.keeps_room
-            && ctx.drops_oldest()
-            && !(self.classes.may_begin() && self.classes.messages() == 0)
-    }
-
-    /// Takes the next item, if any may be taken.
+    /// Says what is next, if anything may be. It is taken by [`Engine::handle`].
     ///
     /// # Errors
     /// A filter of the actor has panicked.
-    fn take_next(&mut self) -> Result<Option<Following<A>>> {
-        let mut owner = self.shared.owner.lock();
-        let Some(StateOwner { actor, ctx }) = owner.as_mut() else { return Ok(None) };
+    pub(crate) fn decide(&mut self, owner: &mut StateOwner<A>) -> Result<Option<NextStep>> {
+        let StateOwner { actor, ctx } = owner;
         if self.told.is_none() {
             if ctx.is_suspended() {
                 return Ok(None);
@@ -225,18 +223,23 @@ impl<A: StateActor> Engine<A> {
                 self.classes.close();
             }
         }
-        let first_keeps_room = self.keeps_room && first_keeps_room(&self.classes);
         let next = contain(|| self.classes.next(&By(actor))).inspect_err(|_| {
             // A filter has panicked: the message whose batch was being formed is lost (rule O4).
-            ctx.free_room(usize::from(first_keeps_room));
+            if self.keeps_room {
+                ctx.free_room(first_place(&self.classes));
+            }
+            let ask = self.classes.asks.pop_front();
+            let notice = if ask.is_none() { self.classes.notices.pop_front() } else { None };
+            drop_each(ask);
+            drop_each(notice);
         })?;
         if self.keeps_room
-            && let Some(next) = &next
+            && let Some(next) = next
         {
-            ctx.free_room(places(next));
+            ctx.free_room(places(&self.classes, next));
         }
-        let yielded = || self.yielded.pop_front().map(|key| NextItem::Reply(ReplyItem::Woken(key)));
-        Ok(next.or_else(yielded))
+        let yielded = (!self.yielded.is_empty()).then_some(NextStep::Yielded);
+        Ok(next.map(NextStep::Take).or(yielded))
     }
 
     pub(crate) fn load(&self) -> Load {
@@ -358,19 +361,23 @@ fn lose<M: Send + 'static, C: Send + 'static>(
     }
 }
 
-/// Whether the ask or notice that begins next keeps its room.
-fn first_keeps_room<R, X, A, N, E>(classes: &Classes<R, X, Posted<A>, Posted<N>, E>) -> bool {
+/// The place of the ask or notice that begins next, if it keeps one.
+fn first_place<R, X, A, N, E>(classes: &Classes<R, X, Posted<A>, Posted<N>, E>) -> usize {
     let notice = || classes.notices.front().is_some_and(|notice| notice.keeps_room);
-    classes.may_begin() && classes.asks.front().map_or_else(notice, |ask| ask.keeps_room)
+    usize::from(classes.asks.front().map_or_else(notice, |ask| ask.keeps_room))
 }
 
-/// Counts the items in `next` that kept their room.
-fn places<R, X, A, N, E>(next: &NextItem<R, X, Posted<A>, Posted<N>, E>) -> usize {
+/// Counts the items of `next` that keep their room.
+fn places<R, X, A, N, E>(
+    classes: &Classes<R, X, Posted<A>, Posted<N>, E>,
+    next: NextItem,
+) -> usize {
+    let (asks, notices) = (classes.asks.iter(), classes.notices.iter());
     match next {
-        NextItem::Ask(ask) | NextItem::Barrier(ask) => usize::from(ask.keeps_room),
-        NextItem::Asks(asks) => asks.iter().filter(|ask| ask.keeps_room).count(),
-        NextItem::Notice(notice) => usize::from(notice.keeps_room),
-        NextItem::Notices(notices) => notices.iter().filter(|notice| notice.keeps_room).count(),
-        NextItem::Reply(_) | NextItem::Exception(_) | NextItem::Event(_) => 0,
+        NextItem::Ask | NextItem::Barrier => asks.take(1).filter(|ask| ask.keeps_room).count(),
+        NextItem::Asks(count) => asks.take(count).filter(|ask| ask.keeps_room).count(),
+        NextItem::Notice => notices.take(1).filter(|notice| notice.keeps_room).count(),
+        NextItem::Notices(count) => notices.take(count).filter(|notice| notice.keeps_room).count(),
+        NextItem::Reply | NextItem::Exception | NextItem::Event => 0,
     }
 }

@@ -9,14 +9,14 @@ use krarup_act::{HeldTrace, contain};
 use krarup_gen::{ReasonKind, Result};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 /// A handler that has begun.
 pub(crate) type HandlerFuture = Pin<Box<dyn Future<Output = Result> + Send>>;
 
 struct RunningHandler {
     work: HandlerFuture,
-    waker: Arc<HandlerWaker>,
+    waker: HandlerWaker,
     /// It handles asks or notices.
     of_messages: bool,
     /// It woke its own waker during its last poll.
@@ -30,6 +30,9 @@ pub(crate) struct RunningHandlers {
     table: Table<RunningHandler>,
     /// How many of them handle asks or notices.
     of_messages: usize,
+    /// The waker of a handler that has ended, for the next one: most handlers end in their first poll,
+    /// and leave their waker nowhere.
+    spare: Option<HandlerWaker>,
 }
 
 impl RunningHandlers {
@@ -42,12 +45,16 @@ impl RunningHandlers {
         trace: Option<HeldTrace>,
     ) -> TableKey {
         self.of_messages += usize::from(of_messages);
-        self.table.insert_with(|key| RunningHandler {
-            work,
-            waker: wakers.waker(WorkKey::Handler(key)),
-            of_messages,
-            yielded: false,
-            trace,
+        let spare = self.spare.take();
+        self.table.insert_with(|key| {
+            let waker = match spare {
+                Some(waker) => {
+                    waker.belongs_to(key);
+                    waker
+                }
+                None => HandlerWaker::new(wakers, WorkKey::Handler(key)),
+            };
+            RunningHandler { work, waker, of_messages, yielded: false, trace }
         })
     }
 
@@ -62,20 +69,20 @@ impl RunningHandlers {
     pub(crate) fn resume(&mut self, key: TableKey) -> Option<Result> {
         let stack = self.table.get_mut(key)?;
         stack.waker.still();
-        let waker = Waker::from(Arc::clone(&stack.waker));
-        let work = &mut stack.work;
-        let poll = || work.as_mut().poll(&mut Context::from_waker(&waker));
+        let (work, waker) = (&mut stack.work, stack.waker.waker());
+        let poll = || work.as_mut().poll(&mut Context::from_waker(waker));
         let Poll::Ready(outcome) = HeldTrace::within(&mut stack.trace, poll) else {
             stack.yielded = stack.waker.was_woken();
             return None;
         };
-        let mut ended = self.table.remove(key);
-        self.of_messages -= usize::from(ended.as_ref().is_some_and(|stack| stack.of_messages));
-        let trace = ended.as_mut().and_then(|stack| stack.trace.take());
+        let Some(ended) = self.table.remove(key) else { return Some(outcome) };
+        let RunningHandler { work, waker, of_messages, trace, .. } = ended;
+        self.of_messages -= usize::from(of_messages);
         if let (Some(trace), Err(reason)) = (trace, &outcome) {
             trace.fail(reason.kind().as_str());
         }
-        drop(ended);
+        drop(work);
+        self.spare = Some(waker).filter(HandlerWaker::is_alone);
         Some(outcome)
     }
 
@@ -102,5 +109,34 @@ impl RunningHandlers {
             }
             let _ = contain(|| drop(stack));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::{pending, poll_fn};
+    use std::sync::Mutex;
+    use std::task::Waker;
+
+    #[test]
+    fn o5_a_waker_that_a_handler_has_left_somewhere_wakes_no_later_handler() {
+        let (wakers, kept): (Arc<HandlerWakers>, Arc<Mutex<Option<Waker>>>) = Default::default();
+        let mut handlers = RunningHandlers::default();
+        let mut begin = |work: HandlerFuture| {
+            let key = handlers.add(&wakers, work, true, None);
+            (key, handlers.resume(key))
+        };
+        let place = Arc::clone(&kept);
+        let leaves = poll_fn(move |cx| {
+            *place.lock().unwrap() = Some(cx.waker().clone());
+            Poll::Ready(Ok(()))
+        });
+        let (left, outcome) = begin(Box::pin(leaves));
+        assert_eq!(outcome, Some(Ok(())));
+        let (_, outcome) = begin(Box::pin(pending()));
+        assert_eq!(outcome, None);
+        kept.lock().unwrap().take().unwrap().wake();
+        assert_eq!(wakers.take(), [WorkKey::Handler(left)]);
     }
 }

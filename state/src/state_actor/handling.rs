@@ -4,7 +4,7 @@
 //! it ends or awaits. An outcome that a handler awaits, or a wake-up, resumes that handler.
 
 use crate::state_actor::classes::NextItem;
-use crate::state_actor::engine::{Engine, Following};
+use crate::state_actor::engine::{Engine, NextStep};
 use crate::state_actor::handler_wakers::WorkKey;
 use crate::state_actor::handlers::HandlerFuture;
 use crate::state_actor::items::{ActorEvent, AskFailure, Posted, ReplyItem};
@@ -14,87 +14,115 @@ use crate::state_actor::state_actor::StateActor;
 use crate::state_actor::state_message::StateMessage;
 use crate::table::TableKey;
 use krarup_act::{BehaviorContext, HeldMessage, HeldTrace};
-use krarup_gen::{DeadLetterCause, Reason};
+use krarup_gen::{DeadLetterCause, Pid, Reason};
 
 impl<A: StateActor> Engine<A> {
-    /// Handles one item until its handler ends or awaits.
-    pub(crate) fn handle(&mut self, next: Following<A>) -> Result<(), Reason> {
-        let scope = |sender| Scope::new(&self.shared, sender);
+    /// Takes what is next and handles it until its handler ends or awaits.
+    pub(crate) fn handle(&mut self, next: NextStep) -> Result<(), Reason> {
+        let next = match next {
+            NextStep::Take(next) => next,
+            NextStep::Yielded => {
+                return self.yielded.pop_front().map_or(Ok(()), |key| self.resume(key));
+            }
+        };
         match next {
-            NextItem::Reply(ReplyItem::Awaited(key))
-            | NextItem::Exception(AskFailure::Awaited(key)) => self.deliver(key),
-            NextItem::Reply(ReplyItem::Woken(key)) => self.resume(key),
-            NextItem::Reply(ReplyItem::Told(key, reply)) => {
-                let mut scope = scope(None);
-                self.begin_settled(key, async move { A::handle_reply(&mut scope, reply).await })
-            }
-            NextItem::Exception(AskFailure::Told(key, exception)) => {
-                self.begin_exception(key, exception)
-            }
-            NextItem::Ask(ask) => {
-                let Some(ask) = self.begun(ask, StateMessage::Ask) else { return Ok(()) };
+            NextItem::Reply => match self.classes.replies.pop_front() {
+                Some(ReplyItem::Awaited(key)) => self.deliver(key),
+                Some(ReplyItem::Woken(key)) => self.resume(key),
+                Some(ReplyItem::Told(key, reply)) => {
+                    let mut scope = self.scope(None);
+                    self.begin_settled(key, async move { A::handle_reply(&mut scope, reply).await })
+                }
+                None => Ok(()),
+            },
+            NextItem::Exception => match self.classes.exceptions.pop_front() {
+                Some(AskFailure::Awaited(key)) => self.deliver(key),
+                Some(AskFailure::Told(key, exception)) => self.begin_exception(key, exception),
+                None => Ok(()),
+            },
+            NextItem::Ask | NextItem::Barrier => {
+                let Some(mut ask) = self.classes.asks.pop_front() else { return Ok(()) };
+                if ask.is_to_begin() {
+                    let Some(begun) = self.begin_job(ask, StateMessage::Ask) else { return Ok(()) };
+                    ask = begun;
+                }
                 let Posted { sender, message, trace, held, .. } = ask;
-                let mut scope = scope(sender);
-                let work = handling(held, async move { A::handle_ask(&mut scope, message).await });
-                self.begin_message(work, trace)
-            }
-            NextItem::Barrier(ask) => {
-                let Some(ask) = self.begun(ask, StateMessage::Ask) else { return Ok(()) };
-                let Posted { sender, message, trace, held, .. } = ask;
-                let mut scope = scope(sender);
-                let work = handling(held, async move { A::handle_ask(&mut scope, message).await });
+                let mut scope = self.scope(sender);
+                let work = Box::pin(async move {
+                    let outcome = A::handle_ask(&mut scope, message).await;
+                    handled(held, outcome)
+                });
                 let key = self.handlers.add(&self.shared.wakers, work, true, trace);
-                self.classes.raise(key);
+                if next == NextItem::Barrier {
+                    self.classes.raise(key);
+                }
                 self.resume(key)
             }
-            NextItem::Asks(asks) => {
-                let begun = asks.into_iter().filter_map(|ask| self.begun(ask, StateMessage::Ask));
+            NextItem::Asks(count) => {
+                let asks = self.classes.asks.drain(..count).collect::<Vec<_>>().into_iter();
+                let begun = asks.filter_map(|ask| self.begin_job(ask, StateMessage::Ask));
                 let asks: Vec<_> = begun.collect();
                 if asks.is_empty() {
                     return Ok(());
                 }
-                let mut scope = scope(asks.first().and_then(|ask| ask.sender));
+                let mut scope = self.scope(asks.first().and_then(|ask| ask.sender));
                 let parts = asks.into_iter().map(|ask| (ask.message, ask.held));
                 let (asks, held): (Vec<_>, Vec<_>) = parts.unzip();
-                let held: Vec<_> = held.into_iter().flatten().collect();
-                let work = handling(held, async move { A::handle_asks(&mut scope, asks).await });
+                let work = Box::pin(async move {
+                    let outcome = A::handle_asks(&mut scope, asks).await;
+                    handled(held.into_iter().flatten(), outcome)
+                });
                 self.begin_message(work, None)
             }
-            NextItem::Notice(notice) => {
-                let Some(notice) = self.begun(notice, StateMessage::Notice) else { return Ok(()) };
+            NextItem::Notice => {
+                let Some(mut notice) = self.classes.notices.pop_front() else { return Ok(()) };
+                if notice.is_to_begin() {
+                    let begun = self.begin_job(notice, StateMessage::Notice);
+                    let Some(begun) = begun else { return Ok(()) };
+                    notice = begun;
+                }
                 let Posted { sender, message, trace, held, .. } = notice;
-                let mut scope = scope(sender);
-                let work =
-                    handling(held, async move { A::handle_notice(&mut scope, message).await });
+                let mut scope = self.scope(sender);
+                let work = Box::pin(async move {
+                    let outcome = A::handle_notice(&mut scope, message).await;
+                    handled(held, outcome)
+                });
                 self.begin_message(work, trace)
             }
-            NextItem::Notices(notices) => {
-                let begun = notices
-                    .into_iter()
-                    .filter_map(|notice| self.begun(notice, StateMessage::Notice));
+            NextItem::Notices(count) => {
+                let notices = self.classes.notices.drain(..count).collect::<Vec<_>>().into_iter();
+                let begun = notices.filter_map(|one| self.begin_job(one, StateMessage::Notice));
                 let notices: Vec<_> = begun.collect();
                 if notices.is_empty() {
                     return Ok(());
                 }
-                let mut scope = scope(notices.first().and_then(|notice| notice.sender));
+                let mut scope = self.scope(notices.first().and_then(|notice| notice.sender));
                 let parts = notices.into_iter().map(|notice| (notice.message, notice.held));
                 let (notices, held): (Vec<_>, Vec<_>) = parts.unzip();
-                let held: Vec<_> = held.into_iter().flatten().collect();
-                let work =
-                    handling(held, async move { A::handle_notices(&mut scope, notices).await });
+                let work = Box::pin(async move {
+                    let outcome = A::handle_notices(&mut scope, notices).await;
+                    handled(held.into_iter().flatten(), outcome)
+                });
                 self.begin_message(work, None)
             }
-            NextItem::Event(event) => self.handle_event(event),
+            NextItem::Event => match self.classes.events.pop_front() {
+                Some(event) => self.handle_event(event),
+                None => Ok(()),
+            },
         }
     }
 
-    /// Begins a message, unless its time to live is over (rule P9).
-    fn begun<T>(
+    fn scope(&self, sender: Option<Pid>) -> Scope<A> {
+        Scope::new(&self.shared, sender)
+    }
+
+    /// Begins a message that may be a job of a pool, unless its time to live is over (rule P9).
+    fn begin_job<T>(
         &self,
         mut posted: Posted<T>,
         message: fn(T) -> StateMessage<A::Notice, A::Ask>,
     ) -> Option<Posted<T>> {
-        if !posted.held.as_ref().is_some_and(HeldMessage::is_to_begin) {
+        if !posted.is_to_begin() {
             return Some(posted);
         }
         let begun = match (&mut posted.held, &*self.shared.owner.lock()) {
@@ -143,8 +171,10 @@ impl<A: StateActor> Engine<A> {
                 self.begin(Box::pin(async move { A::handle_timeout(&mut scope).await }), None)
             }
             ActorEvent::Other(Posted { message, trace, held, .. }) => {
-                let work =
-                    handling(held, async move { A::handle_other(&mut scope, message).await });
+                let work = Box::pin(async move {
+                    let outcome = A::handle_other(&mut scope, message).await;
+                    handled(held, outcome)
+                });
                 self.begin(work, trace)
             }
             ActorEvent::Timeout(_) => Ok(()),
@@ -202,16 +232,13 @@ impl<A: StateActor> Engine<A> {
     }
 }
 
-/// A handler of messages, which are not handled until it has ended (rule M13).
-fn handling(
-    held: impl IntoIterator<Item = HeldMessage> + Send + 'static,
-    work: impl Future<Output = Result<(), Reason>> + Send + 'static,
-) -> HandlerFuture {
-    Box::pin(async move {
-        let outcome = work.await;
-        if outcome.is_ok() {
-            held.into_iter().for_each(HeldMessage::done);
-        }
-        outcome
-    })
+/// Reports that the messages of a handler are handled, if it has ended well (rule M13).
+fn handled(
+    held: impl IntoIterator<Item = HeldMessage>,
+    outcome: Result<(), Reason>,
+) -> Result<(), Reason> {
+    if outcome.is_ok() {
+        held.into_iter().for_each(HeldMessage::done);
+    }
+    outcome
 }

@@ -5,35 +5,55 @@
 //! there until they begin, so no more wait than the bound allows, wherever they are (rule
 //! M5). A barrier does not hold back stops and inspections (rule O7).
 
-use crate::state_actor::engine::Engine;
+use crate::state_actor::engine::{Engine, NextStep};
 use crate::state_actor::handler_wakers::WorkKey;
 use crate::state_actor::items::{ActorEvent, AskFailure, Posted, ReplyItem};
-use crate::state_actor::kinds::Kinds;
+use crate::state_actor::kinds::{Kinds, StateContext};
 use crate::state_actor::promise::{PromiseKind, Settled};
-use crate::state_actor::scope::StateOwner;
+use crate::state_actor::scope::HandlerScope;
 use crate::state_actor::state_actor::StateActor;
 use crate::state_actor::state_message::StateMessage;
 use crate::table::TableKey;
-use krarup_act::{BehaviorContext, HeldMessage, HeldTrace, Received};
-use krarup_gen::Pid;
+use krarup_act::{BehaviorContext, Received};
+use krarup_gen::Result;
 use std::pin::pin;
 use std::task::{Context, Poll};
 
 type StateMail<A> =
     Received<StateMessage<<A as Kinds>::Notice, <A as Kinds>::Ask>, <A as Kinds>::Event>;
 
-type ReceivedItem<A> = (StateMail<A>, Option<Pid>, bool, Option<HeldMessage>);
-
 impl<A: StateActor> Engine<A> {
-    /// Sorts in all items that have arrived. Returns how many messages were received.
-    pub(crate) fn gather(&mut self, cx: &mut Context<'_>) -> usize {
-        self.gather_own();
+    /// Sorts in all items that have arrived, and says which is next. Returns how many messages were
+    /// received, and the next, if any may be taken. The state is locked once for all of that; `shared` is
+    /// the scope of this engine, which cannot be borrowed from it while it changes.
+    ///
+    /// # Errors
+    /// A filter of the actor has panicked.
+    pub(crate) fn next(
+        &mut self,
+        shared: &HandlerScope<A>,
+        cx: &mut Context<'_>,
+    ) -> Result<(usize, Option<NextStep>)> {
         let mut received = 0;
-        while let Some((item, sender, keeps_room, held)) = self.receive(cx) {
-            received += 1;
-            self.sort(item, sender, keeps_room, held);
+        'again: loop {
+            self.gather_own();
+            let mut owner = shared.owner.lock();
+            let Some(state) = owner.as_mut() else { return Ok((received, None)) };
+            while let Some((item, keeps_room)) = self.receive(&mut state.ctx, cx) {
+                received += 1;
+                if let Err(request) = self.sort(&mut state.ctx, item, keeps_room) {
+                    // It may look at the state.
+                    drop(owner);
+                    self.obey(request);
+                    continue 'again;
+                }
+            }
+            if self.classes.is_low() && self.look_again(&mut state.ctx) {
+                received += 1;
+                continue;
+            }
+            return Ok((received, self.decide(state)?));
         }
-        received
     }
 
     /// Sorts in the wake-ups of the actor's own handlers and the outcomes of its promises.
@@ -52,30 +72,33 @@ impl<A: StateActor> Engine<A> {
         }
     }
 
+    /// Whether asks and notices stay in the mailbox. A mailbox that drops its oldest
+    /// message cannot reach those in the classes, so no more are received than can begin.
+    fn leaves_messages(&self, ctx: &StateContext<A>) -> bool {
+        self.keeps_room
+            && ctx.drops_oldest()
+            && !(self.classes.may_begin() && self.classes.messages() == 0)
+    }
+
     /// Takes one more message from the mailbox and returns whether there was one. A
     /// process that receives looks into its mailbox once in a poll and makes the turn look
     /// again. Here the order depends on messages that arrived since.
-    pub(crate) fn look_again(&mut self) -> bool {
-        let taken = {
-            let mut owner = self.shared.owner.lock();
-            let Some(StateOwner { ctx, .. }) = owner.as_mut() else { return false };
-            if self.leaves_messages(ctx) {
-                return false;
-            }
-            ctx.take_holding().map(|(message, keeps_room)| {
-                (message, ctx.sender(), keeps_room, ctx.hold_message())
-            })
-        };
-        let Some((message, sender, keeps_room, held)) = taken else { return false };
-        self.sort(Received::Message(message), sender, keeps_room, Some(held));
+    fn look_again(&mut self, ctx: &mut StateContext<A>) -> bool {
+        if self.leaves_messages(ctx) {
+            return false;
+        }
+        let Some((message, keeps_room)) = ctx.take_holding() else { return false };
+        let _ = self.sort(ctx, Received::Message(message), keeps_room);
         true
     }
 
-    /// Receives an item, its sender, whether it keeps its room, and what says that it is not
-    /// handled yet if it is a message.
-    fn receive(&mut self, cx: &mut Context<'_>) -> Option<ReceivedItem<A>> {
-        let mut owner = self.shared.owner.lock();
-        let ctx = &mut owner.as_mut()?.ctx;
+    /// Receives an item; also returns whether it keeps its room.
+    #[inline]
+    fn receive(
+        &self,
+        ctx: &mut StateContext<A>,
+        cx: &mut Context<'_>,
+    ) -> Option<(StateMail<A>, bool)> {
         let stops_itself = ctx.is_stopping();
         let received = if self.leaves_messages(ctx) {
             pin!(ctx.receive_control()).poll(cx).map(|item| (item, false))
@@ -88,9 +111,7 @@ impl<A: StateActor> Engine<A> {
         if matches!(item, Received::Finish) && !stops_itself {
             ctx.take_stop();
         }
-        let is_message = matches!(item, Received::Message(_) | Received::Other(_));
-        let held = is_message.then(|| ctx.hold_message());
-        Some((item, ctx.sender(), keeps_room, held))
+        Some((item, keeps_room))
     }
 
     fn sort_settled(&mut self, key: TableKey, settled: Settled<A::Reply, A::Event>) {
@@ -118,32 +139,41 @@ impl<A: StateActor> Engine<A> {
         }
     }
 
+    /// Sorts the item that was received last into its class. Returns what has none.
+    #[inline]
     fn sort(
         &mut self,
+        ctx: &mut StateContext<A>,
         item: StateMail<A>,
-        sender: Option<Pid>,
         keeps_room: bool,
-        held: Option<HeldMessage>,
-    ) {
-        let (classes, trace) = (&mut self.classes, HeldTrace::take());
+    ) -> Result<(), StateMail<A>> {
+        let classes = &mut self.classes;
         match item {
-            Received::Message(StateMessage::Ask(message)) => {
-                classes.asks.push_back(Posted { sender, message, keeps_room, trace, held });
+            Received::Message(StateMessage::Ask(ask)) => {
+                classes.asks.push_back(Posted::held(ask, keeps_room, ctx));
             }
-            Received::Message(StateMessage::Notice(message)) => {
-                classes.notices.push_back(Posted { sender, message, keeps_room, trace, held });
+            Received::Message(StateMessage::Notice(notice)) => {
+                classes.notices.push_back(Posted::held(notice, keeps_room, ctx));
             }
-            Received::Command(message) => {
-                let posted = Posted { sender, message, keeps_room, trace, held };
+            Received::Command(event) => {
+                let posted = Posted::sent(event, keeps_room, ctx);
                 classes.events.push_back(ActorEvent::Sent(posted));
             }
             Received::Down(down) => classes.events.push_back(ActorEvent::Down(down)),
             Received::Exit(exit) => classes.events.push_back(ActorEvent::Exit(exit)),
             Received::Timeout => classes.events.push_back(ActorEvent::Silence),
             Received::Other(message) => {
-                let posted = Posted { sender, message, keeps_room, trace, held };
+                let posted = Posted::held(message, keeps_room, ctx);
                 classes.events.push_back(ActorEvent::Other(posted));
             }
+            request => return Err(request),
+        }
+        Ok(())
+    }
+
+    /// Does what a request of the node asks for, now.
+    fn obey(&mut self, request: StateMail<A>) {
+        match request {
             Received::Inspect(reply) => reply.send(self.inspect()),
             Received::State(reply) => {
                 let state = self.shared.owner.lock().as_ref().and_then(|owner| owner.actor.state());

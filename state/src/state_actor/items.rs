@@ -19,6 +19,35 @@ pub(crate) struct Posted<T> {
     pub(crate) held: Option<HeldMessage>,
 }
 
+impl<T> Posted<T> {
+    /// The message that was received last, which is handled when its handler has ended.
+    #[inline]
+    pub(crate) fn held<M: Send + 'static, C: Send + 'static>(
+        message: T,
+        keeps_room: bool,
+        ctx: &mut Context<M, C>,
+    ) -> Self {
+        let held = Some(ctx.hold_message());
+        Posted { held, ..Posted::sent(message, keeps_room, ctx) }
+    }
+
+    /// The message that was received last, for which nobody waits.
+    #[inline]
+    pub(crate) fn sent<M: Send + 'static, C: Send + 'static>(
+        message: T,
+        keeps_room: bool,
+        ctx: &Context<M, C>,
+    ) -> Self {
+        let (sender, trace) = (ctx.sender(), HeldTrace::take());
+        Posted { sender, message, keeps_room, trace, held: None }
+    }
+
+    /// Whether it is a job of a pool, whose watch begins with its handler.
+    pub(crate) fn is_to_begin(&self) -> bool {
+        self.held.as_ref().is_some_and(HeldMessage::is_to_begin)
+    }
+}
+
 /// A message in this trace becomes a dead letter.
 pub(crate) fn unhandled(trace: Option<HeldTrace>) {
     if let Some(trace) = trace {

@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
 /// The outcome of a promise or a timer. `R` and `E` are the replies and events of the actor.
@@ -77,9 +78,8 @@ pub struct Exception {
 pub(crate) type PromiseWork<R, E> = Pin<Box<dyn Future<Output = Settled<R, E>> + Send>>;
 
 struct PendingPromise<R, E> {
-    /// The work; `None` while it is polled and after it has settled.
-    work: Option<PromiseWork<R, E>>,
-    waker: Arc<HandlerWaker>,
+    /// The work and its waker; `None` while it is polled and after it has settled.
+    work: Option<(PromiseWork<R, E>, HandlerWaker)>,
     /// Receives the delivery; `None` for a timer or a callback.
     share: Option<Arc<dyn DeliverOutcome>>,
     /// Whether it counts as pending. A timer does not.
@@ -98,13 +98,21 @@ pub(crate) struct PromiseTable<R, E> {
     /// The state actor.
     actor: Pid,
     state: Mutex<PromiseTableState<R, E>>,
+    /// How many promises and timers there are. Written under the lock, as the next.
+    count: AtomicUsize,
+    has_settled: AtomicBool,
 }
 
 impl<R, E> PromiseTable<R, E> {
     pub(crate) fn new(actor: Pid) -> Arc<Self> {
         let state =
             PromiseTableState { promises: Table::default(), pending: 0, settled: Vec::new() };
-        Arc::new(PromiseTable { actor, state: Mutex::new(state) })
+        Arc::new(PromiseTable {
+            actor,
+            state: Mutex::new(state),
+            count: AtomicUsize::new(0),
+            has_settled: AtomicBool::new(false),
+        })
     }
 
     /// Records a piece of work and polls it once.
@@ -118,10 +126,12 @@ impl<R, E> PromiseTable<R, E> {
         let key = {
             let mut state = self.state.lock();
             state.pending += usize::from(is_ask);
-            state.promises.insert_with(|key| {
-                let (work, waker) = (Some(work(key)), wakers.waker(WorkKey::Promise(key)));
-                PendingPromise { work, waker, share, is_ask }
-            })
+            let key = state.promises.insert_with(|key| {
+                let work = Some((work(key), HandlerWaker::new(wakers, WorkKey::Promise(key))));
+                PendingPromise { work, share, is_ask }
+            });
+            self.count.store(state.promises.len(), Ordering::Release);
+            key
         };
         self.poll(key);
         key
@@ -131,15 +141,15 @@ impl<R, E> PromiseTable<R, E> {
     pub(crate) fn poll(&self, key: TableKey) {
         // The work is a user's and may make requests or run destructors, so the table is
         // not locked.
-        let Some((mut work, waker)) = self.state.lock().promises.get_mut(key).and_then(|promise| {
-            let work = promise.work.take()?;
-            Some((work, Arc::clone(&promise.waker)))
-        }) else {
+        let mut state = self.state.lock();
+        let Some(mut work) = state.promises.get_mut(key).and_then(|promise| promise.work.take())
+        else {
             return;
         };
+        drop(state);
+        let (future, waker) = (&mut work.0, &work.1);
         waker.still();
-        let waker = Waker::from(waker);
-        let polled = work.as_mut().poll(&mut Context::from_waker(&waker));
+        let polled = future.as_mut().poll(&mut Context::from_waker(waker.waker()));
         // The promise may have been withdrawn meanwhile. Then drop the rest of it without
         // the lock.
         let (settled, work) = {
@@ -147,6 +157,7 @@ impl<R, E> PromiseTable<R, E> {
             match (polled, state.promises.get_mut(key)) {
                 (Poll::Ready(settled), Some(_)) => {
                     state.settled.push((key, settled));
+                    self.has_settled.store(true, Ordering::Release);
                     (None, Some(work))
                 }
                 (Poll::Pending, Some(promise)) => {
@@ -163,7 +174,17 @@ impl<R, E> PromiseTable<R, E> {
 
     /// Takes the outcomes that have settled since the last call.
     pub(crate) fn take_settled(&self) -> Vec<(TableKey, Settled<R, E>)> {
-        std::mem::take(&mut self.state.lock().settled)
+        if !self.has_settled.load(Ordering::Acquire) {
+            return Vec::new();
+        }
+        let mut state = self.state.lock();
+        self.has_settled.store(false, Ordering::Relaxed);
+        std::mem::take(&mut state.settled)
+    }
+
+    /// Whether there is no promise and no timer, whose wake-up might be missed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count.load(Ordering::Acquire) == 0
     }
 
     /// Removes a settled promise, whose turn has come, and releases the outcome to its
@@ -179,6 +200,7 @@ impl<R, E> PromiseTable<R, E> {
     fn remove(&self, key: TableKey) -> Option<PendingPromise<R, E>> {
         let mut state = self.state.lock();
         let promise = state.promises.remove(key)?;
+        self.count.store(state.promises.len(), Ordering::Release);
         state.pending -= usize::from(promise.is_ask);
         Some(promise)
     }
@@ -202,6 +224,7 @@ impl<R, E> PromiseTable<R, E> {
         let (promises, settled) = {
             let mut state = self.state.lock();
             state.pending = 0;
+            self.count.store(0, Ordering::Release);
             (state.promises.drain(), std::mem::take(&mut state.settled))
         };
         // Drop one by one: a destructor that panics must not keep the next one from running.

@@ -22,6 +22,7 @@ use krarup_act::{
 use krarup_gen::{ProcessKind, Reason, RestartWindow, Result, one_line};
 use std::fmt;
 use std::future::{pending, poll_fn};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A [`StateActor`] as a behaviour that can be spawned.
@@ -146,8 +147,9 @@ impl<A: StateActor> Behavior for Stateful<A> {
         if let Some(notice) = first {
             engine.put_first(notice.into_inner());
         }
+        let shared = Arc::clone(&engine.shared);
         loop {
-            let end = poll_fn(|cx| engine.poll(cx)).await;
+            let end = poll_fn(|cx| engine.poll(&shared, cx)).await;
             if engine.has_own_exit() {
                 // The turn ends it with that reason, and without a callback (rules D5, L7).
                 let _calls = DroppedCalls::take();

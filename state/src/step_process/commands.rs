@@ -1,13 +1,12 @@
 //! The commands of a step process, and their handlers.
 
 use crate::step_process::step_process::{CommandError, Tag};
+use crate::wake_queue::WakeQueue;
 use krarup_act::Context;
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Waker;
 
 /// The commands that a [`StepProcess`](crate::StepProcess) may use, by name: operations that its
 /// language cannot perform itself. One registry serves any number of processes.
@@ -144,7 +143,7 @@ impl<V> Completion<V> {
     /// Completes the command.
     pub fn complete(mut self, outcome: CommandResult<V>) {
         if let Some(counter) = self.counter.take() {
-            counter.hand_in(self.tag, outcome);
+            drop(counter.push((self.tag, outcome)));
         }
     }
 }
@@ -152,7 +151,7 @@ impl<V> Completion<V> {
 impl<V> Drop for Completion<V> {
     fn drop(&mut self) {
         if let Some(counter) = self.counter.take() {
-            counter.hand_in(self.tag, Err(CommandError::Dropped));
+            drop(counter.push((self.tag, Err(CommandError::Dropped))));
         }
     }
 }
@@ -163,74 +162,8 @@ impl<V> fmt::Debug for Completion<V> {
     }
 }
 
-/// The queue of completions, filled from any thread.
-pub(crate) struct CompletionQueue<V> {
-    handed_in: Mutex<HandedIn<V>>,
-}
-
-struct HandedIn<V> {
-    outcomes: Vec<(Tag, CommandResult<V>)>,
-    /// The waker of the process, while it is idle. A completion that arrives then wakes
-    /// it. A running process examines the queue itself before it parks, so a completion
-    /// that arrives while it runs needs no wake-up (rule W3).
-    sleeper: Option<Waker>,
-    /// The process has ended.
-    closed: bool,
-}
-
-impl<V> CompletionQueue<V> {
-    pub(crate) fn new() -> Self {
-        let handed_in = HandedIn { outcomes: Vec::new(), sleeper: None, closed: false };
-        CompletionQueue { handed_in: Mutex::new(handed_in) }
-    }
-
-    pub(crate) fn hand_in(&self, tag: Tag, outcome: CommandResult<V>) {
-        let mut handed_in = self.handed_in.lock();
-        if handed_in.closed {
-            // The value is a user's: drop it without the lock.
-            drop(handed_in);
-            drop(outcome);
-            return;
-        }
-        handed_in.outcomes.push((tag, outcome));
-        let sleeper = handed_in.sleeper.take();
-        drop(handed_in);
-        if let Some(sleeper) = sleeper {
-            sleeper.wake();
-        }
-    }
-
-    /// Takes the completions and marks the process as running.
-    pub(crate) fn take(&self) -> Vec<(Tag, CommandResult<V>)> {
-        // A waker may be a user's: clone and drop it while no lock is held, here and below.
-        let _sleeper;
-        let mut handed_in = self.handed_in.lock();
-        _sleeper = handed_in.sleeper.take();
-        std::mem::take(&mut handed_in.outcomes)
-    }
-
-    /// Marks the process as idle. Returns false, and does not, if completions are queued.
-    pub(crate) fn rest(&self, waker: &Waker) -> bool {
-        let mut sleeper = Some(waker.clone());
-        let mut handed_in = self.handed_in.lock();
-        let quiet = handed_in.outcomes.is_empty();
-        if quiet {
-            std::mem::swap(&mut handed_in.sleeper, &mut sleeper);
-        }
-        drop(handed_in);
-        drop(sleeper);
-        quiet
-    }
-
-    /// Closes the queue and returns its contents. Later completions are dropped.
-    pub(crate) fn close(&self) -> Vec<(Tag, CommandResult<V>)> {
-        let _sleeper;
-        let mut handed_in = self.handed_in.lock();
-        handed_in.closed = true;
-        _sleeper = handed_in.sleeper.take();
-        std::mem::take(&mut handed_in.outcomes)
-    }
-}
+/// The completions that were handed in, on any thread (rule W3).
+pub(crate) type CompletionQueue<V> = WakeQueue<(Tag, CommandResult<V>)>;
 
 #[cfg(test)]
 mod tests {
@@ -240,7 +173,7 @@ mod tests {
 
     #[test]
     fn w3_a_completion_for_a_running_process_wakes_nothing_and_is_seen_before_parking() {
-        let counter = Arc::new(CompletionQueue::new());
+        let counter = Arc::new(CompletionQueue::default());
         let complete = |tag| Completion::new(Tag(tag), Arc::clone(&counter)).complete(Ok(tag));
         let (wakes, waker) = WakeCount::with_waker();
         let woken = || wakes.count();
@@ -258,7 +191,7 @@ mod tests {
         assert_eq!(counter.take(), [(Tag(2), Ok(2)), (Tag(3), dropped)]);
         // The process rests, and runs again for another reason.
         assert!(counter.rest(&waker));
-        assert!(counter.take().is_empty());
+        counter.run();
         complete(5);
         assert_eq!((counter.take(), woken()), (vec![(Tag(5), Ok(5))], 1));
         // The process has ended.
@@ -273,7 +206,7 @@ mod tests {
 
     impl Drop for Looks {
         fn drop(&mut self) {
-            if self.0.handed_in.try_lock().is_some() {
+            if self.0.is_free() {
                 self.1.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -281,7 +214,7 @@ mod tests {
 
     #[test]
     fn w3_a_completion_for_an_ended_process_is_dropped_outside_the_lock() {
-        let (counter, free) = (Arc::new(CompletionQueue::new()), Arc::default());
+        let (counter, free) = (Arc::new(CompletionQueue::default()), Arc::default());
         assert!(counter.close().is_empty());
         let outcome = Ok(Looks(Arc::clone(&counter), Arc::clone(&free)));
         Completion::new(Tag(1), Arc::clone(&counter)).complete(outcome);

@@ -16,6 +16,7 @@ use krarup_gen::{Inspection, Reason, Result};
 use std::collections::{HashMap, VecDeque};
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 use std::task::{self, Poll, Waker};
 
 /// A running step process.
@@ -71,7 +72,7 @@ impl<P: StepProcess> Drop for Closing<P> {
 struct Running<V> {
     tag: Tag,
     work: CommandWork<V>,
-    waker: Arc<HandlerWaker>,
+    waker: HandlerWaker,
 }
 
 impl<P: StepProcess> RunningSteps<P> {
@@ -91,7 +92,7 @@ impl<P: StepProcess> RunningSteps<P> {
             out: StepOutput::new(),
             next: StepNext::Again,
             due: true,
-            counter: Arc::new(CompletionQueue::new()),
+            counter: Arc::new(CompletionQueue::default()),
             wakers: Arc::default(),
             cancelled: None,
             steps: 0,
@@ -105,7 +106,8 @@ impl<P: StepProcess> RunningSteps<P> {
     }
 
     pub(crate) fn poll(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<P::Value>> {
-        self.wakers.wake_actor();
+        self.wakers.run();
+        self.counter.run();
         self.gather(cx);
         // A suspended process runs no step, unless it is to end.
         let held = self.ctx.is_suspended() && self.cancelled.is_none();
@@ -120,11 +122,22 @@ impl<P: StepProcess> RunningSteps<P> {
         // event that arrived since the last look is seen when the process is parked, or by
         // the calls of `rest` below.
         let looks_again = self.holds_back && !self.leaves_messages();
-        if goes_on || looks_again || !self.counter.rest(cx.waker()) || !self.wakers.rest(cx.waker())
-        {
+        if goes_on || looks_again || !self.rests(cx.waker()) {
             cx.waker().wake_by_ref();
         }
         Poll::Pending
+    }
+
+    /// Marks the process as idle, if anything can complete. Returns false if something has.
+    fn rests(&self, waker: &Waker) -> bool {
+        // A command that was given up may still be completed, and its outcome is dropped in a poll.
+        let nothing_runs = self.outstanding.is_empty() && Arc::strong_count(&self.counter) == 1;
+        if nothing_runs {
+            // Pairs with the drop of the last completion: what it has handed in is seen.
+            fence(Ordering::Acquire);
+            return self.counter.is_empty();
+        }
+        self.counter.rest(waker) && self.wakers.rest(waker)
     }
 
     /// Runs one step and starts its commands. Returns the end if the step was the last.
@@ -294,7 +307,7 @@ impl<P: StepProcess> RunningSteps<P> {
                 let key = self.running.insert_with(|key| Running {
                     tag,
                     work,
-                    waker: self.wakers.waker(WorkKey::Promise(key)),
+                    waker: HandlerWaker::new(&self.wakers, WorkKey::Promise(key)),
                 });
                 self.outstanding.insert(tag, Some(key));
                 self.go_on(key);
@@ -306,8 +319,9 @@ impl<P: StepProcess> RunningSteps<P> {
     fn go_on(&mut self, key: TableKey) {
         let Some(running) = self.running.get_mut(key) else { return };
         running.waker.still();
-        let (tag, waker) = (running.tag, Waker::from(Arc::clone(&running.waker)));
-        let polled = contain(|| running.work.as_mut().poll(&mut task::Context::from_waker(&waker)));
+        let Running { tag, work, waker } = running;
+        let tag = *tag;
+        let polled = contain(|| work.as_mut().poll(&mut task::Context::from_waker(waker.waker())));
         let outcome = match polled {
             Ok(Poll::Pending) => return,
             Ok(Poll::Ready(outcome)) => outcome,

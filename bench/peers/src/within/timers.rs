@@ -59,7 +59,7 @@ impl Actor for Holder {
                 for number in 0..left.min(TURN) {
                     self.set.push_back(ctx.send_after(far(left + number), Told::Fired));
                     if let Some(oldest) = self.set.pop_front() {
-                        ctx.cancel(oldest);
+                        ctx.disarm(oldest);
                     }
                 }
                 match left.saturating_sub(TURN) {
