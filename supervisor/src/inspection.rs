@@ -1,6 +1,7 @@
 //! How a supervisor describes itself, and counts its children.
 
-use crate::info::{ChildCounts, ChildInfo};
+use crate::children::ChildKey;
+use crate::info::{ChildCounts, ChildInfo, ChildState};
 use crate::plan_executor::PlanExecutor;
 use crate::spec::{ChildKind, Strategy, SupervisorFlags};
 use krarup_gen::{Inspection, Pid, Value};
@@ -25,6 +26,19 @@ impl<T: Send + 'static> PlanExecutor<T> {
         }
     }
 
+    /// What an operator reads of a child. While the supervisor waits for the `init` of one it handles no
+    /// end, so the pids that it knows may be of processes that have ended.
+    fn state_text(&self, key: ChildKey, state: ChildState) -> String {
+        let is_simple = self.plan.flags().strategy == Strategy::SimpleOneForOne;
+        match (self.starting, state) {
+            (Some((pid, starts)), _) if starts == key => format!("{pid} in init"),
+            (_, ChildState::Running(pid)) if !is_simple && !self.is_alive(pid) => {
+                format!("{pid} has ended")
+            }
+            (_, state) => state.to_string(),
+        }
+    }
+
     /// Describes the supervisor. Also while an action is running (rule S15).
     pub(crate) fn inspection(&self) -> Inspection {
         let SupervisorFlags {
@@ -36,11 +50,11 @@ impl<T: Send + 'static> PlanExecutor<T> {
             max_children,
         } = *self.plan.flags();
         let counts = self.count_children();
-        let children = self.plan.children().iter().map(|(_, child)| {
+        let children = self.plan.children().iter().map(|(key, child)| {
             let ChildInfo { id, state, kind, restarts, .. } = child.info();
             let record = Inspection::new()
                 .with("id", id.as_str())
-                .with("state", state.to_string())
+                .with("state", self.state_text(key, state))
                 .with("kind", kind.to_string())
                 .with("restarts", restarts);
             Value::Record(record)

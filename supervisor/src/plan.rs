@@ -139,6 +139,11 @@ impl<F> Plan<F> {
         self.restarts
     }
 
+    /// Whether a child is being started because somebody has asked for one more.
+    pub(crate) fn adds_a_child(&self) -> bool {
+        matches!(self.phase, PlanPhase::Starting { purpose: StartPurpose::Add, .. })
+    }
+
     /// Why the supervisor is ending, from the moment of that decision.
     pub(crate) fn ending(&self) -> Option<&SupervisorEnd> {
         self.ending.as_ref()

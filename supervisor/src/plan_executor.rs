@@ -7,7 +7,7 @@ use crate::command::{Command, InPlaceRequest, SupervisorCommand, SupervisorConte
 use crate::plan::Plan;
 use crate::report::Reporter;
 use crate::select::{Selected, SupervisorMail, select, within};
-use crate::spec::{ChildId, Shutdown};
+use crate::spec::{ChildId, RestartType, Shutdown};
 use crate::waits::ChildWaits;
 use krarup_act::{BehaviorContext, Received, Sleep};
 use krarup_gen::{Exit, Pid, Reason};
@@ -22,7 +22,7 @@ pub(crate) struct PlanExecutor<T> {
     pub(crate) plan: Plan<ChildStart<T>>,
     running: HashMap<Pid, Box<dyn RunningChild>>,
     /// The child whose `init` is running: the plan does not know its process yet.
-    starting: Option<(Pid, ChildKey)>,
+    pub(crate) starting: Option<(Pid, ChildKey)>,
     /// The items that arrived while an action was running, in order. They are served before
     /// anything that is still in the mailbox.
     held: VecDeque<SupervisorMail<T>>,
@@ -112,7 +112,9 @@ impl<T: Send + 'static> PlanExecutor<T> {
         self.running.remove(&pid);
         let Some(key) = self.plan.children().running(pid) else { return EventOutcome::GoesOn };
         let before = self.plan.restarts();
-        self.report.ended(&self.id(key), pid, &reason, before);
+        let restart = self.plan.children().get(key).map(|child| child.rules.restart);
+        let for_good = restart.is_some_and(|restart| restart != RestartType::Permanent);
+        self.report.ended(&self.id(key), pid, &reason, before, for_good);
         let event = PlanEvent::Exited { pid, reason: reason.clone() };
         let next = self.plan.step(event, moment(ctx));
         self.report_restart(key, before, Some((pid, &reason)));

@@ -7,20 +7,25 @@
 //!
 //! | event | level |
 //! |---|---|
-//! | child started | info |
-//! | child ignored | info |
-//! | child ended | warn if the reason is abnormal, else info |
+//! | child started | info; debug if a dynamic supervisor was asked to start it |
+//! | child ignored | info; debug if a dynamic supervisor was asked to start it |
+//! | child ended | warn if the reason is abnormal, else info; debug if it was dynamic and is not restarted |
 //! | child restarting | warn |
 //! | child restarting in place | warn |
 //! | child waits for its restart | info |
 //! | child failed to start | error |
-//! | child stopped | info; warn if it did not end as requested |
+//! | child stopped | info, debug if it was dynamic; warn if it did not end as requested |
 //! | child cannot be ended and is abandoned | error |
 //! | supervisor gives up | error |
 //! | supervisor ends | info |
+//!
+//! A dynamic supervisor is one whose children come from a template (`simple_one_for_one`). What it
+//! does on request, and the ends in order of its children, are routine: at debug, and neither among the
+//! decisions that the node remembers (rule V18) nor among its reports (rule X8). A thousand sessions
+//! in a second would fill the log and push out the restarts.
 
 use crate::action::SupervisorEnd;
-use crate::spec::{ChildId, Shutdown, SupervisorFlags};
+use crate::spec::{ChildId, Shutdown, Strategy, SupervisorFlags};
 use krarup_act::{SupervisionLog, contain};
 use krarup_gen::{
     Pid, Reason, ReasonRecord, RestartKind, SupervisionAction, SupervisionEvent, one_line,
@@ -35,12 +40,15 @@ pub(crate) struct Reporter {
     node: SupervisionLog,
     strategy: &'static str,
     intensity: (u32, Duration),
+    /// Its children come from a template.
+    is_dynamic: bool,
 }
 
 impl Reporter {
     pub(crate) fn new(supervisor: Pid, node: SupervisionLog, flags: &SupervisorFlags) -> Self {
         let (strategy, intensity) = (flags.strategy.as_str(), (flags.intensity, flags.period));
-        Reporter { supervisor, node, strategy, intensity }
+        let is_dynamic = flags.strategy == Strategy::SimpleOneForOne;
+        Reporter { supervisor, node, strategy, intensity, is_dynamic }
     }
 
     /// Has the node remember an event, if it remembers any.
@@ -62,16 +70,28 @@ impl Reporter {
         });
     }
 
-    pub(crate) fn started(&self, child: &ChildId, pid: Pid, count: u64) {
+    /// `asked`: by a request for one more child.
+    pub(crate) fn started(&self, child: &ChildId, pid: Pid, count: u64, asked: bool) {
         let supervisor = self.supervisor;
+        if self.is_dynamic && asked {
+            return tell(|| {
+                tracing::debug!(target: "krarup", %supervisor, %child, %pid, count, "child started");
+            });
+        }
         self.record(SupervisionAction::Started, Some(child), count, |event| event.pid = Some(pid));
         tell(
             || tracing::info!(target: "krarup", %supervisor, %child, %pid, count, "child started"),
         );
     }
 
-    pub(crate) fn ignored(&self, child: &ChildId, count: u64) {
+    /// `asked`: by a request for one more child.
+    pub(crate) fn ignored(&self, child: &ChildId, count: u64, asked: bool) {
         let supervisor = self.supervisor;
+        if self.is_dynamic && asked {
+            return tell(|| {
+                tracing::debug!(target: "krarup", %supervisor, %child, count, "child ignored");
+            });
+        }
         self.record(SupervisionAction::Ignored, Some(child), count, |_| {});
         tell(|| tracing::info!(target: "krarup", %supervisor, %child, count, "child ignored"));
     }
@@ -88,8 +108,23 @@ impl Reporter {
         });
     }
 
-    pub(crate) fn ended(&self, child: &ChildId, pid: Pid, reason: &Reason, count: u64) {
+    /// `for_good`: an end in order is not followed by a restart.
+    pub(crate) fn ended(
+        &self,
+        child: &ChildId,
+        pid: Pid,
+        reason: &Reason,
+        count: u64,
+        for_good: bool,
+    ) {
         let supervisor = self.supervisor;
+        if self.is_dynamic && for_good && !reason.is_abnormal() {
+            return tell(|| {
+                tracing::debug!(
+                    target: "krarup", %supervisor, %child, %pid, reason = %one_line(reason), count, "child ended"
+                );
+            });
+        }
         self.record(SupervisionAction::Ended, Some(child), count, |event| {
             event.pid = Some(pid);
             event.reason = Some(ReasonRecord::of(reason));
@@ -166,6 +201,19 @@ impl Reporter {
         count: u64,
     ) {
         let supervisor = self.supervisor;
+        let as_told = match asked {
+            // A child that was already ending did not disobey.
+            _ if matches!(reason, Reason::NoProcess) => true,
+            Shutdown::BrutalKill => matches!(reason, Reason::Killed),
+            Shutdown::Timeout(_) | Shutdown::Infinity => !reason.is_abnormal(),
+        };
+        if self.is_dynamic && as_told {
+            return tell(|| {
+                tracing::debug!(
+                    target: "krarup", %supervisor, %child, %pid, reason = %one_line(reason), count, "child stopped"
+                );
+            });
+        }
         self.record(SupervisionAction::Stopped, Some(child), count, |event| {
             event.pid = Some(pid);
             event.reason = Some(ReasonRecord::of(reason));
@@ -173,12 +221,6 @@ impl Reporter {
         if let (Shutdown::Timeout(limit), Reason::Killed) = (asked, reason) {
             self.node.report_overdue(supervisor, pid, limit);
         }
-        let as_told = match asked {
-            // A child that was already ending did not disobey.
-            _ if matches!(reason, Reason::NoProcess) => true,
-            Shutdown::BrutalKill => matches!(reason, Reason::Killed),
-            Shutdown::Timeout(_) | Shutdown::Infinity => !reason.is_abnormal(),
-        };
         if as_told {
             tell(|| {
                 tracing::info!(

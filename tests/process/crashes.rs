@@ -6,9 +6,11 @@ use krarup::behavior::{Behavior, Received, behavior_fn};
 use krarup::mailbox::{Diverted, Overflow};
 use krarup::observe::{
     CrashCauseKind, CrashReport, DeadLetterCause, ItemInHand, ItemKind, Memory, ProcessKind,
-    ReasonKind, Recorded, RefusalCause, SupervisionAction, SupervisionEvent,
+    ReasonKind, Recorded, RefusalCause, Report, ReportKind, SupervisionAction, SupervisionEvent,
 };
 use krarup::prelude::*;
+use krarup::supervisor::ChildTemplate;
+use krarup::testing::Probe;
 use krarup::{Name, Recipient};
 use std::task::Poll;
 use std::time::Duration;
@@ -453,6 +455,33 @@ fn v18_the_events_of_a_supervisor_that_gives_up_are_in_their_order() {
         let outcome = sim.view().aftermath(last);
         assert_eq!((outcome.decision.unwrap().what, outcome.replaced_by), (GaveUp, None));
     }
+}
+
+#[test]
+fn v18_children_of_a_template_that_come_and_go_do_not_push_out_the_restarts() {
+    use SupervisionAction::{Ended, Restarting, Started};
+    let sim = Simulation::new(1);
+    sim.remember(Memory { restarts: 5, ..Memory::default() });
+    let template = ChildTemplate::worker("session", |_: u32| Worker);
+    let template = template.restart(RestartType::Transient);
+    let sessions = Supervisor::simple_one_for_one(template).intensity(3, 60 * SECOND);
+    let sessions = sim.spawn(move || sessions).name("sessions").wait().unwrap();
+    let reports = Probe::<Report>::of(&sim, &sim.reports());
+    let first = sessions.start_child(0).wait().unwrap().unwrap();
+    sim.exit(first, Reason::error("failed"));
+    sim.run_until_idle();
+    for number in 1..=20 {
+        let session = sessions.start_child(number).wait().unwrap().unwrap();
+        if number % 2 == 0 {
+            sessions.terminate_child(session).wait().unwrap();
+        }
+    }
+    let told: Vec<_> = events(&sim).iter().map(|event| event.what).collect();
+    assert_eq!(told, [Ended, Restarting, Started]);
+    assert_eq!(sim.view().aftermath(first).decision.unwrap().what, Restarting);
+    let heard = reports.take_messages();
+    let of_supervisors = heard.iter().filter(|report| report.kind() == ReportKind::Supervision);
+    assert_eq!(of_supervisors.count(), 3);
 }
 
 #[test]

@@ -29,6 +29,7 @@ mod next_turn;
 mod odd_ends;
 mod overflow;
 mod pipe_each;
+mod pipe_outcome;
 mod protocols;
 mod receiving;
 mod registry;

@@ -6,6 +6,7 @@ pub(crate) mod in_place;
 pub(crate) mod next_turn;
 pub(crate) mod owned_tasks;
 pub(crate) mod pipe;
+pub(crate) mod pipe_outcome;
 pub(crate) mod restartable;
 pub(crate) mod spawn;
 pub(crate) mod stop;

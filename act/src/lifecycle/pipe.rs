@@ -23,7 +23,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     ///
     /// The two are not linked. A future that is ended from outside, by a kill, another exit signal
     /// or an injected fault, sends no message, and this process hears nothing. If that can happen,
-    /// monitor the pid ([`Context::monitor`]) or link to it.
+    /// take [`Context::pipe_outcome`], which tells of the end in any case.
     ///
     /// ```
     /// # use krarup_act::{Address, Context, Reply};

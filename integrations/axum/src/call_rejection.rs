@@ -3,6 +3,8 @@
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use krarup::calls::UndeliveredCause;
+use krarup::groups::{KeyCallError, KeySendError};
+use krarup::supervisor::{RunError, StartChildError};
 use krarup::{AwaitNameError, CallError, LookupError, NamedCallError, SendError};
 use std::fmt;
 use std::time::Duration;
@@ -10,19 +12,21 @@ use std::time::Duration;
 /// When a client may come back that was turned away, if the error does not say it.
 const LATER: Duration = Duration::from_secs(1);
 
-/// The response to a request whose process has given none. Errors of calls, sends and look-ups are
-/// converted by `?` (rule Q4).
+/// The response to a request whose process has given none. Errors of calls, sends and look-ups, of the
+/// start of a child and of a task, are converted by `?` (rule Q4).
 ///
 /// | error | status | `Retry-After` |
 /// |---|---|---|
 /// | the pool is at its rate limit | 429 | when it takes the next job |
-/// | full, no workers, drained, no process, ended before the request was handled | 503 | 1 s |
+/// | full, no workers, drained, no process, no process with the key, ended before the request was handled | 503 | 1 s |
+/// | a supervisor has as many children as it may, or stops; as many tasks run as may | 503 | 1 s |
 /// | the node of the process has stopped, perhaps while it handled the request | 503 | |
 /// | timed out, or waited longer than its time to live | 504 | |
-/// | ended while it handled the request, dropped it, a cycle of calls, a type or policy that is wrong | 500 | |
+/// | ended while it handled the request, dropped it, a cycle of calls, a type or policy that is wrong, a child that did not start | 500 | |
 ///
 /// `Retry-After` is in whole seconds, rounded up, and only with requests that were certainly not
-/// begun. The body is the name of the status. The text of the error may say more than a client should
+/// begun. A key without a process may be one that never had any: where a client should be told 404, match
+/// [`KeyCallError::NoProcess`] before the `?`. The body is the name of the status. The text of the error may say more than a client should
 /// know, so it is not in the body: a layer finds it as an extension of the response, to log it.
 ///
 /// ```
@@ -150,6 +154,47 @@ impl<M> From<SendError<M>> for CallRejection {
     }
 }
 
+impl From<KeyCallError> for CallRejection {
+    fn from(error: KeyCallError) -> Self {
+        match error {
+            KeyCallError::NoProcess => Self::unavailable(&error),
+            KeyCallError::Call(error) => error.into(),
+            _ => Self::internal(&error),
+        }
+    }
+}
+
+/// The message is dropped.
+impl<M> From<KeySendError<M>> for CallRejection {
+    fn from(error: KeySendError<M>) -> Self {
+        match error.without_message() {
+            KeySendError::Refused(error) => error.into(),
+            error => Self::unavailable(&error),
+        }
+    }
+}
+
+impl From<StartChildError> for CallRejection {
+    fn from(error: StartChildError) -> Self {
+        match error {
+            StartChildError::Full { .. } | StartChildError::Stopping => Self::unavailable(&error),
+            StartChildError::Call(error) => error.into(),
+            _ => Self::internal(&error),
+        }
+    }
+}
+
+/// The future is dropped.
+impl<F> From<RunError<F>> for CallRejection {
+    fn from(error: RunError<F>) -> Self {
+        match error {
+            RunError::Full { .. } => Self::unavailable(&error),
+            RunError::Call(error) => error.into(),
+            _ => Self::internal(&error),
+        }
+    }
+}
+
 impl IntoResponse for CallRejection {
     fn into_response(self) -> Response {
         let text = self.status.canonical_reason().unwrap_or_default();
@@ -234,6 +279,25 @@ mod tests {
         assert_eq!(answer(SendError::Full { message: 3, to }), (503, soon(1)));
         let retry_after = Duration::from_secs(9);
         assert_eq!(answer(SendError::RateLimited { message: 3, to, retry_after }), (429, soon(9)));
+    }
+
+    #[test]
+    fn q4_errors_of_keys_children_and_tasks_have_the_status_of_the_error_in_them() {
+        let to = Pid::local(7, 1);
+        let later = (503, Some("1".to_owned()));
+        let late = || CallError::Timeout { to, limit: Duration::from_secs(1) };
+        let full = SendError::Full { message: 3, to };
+        assert_eq!(answer(KeyCallError::NoProcess), later);
+        assert_eq!(answer(KeyCallError::Call(late())), (504, None));
+        assert_eq!(answer(KeySendError::NoProcess { message: 3 }), later);
+        assert_eq!(answer(KeySendError::Refused(full)), later);
+        assert_eq!(answer(StartChildError::Full { limit: 2 }), later);
+        assert_eq!(answer(StartChildError::Stopping), later);
+        assert_eq!(answer(StartChildError::Call(late())), (504, None));
+        let reason = Reason::error("no disk");
+        assert_eq!(answer(StartChildError::Failed { id: "till".into(), reason }), (500, None));
+        assert_eq!(answer(RunError::Full { future: 3, limit: 2 }), later);
+        assert_eq!(answer(RunError::<()>::Call(late())), (504, None));
     }
 
     #[test]

@@ -30,6 +30,8 @@ const DEADLOCK: Duration = Duration::from_secs(60);
 const GAVE_UP: Duration = Duration::from_secs(600);
 /// The decisions that are looked at.
 const DECISIONS: usize = 1024;
+/// So many workers of a pool of which the same is found are named one by one.
+const NAMED_WORKERS: usize = 3;
 /// Dead letters in a second.
 const FLOOD: f64 = 100.0;
 
@@ -96,8 +98,7 @@ pub(crate) fn body(shared: &Shared, picture: &Picture, limit: usize) -> Findings
 /// All findings, the worst first.
 pub(crate) fn all(shared: &Shared, picture: &Picture) -> Vec<Finding> {
     let stats = shared.view.stats().unwrap_or_default();
-    let mut found: Vec<Finding> =
-        picture.rows.iter().flat_map(|row| of_process(row, picture, &stats)).collect();
+    let mut found = of_processes(picture, &stats);
     found.extend(of_pools(picture));
     found.extend(of_node(shared, &stats));
     found.extend(of_rings(shared));
@@ -105,6 +106,40 @@ pub(crate) fn all(shared: &Shared, picture: &Picture) -> Vec<Finding> {
     // The sort is stable: processes stay in their order.
     found.sort_by_key(|finding| std::cmp::Reverse(finding.level));
     found
+}
+
+/// What is found of processes. A pool that is full has full workers, of which there may be more than
+/// an answer has findings: of the workers of one pool it is one finding.
+fn of_processes(picture: &Picture, stats: &NodeStats) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut of_workers: BTreeMap<(Pid, &'static str), Vec<Finding>> = BTreeMap::new();
+    for row in picture.rows.iter() {
+        let pool = row.sample.parent.filter(|parent| picture.pools.contains_key(&parent.id()));
+        for finding in of_process(row, picture, stats) {
+            match pool {
+                Some(pool) => of_workers.entry((pool, finding.code)).or_default().push(finding),
+                None => found.push(finding),
+            }
+        }
+    }
+    for ((pool, _), findings) in of_workers {
+        if findings.len() > NAMED_WORKERS {
+            found.extend(of_many_workers(pool, picture.name(pool), findings));
+        } else {
+            found.extend(findings);
+        }
+    }
+    found
+}
+
+/// One finding for these of the workers of a pool, with the words of that which lasts longest.
+fn of_many_workers(pool: Pid, name: Option<String>, findings: Vec<Finding>) -> Option<Finding> {
+    let count = findings.len();
+    let lasts = |finding: &Finding| finding.since_ms.unwrap_or(0.0);
+    let mut longest = findings.into_iter().max_by(|a, b| lasts(a).total_cmp(&lasts(b)))?;
+    let called = name.clone().unwrap_or_else(|| pool.to_string());
+    longest.text = format!("{count} workers of the pool {called}, one of them: {}", longest.text);
+    Some(longest.of(pool, name))
 }
 
 fn of_process(row: &Row, picture: &Picture, stats: &NodeStats) -> Vec<Finding> {

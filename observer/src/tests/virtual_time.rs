@@ -5,7 +5,7 @@
 
 use super::client::{HttpReply, get, start};
 use crate::RunningObserver;
-use krarup_act::{Actor, Address, Context};
+use krarup_act::{Actor, Address, Context, Pool};
 use krarup_gen::{Reason, Result};
 use krarup_node::Simulation;
 use krarup_supervisor::{ChildSpec, Supervisor};
@@ -140,6 +140,36 @@ fn v11_the_process_that_takes_a_tenth_of_what_it_is_sent_is_named_and_no_other()
     assert_eq!(seen.named("head_wait_ms", |wait| !wait.is_null()), [""; 0]);
     assert_eq!((seen.found("mailbox_grows").len(), seen.found("head_waits").len()), (0, 0));
     it.sim.stop().wait().unwrap();
+}
+
+#[test]
+fn v87_the_same_of_many_workers_of_a_pool_is_one_finding_and_hides_no_other() {
+    for (size, expected) in [(3, 3), (250, 1)] {
+        let it = SimulatedObserver::start(1);
+        let hurries = Arc::new(AtomicBool::new(false));
+        let clerk = move || Clerk { hurries: Arc::clone(&hurries) };
+        let pool = it.sim.spawn(move || Pool::new(size, clerk).mailbox(100));
+        let pool = pool.name("clerks").wait().unwrap();
+        for _ in 0..12 {
+            while pool.send(1).is_ok() {}
+            it.look();
+            it.sim.advance(SECOND);
+        }
+        while pool.send(1).is_ok() {}
+        let seen = it.look();
+        assert_eq!(seen.found("pool_full"), ["clerks"], "{size}");
+        let all = seen.0["findings"]["findings"].as_array().unwrap();
+        let full: Vec<&Value> = all.iter().filter(|it| it["code"] == "mailbox_full").collect();
+        assert_eq!(full.len(), expected, "{all:?}");
+        if expected == 1 {
+            assert_eq!(full[0]["pid"], pool.pid().to_string());
+            let text = full[0]["text"].as_str().unwrap();
+            let begin =
+                format!("{size} workers of the pool clerks, one of them: the mailbox of Clerk");
+            assert!(text.starts_with(&begin), "{text}");
+        }
+        it.sim.stop().wait().unwrap();
+    }
 }
 
 /// Fails at each message.

@@ -35,13 +35,13 @@ impl<T: Send + 'static> PlanExecutor<T> {
             Ok(child) => {
                 let pid = child.pid();
                 self.running.insert(pid, child);
-                self.report.started(&id, pid, count);
+                self.report.started(&id, pid, count, self.plan.adds_a_child());
                 PlanEvent::Started(pid)
             }
             Err(error) => {
                 let reason = reason_of(error);
                 if reason.downcast_ref::<Ignore>().is_some() {
-                    self.report.ignored(&id, count);
+                    self.report.ignored(&id, count, self.plan.adds_a_child());
                     return PlanEvent::Ignored;
                 }
                 self.report.failed(&id, &reason, count);

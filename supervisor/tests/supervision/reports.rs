@@ -195,6 +195,31 @@ fn x3_inspect_shows_the_settings_and_every_child() {
 }
 
 #[test]
+fn x3_inspect_tells_which_child_is_in_init_and_which_have_ended_meanwhile() {
+    let stage = Stage::new();
+    let (a, b) = (stage.child("a"), stage.child("b"));
+    let supervisor =
+        stage.supervisor(|| Supervisor::one_for_one().intensity(9, HOUR).child(a).child(b));
+    let first = stage.pid("a");
+    stage.plan("b", &[Start::WellLate(Duration::from_secs(60))]);
+    stage.crash("b");
+    stage.crash("a");
+    let states = || {
+        let answer = supervisor.inspect().wait().unwrap();
+        let Some(Value::List(children)) = answer.value("children").cloned() else { panic!() };
+        let state = |child: &Value| match child {
+            Value::Record(child) => child.text("state").unwrap().to_owned(),
+            other => panic!("{other:?}"),
+        };
+        children.iter().map(state).collect::<Vec<_>>()
+    };
+    let starts = stage.pid("b");
+    assert_eq!(states(), [format!("{first} has ended"), format!("{starts} in init")]);
+    stage.pass(Duration::from_secs(60));
+    assert_eq!(states(), [stage.pid("a").to_string(), starts.to_string()]);
+}
+
+#[test]
 fn s12_an_abandoned_child_is_an_error() {
     let journal = Journal::default();
     let _here = tracing::subscriber::set_default(journal.clone());
@@ -304,10 +329,52 @@ fn s12_a_child_that_ends_badly_when_it_is_stopped_and_dynamic_ones_are_reported_
     lines[1..].sort();
     let expected = [
         "INFO supervisor ends count=0 cause=\"stop requested\"",
-        "INFO child stopped child=dynamic reason=shutdown count=0",
+        "DEBUG child stopped child=dynamic reason=shutdown count=0",
         "WARN child stopped child=dynamic reason=killed count=0 shutdown=1s",
     ];
     assert_eq!(lines, expected);
+}
+
+#[test]
+fn s12_children_of_a_template_that_come_and_go_are_debug_and_their_failures_are_not() {
+    let journal = Journal::default();
+    let _here = tracing::subscriber::set_default(journal.clone());
+    for (restart, end) in [
+        (RestartType::Transient, "DEBUG child ended child=dynamic reason=normal count=1"),
+        (RestartType::Temporary, "DEBUG child ended child=dynamic reason=normal count=0"),
+        (RestartType::Permanent, "INFO child ended child=dynamic reason=normal count=1"),
+    ] {
+        let stage = Stage::new();
+        let shared = stage.shared();
+        let template = ChildTemplate::worker("dynamic", move |id: String| {
+            Worker::new(&id, Arc::clone(&shared), Habits::default())
+        });
+        let template = template.restart(restart);
+        let hour = Duration::from_secs(3600);
+        let supervisor =
+            stage.supervisor(move || Supervisor::simple_one_for_one(template).intensity(9, hour));
+        let mut pid = supervisor.start_child("a".to_owned()).wait().unwrap().unwrap();
+        assert_eq!(without_pids(&journal), ["DEBUG child started child=dynamic count=0"]);
+        stage.sim.exit(pid, Reason::error("boom"));
+        stage.sim.run_until_idle();
+        let lines = without_pids(&journal);
+        assert_eq!(lines[0], "WARN child ended child=dynamic reason=boom count=0");
+        if restart == RestartType::Temporary {
+            assert_eq!(lines.len(), 1);
+            pid = supervisor.start_child("a".to_owned()).wait().unwrap().unwrap();
+            without_pids(&journal);
+        } else {
+            let restarted = [
+                "WARN child restarting child=dynamic reason=boom count=1",
+                "INFO child started child=dynamic count=1",
+            ];
+            assert_eq!(lines[1..], restarted);
+            pid = supervisor.which_children().wait().unwrap()[0].state.pid().unwrap();
+        }
+        stage.sim.send(pid, Do::End(Reason::Normal)).unwrap();
+        stage.sim.run_until_idle();
+        assert_eq!(without_pids(&journal)[0], end);
+    }
 }
 
 /// Panics at every event of a supervisor.
@@ -416,7 +483,7 @@ fn s12_abandoned_dynamic_children_are_reported_one_by_one() {
     without_pids(&journal);
     supervisor.stop().wait().unwrap();
     let behind = "ERROR child cannot be ended and is abandoned child=dynamic count=0";
-    let stopped = "INFO child stopped child=dynamic reason=shutdown count=0";
+    let stopped = "DEBUG child stopped child=dynamic reason=shutdown count=0";
     assert_eq!(without_pids(&journal)[1..], [stopped, behind, behind, stopped]);
 }
 
