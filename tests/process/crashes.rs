@@ -335,6 +335,42 @@ fn v15_ends_in_order_make_no_report() {
 }
 
 #[test]
+fn v15_those_that_fall_with_their_parent_have_no_report_of_their_own() {
+    for sim in simulations(3).map(remembering) {
+        let falls = Supervisor::one_for_one()
+            .child(ChildSpec::worker("worker", || Worker).name("worker"))
+            .child(ChildSpec::worker("pool", || Pool::new(2, || Worker)).name("pool"))
+            .child(ChildSpec::worker("bare", waits).name("bare"));
+        let falls = sim.spawn(move || falls).wait().unwrap();
+        let below = ["worker", "pool", "bare"].map(|name| sim.whereis(name).unwrap());
+        // Its report leads on to that of the parent.
+        let stranger = puppet(&sim, "stranger", &Log::new());
+        let bare = below[2];
+        stranger.tells(move |ctx| ctx.link(bare));
+        sim.run_until_idle();
+        sim.exit(falls.pid(), Reason::Kill);
+        sim.advance(10 * SECOND);
+        let mut told: Vec<_> = crashes(&sim).iter().map(|report| report.pid).collect();
+        told.sort_by_key(|pid| pid.id());
+        assert_eq!(told, [falls.pid(), bare, stranger.pid()]);
+        let over = crash_of(&sim, stranger.pid()).cause.chain;
+        let over: Vec<_> = over.iter().map(|link| link.pid).collect();
+        assert_eq!(over, [bare, falls.pid()]);
+        assert!(below.iter().all(|pid| crash_of(&sim, falls.pid()).links.contains(pid)));
+        // A child that fails by itself has one, and so has one that its parent stops with a failure.
+        let parent = trapper(&sim, "parent", &Log::new());
+        parent.tells(|ctx| {
+            let child = ctx.spawn(|| Worker).name("fails").link().start().unwrap();
+            child.send(Job::Fail).unwrap();
+            let child = ctx.spawn(|| Worker).name("stopped").link().start().unwrap().pid();
+            ctx.exit(child, boom());
+        });
+        sim.run_until_idle();
+        assert_eq!(crashes(&sim).len(), 5);
+    }
+}
+
+#[test]
 fn v15_kinds_of_items_in_hand_are_told_apart() {
     let sim = remembering(Simulation::new(1));
     let mut expected = Vec::new();

@@ -349,6 +349,31 @@ fn m5_a_batch_frees_the_room_of_its_messages() {
 }
 
 #[test]
+fn m5_messages_beyond_the_bound_free_no_room_of_others() {
+    for sim in simulations(3) {
+        for (is_ask, is_batch) in [(false, false), (false, true), (true, false), (true, true)] {
+            let log = Log::new();
+            let doer = limited(&sim, &log, 2, 1);
+            let letter = |job| {
+                if is_ask { StateMessage::Ask(job) } else { StateMessage::Notice(job) }
+            };
+            asks(&sim, &log, &doer, job("first").waiting(SECOND));
+            sim.run_until_idle();
+            for _ in 0..3 {
+                let beyond = job("beyond");
+                doer.notify(letter(if is_batch { beyond.batch() } else { beyond }));
+            }
+            assert!(doer.send(letter(job("slow").waiting(20 * SECOND))).is_ok());
+            doer.notice(job("waits")).unwrap();
+            assert_eq!(accepted(&doer), 0);
+            sim.advance(2 * SECOND);
+            // The slow one has begun, and the other one has its room.
+            assert_eq!(accepted(&doer), 1);
+        }
+    }
+}
+
+#[test]
 fn m5_the_first_notice_and_self_sends_do_not_change_the_bound() {
     for sim in simulations(3) {
         let log = Log::new();

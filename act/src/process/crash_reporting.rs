@@ -60,7 +60,7 @@ pub(super) struct Dead<'a> {
 pub(super) fn report(cell: &CellCore, records: &NodeRecords, dead: &Dead<'_>) {
     let host = &*cell.host;
     let mut cause = cause(cell, dead);
-    if is_ordered(cell, dead.reason, &cause) {
+    if is_ordered(cell, dead, &cause) {
         return;
     }
     let given = dead.bonds.and_then(Bonds::behavior_label).cloned();
@@ -148,12 +148,39 @@ fn cause(cell: &CellCore, dead: &Dead<'_>) -> CrashCause {
     }
 }
 
-/// Whether the parent has killed the process, or the node stops.
-fn is_ordered(cell: &CellCore, reason: &Reason, cause: &CrashCause) -> bool {
-    let by_parent =
-        cause.by.zip(cell.parent_pid()).is_some_and(|(by, parent)| by.is_same_process(parent));
-    let killed = matches!(reason, Reason::Killed) && cause.kind == CrashCauseKind::Kill;
-    killed && (by_parent || cell.host.is_node_stopping())
+/// Whether the parent has killed the process, or the node stops; or whether it falls with its parent, as all
+/// of a tree does, and the top of it has the report. Where a stranger is linked to it, the stranger's needs
+/// its own.
+fn is_ordered(cell: &CellCore, dead: &Dead<'_>, cause: &CrashCause) -> bool {
+    let Some(parent) = cell.parent_pid() else {
+        return cell.host.is_node_stopping() && is_killed(dead, cause);
+    };
+    let by_parent = cause.by.is_some_and(|by| by.is_same_process(parent));
+    match cause.kind {
+        CrashCauseKind::Kill => {
+            is_killed(dead, cause) && (by_parent || cell.host.is_node_stopping())
+        }
+        CrashCauseKind::Link => by_parent && !has_stranger(cell, dead, parent),
+        // A stop that the parent has asked for, or that its end is for those that trap it.
+        CrashCauseKind::Parent => {
+            cell.host.process(parent).is_none() && !has_stranger(cell, dead, parent)
+        }
+        _ => false,
+    }
+}
+
+fn is_killed(dead: &Dead<'_>, cause: &CrashCause) -> bool {
+    matches!(dead.reason, Reason::Killed) && cause.kind == CrashCauseKind::Kill
+}
+
+/// Whether a living process is linked to it that is neither its parent nor its child.
+fn has_stranger(cell: &CellCore, dead: &Dead<'_>, parent: Pid) -> bool {
+    let is_own = |other: Pid| other.is_same_process(cell.pid());
+    let is_stranger = |pid: Pid| {
+        !pid.is_same_process(parent)
+            && cell.host.process(pid).is_some_and(|process| !process.parent().is_some_and(is_own))
+    };
+    dead.bonds.is_some_and(|bonds| bonds.links.iter().any(|(pid, _)| is_stranger(*pid)))
 }
 
 /// The processes over whose links the end came, the nearest first.

@@ -181,6 +181,8 @@ mod tests {
     fn m13_a_mark_waits_for_exactly_the_messages_before_it() {
         let of = Arc::new(MessagesInHand::default());
         assert!(!is_held(&mark(&of)));
+        drop(of.hold());
+        assert!(!is_held(&mark(&of)), "the only message is handled");
         let (one, two) = (of.hold(), of.hold());
         let (first, same) = (mark(&of), mark(&of));
         let three = of.hold();
