@@ -28,7 +28,7 @@ use krarup::{Actor, Address, Context, NamedAddress, Node, Reason, Recipient, Res
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Each is a workload of its own too.
+/// Each is a workload of its own too, whose instructions can be counted.
 pub(super) const NAMES: [&str; 7] = [
     "blocks-actor",
     "blocks-name",
@@ -165,7 +165,8 @@ fn calls(node: &Node, name: &str, calls: u64, server: impl BlockServer) -> Workl
     Ok(Measurement::of(name, calls, took))
 }
 
-/// Calls each block `size` times, or only the one of this name; `blocks-grains` has `keys` grains.
+/// Calls each block `size` times in each round, or only the one of this name, in one round;
+/// `blocks-grains` has `keys` grains.
 pub(super) fn run(
     node: &Node,
     only: Option<&str>,
@@ -197,7 +198,7 @@ pub(super) fn run(
         _ => calls(node, name, size, actor.clone()),
     };
     let mut best = Vec::<Measurement>::new();
-    for _ in 0..ROUNDS {
+    for _ in 0..only.map_or(ROUNDS, |_| 1) {
         let names = NAMES.into_iter().filter(|name| only.is_none_or(|only| only == *name));
         let round = names.map(call).collect::<Result<Vec<_>, _>>()?;
         if best.is_empty() {
