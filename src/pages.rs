@@ -60,6 +60,7 @@ macro_rules! page {
             "[docs/performance.md#the-observer]: crate::pages::performance#the-observer\n",
             "[docs/performance.md#the-tail-of-the-latency]: crate::pages::performance#the-tail-of-the-latency\n",
             "[docs/performance.md#what-an-actor-costs-a-build]: crate::pages::performance#what-an-actor-costs-a-build\n",
+            "[docs/performance.md#calls-to-other-blocks]: crate::pages::performance#calls-to-other-blocks\n",
             "[docs/porting.md]: crate::porting\n",
             "[docs/porting/actor_crates.md]: crate::porting::actor_crates\n",
             "[docs/porting/akka.md]: crate::porting::akka\n",

@@ -152,25 +152,19 @@ fn cause(cell: &CellCore, dead: &Dead<'_>) -> CrashCause {
 /// of a tree does, and the top of it has the report. Where a stranger is linked to it, the stranger's needs
 /// its own.
 fn is_ordered(cell: &CellCore, dead: &Dead<'_>, cause: &CrashCause) -> bool {
-    let Some(parent) = cell.parent_pid() else {
-        return cell.host.is_node_stopping() && is_killed(dead, cause);
-    };
-    let by_parent = cause.by.is_some_and(|by| by.is_same_process(parent));
-    match cause.kind {
-        CrashCauseKind::Kill => {
-            is_killed(dead, cause) && (by_parent || cell.host.is_node_stopping())
-        }
-        CrashCauseKind::Link => by_parent && !has_stranger(cell, dead, parent),
-        // A stop that the parent has asked for, or that its end is for those that trap it.
-        CrashCauseKind::Parent => {
-            cell.host.process(parent).is_none() && !has_stranger(cell, dead, parent)
-        }
-        _ => false,
+    let killed = cause.kind == CrashCauseKind::Kill && matches!(dead.reason, Reason::Killed);
+    if killed && cell.host.is_node_stopping() {
+        return true;
     }
-}
-
-fn is_killed(dead: &Dead<'_>, cause: &CrashCause) -> bool {
-    matches!(dead.reason, Reason::Killed) && cause.kind == CrashCauseKind::Kill
+    let Some(parent) = cell.parent_pid() else { return false };
+    let by_parent = cause.by.is_some_and(|by| by.is_same_process(parent));
+    let falls = match cause.kind {
+        CrashCauseKind::Link => by_parent,
+        // A stop for which the parent has asked, or, for who traps it, the end of the parent.
+        CrashCauseKind::Parent => cell.host.process(parent).is_none(),
+        _ => false,
+    };
+    (killed && by_parent) || (falls && !has_stranger(cell, dead, parent))
 }
 
 /// Whether a living process is linked to it that is neither its parent nor its child.

@@ -123,7 +123,8 @@ mod tests {
         handler_waker.still();
         handler_waker.waker().wake_by_ref();
         // A waker whose wake-up was not examined yet records it only once.
-        handler_waker.waker().clone().wake();
+        let kept = handler_waker.waker().clone();
+        kept.wake();
         assert_eq!(wakers.take(), [WorkKey::Handler(key)]);
     }
 
