@@ -18,6 +18,11 @@ use std::marker::PhantomData;
 /// A behaviour that runs callbacks of others, receives only a part of what arrives, or has work
 /// besides its mailbox imports [`BehaviorContext`](crate::BehaviorContext): it has the operations
 /// of a context that only behaviours call.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a behaviour",
+    label = "not a behaviour",
+    note = "implement `Actor` for it; `StateMachine`, `StateActor` and `StepProcess` are spawned by their wrappers `Machine`, `Stateful` and `Stepped`; a function of a `Context` by `behavior_fn`"
+)]
 pub trait Behavior: Send + 'static {
     /// The type of messages on the Main lane.
     type Message: Send + 'static;

@@ -48,7 +48,22 @@ pub struct CallRejection {
 }
 
 impl CallRejection {
-    fn new(status: StatusCode, retry_after: Option<Duration>, error: &dyn fmt::Display) -> Self {
+    /// Makes the rejection of a program's own error, for a handler whose other errors are those of calls.
+    /// `retry_after` is when the client may come back; the text is the body.
+    ///
+    /// ```
+    /// use axum::http::StatusCode;
+    /// use krarup_axum::CallRejection;
+    ///
+    /// let rejection = CallRejection::new(StatusCode::CONFLICT, None, &"the order is paid");
+    /// assert_eq!(rejection.to_string(), "the order is paid");
+    /// ```
+    #[must_use]
+    pub fn new(
+        status: StatusCode,
+        retry_after: Option<Duration>,
+        error: &dyn fmt::Display,
+    ) -> Self {
         CallRejection { status, retry_after, text: error.to_string() }
     }
 
