@@ -335,7 +335,7 @@ fn v15_ends_in_order_make_no_report() {
 }
 
 #[test]
-fn v15_those_that_fall_with_their_parent_have_no_report_of_their_own() {
+fn v15_those_that_fall_with_their_supervisor_or_pool_have_no_report_of_their_own() {
     for sim in simulations(3).map(remembering) {
         let falls = Supervisor::one_for_one()
             .child(ChildSpec::worker("worker", || Worker).name("worker"))
@@ -343,7 +343,7 @@ fn v15_those_that_fall_with_their_parent_have_no_report_of_their_own() {
             .child(ChildSpec::worker("bare", waits).name("bare"));
         let falls = sim.spawn(move || falls).wait().unwrap();
         let below = ["worker", "pool", "bare"].map(|name| sim.whereis(name).unwrap());
-        // Its report leads on to that of the parent.
+        // The report of a process to which it is linked leads on to that of the supervisor.
         let stranger = puppet(&sim, "stranger", &Log::new());
         let bare = below[2];
         stranger.tells(move |ctx| ctx.link(bare));
@@ -352,7 +352,8 @@ fn v15_those_that_fall_with_their_parent_have_no_report_of_their_own() {
         sim.advance(10 * SECOND);
         let mut told: Vec<_> = crashes(&sim).iter().map(|report| report.pid).collect();
         told.sort_by_key(|pid| pid.id());
-        assert_eq!(told, [falls.pid(), bare, stranger.pid()]);
+        // Not the actor, and neither worker of the pool.
+        assert_eq!(told, [falls.pid(), below[1], bare, stranger.pid()]);
         let over = crash_of(&sim, stranger.pid()).cause.chain;
         let over: Vec<_> = over.iter().map(|link| link.pid).collect();
         assert_eq!(over, [bare, falls.pid()]);
@@ -366,7 +367,15 @@ fn v15_those_that_fall_with_their_parent_have_no_report_of_their_own() {
             ctx.exit(child, boom());
         });
         sim.run_until_idle();
-        assert_eq!(crashes(&sim).len(), 5);
+        assert_eq!(crashes(&sim).len(), 6);
+        // Who falls with an actor that has spawned it has one.
+        let actor = puppet(&sim, "actor", &Log::new());
+        actor.tells(|ctx| drop(ctx.spawn(waits).name("linked").link().start().unwrap()));
+        sim.run_until_idle();
+        let linked = sim.whereis("linked").unwrap();
+        actor.dies(boom());
+        sim.run_until_idle();
+        assert_eq!(crash_of(&sim, linked).cause.by, Some(actor.pid()));
     }
 }
 

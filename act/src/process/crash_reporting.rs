@@ -10,7 +10,7 @@ use crate::observe::records::NodeRecords;
 use crate::process::crash::contain;
 use krarup_gen::{
     Ancestor, CrashCause, CrashCauseKind, CrashLink, CrashReport, ItemInHand, ItemKind, Label,
-    MessageTotals, Name, Pid, Reason, ReasonRecord, Recorded, RecordedItem, one_line,
+    MessageTotals, Name, Pid, ProcessKind, Reason, ReasonRecord, Recorded, RecordedItem, one_line,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,7 +60,7 @@ pub(super) struct Dead<'a> {
 pub(super) fn report(cell: &CellCore, records: &NodeRecords, dead: &Dead<'_>) {
     let host = &*cell.host;
     let mut cause = cause(cell, dead);
-    if is_ordered(cell, dead, &cause) {
+    if is_ordered(cell, records, dead, &cause) {
         return;
     }
     let given = dead.bonds.and_then(Bonds::behavior_label).cloned();
@@ -148,10 +148,9 @@ fn cause(cell: &CellCore, dead: &Dead<'_>) -> CrashCause {
     }
 }
 
-/// Whether the parent has killed the process, or the node stops; or whether it falls with its parent, as all
-/// of a tree does, and the top of it has the report. Where a stranger is linked to it, the stranger's needs
-/// its own.
-fn is_ordered(cell: &CellCore, dead: &Dead<'_>, cause: &CrashCause) -> bool {
+/// Whether the parent has killed the process, or the node stops; or whether it falls with its supervisor or its
+/// pool, which has a report. Where a stranger is linked to it, the stranger's needs its own.
+fn is_ordered(cell: &CellCore, records: &NodeRecords, dead: &Dead<'_>, cause: &CrashCause) -> bool {
     let killed = cause.kind == CrashCauseKind::Kill && matches!(dead.reason, Reason::Killed);
     if killed && cell.host.is_node_stopping() {
         return true;
@@ -164,7 +163,14 @@ fn is_ordered(cell: &CellCore, dead: &Dead<'_>, cause: &CrashCause) -> bool {
         CrashCauseKind::Parent => cell.host.process(parent).is_none(),
         _ => false,
     };
-    (killed && by_parent) || (falls && !has_stranger(cell, dead, parent))
+    let has_many = |kind| matches!(kind, ProcessKind::Supervisor | ProcessKind::Pool);
+    let parent_is_told = || {
+        let told = records.crashes.newest(|report| report.pid.is_same_process(parent));
+        told.is_some_and(|recorded| has_many(recorded.item.kind))
+    };
+    let falls =
+        falls && !has_many(cell.kind()) && parent_is_told() && !has_stranger(cell, dead, parent);
+    (killed && by_parent) || falls
 }
 
 /// Whether a living process is linked to it that is neither its parent nor its child.

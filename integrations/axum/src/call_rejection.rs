@@ -49,7 +49,8 @@ pub struct CallRejection {
 
 impl CallRejection {
     /// Makes the rejection of a program's own error, for a handler whose other errors are those of calls.
-    /// `retry_after` is when the client may come back; the text is the body.
+    /// `retry_after` is when the client may come back. The text of the error is for the log: the body is the
+    /// name of the status, as that of the others.
     ///
     /// ```
     /// use axum::http::StatusCode;
