@@ -50,7 +50,7 @@ pub struct CrashReport {
     pub letters_lost: u64,
     /// Its messages.
     pub messages: MessageTotals,
-    /// How long it has lived.
+    /// How long it has lived, as in [`ProcessInfo::uptime`](crate::ProcessInfo::uptime).
     pub uptime: Duration,
     /// How long workers have run it.
     pub running_time: Duration,

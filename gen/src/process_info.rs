@@ -137,7 +137,8 @@ pub struct ProcessInfo {
     /// last sample. So it is right on average, grows during a turn, and is inaccurate below 10
     /// ms. In a simulation it is zero, because a turn takes no virtual time.
     pub running_time: Duration,
-    /// The time since it was spawned.
+    /// The time since it was spawned. A spawn in a turn of a dispatcher with shared workers counts from the
+    /// last sample of the running time, some 10 ms before.
     pub uptime: Duration,
 }
 

@@ -54,7 +54,7 @@ pub struct Sample {
     pub suspensions: u32,
     /// How long workers have run it.
     pub running_time: Duration,
-    /// The time since it was spawned.
+    /// The time since it was spawned, as in [`ProcessInfo::uptime`](crate::ProcessInfo::uptime).
     pub uptime: Duration,
 }
 

@@ -94,6 +94,12 @@ pub trait Host: Send + Sync + 'static {
     /// Returns the node's time: monotonic, or virtual in a simulation (rule T2).
     fn now(&self) -> Timestamp;
 
+    /// Returns the time, or one that the host has read some ten milliseconds ago, if that costs less. For
+    /// what is shown and decides nothing.
+    fn recent_time(&self) -> Timestamp {
+        self.now()
+    }
+
     /// Returns the wall time: the system's, or virtual in a simulation (rule T6). No timer
     /// follows it.
     fn wall_time(&self) -> SystemTime;

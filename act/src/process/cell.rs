@@ -65,7 +65,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             core: CellCore {
                 id: birth.pid.id(),
                 parent: birth.parent.map_or(0, Pid::id),
-                started: birth.shared.host.now(),
+                started: birth.shared.host.recent_time(),
                 shared: birth.shared,
                 behavior: birth.behavior,
                 progress: Progress::new(),

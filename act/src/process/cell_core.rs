@@ -31,6 +31,7 @@ pub(crate) struct CellCore {
     /// The number of the process that spawned it; 0 if it was spawned from outside.
     pub(super) parent: u64,
     pub(super) behavior: &'static BehaviorFacts,
+    /// As the host last read the clock ([`Host::recent_time`](crate::Host::recent_time)).
     pub(crate) started: Timestamp,
 }
 

@@ -118,6 +118,10 @@ impl Host for DispatcherHost {
         self.core.clock.now()
     }
 
+    fn recent_time(&self) -> Timestamp {
+        self.dispatcher.recent_time().unwrap_or_else(|| self.now())
+    }
+
     fn set_timer(&self, due: Timestamp, alarm: Alarm) -> TimerKey {
         let key = self.core.timers.set(due, alarm);
         if let Dispatcher::Simulated(simulated) = &self.dispatcher {

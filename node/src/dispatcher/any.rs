@@ -7,7 +7,7 @@ use super::shared::SharedDispatcher;
 use crate::simulation::dispatcher::Simulated;
 use crate::simulation::recorder::Recorder;
 use krarup_act::{Poke, Ready};
-use krarup_gen::{Class, DispatcherStats, Pid};
+use krarup_gen::{Class, DispatcherStats, Pid, Timestamp};
 use std::io;
 use std::sync::Arc;
 
@@ -102,6 +102,15 @@ impl Dispatcher {
             Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => shared.poke_later(poke),
             Dispatcher::Simulated(simulated) => simulated.poke_later(poke),
             _ => false,
+        }
+    }
+
+    /// See [`Host::recent_time`](krarup_act::Host::recent_time).
+    #[inline]
+    pub(crate) fn recent_time(&self) -> Option<Timestamp> {
+        match self {
+            Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => shared.recent_time(),
+            _ => None,
         }
     }
 

@@ -147,8 +147,8 @@ impl Pinned {
             let mut next = Some(ready);
             while let Some(ready) = next {
                 slot.counters.begin_turn(process);
-                if self.watchdog.activate() {
-                    let now = self.setup.time.clock.now();
+                if self.watchdog.activate(|| self.setup.time.clock.now()) {
+                    let now = self.watchdog.recent_time();
                     self.each_slot(|slot| slot.watchdog.begin(now));
                     self.set_watchdog();
                 }
@@ -182,7 +182,7 @@ impl Pinned {
             return;
         }
         let all_asleep = || self.idle_slots() == self.slots.lock().len();
-        if self.watchdog.rest(all_asleep) {
+        if self.watchdog.rest(all_asleep, || self.setup.time.clock.now()) {
             self.reports.blocked(0);
             return;
         }

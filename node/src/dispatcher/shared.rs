@@ -38,7 +38,7 @@ use crate::sync::Parker;
 use crate::threads;
 use crossbeam_deque::{Injector, Steal, Stealer, Worker};
 use krarup_act::{Poke, Ready, contain, contain_inline};
-use krarup_gen::{DispatcherStats, one_line};
+use krarup_gen::{DispatcherStats, Timestamp, one_line};
 use parking_lot::Mutex;
 use std::cell::{Cell, OnceCell};
 use std::io;
@@ -287,14 +287,18 @@ impl SharedDispatcher {
     }
 
     pub(super) fn wake_watchdog(self: &Arc<Self>) {
-        if self.watchdog.activate() {
-            self.watchdog.begin(self.setup.time.clock.now());
+        if self.watchdog.activate(|| self.setup.time.clock.now()) {
+            self.watchdog.begin(self.watchdog.recent_time());
             self.set_watchdog();
         }
     }
 
-    /// See [`Host::poke_later`](krarup_act::Host::poke_later). The watchdog is awake because a
-    /// worker is.
+    /// The time of the watchdog's last look, for a worker: the watchdog is awake because the worker is.
+    pub(crate) fn recent_time(&self) -> Option<Timestamp> {
+        (AT.get() == std::ptr::from_ref(self).addr()).then(|| self.watchdog.recent_time())
+    }
+
+    /// See [`Host::poke_later`](krarup_act::Host::poke_later). The watchdog is awake, as above.
     pub(crate) fn poke_later(&self, process: &dyn Fn() -> Arc<dyn Poke>) -> bool {
         let added = LOCAL.try_with(|local| {
             let here = AT.get() == std::ptr::from_ref(self).addr();
@@ -320,7 +324,7 @@ impl SharedDispatcher {
                 && self.sleep.parked() == workers
                 && self.pokes.iter().all(LateTimers::is_empty)
         };
-        if self.watchdog.rest(all_asleep) {
+        if self.watchdog.rest(all_asleep, || self.setup.time.clock.now()) {
             self.reports.blocked(0);
             return;
         }

@@ -17,6 +17,7 @@
 use super::counters::WorkerSnapshot;
 use crate::sync::{AtomicBool, Mutex, Ordering, fence};
 use krarup_gen::Timestamp;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 /// The time between two looks.
@@ -25,6 +26,9 @@ pub(crate) const INTERVAL: Duration = Duration::from_millis(10);
 pub(crate) struct Watchdog {
     /// Whether the timer is set.
     awake: AtomicBool,
+    /// The time of the last look, or at which the timer was set, in nanoseconds. Written before `awake`
+    /// is set, so while a worker is awake it is [`INTERVAL`] ago, or as much more as the timer is late.
+    recent: AtomicU64,
     /// Turns at least this long are reported. `None`: no turn is reported.
     limit: Option<Duration>,
     seen: Mutex<LastLook>,
@@ -75,28 +79,43 @@ pub(crate) struct LongTurn {
 
 impl Watchdog {
     pub(crate) fn new(limit: Option<Duration>) -> Self {
-        Watchdog { awake: AtomicBool::new(false), limit, seen: Mutex::new(LastLook::default()) }
+        let (awake, recent) = (AtomicBool::new(false), AtomicU64::new(0));
+        Watchdog { awake, recent, limit, seen: Mutex::new(LastLook::default()) }
     }
 
     /// Called when a worker has woken up, or has almost fallen asleep. Returns whether the timer
-    /// must be set now.
-    pub(crate) fn activate(&self) -> bool {
+    /// must be set now. `now` reads the clock.
+    pub(crate) fn activate(&self, now: impl FnOnce() -> Timestamp) -> bool {
         // Pairs with the fence in `rest`: the worker leaves the stack, then reads the flag.
         fence(Ordering::SeqCst);
-        !self.awake.load(Ordering::Relaxed) && !self.awake.swap(true, Ordering::SeqCst)
+        if self.awake.load(Ordering::Acquire) {
+            return false;
+        }
+        self.recent.store(now().as_nanos(), Ordering::Relaxed);
+        !self.awake.swap(true, Ordering::SeqCst)
+    }
+
+    /// The time of the last look, or at which the timer was set. For a worker in a turn, to whom an
+    /// interval more or less makes no difference.
+    pub(crate) fn recent_time(&self) -> Timestamp {
+        Timestamp::from_nanos(self.recent.load(Ordering::Relaxed))
     }
 
     /// Whether the timer need not be set again because all workers sleep. Looks twice: a worker
     /// that woke up after the first look has seen the timer as set, unless its fence came after
     /// this one, and then the second look sees it awake.
-    pub(crate) fn rest(&self, all_asleep: impl Fn() -> bool) -> bool {
+    pub(crate) fn rest(
+        &self,
+        all_asleep: impl Fn() -> bool,
+        now: impl FnOnce() -> Timestamp,
+    ) -> bool {
         if !all_asleep() {
             return false;
         }
         self.awake.store(false, Ordering::SeqCst);
         // Pairs with the fence in `activate`: the flag is cleared, then the stack is read.
         fence(Ordering::SeqCst);
-        all_asleep() || !self.activate()
+        all_asleep() || !self.activate(now)
     }
 
     /// Sets the start of the first interval after a rest. Nothing ran during the rest, so
@@ -116,6 +135,7 @@ impl Watchdog {
         let mut seen = self.seen.lock();
         let mut look = WatchdogReport { tick: now.since(seen.at), ..WatchdogReport::default() };
         seen.at = now;
+        self.recent.store(now.as_nanos(), Ordering::Relaxed);
         for (index, snapshot) in workers.into_iter().enumerate() {
             if seen.workers.len() <= index {
                 seen.workers.push(WatchedWorker::default());
@@ -215,11 +235,15 @@ mod tests {
     #[test]
     fn the_timer_is_set_once_for_all_workers() {
         let watchdog = Watchdog::new(None);
-        assert!(watchdog.activate());
-        assert!(!watchdog.activate());
-        assert!(!watchdog.rest(|| false));
-        assert!(!watchdog.activate());
-        assert!(watchdog.rest(|| true));
-        assert!(watchdog.activate());
+        assert!(watchdog.activate(|| at(1)));
+        assert!(!watchdog.activate(|| at(2)));
+        assert!(!watchdog.rest(|| false, || at(3)));
+        assert!(!watchdog.activate(|| at(4)));
+        assert_eq!(watchdog.recent_time(), at(1), "the timer was set then");
+        assert!(watchdog.rest(|| true, || at(5)));
+        assert!(watchdog.activate(|| at(6)));
+        assert_eq!(watchdog.recent_time(), at(6));
+        watchdog.look(at(16), [], |_| false);
+        assert_eq!(watchdog.recent_time(), at(16));
     }
 }

@@ -5,6 +5,7 @@ use crate::dispatcher::sleep::IdleWorkers;
 use crate::dispatcher::watchdog::Watchdog;
 use crate::models::checker::{bounded, joined, thread};
 use crate::sync::Parker;
+use krarup_gen::Timestamp;
 use std::sync::Arc;
 
 /// The part of [`Watchdog`] that a worker and the timer use.
@@ -15,11 +16,11 @@ trait ModelWatchdog: Send + Sync + 'static {
 
 impl ModelWatchdog for Watchdog {
     fn activate(&self) -> bool {
-        self.activate()
+        Watchdog::activate(self, Timestamp::default)
     }
 
     fn rest(&self, all_asleep: impl Fn() -> bool) -> bool {
-        self.rest(all_asleep)
+        Watchdog::rest(self, all_asleep, Timestamp::default)
     }
 }
 

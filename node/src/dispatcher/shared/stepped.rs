@@ -21,6 +21,7 @@ use std::thread;
 mod flooders;
 mod rotation;
 mod searching;
+mod spawn_times;
 mod starvation;
 mod taking;
 
