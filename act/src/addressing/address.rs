@@ -268,9 +268,11 @@ where
     T: Send + 'static,
 {
     fn deliver(&self, message: T, sender: u64) -> Result<(), SendError<T>> {
-        // A message of the process's own type is sent as by the address. One that is converted first finds
-        // out whether there is room before that.
-        let message = match same_type::<T, M>(message) {
+        // A message of the process's own type is sent as by the address. One that is converted first, or that a
+        // route takes further, finds out whether there is room before that.
+        let own =
+            if self.cell.route().is_none() { same_type::<T, M>(message) } else { Err(message) };
+        let message = match own {
             Ok(own) => {
                 let given_back = |message: M| {
                     same_type(message)
