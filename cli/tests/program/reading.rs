@@ -110,12 +110,17 @@ fn v84_a_process_is_found_by_its_number_its_pid_and_its_name() {
     let pid = format!("<0.{id}.0>");
     let number = id.to_string();
     for process in ["stock", &number, &pid, pid.trim_matches(['<', '>'])] {
-        let text = printed(&observed, &["info", process], &[]);
-        let line = |field: &str| {
+        let line = |text: &str, field: &str| {
             let found = text.lines().find(|line| line.split_whitespace().next() == Some(field));
-            found.unwrap_or_else(|| panic!("{field}: {text}")).split_whitespace().nth(1).unwrap()
+            let found = found.unwrap_or_else(|| panic!("{field}: {text}"));
+            found.split_whitespace().nth(1).unwrap().to_owned()
         };
-        assert_eq!((line("pid"), line("name"), line("state")), (&*pid, "stock", "idle"));
+        // The turn of the inspection before may not have ended.
+        let text = until(|| {
+            let text = printed(&observed, &["info", process], &[]);
+            Some(text).filter(|text| line(text, "state") == "idle")
+        });
+        assert_eq!((line(&text, "pid"), line(&text, "name")), (pid.clone(), "stock".to_owned()));
         assert!(text.contains("pieces 7, lag 12 ms"), "{text}");
         assert!(text.contains("name shop, kind supervisor, child stock"), "{text}");
     }
