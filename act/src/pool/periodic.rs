@@ -7,7 +7,7 @@ use super::ring::{Gate, PoolWorker};
 use super::routing::Routing;
 use crate::behavior::Behavior;
 use crate::context::Context;
-use krarup_gen::{Pid, Timestamp};
+use krarup_gen::{Name, Pid, Timestamp};
 use std::sync::atomic::Ordering;
 
 impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
@@ -54,7 +54,8 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
                 continue;
             }
             tracing::warn!(
-                target: "krarup", pool = %ctx.pid(), worker = %worker.address.pid(), ?limit,
+                target: "krarup", pool = %ctx.pid(), pool_name = ctx.own_name().as_ref().map(Name::as_str),
+                worker = %worker.address.pid(), ?limit,
                 "killing a stuck worker"
             );
             self.shared.numbers.stuck.fetch_add(1, Ordering::Relaxed);
@@ -87,7 +88,8 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         self.shared.balance();
         if change != Change::Stay {
             tracing::info!(
-                target: "krarup", pool = %ctx.pid(), size, waiting, ?change,
+                target: "krarup", pool = %ctx.pid(), pool_name = ctx.own_name().as_ref().map(Name::as_str),
+                size, waiting, ?change,
                 "pool changes its size"
             );
         }
