@@ -153,6 +153,14 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         }
     }
 
+    /// As [`Address::notify`], for the result of work that ends with its process (rule C6).
+    pub(crate) fn notify_result(&self, message: M) {
+        if let Err(message) = self.cell.push_letter(message) {
+            self.dead_letter(DeadLetterCause::LateResult);
+            drop(message);
+        }
+    }
+
     /// As [`Address::notify`], but by an alias. If the alias is revoked the message is
     /// dropped.
     pub(crate) fn notify_by_alias(&self, alias: Alias, message: M) {
