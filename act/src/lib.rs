@@ -97,6 +97,8 @@ pub use mailbox::muted_senders::MutedSender;
 pub use mailbox::order::Order;
 pub use mailbox::overflow::{Divert, Diverted, Overflow};
 pub use mailbox::permit::Permit;
+#[cfg(not(all(test, loom)))]
+pub use lock::{Lock, LockGuard};
 pub use memberships::records::Memberships;
 pub use names::name_wait::LookupOrWait;
 pub use names::name_waits::NameWaits;

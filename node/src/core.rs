@@ -357,17 +357,17 @@ impl Core {
         // In a simulation all names stand for one dispatcher.
         dispatchers.dedup_by(|one, other| one.name == other.name);
         NodeStats::default().with(|stats| {
-            stats.processes = self.registry.living();
-            stats.spawned = self.registry.spawned();
+            let processes = self.registry.counts();
+            stats.processes = processes.living();
+            stats.spawned = processes.spawned;
             stats.names = self.registry.names();
             let due = hosts.iter().map(|host| host.dispatcher.due_timers(self.creation));
             let due: usize = due.max().unwrap_or(0);
             stats.timers = self.timers.len() + due;
             stats.aliases = self.registry.aliases();
             stats.dead_letters = self.events.dead_letters();
-            let ended = self.registry.ended();
-            stats.ended = ReasonKind::counts(&ended.by_kind);
-            stats.messages_of_ended = ended.messages;
+            stats.ended = ReasonKind::counts(&processes.ended.by_kind);
+            stats.messages_of_ended = processes.ended.messages;
             stats.dead_letters_by_cause = self.events.dead_letters_by_cause();
             self.incidents.fill(stats);
             stats.deep_mailboxes = self.mailbox_alarm.count();
