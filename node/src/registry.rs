@@ -2,6 +2,7 @@
 
 use crate::sync::in_one_order::AtomicBool;
 use crate::sync::{Lock, LockGuard, Ordering, RwLock};
+use crossbeam_utils::CachePadded;
 use krarup_act::{NameWaits, Process, ProcessEnd, TableCursor};
 use krarup_gen::{Alias, MessageTotals, Name, Pid, ReasonKind, Root, SpawnError};
 use std::collections::HashMap;
@@ -18,7 +19,7 @@ const PAGE: usize = 32;
 const PAGES_AT_ONCE: usize = 32;
 
 /// A lock that is held for a few dozen instructions, and for the copy of some pages by a walk.
-type Shard = Lock<ShardTable>;
+type Shard = CachePadded<Lock<ShardTable>>;
 
 /// The processes of a shard.
 #[derive(Default)]
@@ -260,7 +261,8 @@ impl ProcessTable {
     /// The counts of one moment. All shards are locked at once: of counts that were taken one after the other, a process
     /// could be missing that was spawned meanwhile by one that has ended.
     pub(crate) fn counts(&self) -> ProcessCounts {
-        let tables: [LockGuard<'_, ShardTable>; SHARDS] = self.shards.each_ref().map(Lock::lock);
+        let tables: [LockGuard<'_, ShardTable>; SHARDS] =
+            self.shards.each_ref().map(|shard| shard.lock());
         let mut counts = ProcessCounts::default();
         for table in &tables {
             counts.spawned += table.spawned;

@@ -35,12 +35,7 @@ pub(super) fn lock_both<'a>(
 
 /// Links a child to its parent before its first instruction (rule L1). If the parent has ended, the
 /// child gets what a link to no process gives (rule L4).
-pub(crate) fn link_child(
-    host: &dyn Host,
-    parent: Pid,
-    child: &Arc<dyn Process>,
-    urgent: bool,
-) {
+pub(crate) fn link_child(host: &dyn Host, parent: Pid, child: &Arc<dyn Process>, urgent: bool) {
     let linked = |parent: Arc<dyn Process>| link(host, &parent, child.pid(), urgent);
     if !host.process(parent).is_some_and(linked) {
         link(host, child, parent, false);
