@@ -25,8 +25,8 @@ pub(crate) struct SupervisedChildren {
 
 #[derive(Default)]
 struct Answers {
-    /// By the process of the child; `None` if it is none.
-    children: BTreeMap<Pid, (Instant, Option<ManagedChild>)>,
+    /// By the process of the child.
+    children: BTreeMap<Pid, (Instant, ManagedChild)>,
     silent: BTreeMap<Pid, Instant>,
 }
 
@@ -39,33 +39,35 @@ impl SupervisedChildren {
         supervisor: Pid,
         pid: Pid,
     ) -> Option<ManagedChild> {
-        if let Some(known) = self.answers.lock().known(supervisor, pid, Instant::now()) {
-            return known;
+        {
+            let mut answers = self.answers.lock();
+            answers.forget(Instant::now());
+            let known = answers.children.get(&pid).map(|(_, child)| child.clone());
+            if known.is_some() || answers.silent.contains_key(&supervisor) {
+                return known;
+            }
         }
         let answer = view.manage_within(supervisor, Management::WhichChild { pid }, LIMIT).await;
-        let now = Instant::now();
-        let child = match answer {
-            Ok(Managed::Child(child)) => Some(child),
+        let (mut answers, now) = (self.answers.lock(), Instant::now());
+        match answer {
+            Ok(Managed::Child(child)) => {
+                answers.children.insert(pid, (now, child.clone()));
+                Some(child)
+            }
             Err(ManageError::Timeout { .. }) => {
-                self.answers.lock().silent.insert(supervisor, now);
-                return None;
+                answers.silent.insert(supervisor, now);
+                None
             }
             _ => None,
-        };
-        self.answers.lock().children.insert(pid, (now, child.clone()));
-        child
+        }
     }
 }
 
 impl Answers {
-    /// What is known without asking.
-    fn known(&mut self, supervisor: Pid, pid: Pid, now: Instant) -> Option<Option<ManagedChild>> {
+    /// Forgets what does not count any more.
+    fn forget(&mut self, now: Instant) {
         self.children.retain(|_, (at, _)| now.duration_since(*at) < FRESH);
         self.silent.retain(|_, at| now.duration_since(*at) < SILENT);
-        if self.silent.contains_key(&supervisor) {
-            return Some(None);
-        }
-        self.children.get(&pid).map(|(_, child)| child.clone())
     }
 }
 
@@ -76,16 +78,18 @@ mod tests {
     #[test]
     fn an_answer_counts_for_half_a_second_and_silence_for_five() {
         let (mut answers, now) = (Answers::default(), Instant::now());
-        let (supervisor, child, other) = (Pid::local(1, 0), Pid::local(2, 0), Pid::local(3, 0));
-        assert_eq!(answers.known(supervisor, child, now), None);
-        let entry = ManagedChild::new("one".to_owned());
-        answers.children.insert(child, (now, Some(entry.clone())));
-        assert_eq!(answers.known(supervisor, child, now), Some(Some(entry)));
-        assert_eq!(answers.known(supervisor, other, now), None);
-        assert_eq!(answers.known(supervisor, child, now + FRESH), None);
-        answers.silent.insert(supervisor, now);
-        assert_eq!(answers.known(supervisor, other, now + FRESH), Some(None));
-        assert_eq!(answers.known(other, child, now + FRESH), None);
-        assert_eq!(answers.known(supervisor, other, now + SILENT), None);
+        let child = ManagedChild::new("one".to_owned());
+        answers.children.insert(Pid::local(2, 0), (now, child));
+        answers.silent.insert(Pid::local(1, 0), now);
+        for (after, left) in [
+            (Duration::ZERO, (1, 1)),
+            (FRESH - Duration::from_millis(1), (1, 1)),
+            (FRESH, (0, 1)),
+            (SILENT - Duration::from_millis(1), (0, 1)),
+            (SILENT, (0, 0)),
+        ] {
+            answers.forget(now + after);
+            assert_eq!((answers.children.len(), answers.silent.len()), left, "{after:?}");
+        }
     }
 }

@@ -217,16 +217,16 @@ impl Reporter {
         self.record(what, child, count, |_| {});
         match ending {
             SupervisorEnd::RestartIntensity(child) => {
-                log!(error, self, %child, count, cause = "reached maximum restart intensity", "supervisor gives up")
+                log!(error, self, %child, count, cause = "reached maximum restart intensity", "supervisor gives up");
             }
             SupervisorEnd::StartFailed(child) => {
-                log!(error, self, %child, count, cause = "child failed to start", "supervisor gives up")
+                log!(error, self, %child, count, cause = "child failed to start", "supervisor gives up");
             }
             SupervisorEnd::AutoShutdown(child) => {
-                log!(info, self, %child, count, cause = "significant child ended", "supervisor ends")
+                log!(info, self, %child, count, cause = "significant child ended", "supervisor ends");
             }
             SupervisorEnd::Told => {
-                log!(info, self, count, cause = "stop requested", "supervisor ends")
+                log!(info, self, count, cause = "stop requested", "supervisor ends");
             }
         }
     }

@@ -93,11 +93,14 @@ impl ProcessName {
     }
 }
 
+/// Of processes.
+type NumbersAndPids = Vec<(u64, String)>;
+
 /// What a process is called that is named so, and the number and the pid of each that is.
 fn called<'a>(
     client: &ApiClient,
     written: &'a str,
-) -> Result<(&'a str, Vec<(u64, String)>), ApiFailure> {
+) -> Result<(&'a str, NumbersAndPids), ApiFailure> {
     let found = named(client, written)?;
     match written.strip_prefix(NAME).filter(|name| !name.is_empty()) {
         Some(name) if found.is_empty() => Ok((name, named(client, name)?)),
@@ -106,7 +109,7 @@ fn called<'a>(
 }
 
 /// The number and the pid of each process with this name.
-fn named(client: &ApiClient, name: &str) -> Result<Vec<(u64, String)>, ApiFailure> {
+fn named(client: &ApiClient, name: &str) -> Result<NumbersAndPids, ApiFailure> {
     let mut found = Vec::new();
     let mut offset = 0;
     loop {
