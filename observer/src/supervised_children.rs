@@ -83,9 +83,9 @@ mod tests {
         answers.silent.insert(Pid::local(1, 0), now);
         for (after, left) in [
             (Duration::ZERO, (1, 1)),
-            (FRESH - Duration::from_millis(1), (1, 1)),
+            (Duration::from_millis(499), (1, 1)),
             (FRESH, (0, 1)),
-            (SILENT - Duration::from_millis(1), (0, 1)),
+            (Duration::from_millis(4_999), (0, 1)),
             (SILENT, (0, 0)),
         ] {
             answers.forget(now + after);
