@@ -47,7 +47,6 @@ pages! {
     observer: "docs/observer.md",
     porting_akka: "docs/porting/akka.md",
     porting_ergo_demos: "docs/porting/ergo_demos.md",
-    porting_ergo_desk: "docs/porting/ergo_desk.md",
     porting_erlang: "docs/porting/erlang.md",
     porting_erlang_cache: "docs/porting/erlang_cache.md",
     porting_rust: "docs/porting/rust.md",
