@@ -1,7 +1,8 @@
 //! The registry of a node: its living processes by pid and by name.
 
-use crate::sync::in_one_order::{AtomicBool, AtomicUsize};
-use crate::sync::{Ordering, RwLock};
+use crate::sync::in_one_order::AtomicBool;
+use crate::sync::{Lock, LockGuard, Ordering, RwLock};
+use crossbeam_utils::CachePadded;
 use krarup_act::{NameWaits, Process, ProcessEnd, TableCursor};
 use krarup_gen::{Alias, MessageTotals, Name, Pid, ReasonKind, Root, SpawnError};
 use std::collections::HashMap;
@@ -17,7 +18,8 @@ const PAGE: usize = 32;
 /// How many pages a walk copies while it holds the lock of their shard: at most 1024 processes.
 const PAGES_AT_ONCE: usize = 32;
 
-type Shard = RwLock<ShardTable>;
+/// A lock that is held for a few dozen instructions, and for the copy of some pages by a walk.
+type Shard = CachePadded<Lock<ShardTable>>;
 
 /// The processes of a shard.
 #[derive(Default)]
@@ -37,6 +39,20 @@ pub(crate) struct EndedTotals {
     pub(crate) messages: MessageTotals,
 }
 
+/// How many processes were admitted, and what has ended.
+#[derive(Default)]
+pub(crate) struct ProcessCounts {
+    pub(crate) spawned: u64,
+    pub(crate) ended: EndedTotals,
+}
+
+impl ProcessCounts {
+    pub(crate) fn living(&self) -> usize {
+        let ended: u64 = self.ended.by_kind.iter().sum();
+        usize::try_from(self.spawned - ended).unwrap_or(usize::MAX)
+    }
+}
+
 /// The living processes among those with numbers from a multiple of [`PAGE`] on.
 #[derive(Default)]
 struct PidPage {
@@ -51,7 +67,6 @@ pub(crate) struct ProcessTable {
     /// The futures that wait for a name (rule H1).
     pub(crate) name_waits: NameWaits,
     aliases: RwLock<HashMap<Alias, Arc<dyn Process>>>,
-    living: AtomicUsize,
     /// No top-level process is admitted any more (rule X2).
     closing: AtomicBool,
     /// No process is admitted below the user root any more, or, for `closed`, below any root.
@@ -97,39 +112,35 @@ impl ProcessTable {
         process: Arc<dyn Process>,
         name: Option<&Name>,
     ) -> Result<(), SpawnError> {
-        let pid = process.pid();
-        // Count before reading the flags: a thread that closes the registry and then finds a
-        // count of zero has missed no process.
-        self.living.fetch_add(1, Ordering::SeqCst);
+        let Some(name) = name else { return self.insert(process) };
+        let mut names = self.names.write();
         if self.refuses(&*process) {
-            self.uncount();
             return Err(SpawnError::NodeStopping);
         }
-        match name {
-            None => self.insert(pid, process),
-            Some(name) => {
-                let mut names = self.names.write();
-                if let Some(by) = names.get(name).map(|by| by.pid()) {
-                    self.uncount();
-                    return Err(SpawnError::NameTaken { name: name.clone(), by });
-                }
-                // A process can be found by its pid before it can be found by its name.
-                self.insert(pid, Arc::clone(&process));
-                names.insert(name.clone(), process);
-                drop(names);
-                self.name_waits.wake(name);
-            }
+        if let Some(by) = names.get(name).map(|by| by.pid()) {
+            return Err(SpawnError::NameTaken { name: name.clone(), by });
         }
+        // A process can be found by its pid before it can be found by its name.
+        self.insert(Arc::clone(&process))?;
+        names.insert(name.clone(), process);
+        drop(names);
+        self.name_waits.wake(name);
         Ok(())
     }
 
-    fn insert(&self, pid: Pid, process: Arc<dyn Process>) {
-        let (shard, page, place) = self.place(pid.id());
-        let mut table = shard.write();
+    fn insert(&self, process: Arc<dyn Process>) -> Result<(), SpawnError> {
+        let (shard, page, place) = self.place(process.pid().id());
+        let mut table = shard.lock();
+        // The flags are read under the lock: a thread that closes the registry and then looks at the shard
+        // has missed no process.
+        if self.refuses(&*process) {
+            return Err(SpawnError::NodeStopping);
+        }
         let page = table.pages.entry(page).or_default();
         page.living += 1;
         page.places[place] = Some(process);
         table.spawned += 1;
+        Ok(())
     }
 
     /// Removes a process that has ended.
@@ -141,14 +152,12 @@ impl ProcessTable {
             }
         }
         // The process is dropped after the shard has been unlocked.
-        if self.remove(pid, end).is_some() {
-            self.uncount();
-        }
+        drop(self.remove(pid, end));
     }
 
     fn remove(&self, pid: Pid, end: &ProcessEnd) -> Option<Arc<dyn Process>> {
         let (shard, number, place) = self.place(pid.id());
-        let mut table = shard.write();
+        let mut table = shard.lock();
         let page = table.pages.get_mut(&number)?;
         let gone = page.places[place].take()?;
         page.living -= 1;
@@ -158,10 +167,6 @@ impl ProcessTable {
         table.ended.by_kind[end.kind as usize] += 1;
         table.ended.messages.add(&end.messages);
         Some(gone)
-    }
-
-    fn uncount(&self) {
-        self.living.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// Registers a name, or returns the pid of its holder.
@@ -191,7 +196,7 @@ impl ProcessTable {
 
     pub(crate) fn process(&self, pid: Pid) -> Option<Arc<dyn Process>> {
         let (shard, page, place) = self.place(pid.id());
-        shard.read().pages.get(&page)?.places[place].clone()
+        shard.lock().pages.get(&page)?.places[place].clone()
     }
 
     pub(crate) fn whereis(&self, name: &str) -> Option<Arc<dyn Process>> {
@@ -227,7 +232,7 @@ impl ProcessTable {
         loop {
             if cursor.rest.is_empty() {
                 let Some(shard) = self.shards.get(cursor.part) else { return false };
-                cursor.rest.extend(shard.read().pages.keys());
+                cursor.rest.extend(shard.lock().pages.keys());
                 // Descending, because they are taken from the end.
                 cursor.rest.sort_unstable_by(|one, other| other.cmp(one));
                 cursor.part += 1;
@@ -235,7 +240,7 @@ impl ProcessTable {
             }
             let before = into.len();
             let next = cursor.rest.split_off(cursor.rest.len().saturating_sub(PAGES_AT_ONCE));
-            let table = self.shards[cursor.part - 1].read();
+            let table = self.shards[cursor.part - 1].lock();
             let pages = next.iter().rev().filter_map(|number| table.pages.get(number));
             into.extend(pages.flat_map(|page| page.places.iter().flatten().cloned()));
             if into.len() > before {
@@ -244,41 +249,32 @@ impl ProcessTable {
         }
     }
 
-    /// All living processes in the order in which they were spawned.
+    /// All processes that live from now until this returns, and some of those that do not, in the order in which they
+    /// were spawned.
     pub(crate) fn all(&self) -> Vec<Arc<dyn Process>> {
-        let mut all: Vec<_> = self
-            .shards
-            .iter()
-            .flat_map(|shard| {
-                let table = shard.read();
-                table
-                    .pages
-                    .values()
-                    .flat_map(|page| page.places.iter().flatten().cloned())
-                    .collect::<Vec<_>>()
-            })
-            .collect();
+        let (mut cursor, mut all) = (TableCursor::default(), Vec::new());
+        while self.next_processes(&mut cursor, &mut all) {}
         all.sort_by_key(|process| process.pid());
         all
     }
 
-    pub(crate) fn living(&self) -> usize {
-        self.living.load(Ordering::SeqCst)
-    }
-
-    /// The counts of all processes that have ended.
-    pub(crate) fn ended(&self) -> EndedTotals {
-        let mut sums = EndedTotals::default();
-        for shard in &self.shards {
-            let ended = &shard.read().ended;
-            sums.by_kind.iter_mut().zip(ended.by_kind).for_each(|(sum, more)| *sum += more);
-            sums.messages.add(&ended.messages);
+    /// The counts of one moment. All shards are locked at once: of counts that were taken one after the other, a process
+    /// could be missing that was spawned meanwhile by one that has ended.
+    pub(crate) fn counts(&self) -> ProcessCounts {
+        let tables: [LockGuard<'_, ShardTable>; SHARDS] =
+            self.shards.each_ref().map(|shard| shard.lock());
+        let mut counts = ProcessCounts::default();
+        for table in &tables {
+            counts.spawned += table.spawned;
+            let sums = counts.ended.by_kind.iter_mut();
+            sums.zip(table.ended.by_kind).for_each(|(sum, more)| *sum += more);
+            counts.ended.messages.add(&table.ended.messages);
         }
-        sums
+        counts
     }
 
-    pub(crate) fn spawned(&self) -> u64 {
-        self.shards.iter().map(|shard| shard.read().spawned).sum()
+    pub(crate) fn living(&self) -> usize {
+        self.counts().living()
     }
 
     pub(crate) fn names(&self) -> usize {
@@ -379,10 +375,10 @@ mod tests {
     fn a_page_is_removed_when_its_last_process_has_ended_and_not_before() {
         let (core, host) = calling_node();
         let registry = &core.registry;
-        let pages = || registry.shards.iter().map(|shard| shard.read().pages.len()).sum::<usize>();
+        let pages = || registry.shards.iter().map(|shard| shard.lock().pages.len()).sum::<usize>();
         // The numbers 1 to 600: more pages than shards, and two pages on one shard.
         let all: Vec<_> = (0..600).map(|_| spawn(&host)).collect();
-        assert_eq!((pages(), registry.living(), registry.spawned()), (19, 600, 600));
+        assert_eq!((pages(), registry.living(), registry.counts().spawned), (19, 600, 600));
         let pids = || registry.all().iter().map(|process| process.pid()).collect::<Vec<_>>();
         assert_eq!(pids(), all.iter().map(Address::pid).collect::<Vec<_>>());
         // One process of each page stays.
@@ -393,12 +389,12 @@ mod tests {
         assert!(registry.process(all[3].pid()).is_none());
         // An ended process is removed once.
         let end = ProcessEnd { kind: ReasonKind::Normal, messages: MessageTotals::default() };
-        let ended = registry.ended().by_kind;
+        let ended = registry.counts().ended.by_kind;
         registry.retire(all[3].pid(), None, &end);
-        assert_eq!(registry.ended().by_kind, ended);
+        assert_eq!(registry.counts().ended.by_kind, ended);
         assert_eq!(registry.living(), 19);
         all.iter().filter(|one| one.is_alive()).for_each(|one| one.send(()).unwrap());
-        assert_eq!((pages(), registry.living(), registry.spawned()), (0, 0, 600));
+        assert_eq!((pages(), registry.living(), registry.counts().spawned), (0, 0, 600));
         let named = || -> Result<Pid, SpawnError> {
             let waits = behavior_fn(|mut ctx: Context<()>| async move {
                 ctx.receive().await;
@@ -409,13 +405,13 @@ mod tests {
         };
         let by = named().unwrap();
         assert!(matches!(named(), Err(SpawnError::NameTaken { by: holder, .. }) if holder == by));
-        assert_eq!((registry.living(), registry.spawned(), registry.names()), (1, 601, 1));
+        assert_eq!((registry.living(), registry.counts().spawned, registry.names()), (1, 601, 1));
         registry.process(by).unwrap().kill();
-        assert_eq!((registry.living(), registry.spawned(), registry.names()), (0, 601, 0));
+        assert_eq!((registry.living(), registry.counts().spawned, registry.names()), (0, 601, 0));
         registry.close();
         let late = Spawn::outside(host, || behavior_fn(|_: Context<()>| async { Ok(()) })).start();
         assert_eq!(late.map(|late| late.pid()), Err(SpawnError::NodeStopping));
-        assert_eq!((registry.living(), registry.spawned()), (0, 601));
+        assert_eq!((registry.living(), registry.counts().spawned), (0, 601));
         core.clear_homes();
     }
 

@@ -11,9 +11,10 @@ use super::progress::{ProcessMark, Progress};
 use super::relations::Relations;
 use crate::host::ready::Ready;
 use crate::host::shared_host::SharedHost;
+use crate::lock::LockGuard;
 use crate::mailbox::inbox_core::InboxCore;
 use crate::mailbox::push::HearsOfDepth;
-use crate::sync::{MutexGuard, Ordering};
+use crate::sync::Ordering;
 use krarup_gen::{
     DeadLetter, DeadLetterCause, Label, Name, Pid, ProcessKind, RefusalCause, Timestamp,
 };
@@ -77,7 +78,7 @@ impl CellCore {
         self.progress.change(ProcessMark::HoldsMessages, holds);
     }
 
-    pub(crate) fn locked_relations(&self) -> MutexGuard<'_, Relations> {
+    pub(crate) fn locked_relations(&self) -> LockGuard<'_, Relations> {
         self.relations.0.lock()
     }
 
