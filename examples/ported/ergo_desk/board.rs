@@ -44,9 +44,8 @@ impl Actor for Board {
     async fn handle_message(&mut self, ctx: &mut Context<ToBoard>, message: ToBoard) -> Result {
         match message {
             ToBoard::Order => self.orders += 1,
-            ToBoard::Audience(Audience::Some) => self.tick(ctx)?,
+            ToBoard::Audience(Audience::Some) | ToBoard::Tick => self.tick(ctx)?,
             ToBoard::Audience(Audience::None) => self.silence(ctx),
-            ToBoard::Tick => self.tick(ctx)?,
         }
         Ok(())
     }
