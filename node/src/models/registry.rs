@@ -299,7 +299,7 @@ mod broken {
         });
     }
 
-    /// As `ProcessTable::insert`, but the flag is read before the shard is locked.
+    /// As `PidTable::insert`, but the flag is read before the shard is locked.
     #[test]
     #[should_panic(expected = "missed")]
     fn a_process_that_is_admitted_by_a_check_without_the_lock_is_missed() {
@@ -321,7 +321,7 @@ mod broken {
         });
     }
 
-    /// As `ProcessTable::counts`, but with one shard locked after the other.
+    /// As `PidTable::counts`, but with one shard locked after the other.
     #[test]
     #[should_panic(expected = "nobody")]
     fn shards_that_are_counted_one_after_the_other_miss_a_child_whose_parent_ends() {
