@@ -23,7 +23,7 @@ fn a4_one_that_is_added_to_a_running_node_starts_on_request_after_what_it_needs(
     assert_eq!(states(&sim), ["shop ended: shutdown", "web loaded", "mail loaded"]);
     let started = sim.start_application("mail").wait().unwrap();
     assert_eq!(
-        started.iter().map(|name| name.as_str()).collect::<Vec<_>>(),
+        started.iter().map(krarup::Name::as_str).collect::<Vec<_>>(),
         ["shop", "web", "mail"]
     );
     assert_eq!(states(&sim), ["shop running", "web running", "mail running"]);
