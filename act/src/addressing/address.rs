@@ -4,6 +4,7 @@ use crate::addressing::recipient::{DeliverMessage, Recipient, Room, RoomInLine};
 use crate::addressing::route::Route;
 use crate::host::host::Host;
 use crate::host::ready::Ready;
+use crate::lifecycle::cleaners::CleanerFn;
 use crate::mailbox::entry::{MailboxEntry, Notice};
 use crate::mailbox::permit::Permit;
 use crate::observe::trace::Tracer;
@@ -251,6 +252,11 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// Whether the process traps exits now.
     pub(crate) fn traps_exits(&self) -> bool {
         self.cell.inbox.lock().trapping
+    }
+
+    /// As [`CellCore::add_cleaner`](crate::process::cell_core::CellCore::add_cleaner).
+    pub(crate) fn add_cleaner(&self, cleaner: CleanerFn) -> Result<(), CleanerFn> {
+        self.cell.add_cleaner(cleaner)
     }
 
     /// Returns the process without its message types, for a host's tables and for untyped

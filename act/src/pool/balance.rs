@@ -81,7 +81,7 @@ where
             // A pool that routes by key never moves jobs, so any worker may take this one.
             let (hint, epoch) = (0, self.epochs.current());
             self.line.push_stranded(StrandedMessage { message, sender, hint, times, epoch });
-            self.enlist_at_workers();
+            self.join_at_workers();
         }
     }
 }

@@ -66,7 +66,7 @@
 //! | `pool_workers`, `worker_control` | its workers, and what callbacks can do with them |
 //! | `starting`, `vacancy` | workers that start; places that have none |
 //! | `periodic`, `inspection` | periodic work; the inspection |
-//! | `shared`, `ring`, `lent_value` | the state that senders and the pool process share |
+//! | `shared`, `ring`, `worker_list`, `lent_value` | the state that senders and the pool process share |
 //! | `delivery` | the path of a message |
 //! | `workers_refusal`, `on_unwind` | why no worker takes a message; user code that panics |
 //! | `reservation`, `ticket`, `redemption` | reserved room; a permit; its use |
@@ -118,4 +118,5 @@ mod wait_for_room;
 mod waiting_line;
 mod work;
 mod worker_control;
+mod worker_list;
 mod workers_refusal;

@@ -42,7 +42,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
     fn give_up_stuck<C: Send + 'static>(&mut self, ctx: &Context<B::Message, PoolCommand<C>>) {
         let Some(limit) = self.settings.stuck else { return };
         let now = ctx.now();
-        let mut next = now + limit;
+        let (mut next, mut stuck) = (now + limit, Vec::new());
         // Removed workers are checked too, because nothing else would end them.
         let removed = self.leaving.values().cloned();
         for worker in self.shared.workers().into_iter().chain(removed.collect::<Vec<_>>()) {
@@ -58,8 +58,9 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
                 "killing a stuck worker"
             );
             self.shared.numbers.stuck.fetch_add(1, Ordering::Relaxed);
-            self.give_up(&worker.address, now);
+            stuck.push(worker.address);
         }
+        self.give_up(stuck, now);
         self.look = Some(next);
     }
 

@@ -73,10 +73,15 @@ where
     /// Exit notices that arrived before the start of their workers was known.
     exits: VecDeque<Exit>,
     adding: VecDeque<Adding>,
+    /// How many workers the requests in `adding` still miss, together.
+    to_be_added: usize,
     /// Removed workers that have not ended yet.
     pub(super) leaving: BTreeMap<Pid, PoolWorker<B::Message, B::Command>>,
     /// Workers that have ended or were given up. Signals from them may still be in the mailbox.
     former: BTreeMap<Pid, Address<B::Message, B::Command>>,
+    /// Former workers that have ended, to be forgotten when no signal from them can be in the
+    /// mailbox.
+    ended: Vec<Pid>,
     /// Former workers that were killed and do not end. The pool no longer waits for them.
     left_behind: BTreeSet<Pid>,
     /// Former workers that were killed at work and whose exit notice has not been received.
@@ -137,8 +142,10 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
             starts: Starts::new(settings.init_timeout),
             exits: VecDeque::new(),
             adding: VecDeque::new(),
+            to_be_added: 0,
             leaving: BTreeMap::new(),
             former: BTreeMap::new(),
+            ended: Vec::new(),
             left_behind: BTreeSet::new(),
             given_up: BTreeSet::new(),
             vacancies: Vacancies::new(settings.back_off),

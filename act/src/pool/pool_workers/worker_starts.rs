@@ -149,8 +149,10 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
             target: "krarup", pool = %ctx.pid(), worker = %worker.pid(),
             "a killed worker blocks its thread and does not end; it is left behind"
         );
+        // Its end is not noticed: the pool looks for it.
+        ctx.unlink(worker.pid());
         self.left_behind.insert(worker.pid());
-        self.retire(ctx, worker.clone());
+        self.former.insert(worker.pid(), worker.clone());
     }
 
     /// Starts the workers that are due: replacements for ended workers, each in its place in
