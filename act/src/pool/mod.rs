@@ -65,7 +65,7 @@
 //! | `opening`, `work` | the start and the loop of the pool process |
 //! | `pool_workers`, `worker_control` | its workers, and what callbacks can do with them |
 //! | `starting`, `vacancy` | workers that start; places that have none |
-//! | `periodic`, `inspection` | periodic work; the inspection |
+//! | `periodic`, `stuck_search`, `inspection` | periodic work; the search for stuck workers; the inspection |
 //! | `shared`, `ring`, `worker_list`, `lent_value` | the state that senders and the pool process share |
 //! | `delivery` | the path of a message |
 //! | `workers_refusal`, `on_unwind` | why no worker takes a message; user code that panics |
@@ -109,6 +109,7 @@ mod shared;
 mod size_answer;
 mod starting;
 pub(crate) mod statistics;
+mod stuck_search;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod ticket;

@@ -32,6 +32,7 @@ use super::settings::PoolSettings;
 use super::shared::{PoolNumbers, Rules, SharedPool};
 use super::size_answer::SizeAnswer;
 use super::starting::Starts;
+use super::stuck_search::StuckSearch;
 use super::vacancy::Vacancies;
 use crate::addressing::address::Address;
 use crate::behavior::Behavior;
@@ -89,8 +90,8 @@ where
     vacancies: Vacancies,
     window: Option<RestartWindow>,
     pub(super) plan: Option<ElasticPlan>,
-    /// When the workers are next checked for a stuck one.
-    pub(super) look: Option<Timestamp>,
+    /// The search for stuck workers, if the pool has a limit.
+    pub(super) stuck: Option<StuckSearch<B::Message>>,
     pub(super) report: Option<Timestamp>,
 }
 
@@ -151,7 +152,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
             vacancies: Vacancies::new(settings.back_off),
             window: settings.intensity.map(|(most, period)| RestartWindow::new(most, period)),
             plan: settings.elastic.map(|elastic| ElasticPlan::new(elastic, now)),
-            look: settings.stuck.map(|limit| now + limit),
+            stuck: settings.stuck.map(|limit| StuckSearch::new(limit, now)),
             report: settings.report.map(|period| now + period),
             factory,
             settings,

@@ -164,3 +164,94 @@ impl<M: Send + 'static, C: Send + 'static> WorkerList<M, C> {
         removed.into_iter().map(|ordered| ordered.worker).collect()
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::mailbox::inbox_core::UNBOUNDED;
+    use crate::models::model_host::ModelHost;
+
+    /// Numbers that follow from a seed, the same in each run.
+    fn next(seed: &mut u64, below: usize) -> usize {
+        *seed =
+            seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(*seed >> 33).unwrap() % below
+    }
+
+    #[test]
+    fn p1_a_list_of_workers_keeps_their_order_and_finds_each() {
+        let host = ModelHost::until(u64::MAX);
+        let (mut list, mut model) = (WorkerList::<u32, u32>::default(), Vec::new());
+        let (mut seed, mut place) = (1, 0);
+        let mut ended = Vec::new();
+        for _ in 0..4_000 {
+            let address = Address::<u32, u32>::new(host.admit_new(UNBOUNDED));
+            let size = model.len();
+            match next(&mut seed, 8) {
+                0..3 => {
+                    place += 1;
+                    model.push((address.pid(), place));
+                    list.push(PoolWorker { address, place, watch: None });
+                }
+                3 if size > 0 => {
+                    let index = next(&mut seed, size);
+                    assert!(list.replace(model[index].0, &address, None));
+                    ended.push(model[index].0);
+                    model[index].0 = address.pid();
+                }
+                4 | 5 if size > 0 => {
+                    let index = next(&mut seed, size + 1);
+                    list.rotate(index);
+                    model.rotate_left(index);
+                }
+                6 => {
+                    let count = next(&mut seed, 3);
+                    let taken = list.take_first(count);
+                    let first = model.drain(..count.min(size));
+                    let first: Vec<_> = first.map(|(pid, _)| pid).collect();
+                    assert!(
+                        taken.iter().map(|worker| worker.address.pid()).eq(first.iter().copied())
+                    );
+                    ended.extend(first);
+                }
+                _ => {
+                    let some = (0..next(&mut seed, 3)).filter(|_| size > 0);
+                    let pids: Vec<Pid> = some.map(|_| model[next(&mut seed, size)].0).collect();
+                    let removed = list.remove(&pids);
+                    let (gone, kept) = model.into_iter().partition(|(pid, _)| pids.contains(pid));
+                    let gone: Vec<(Pid, u64)> = gone;
+                    model = kept;
+                    assert!(
+                        removed.iter().map(|w| (w.address.pid(), w.place)).eq(gone.iter().copied())
+                    );
+                    ended.extend(pids);
+                }
+            }
+            assert!(list.iter().map(|w| (w.address.pid(), w.place)).eq(model.iter().copied()));
+            assert!(model.iter().all(|(pid, of)| list.find(*pid).is_some_and(|w| w.place == *of)));
+            assert_eq!((list.orders.len(), list.is_empty()), (model.len(), model.is_empty()));
+        }
+        assert!(ended.len() > 500 && ended.iter().all(|pid| list.find(*pid).is_none()));
+        host.clear();
+    }
+
+    #[test]
+    fn p1_a_turn_that_moves_on_by_one_renumbers_one_worker() {
+        let host = ModelHost::until(u64::MAX);
+        let mut list = WorkerList::<u32, u32>::default();
+        for place in 0..100 {
+            let address = Address::new(host.admit_new(UNBOUNDED));
+            list.push(PoolWorker { address, place, watch: None });
+        }
+        let moved = |list: &mut WorkerList<u32, u32>, index| {
+            let before = list.orders.clone();
+            list.rotate(index);
+            list.orders.iter().filter(|(pid, order)| before[pid] != **order).count()
+        };
+        assert_eq!(
+            [0, 1, 30, 50, 70, 99].map(|index| moved(&mut list, index)),
+            [0, 1, 30, 50, 30, 1]
+        );
+        host.clear();
+    }
+}
