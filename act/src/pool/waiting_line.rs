@@ -337,6 +337,28 @@ mod tests {
     }
 
     #[test]
+    fn m6_stand_ins_are_placed_once_and_again_when_one_has_left() {
+        let queue = PoolLine::new();
+        let ((first, place), (second, other)) = (Waiter::with_place(), Waiter::with_place());
+        queue.join(&first, Paid::Yes);
+        let placed = [(); 2].map(|()| queue.begin_to_place());
+        assert_eq!(placed, [true, false], "the second sender places none");
+        assert!(queue.is_waiting() && !queue.begin_to_place(), "the one that asks stays");
+        // One finds a sender, and the next nobody.
+        assert!(queue.next(true, |_| true).is_some() && !queue.begin_to_place());
+        assert!(queue.next(true, |_| true).is_none() && queue.begin_to_place());
+        assert!(!queue.is_waiting() && queue.begin_to_place());
+        // A sender waits, and a stand-in may not give it room.
+        queue.join(&second, Paid::Yes);
+        assert!(queue.next(false, |_| true).is_none() && queue.begin_to_place());
+        queue.leave(&second);
+        assert!(queue.is_placed_or_waiting(), "a new worker gets one too");
+        queue.note_displaced();
+        assert!(!queue.is_placed_or_waiting() && queue.begin_to_place());
+        drop((place, other));
+    }
+
+    #[test]
     fn dismissed_senders_may_join_again_and_lines_of_other_pools_stay() {
         let queue = PoolLine::new();
         let busy = Arc::new(Elsewhere(true));
