@@ -1,6 +1,5 @@
 //! Pools of tens of thousands of workers: what is done for one worker, or for one sender that
-//! waits, does not examine all the others. With a step that does, each of these tests takes
-//! minutes.
+//! waits, does not examine all the others. With a step that does, the tests take minutes.
 
 use crate::pool_support::{Job, numbers, seconds, workers};
 use crate::support::{Log, poll_once};
@@ -10,7 +9,7 @@ use std::future::IntoFuture;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-const MANY: usize = 30_000;
+const MANY: usize = 20_000;
 
 #[test]
 fn p4_all_of_many_workers_end_at_once_and_each_gets_a_replacement() {
