@@ -92,6 +92,8 @@ pub use lifecycle::next_turn::next_turn;
 pub use lifecycle::restartable::Restartable;
 pub use lifecycle::spawn::{AddressOf, Inside, KILL_GRACE, Outside, Spawn};
 pub use lifecycle::stop::Stop;
+#[cfg(not(all(test, loom)))]
+pub use lock::{Lock, LockGuard};
 pub use made_by::{MadeBy, made_by};
 pub use mailbox::muted_senders::MutedSender;
 pub use mailbox::order::Order;

@@ -1,4 +1,4 @@
-//! The lock of mailboxes and of slots.
+//! The lock of mailboxes, of slots, of links and monitors, and of the tables of processes.
 //!
 //! The lock is held for a few dozen instructions and never while user code runs, so a waiting
 //! thread spins. A plain store frees a spin lock. A parking lock needs a second atomic
@@ -9,7 +9,7 @@
 use crate::sync::{spin_loop, yield_now};
 
 #[cfg(not(all(test, loom)))]
-pub(crate) use self::spinning::{Lock, LockGuard};
+pub use self::spinning::{Lock, LockGuard};
 
 #[cfg(all(test, loom))]
 pub(crate) use crate::sync::{Mutex as Lock, MutexGuard as LockGuard};
@@ -44,8 +44,12 @@ mod spinning {
     use super::Backoff;
     use spin::mutex::{SpinMutex, SpinMutexGuard};
 
-    pub(crate) struct Lock<T>(SpinMutex<T>);
-    pub(crate) type LockGuard<'a, T> = SpinMutexGuard<'a, T>;
+    /// A lock for what is short and calls no code of users; see the module. For hosts.
+    #[derive(Debug)]
+    pub struct Lock<T>(SpinMutex<T>);
+
+    /// A held [`Lock`]; dropping it releases the lock.
+    pub type LockGuard<'a, T> = SpinMutexGuard<'a, T>;
 
     impl<T: Default> Default for Lock<T> {
         fn default() -> Self {
@@ -54,12 +58,14 @@ mod spinning {
     }
 
     impl<T> Lock<T> {
-        pub(crate) fn new(value: T) -> Self {
+        /// Makes a lock around a value.
+        pub fn new(value: T) -> Self {
             Lock(SpinMutex::new(value))
         }
 
+        /// Locks it, and waits while another thread has it.
         #[inline]
-        pub(crate) fn lock(&self) -> LockGuard<'_, T> {
+        pub fn lock(&self) -> LockGuard<'_, T> {
             match self.0.try_lock() {
                 Some(guard) => guard,
                 None => self.lock_slowly(),

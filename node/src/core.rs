@@ -14,6 +14,7 @@ use crate::side_threads::pools::BlockingPools;
 use crate::threads::Around;
 use crate::timers::clock::Clock;
 use crate::timers::timer::NodeTimers;
+use crossbeam_utils::CachePadded;
 use krarup_act::{
     Memberships, Network, NodeRecords, Process, Propagation, SharedHostSlot, StateLabels,
     TopicTable, TurnRecorder, TurnRecording,
@@ -39,8 +40,9 @@ pub(crate) struct Core {
     pub(crate) registry: ProcessTable,
     pub(crate) timers: Arc<NodeTimers>,
     pub(crate) blocking: BlockingPools,
-    next_pid: AtomicU64,
-    next_ref: AtomicU64,
+    /// The next numbers, in cache lines of their own: each spawn and each reference writes one, and reads the other fields.
+    next_pid: CachePadded<AtomicU64>,
+    next_ref: CachePadded<AtomicU64>,
     pub(crate) events: Events,
     late_replies: AtomicU64,
     pub(crate) incidents: Incidents,
@@ -120,8 +122,8 @@ impl Core {
             registry: ProcessTable::default(),
             timers: Arc::new(NodeTimers::new()),
             blocking: BlockingPools::new(blocking),
-            next_pid: AtomicU64::new(1),
-            next_ref: AtomicU64::new(1),
+            next_pid: CachePadded::new(AtomicU64::new(1)),
+            next_ref: CachePadded::new(AtomicU64::new(1)),
             events: Events::default(),
             late_replies: AtomicU64::new(0),
             incidents: Incidents::default(),
@@ -357,17 +359,17 @@ impl Core {
         // In a simulation all names stand for one dispatcher.
         dispatchers.dedup_by(|one, other| one.name == other.name);
         NodeStats::default().with(|stats| {
-            stats.processes = self.registry.living();
-            stats.spawned = self.registry.spawned();
+            let processes = self.registry.counts();
+            stats.processes = processes.living();
+            stats.spawned = processes.spawned;
             stats.names = self.registry.names();
             let due = hosts.iter().map(|host| host.dispatcher.due_timers(self.creation));
             let due: usize = due.max().unwrap_or(0);
             stats.timers = self.timers.len() + due;
             stats.aliases = self.registry.aliases();
             stats.dead_letters = self.events.dead_letters();
-            let ended = self.registry.ended();
-            stats.ended = ReasonKind::counts(&ended.by_kind);
-            stats.messages_of_ended = ended.messages;
+            stats.ended = ReasonKind::counts(&processes.ended.by_kind);
+            stats.messages_of_ended = processes.ended.messages;
             stats.dead_letters_by_cause = self.events.dead_letters_by_cause();
             self.incidents.fill(stats);
             stats.deep_mailboxes = self.mailbox_alarm.count();

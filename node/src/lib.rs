@@ -30,6 +30,7 @@ mod own_events;
 mod panicking_log;
 #[cfg(all(test, not(loom)))]
 mod panicking_work;
+mod pid_table;
 mod registry;
 mod run;
 mod runtime;

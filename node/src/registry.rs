@@ -1,57 +1,20 @@
 //! The registry of a node: its living processes by pid and by name.
 
-use crate::sync::in_one_order::{AtomicBool, AtomicUsize};
+use crate::pid_table::{PidTable, TableCounts};
+use crate::sync::in_one_order::AtomicBool;
 use crate::sync::{Ordering, RwLock};
 use krarup_act::{NameWaits, Process, ProcessEnd, TableCursor};
-use krarup_gen::{Alias, MessageTotals, Name, Pid, ReasonKind, Root, SpawnError};
+use krarup_gen::{Alias, Name, Pid, Root, SpawnError};
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
-
-/// Pids are assigned in sequence, so the low bits of their pages spread evenly.
-const SHARDS: usize = 16;
-/// Processes with consecutive numbers share a page, so most of them cost their pointer and
-/// little more. One table of all processes would keep spare capacity for each.
-const PAGE: usize = 32;
-
-/// How many pages a walk copies while it holds the lock of their shard: at most 1024 processes.
-const PAGES_AT_ONCE: usize = 32;
-
-type Shard = RwLock<ShardTable>;
-
-/// The processes of a shard.
-#[derive(Default)]
-struct ShardTable {
-    pages: HashMap<u64, Box<PidPage>, BuildHasherDefault<NumberHasher>>,
-    /// How many were admitted here.
-    spawned: u64,
-    /// What has ended here. It changes under the lock under which the process is removed.
-    ended: EndedTotals,
-}
-
-/// The counts of processes that have ended.
-#[derive(Default)]
-pub(crate) struct EndedTotals {
-    /// How many, by the number of the kind of their reasons.
-    pub(crate) by_kind: [u64; ReasonKind::ALL.len()],
-    pub(crate) messages: MessageTotals,
-}
-
-/// The living processes among those with numbers from a multiple of [`PAGE`] on.
-#[derive(Default)]
-struct PidPage {
-    living: usize,
-    places: [Option<Arc<dyn Process>>; PAGE],
-}
 
 #[derive(Default)]
 pub(crate) struct ProcessTable {
-    shards: [Shard; SHARDS],
+    pids: PidTable,
     names: RwLock<HashMap<Name, Arc<dyn Process>>>,
     /// The futures that wait for a name (rule H1).
     pub(crate) name_waits: NameWaits,
     aliases: RwLock<HashMap<Alias, Arc<dyn Process>>>,
-    living: AtomicUsize,
     /// No top-level process is admitted any more (rule X2).
     closing: AtomicBool,
     /// No process is admitted below the user root any more, or, for `closed`, below any root.
@@ -59,77 +22,28 @@ pub(crate) struct ProcessTable {
     closed: AtomicBool,
 }
 
-/// Numbers that are already spread need no hash. Their bits are only moved to where the table
-/// looks (Fibonacci hashing).
-#[derive(Default)]
-struct NumberHasher(u64);
-
-impl Hasher for NumberHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(self.0 ^ u64::from(*byte));
-        }
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-}
-
 impl ProcessTable {
-    /// The position of the process with this number, if it lives: its shard, page and place on
-    /// the page.
-    fn place(&self, id: u64) -> (&Shard, u64, usize) {
-        let page = id / PAGE as u64;
-        // The remainder of a division by a number of places fits any integer.
-        let among =
-            |number: u64, places: usize| usize::try_from(number % places as u64).unwrap_or(0);
-        (&self.shards[among(page, SHARDS)], page, among(id, PAGE))
-    }
-
     /// Adds a process and reserves its name, or changes nothing (rules N2 to N4).
     pub(crate) fn admit(
         &self,
         process: Arc<dyn Process>,
         name: Option<&Name>,
     ) -> Result<(), SpawnError> {
-        let pid = process.pid();
-        // Count before reading the flags: a thread that closes the registry and then finds a
-        // count of zero has missed no process.
-        self.living.fetch_add(1, Ordering::SeqCst);
+        let is_refused = |process: &dyn Process| self.refuses(process);
+        let Some(name) = name else { return self.pids.insert(process, is_refused) };
+        let mut names = self.names.write();
         if self.refuses(&*process) {
-            self.uncount();
             return Err(SpawnError::NodeStopping);
         }
-        match name {
-            None => self.insert(pid, process),
-            Some(name) => {
-                let mut names = self.names.write();
-                if let Some(by) = names.get(name).map(|by| by.pid()) {
-                    self.uncount();
-                    return Err(SpawnError::NameTaken { name: name.clone(), by });
-                }
-                // A process can be found by its pid before it can be found by its name.
-                self.insert(pid, Arc::clone(&process));
-                names.insert(name.clone(), process);
-                drop(names);
-                self.name_waits.wake(name);
-            }
+        if let Some(by) = names.get(name).map(|by| by.pid()) {
+            return Err(SpawnError::NameTaken { name: name.clone(), by });
         }
+        // A process can be found by its pid before it can be found by its name.
+        self.pids.insert(Arc::clone(&process), is_refused)?;
+        names.insert(name.clone(), process);
+        drop(names);
+        self.name_waits.wake(name);
         Ok(())
-    }
-
-    fn insert(&self, pid: Pid, process: Arc<dyn Process>) {
-        let (shard, page, place) = self.place(pid.id());
-        let mut table = shard.write();
-        let page = table.pages.entry(page).or_default();
-        page.living += 1;
-        page.places[place] = Some(process);
-        table.spawned += 1;
     }
 
     /// Removes a process that has ended.
@@ -140,28 +54,7 @@ impl ProcessTable {
                 names.remove(name);
             }
         }
-        // The process is dropped after the shard has been unlocked.
-        if self.remove(pid, end).is_some() {
-            self.uncount();
-        }
-    }
-
-    fn remove(&self, pid: Pid, end: &ProcessEnd) -> Option<Arc<dyn Process>> {
-        let (shard, number, place) = self.place(pid.id());
-        let mut table = shard.write();
-        let page = table.pages.get_mut(&number)?;
-        let gone = page.places[place].take()?;
-        page.living -= 1;
-        if page.living == 0 {
-            table.pages.remove(&number);
-        }
-        table.ended.by_kind[end.kind as usize] += 1;
-        table.ended.messages.add(&end.messages);
-        Some(gone)
-    }
-
-    fn uncount(&self) {
-        self.living.fetch_sub(1, Ordering::SeqCst);
+        drop(self.pids.remove(pid, end));
     }
 
     /// Registers a name, or returns the pid of its holder.
@@ -190,8 +83,7 @@ impl ProcessTable {
     }
 
     pub(crate) fn process(&self, pid: Pid) -> Option<Arc<dyn Process>> {
-        let (shard, page, place) = self.place(pid.id());
-        shard.read().pages.get(&page)?.places[place].clone()
+        self.pids.process(pid)
     }
 
     pub(crate) fn whereis(&self, name: &str) -> Option<Arc<dyn Process>> {
@@ -216,69 +108,27 @@ impl ProcessTable {
         self.aliases.read().len()
     }
 
-    /// Adds the next living processes of a walk, in the order of their numbers within a shard.
-    /// A shard is locked to copy the numbers of its pages, and then to copy the processes of
-    /// some pages at a time.
+    /// Adds the next living processes of a walk ([`PidTable::next_processes`]).
     pub(crate) fn next_processes(
         &self,
         cursor: &mut TableCursor,
         into: &mut Vec<Arc<dyn Process>>,
     ) -> bool {
-        loop {
-            if cursor.rest.is_empty() {
-                let Some(shard) = self.shards.get(cursor.part) else { return false };
-                cursor.rest.extend(shard.read().pages.keys());
-                // Descending, because they are taken from the end.
-                cursor.rest.sort_unstable_by(|one, other| other.cmp(one));
-                cursor.part += 1;
-                continue;
-            }
-            let before = into.len();
-            let next = cursor.rest.split_off(cursor.rest.len().saturating_sub(PAGES_AT_ONCE));
-            let table = self.shards[cursor.part - 1].read();
-            let pages = next.iter().rev().filter_map(|number| table.pages.get(number));
-            into.extend(pages.flat_map(|page| page.places.iter().flatten().cloned()));
-            if into.len() > before {
-                return true;
-            }
-        }
+        self.pids.next_processes(cursor, into)
     }
 
-    /// All living processes in the order in which they were spawned.
+    /// All processes that live from now until this returns ([`PidTable::all`]).
     pub(crate) fn all(&self) -> Vec<Arc<dyn Process>> {
-        let mut all: Vec<_> = self
-            .shards
-            .iter()
-            .flat_map(|shard| {
-                let table = shard.read();
-                table
-                    .pages
-                    .values()
-                    .flat_map(|page| page.places.iter().flatten().cloned())
-                    .collect::<Vec<_>>()
-            })
-            .collect();
-        all.sort_by_key(|process| process.pid());
-        all
+        self.pids.all()
+    }
+
+    /// The counts of one moment.
+    pub(crate) fn counts(&self) -> TableCounts {
+        self.pids.counts()
     }
 
     pub(crate) fn living(&self) -> usize {
-        self.living.load(Ordering::SeqCst)
-    }
-
-    /// The counts of all processes that have ended.
-    pub(crate) fn ended(&self) -> EndedTotals {
-        let mut sums = EndedTotals::default();
-        for shard in &self.shards {
-            let ended = &shard.read().ended;
-            sums.by_kind.iter_mut().zip(ended.by_kind).for_each(|(sum, more)| *sum += more);
-            sums.messages.add(&ended.messages);
-        }
-        sums
-    }
-
-    pub(crate) fn spawned(&self) -> u64 {
-        self.shards.iter().map(|shard| shard.read().spawned).sum()
+        self.counts().living()
     }
 
     pub(crate) fn names(&self) -> usize {
@@ -340,6 +190,7 @@ mod tests {
     use crate::side_threads::blocking::Blocking;
     use crate::timers::clock::Clock;
     use krarup_act::{Address, Context, Host, Spawn, behavior_fn};
+    use krarup_gen::{MessageTotals, ReasonKind};
 
     /// A node whose processes run in the calling thread.
     fn calling_node() -> (Arc<Core>, Arc<dyn Host>) {
@@ -379,10 +230,10 @@ mod tests {
     fn a_page_is_removed_when_its_last_process_has_ended_and_not_before() {
         let (core, host) = calling_node();
         let registry = &core.registry;
-        let pages = || registry.shards.iter().map(|shard| shard.read().pages.len()).sum::<usize>();
+        let pages = || registry.pids.pages();
         // The numbers 1 to 600: more pages than shards, and two pages on one shard.
         let all: Vec<_> = (0..600).map(|_| spawn(&host)).collect();
-        assert_eq!((pages(), registry.living(), registry.spawned()), (19, 600, 600));
+        assert_eq!((pages(), registry.living(), registry.counts().spawned), (19, 600, 600));
         let pids = || registry.all().iter().map(|process| process.pid()).collect::<Vec<_>>();
         assert_eq!(pids(), all.iter().map(Address::pid).collect::<Vec<_>>());
         // One process of each page stays.
@@ -393,12 +244,12 @@ mod tests {
         assert!(registry.process(all[3].pid()).is_none());
         // An ended process is removed once.
         let end = ProcessEnd { kind: ReasonKind::Normal, messages: MessageTotals::default() };
-        let ended = registry.ended().by_kind;
+        let ended = registry.counts().ended.by_kind;
         registry.retire(all[3].pid(), None, &end);
-        assert_eq!(registry.ended().by_kind, ended);
+        assert_eq!(registry.counts().ended.by_kind, ended);
         assert_eq!(registry.living(), 19);
         all.iter().filter(|one| one.is_alive()).for_each(|one| one.send(()).unwrap());
-        assert_eq!((pages(), registry.living(), registry.spawned()), (0, 0, 600));
+        assert_eq!((pages(), registry.living(), registry.counts().spawned), (0, 0, 600));
         let named = || -> Result<Pid, SpawnError> {
             let waits = behavior_fn(|mut ctx: Context<()>| async move {
                 ctx.receive().await;
@@ -409,13 +260,13 @@ mod tests {
         };
         let by = named().unwrap();
         assert!(matches!(named(), Err(SpawnError::NameTaken { by: holder, .. }) if holder == by));
-        assert_eq!((registry.living(), registry.spawned(), registry.names()), (1, 601, 1));
+        assert_eq!((registry.living(), registry.counts().spawned, registry.names()), (1, 601, 1));
         registry.process(by).unwrap().kill();
-        assert_eq!((registry.living(), registry.spawned(), registry.names()), (0, 601, 0));
+        assert_eq!((registry.living(), registry.counts().spawned, registry.names()), (0, 601, 0));
         registry.close();
         let late = Spawn::outside(host, || behavior_fn(|_: Context<()>| async { Ok(()) })).start();
         assert_eq!(late.map(|late| late.pid()), Err(SpawnError::NodeStopping));
-        assert_eq!((registry.living(), registry.spawned()), (0, 601));
+        assert_eq!((registry.living(), registry.counts().spawned), (0, 601));
         core.clear_homes();
     }
 

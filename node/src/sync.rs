@@ -12,12 +12,13 @@ pub(crate) use self::modelled::*;
 #[cfg(not(all(test, loom)))]
 mod ordinary {
     pub(crate) use crossbeam_utils::sync::{Parker, Unparker};
+    pub(crate) use krarup_act::{Lock, LockGuard};
     pub(crate) use parking_lot::{Condvar, Mutex, RwLock};
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 
     /// For code that relies on the single order of all `SeqCst` accesses, without fences.
     pub(crate) mod in_one_order {
-        pub(crate) use std::sync::atomic::{AtomicBool, AtomicUsize};
+        pub(crate) use std::sync::atomic::AtomicBool;
     }
 }
 
@@ -93,6 +94,8 @@ mod modelled {
             self.0.notify_all();
         }
     }
+
+    pub(crate) use self::{Mutex as Lock, MutexGuard as LockGuard};
 
     /// loom's lock with the interface of `parking_lot`'s.
     #[derive(Default)]
@@ -175,23 +178,6 @@ mod modelled {
 
             pub(crate) fn swap(&self, value: bool, order: Ordering) -> bool {
                 ordered(order, || self.0.swap(value, order))
-            }
-        }
-
-        #[derive(Default)]
-        pub(crate) struct AtomicUsize(super::AtomicUsize);
-
-        impl AtomicUsize {
-            pub(crate) fn load(&self, order: Ordering) -> usize {
-                ordered(order, || self.0.load(order))
-            }
-
-            pub(crate) fn fetch_add(&self, value: usize, order: Ordering) -> usize {
-                ordered(order, || self.0.fetch_add(value, order))
-            }
-
-            pub(crate) fn fetch_sub(&self, value: usize, order: Ordering) -> usize {
-                ordered(order, || self.0.fetch_sub(value, order))
             }
         }
     }

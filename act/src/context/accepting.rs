@@ -12,6 +12,7 @@ use crate::mailbox::control_entry::ControlEntry;
 use crate::mailbox::entry::Notice;
 use crate::process::crash::drop_contained;
 use crate::process::exits::StopOrder;
+use crate::process::progress::ContextMark;
 use crate::received::Received;
 use crate::topics::event_ticket::{EventTicket, Redeemed};
 use crate::traces::open_span::OpenSpan;
@@ -131,7 +132,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 let stops = wanted
                     && link.is_some()
                     && self.cell.is_end_of_parent(exit.pid)
-                    && self.cell.inbox.lock().orderly;
+                    && self.cell.progress.notes(ContextMark::StopsInOrder);
                 if stops {
                     Some(Received::Stop(exit.reason))
                 } else {

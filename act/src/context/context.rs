@@ -187,7 +187,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
         self.cell.progress.note(ContextMark::NotStarted, false);
         self.take_sampler();
-        let starter = self.cell.inbox.lock().initialise();
+        let starter = if self.cell.progress.notes(ContextMark::HasStarter) {
+            self.cell.progress.note(ContextMark::HasStarter, false);
+            self.cell.inbox.lock().take_starter()
+        } else {
+            None
+        };
         self.cell.complete_start(starter);
     }
 
@@ -327,7 +332,7 @@ impl<M, C> Context<M, C> {
     /// Whether the process has started.
     #[inline]
     pub(crate) fn is_started(&self) -> bool {
-        !self.cell.progress.notes(ContextMark::NotStarted)
+        self.cell.progress.has_started()
     }
 
     /// Whether messages take the slow path.

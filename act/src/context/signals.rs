@@ -4,6 +4,7 @@ use super::context::Context;
 use crate::observe::watch::{Watch, resolved, watch};
 use crate::process::bonds;
 use crate::process::process::Via;
+use crate::process::progress::ContextMark;
 use krarup_gen::{Exit, Pid, Reason, Ref, Target};
 use std::sync::Arc;
 
@@ -18,12 +19,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// [`Received::Stop`](crate::Received::Stop) instead of as an exit signal (rules M3, D5).
     /// Actors, pools and supervisors do this.
     pub fn stop_in_order(&mut self) {
-        self.cell.inbox.lock().orderly = true;
+        self.cell.progress.note(ContextMark::StopsInOrder, true);
     }
 
     /// See [`BehaviorContext::stop_by_signal`](crate::BehaviorContext::stop_by_signal).
     pub(crate) fn stop_by_signal(&mut self) {
-        self.cell.inbox.lock().orderly = false;
+        self.cell.progress.note(ContextMark::StopsInOrder, false);
     }
 
     /// See [`BehaviorContext::hurry_end_of_parent`](crate::BehaviorContext::hurry_end_of_parent).

@@ -8,7 +8,6 @@ use crate::host::host::{CheckedName, Host};
 use crate::host::shared_host::SharedHost;
 use crate::mailbox::order::Order;
 use crate::mailbox::overflow::Overflow;
-use crate::process::process::Process;
 use krarup_gen::{Class, Name, Pid, Ref};
 use std::fmt;
 use std::marker::PhantomData;
@@ -43,9 +42,8 @@ pub struct Spawn<B: Behavior, F, P = Outside> {
 /// The options that know no type of message.
 struct UntypedOptions {
     shared: Arc<SharedHost>,
-    parent: Option<Arc<dyn Process>>,
-    /// The pid of a parent that is only shown.
-    under: Option<Pid>,
+    /// The process that spawns it, or a process that is only shown as its parent.
+    parent: Option<Pid>,
     name: Option<CheckedName>,
     label: Option<CheckedName>,
     mailbox: Option<usize>,
@@ -63,11 +61,10 @@ struct UntypedOptions {
 }
 
 impl UntypedOptions {
-    fn new(shared: Arc<SharedHost>, parent: Option<Arc<dyn Process>>) -> Self {
+    fn new(shared: Arc<SharedHost>, parent: Option<Pid>) -> Self {
         UntypedOptions {
             shared,
             parent,
-            under: None,
             name: None,
             label: None,
             mailbox: None,
@@ -110,9 +107,7 @@ where
     /// Makes a spawn from outside of a process that is shown as a child of this one, which may
     /// have ended. For hosts.
     pub fn under(host: Arc<dyn Host>, parent: Pid, factory: F) -> Self {
-        let mut spawn = Self::new(SharedHost::of(host), factory, None);
-        spawn.options.under = Some(parent);
-        spawn
+        Self::new(SharedHost::of(host), factory, Some(parent))
     }
 }
 
@@ -123,7 +118,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         B: Behavior,
         F: FnOnce() -> B + Send + 'static,
     {
-        Spawn::new(Arc::clone(&self.cell.shared), factory, Some(self.process()))
+        Spawn::new(Arc::clone(&self.cell.shared), factory, Some(self.pid()))
     }
 }
 
@@ -132,11 +127,7 @@ where
     B: Behavior,
     F: FnOnce() -> B + Send + 'static,
 {
-    pub(crate) fn new(
-        shared: Arc<SharedHost>,
-        factory: F,
-        parent: Option<Arc<dyn Process>>,
-    ) -> Self {
+    pub(crate) fn new(shared: Arc<SharedHost>, factory: F, parent: Option<Pid>) -> Self {
         Spawn {
             factory,
             overflow: Overflow::Refuse,
@@ -286,7 +277,7 @@ impl<B: Behavior, F, P> fmt::Debug for Spawn<B, F, P> {
             .field("order", &self.order)
             .field("dispatcher", &self.options.dispatcher)
             .field("class", &self.options.class)
-            .field("parent", &self.options.parent.as_ref().map(|parent| parent.pid()))
+            .field("parent", &self.options.parent)
             .finish_non_exhaustive()
     }
 }

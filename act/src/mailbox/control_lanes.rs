@@ -16,8 +16,8 @@ impl InboxCore {
     /// Handles a stop that arrived before the first poll, when the kind of process was not
     /// known yet. If the process neither stops in order nor traps exits, the stop becomes a
     /// pending exit. Returns whether there was one.
-    pub(crate) fn set_pending_exit_by_early_stop(&mut self) -> bool {
-        if self.orderly || self.trapping {
+    pub(crate) fn set_pending_exit_by_early_stop(&mut self, stops_in_order: bool) -> bool {
+        if stops_in_order || self.trapping {
             return false;
         }
         let Some(cold) = &mut self.cold else { return false };

@@ -60,9 +60,6 @@ pub(crate) struct InboxCore {
     pub(crate) marks: ParkMarks,
     /// Whether exit signals arrive as notices.
     pub(crate) trapping: bool,
-    /// Whether a stop requested by the parent or the node arrives as `ControlEntry::Stop`.
-    pub(crate) orderly: bool,
-    pub(crate) initialised: bool,
     pub(crate) way: MainPush,
     /// Whether messages of other types than the process's own are accepted too.
     pub(crate) others: bool,
@@ -90,8 +87,6 @@ impl InboxCore {
             phase: MailboxPhase::Active,
             marks: ParkMarks::default(),
             trapping: false,
-            orderly: false,
-            initialised: false,
             way: MainPush::Direct,
             others: false,
             takes,
@@ -103,9 +98,8 @@ impl InboxCore {
         }
     }
 
-    /// Records that the process has started; returns the slot of the spawner.
-    pub(crate) fn initialise(&mut self) -> Option<SlotSender<Result<(), SpawnError>>> {
-        self.initialised = true;
+    /// Takes the slot of the spawner, if it waits for the start.
+    pub(crate) fn take_starter(&mut self) -> Option<SlotSender<Result<(), SpawnError>>> {
         self.cold.as_mut().and_then(|cold| cold.starter.take())
     }
 
@@ -172,12 +166,11 @@ impl InboxCore {
         self.cold.as_ref().is_some_and(|cold| cold.without_context)
     }
 
-    /// Takes the mark that the context is gone; true if the process is to count as started.
+    /// Takes the mark that the context of a process that had not started is gone; true if the process is to count as
+    /// started.
     pub(crate) fn starts_without_context(&mut self) -> bool {
         let Some(cold) = &mut self.cold else { return false };
-        std::mem::take(&mut cold.without_context)
-            && cold.pending_exit.is_none()
-            && !self.initialised
+        std::mem::take(&mut cold.without_context) && cold.pending_exit.is_none()
     }
 
     /// Takes the request of an injected fault to panic now.

@@ -12,11 +12,11 @@ use super::process::{Process, Via};
 use super::relations::{Bonds, Link, Relations, Watcher, Watching};
 use crate::calls::slot::SlotSender;
 use crate::host::host::Host;
-use crate::sync::MutexGuard;
+use crate::lock::LockGuard;
 use krarup_gen::{Down, Exit, Pid, Reason, Ref, Target};
 use std::sync::Arc;
 
-pub(super) type LockedRelations<'a> = MutexGuard<'a, Relations>;
+pub(super) type LockedRelations<'a> = LockGuard<'a, Relations>;
 
 /// Locks two different processes in the order of their pids. Returns the guards in argument
 /// order.
@@ -35,14 +35,10 @@ pub(super) fn lock_both<'a>(
 
 /// Links a child to its parent before its first instruction (rule L1). If the parent has ended, the
 /// child gets what a link to no process gives (rule L4).
-pub(crate) fn link_child(
-    host: &dyn Host,
-    parent: &Arc<dyn Process>,
-    child: &Arc<dyn Process>,
-    urgent: bool,
-) {
-    if !link(host, parent, child.pid(), urgent) {
-        link(host, child, parent.pid(), false);
+pub(crate) fn link_child(host: &dyn Host, parent: Pid, child: &Arc<dyn Process>, urgent: bool) {
+    let linked = |parent: Arc<dyn Process>| link(host, &parent, child.pid(), urgent);
+    if !host.process(parent).is_some_and(linked) {
+        link(host, child, parent, false);
     }
 }
 

@@ -12,9 +12,10 @@ use super::relations::Relations;
 use crate::host::ready::Ready;
 use crate::host::shared_host::SharedHost;
 use crate::lifecycle::cleaners::CleanerFn;
+use crate::lock::LockGuard;
 use crate::mailbox::inbox_core::InboxCore;
 use crate::mailbox::push::HearsOfDepth;
-use crate::sync::{MutexGuard, Ordering};
+use crate::sync::Ordering;
 use krarup_gen::{
     DeadLetter, DeadLetterCause, Label, Name, Pid, ProcessKind, RefusalCause, Timestamp,
 };
@@ -78,7 +79,7 @@ impl CellCore {
         self.progress.change(ProcessMark::HoldsMessages, holds);
     }
 
-    pub(crate) fn locked_relations(&self) -> MutexGuard<'_, Relations> {
+    pub(crate) fn locked_relations(&self) -> LockGuard<'_, Relations> {
         self.relations.0.lock()
     }
 

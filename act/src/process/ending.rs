@@ -28,7 +28,7 @@ use super::current::{self, OrphanCause};
 use super::last_item;
 use super::muting::release;
 use super::process::Process;
-use super::progress::ProcessMark;
+use super::progress::{ContextMark, ProcessMark};
 use super::relations::{Bonds, Retired};
 use crate::calls::slot::SlotSender;
 use crate::cold_box::ColdBox;
@@ -298,7 +298,8 @@ impl Ending<'_> {
     ) -> Option<Arc<ItemLog>> {
         let core = self.core;
         // A bare process that ended without ever waiting has not failed to start.
-        self.initialised = inbox.initialised || (!inbox.orderly && self.reason.is_normal());
+        self.initialised = core.progress.has_started()
+            || (!core.progress.notes(ContextMark::StopsInOrder) && self.reason.is_normal());
         self.messages = core.messages(inbox, beside_main);
         if self.reason.is_abnormal() {
             let last = last_item::left(core.pid(), message, command);

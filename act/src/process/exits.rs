@@ -4,7 +4,7 @@ use super::cell_core::CellCore;
 use super::current;
 use super::exit_source::ExitSource;
 use super::process::{Put, Via};
-use super::progress::ProcessMark;
+use super::progress::{ContextMark, ProcessMark};
 use super::untyped_cell::UntypedCell;
 use crate::mailbox::control_entry::ControlEntry;
 use crate::mailbox::inbox_core::{InboxCore, MailboxPhase};
@@ -33,13 +33,14 @@ impl dyn UntypedCell + '_ {
     /// Decides it, now that the kind is known.
     pub(crate) fn obey_stop(&self, reason: Reason) -> StopOrder {
         let core = self.cell_core();
+        let stops_in_order = core.progress.notes(ContextMark::StopsInOrder);
         let (order, ready, unused) = self.locked(|inbox| {
-            if inbox.is_suspended() && (inbox.orderly || inbox.trapping) {
+            if inbox.is_suspended() && (stops_in_order || inbox.trapping) {
                 // It may have to receive notices before it can end, for instance of the ends of
                 // its children.
                 inbox.cold().suspended = 0;
             }
-            if inbox.orderly {
+            if stops_in_order {
                 return (StopOrder::Stop(reason), None, None);
             }
             if inbox.trapping {
@@ -80,9 +81,12 @@ struct ExitHabits {
 }
 
 impl ExitHabits {
-    fn of(inbox: &InboxCore) -> Self {
-        let InboxCore { trapping, orderly, .. } = *inbox;
-        ExitHabits { trapping, orderly, suspended: inbox.is_suspended() }
+    fn of(core: &CellCore, inbox: &InboxCore) -> Self {
+        ExitHabits {
+            trapping: inbox.trapping,
+            orderly: core.progress.notes(ContextMark::StopsInOrder),
+            suspended: inbox.is_suspended(),
+        }
     }
 }
 
@@ -102,7 +106,7 @@ impl CellCore {
         if inbox.phase == MailboxPhase::Terminated {
             return TakenExit::Put(Put::unheard(None), Some(exit.reason));
         }
-        match self.effect_of_exit(exit, via, ExitHabits::of(inbox)) {
+        match self.effect_of_exit(exit, via, ExitHabits::of(self, inbox)) {
             ExitEffect::Nothing(exit) => TakenExit::Put(Put::unheard(None), Some(exit.reason)),
             ExitEffect::End(reason, source) => self.take_end(inbox, reason, source),
             ExitEffect::Stop(reason) => self.take_urgent(inbox, ControlEntry::Stop(reason)),
@@ -116,18 +120,19 @@ impl CellCore {
 
     /// Puts in a request to stop, as a parent or the node makes it, unless it is a notice.
     pub(super) fn take_stop(&self, inbox: &mut InboxCore, reason: Reason) -> TakenExit {
+        let ExitHabits { trapping, orderly, suspended } = ExitHabits::of(self, inbox);
         match inbox.phase {
             MailboxPhase::Terminated => TakenExit::Put(Put::unheard(None), Some(reason)),
             // Whether it stops in order is known only after its first poll has returned.
-            MailboxPhase::Active if !inbox.initialised => {
+            MailboxPhase::Active if !self.progress.has_started() => {
                 self.take_urgent(inbox, ControlEntry::Stop(reason))
             }
             // A suspended process takes no notices from Main. So a trapping one gets a control
             // entry, which it receives as an exit.
-            _ if inbox.orderly || (inbox.trapping && inbox.is_suspended()) => {
+            _ if orderly || (trapping && suspended) => {
                 self.take_urgent(inbox, ControlEntry::Stop(reason))
             }
-            _ if inbox.trapping => {
+            _ if trapping => {
                 let exit = Exit { pid: self.host.node_pid(), reason };
                 TakenExit::Notice { exit, link: None }
             }

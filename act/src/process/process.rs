@@ -5,11 +5,11 @@ use super::remote::Remote;
 use crate::addressing::dynamic::Dynamic;
 use crate::calls::reply::Reply;
 use crate::host::ready::Ready;
+use crate::lock::Lock;
 use crate::mailbox::muted_senders::MutedSender;
 use crate::observe::inspect_request::InspectRequest;
 use crate::observe::manage_request::ManageRequest;
 use crate::observe::trace_ring::TraceRing;
-use crate::sync::Mutex;
 use krarup_gen::{
     Alias, Down, Exit, Label, Pid, ProcessInfo, Reason, Recorded, RecordedItem, Root, Sample,
     SendError,
@@ -250,7 +250,7 @@ impl fmt::Debug for dyn Process {
 
 /// The links and monitors of a process; opaque outside this crate.
 #[derive(Default)]
-pub struct Guarded(pub(crate) Mutex<Relations>);
+pub struct Guarded(pub(crate) Lock<Relations>);
 
 impl fmt::Debug for Guarded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -68,6 +68,11 @@ pub(crate) enum ContextMark {
     /// The process stops after this message: set by [`Context::stop`](crate::Context::stop), and by a stop that was
     /// received in a handler.
     Stops = 4,
+    /// A stop requested by the parent or the node arrives as an item
+    /// ([`Context::stop_in_order`](crate::Context::stop_in_order)).
+    StopsInOrder = 8,
+    /// A spawner waits for the start, and its slot is in the mailbox.
+    HasStarter = 16,
 }
 
 impl Progress {
@@ -127,6 +132,12 @@ impl Progress {
     pub(crate) fn note(&self, mark: ContextMark, is_set: bool) {
         let others = self.context.load(Ordering::Relaxed) & !(mark as u8);
         self.context.store(others | if is_set { mark as u8 } else { 0 }, Ordering::Relaxed);
+    }
+
+    /// Whether the process has started.
+    #[inline]
+    pub(crate) fn has_started(&self) -> bool {
+        !self.notes(ContextMark::NotStarted)
     }
 
     /// Whether the process has started, and the next entry of Main is its next item.

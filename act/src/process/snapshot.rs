@@ -19,7 +19,6 @@ use std::time::Duration;
 /// What was read of a mailbox.
 struct SeenMailbox {
     phase: MailboxPhase,
-    initialised: bool,
     suspended: bool,
     suspensions: u32,
     urgent: usize,
@@ -86,7 +85,6 @@ impl CellCore {
         let (urgent, system) = inbox.control_lengths();
         SeenMailbox {
             phase: inbox.phase,
-            initialised: inbox.initialised,
             suspended: inbox.is_suspended(),
             suspensions: inbox.suspensions(),
             urgent,
@@ -198,7 +196,7 @@ impl CellCore {
         match mailbox.phase {
             MailboxPhase::Terminated => ProcessState::Terminated,
             _ if mailbox.suspended => ProcessState::Suspended,
-            _ if !mailbox.initialised => ProcessState::Init,
+            _ if !self.progress.has_started() => ProcessState::Init,
             MailboxPhase::Idle => ProcessState::Idle,
             MailboxPhase::Waiting | MailboxPhase::Listening => ProcessState::Waiting,
             MailboxPhase::Active if self.progress.running.load(Ordering::Relaxed) => {

@@ -24,7 +24,7 @@ use super::awaited::AwaitedProcess;
 use super::cell::Cell;
 use super::current::OrphanCause;
 use super::muting::release;
-use super::progress::ProcessMark;
+use super::progress::{ContextMark, ProcessMark};
 use super::turn_span::TurnSpan;
 use super::turn_state::{AfterSpecialPoll, Wants};
 use super::waker::WakingHandle;
@@ -283,8 +283,10 @@ where
             life.cell.grant_room();
             locked = LockedLife::new(life);
         }
+        let stops_in_order = locked.life().cell.progress.notes(ContextMark::StopsInOrder);
         let inbox = locked.inbox();
-        if inbox.has_cold() && (inbox.has_pending_exit() || inbox.set_pending_exit_by_early_stop())
+        if inbox.has_cold()
+            && (inbox.has_pending_exit() || inbox.set_pending_exit_by_early_stop(stops_in_order))
         {
             locked.life().cell.progress.attention.store(true, Ordering::Relaxed);
             return Parked::Again(locked.unlock());

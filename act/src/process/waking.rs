@@ -9,7 +9,7 @@ use super::cell_core::CellCore;
 use super::crash::{drop_contained, ignore};
 use super::current::{self, CurrentContext};
 use super::exit_source::ExitSource;
-use super::progress::ProcessMark;
+use super::progress::{ContextMark, ProcessMark};
 use super::turn_state::Wants;
 use super::untyped_cell::UntypedCell;
 use super::waker::UsedHandle;
@@ -54,7 +54,7 @@ impl dyn UntypedCell + '_ {
         let core = self.cell_core();
         let (starts, starter, pending_exit, receiver, context) = self.locked(|inbox| {
             let starts = inbox.starts_without_context();
-            let starter = if starts { inbox.initialise() } else { None };
+            let starter = if starts { core.start_without_context(inbox) } else { None };
             let cold = inbox.cold_if_any()?;
             let (pending_exit, receiver) = (cold.pending_exit.take(), cold.receiver.take());
             if let (Some(_), Some(source)) = (&pending_exit, &mut cold.exit_source) {
@@ -145,11 +145,21 @@ impl CellCore {
         }
     }
 
+    /// Counts a process as started whose context is gone.
+    fn start_without_context(
+        &self,
+        inbox: &mut InboxCore,
+    ) -> Option<SlotSender<Result<(), SpawnError>>> {
+        // The context was the only one to write these marks.
+        self.progress.note(ContextMark::NotStarted, false);
+        inbox.take_starter()
+    }
+
     /// Records that the context was dropped before the process had started.
     #[cold]
     #[must_use]
     pub(crate) fn drop_context(&self, inbox: &mut InboxCore) -> Option<Ready> {
-        if inbox.initialised || inbox.phase == MailboxPhase::Terminated {
+        if inbox.phase == MailboxPhase::Terminated {
             return None;
         }
         inbox.cold().without_context = true;

@@ -272,7 +272,8 @@ impl TaskPlan {
         };
         let factory = move || TaskProcess { outcome, work: Work::new(future, blocking) };
         let node = Arc::clone(&shared);
-        let mut spawn = Spawn::<_, _, Inside>::new(shared, factory, owner.clone()).pid(unused);
+        let mut spawn =
+            Spawn::<_, _, Inside>::new(shared, factory, owner.map(|owner| owner.pid())).pid(unused);
         if linked {
             spawn = spawn.link();
         }

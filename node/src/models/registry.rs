@@ -148,7 +148,7 @@ fn of_three_of_one_name_one_is_admitted() {
         let found: Vec<_> = registry.all().iter().map(|process| process.pid().id()).collect();
         assert_eq!(found, winners, "left behind");
         assert_eq!(registry.whereis("one").map(|process| process.pid().id()), Some(winners[0]));
-        assert_eq!((registry.living(), registry.names(), registry.spawned()), (1, 1, 1));
+        assert_eq!((registry.living(), registry.names(), registry.counts().spawned), (1, 1, 1));
     });
 }
 
@@ -209,6 +209,27 @@ fn a_thread_that_closes_the_registry_misses_no_process() {
     });
 }
 
+/// A process spawns a child and ends. Whoever counts the processes meanwhile counts one of them.
+#[test]
+fn a_child_is_counted_before_its_parent_is_not_counted_any_more() {
+    model(|| {
+        let registry = Arc::new(ProcessTable::default());
+        // The shard of the child comes before that of its parent.
+        let (child, parent) = (1, 33);
+        registry.admit(process(parent), None).expect("a free place");
+        let ending = thread::spawn({
+            let registry = Arc::clone(&registry);
+            move || {
+                registry.admit(process(child), None).expect("a free place");
+                registry.retire(Pid::local(parent, 1), None, &end());
+            }
+        });
+        assert!(registry.living() > 0, "nobody");
+        joined(ending);
+        assert_eq!(registry.living(), 1);
+    });
+}
+
 /// The spawn of a child against a stop that has come to the end of its root. A child may be
 /// spawned while the node stops, and if it is admitted it is counted when the root is closed.
 #[test]
@@ -235,8 +256,8 @@ fn a_thread_that_closes_a_root_misses_no_process_below_it() {
 #[cfg(loom)]
 mod broken {
     use super::*;
-    use crate::sync::in_one_order::{AtomicBool, AtomicUsize};
-    use crate::sync::{Ordering, RwLock};
+    use crate::sync::in_one_order::AtomicBool;
+    use crate::sync::{Lock, Ordering, RwLock};
     use std::collections::BTreeMap;
 
     #[test]
@@ -278,24 +299,45 @@ mod broken {
         });
     }
 
+    /// As `PidTable::insert`, but the flag is read before the shard is locked.
     #[test]
     #[should_panic(expected = "missed")]
-    fn a_process_counted_after_the_check_is_missed() {
+    fn a_process_that_is_admitted_by_a_check_without_the_lock_is_missed() {
         model(|| {
-            let shared = Arc::new((AtomicBool::default(), AtomicUsize::default()));
+            let shared = Arc::new((AtomicBool::default(), Lock::<usize>::default()));
             let admitting = thread::spawn({
                 let shared = Arc::clone(&shared);
                 move || {
                     let open = !shared.0.load(Ordering::SeqCst);
                     if open {
-                        shared.1.fetch_add(1, Ordering::SeqCst);
+                        *shared.1.lock() += 1;
                     }
                     open
                 }
             });
             shared.0.swap(true, Ordering::SeqCst);
-            let counted = shared.1.load(Ordering::SeqCst);
+            let counted = *shared.1.lock();
             assert!(!joined(admitting) || counted == 1, "missed");
+        });
+    }
+
+    /// As `PidTable::counts`, but with one shard locked after the other.
+    #[test]
+    #[should_panic(expected = "nobody")]
+    fn shards_that_are_counted_one_after_the_other_miss_a_child_whose_parent_ends() {
+        model(|| {
+            let shards = Arc::new([Lock::<usize>::default(), Lock::<usize>::default()]);
+            *shards[1].lock() = 1;
+            let parent = thread::spawn({
+                let shards = Arc::clone(&shards);
+                move || {
+                    *shards[0].lock() += 1;
+                    *shards[1].lock() -= 1;
+                }
+            });
+            let counted: usize = shards.iter().map(|shard| *shard.lock()).sum();
+            assert!(counted > 0, "nobody");
+            joined(parent);
         });
     }
 

@@ -19,7 +19,7 @@ use crate::process::cell_core::CellCore;
 use crate::process::crash::contain;
 use crate::process::facts::BehaviorFacts;
 use crate::process::process::Process;
-use crate::process::progress::ProcessMark;
+use crate::process::progress::{ContextMark, ProcessMark};
 use crate::process::turn::Life;
 use crate::process::waker::WakingHandle;
 use crate::process::{bonds, current};
@@ -131,7 +131,7 @@ impl UntypedOptions {
         )?;
         let own = WakingHandle::first(Cell::new(NewProcess {
             pid: checked.pid,
-            parent: checked.shown_under,
+            parent: checked.place.parent,
             behavior,
             bound: checked.chosen.bound,
             overflow,
@@ -140,6 +140,7 @@ impl UntypedOptions {
         let cell = Arc::clone(&own);
         if let Some(starter) = starter {
             cell.inbox.lock().cold().starter = Some(starter);
+            cell.progress.note(ContextMark::HasStarter, true);
         }
         if current::is_traced()
             && let Some(context) = current::context_of_child()
@@ -206,15 +207,16 @@ impl SpawnPlace {
             core.progress.set(ProcessMark::LinkedAtSpawn, true);
         }
         host.admit(process, name.as_ref())?;
-        if let Some(parent) = &self.parent {
-            if let Some((child, urgency)) = child {
-                bonds::link_child(host, parent, &child, urgency == LinkUrgency::Urgent);
-            }
-            if let Some((monitor, urgency)) = self.monitor {
-                let target = Target::Pid(core.pid());
-                bonds::monitor(host, parent, monitor, target, urgency == LinkUrgency::Urgent);
-                bonds::mark_of_spawn(&mut core.locked_relations(), monitor);
-            }
+        let Some(parent) = self.parent else { return Ok(()) };
+        if let Some((child, urgency)) = child {
+            bonds::link_child(host, parent, &child, urgency == LinkUrgency::Urgent);
+        }
+        if let Some((monitor, urgency)) = self.monitor
+            && let Some(parent) = host.process(parent)
+        {
+            let target = Target::Pid(core.pid());
+            bonds::monitor(host, &parent, monitor, target, urgency == LinkUrgency::Urgent);
+            bonds::mark_of_spawn(&mut core.locked_relations(), monitor);
         }
         Ok(())
     }

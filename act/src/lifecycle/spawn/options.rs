@@ -4,7 +4,6 @@ use super::{LinkUrgency, UntypedOptions};
 use crate::host::host::{CheckedName, Host};
 use crate::host::shared_host::SharedHost;
 use crate::mailbox::inbox_core::{MAX_BOUND, UNBOUNDED};
-use crate::process::process::Process;
 use krarup_gen::{Class, Name, NoBound, OrderError, Pid, Ref, SpawnError, TooManyRecorded};
 use std::sync::Arc;
 
@@ -35,9 +34,8 @@ impl UntypedOptions {
         };
         let host = &*shared.host;
         let pid = self.pid.and_then(|pid| pid.on(host)).unwrap_or_else(|| host.next_pid());
-        let shown_under = self.parent.as_ref().map(|parent| parent.pid()).or(self.under);
         let place = SpawnPlace { parent: self.parent, link: self.link, monitor: self.monitor };
-        Ok(CheckedOptions { shared, pid, shown_under, chosen, place })
+        Ok(CheckedOptions { shared, pid, chosen, place })
     }
 }
 
@@ -109,8 +107,6 @@ impl Choices {
 pub(super) struct CheckedOptions {
     pub(super) shared: Arc<SharedHost>,
     pub(super) pid: Pid,
-    /// The pid of the parent, which may only be shown.
-    pub(super) shown_under: Option<Pid>,
     pub(super) chosen: ChosenOptions,
     pub(super) place: SpawnPlace,
 }
@@ -124,7 +120,8 @@ pub(super) struct ChosenOptions {
 
 /// The place of a new process among the others.
 pub(super) struct SpawnPlace {
-    pub(super) parent: Option<Arc<dyn Process>>,
+    /// The parent, which is only shown if there is neither a link nor a monitor.
+    pub(super) parent: Option<Pid>,
     pub(super) link: Option<LinkUrgency>,
     pub(super) monitor: Option<(Ref, LinkUrgency)>,
 }
