@@ -107,7 +107,7 @@ mod tests {
     fn p12_all_workers_are_examined_once_for_each_limit_and_none_is_found_late() {
         const MANY: usize = 1_000;
         let workers = watches(MANY as u64);
-        let mut search = StuckSearch::new(Duration::from_millis(2_000), at(0));
+        let mut search = StuckSearch::new(Duration::from_secs(2), at(0));
         for (number, (_, watch)) in (1..).zip(&workers) {
             watch.begin(Duration::ZERO, at(number));
         }

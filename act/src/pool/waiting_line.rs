@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn m6_stand_ins_are_placed_once_and_again_when_one_has_left() {
-        let queue = PoolLine::new();
+        let queue = PoolLine::<u32>::new();
         let ((first, place), (second, other)) = (Waiter::with_place(), Waiter::with_place());
         queue.join(&first, Paid::Yes);
         let placed = [(); 2].map(|()| queue.begin_to_place());
