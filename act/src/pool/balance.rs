@@ -6,7 +6,8 @@
 //! with it. Order between workers was never promised.
 
 use super::job_times::JobTimes;
-use super::ring::{Gate, PoolWorker};
+use super::pool_worker::PoolWorker;
+use super::ring::Gate;
 use super::routing::Routing;
 use super::shared::SharedPool;
 use super::waiting_line::StrandedMessage;

@@ -12,7 +12,8 @@
 use super::job_times::JobTimes;
 use super::on_unwind::OnUnwind;
 use super::patience::Patience;
-use super::ring::{Gate, PoolWorker, RingView};
+use super::pool_worker::PoolWorker;
+use super::ring::{Gate, RingView};
 use super::routing::{Choice, Routing, Workers};
 use super::shared::SharedPool;
 use super::ticket::TicketRoom;

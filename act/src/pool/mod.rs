@@ -66,7 +66,7 @@
 //! | `pool_workers`, `worker_control` | its workers, and what callbacks can do with them |
 //! | `starting`, `vacancy` | workers that start; places that have none |
 //! | `periodic`, `stuck_search`, `inspection` | periodic work; the search for stuck workers; the inspection |
-//! | `shared`, `ring`, `worker_list`, `lent_value` | the state that senders and the pool process share |
+//! | `shared`, `ring`, `worker_list`, `pool_worker`, `lent_value` | the state that senders and the pool process share |
 //! | `delivery` | the path of a message |
 //! | `workers_refusal`, `on_unwind` | why no worker takes a message; user code that panics |
 //! | `reservation`, `ticket`, `redemption` | reserved room; a permit; its use |
@@ -97,6 +97,7 @@ mod patience;
 mod periodic;
 #[allow(clippy::module_inception, reason = "the module is named after the type `Pool`")]
 pub(crate) mod pool;
+mod pool_worker;
 mod pool_workers;
 pub(crate) mod rate;
 mod redemption;

@@ -2,8 +2,9 @@
 
 use super::command::PoolCommand;
 use super::elastic::{Change, PoolLoad};
+use super::pool_worker::PoolWorker;
 use super::pool_workers::PoolWorkers;
-use super::ring::{Gate, PoolWorker};
+use super::ring::Gate;
 use super::routing::Routing;
 use super::stuck_search::StuckSearch;
 use crate::behavior::Behavior;

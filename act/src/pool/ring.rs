@@ -1,28 +1,13 @@
 //! The workers of a pool, as its senders see them.
 
 use super::job_watch::JobWatch;
+use super::pool_worker::PoolWorker;
 use super::routing::WorkerView;
 use super::worker_list::WorkerList;
 use crate::addressing::address::Address;
 use crate::host::host::Host;
 use krarup_gen::{Pid, SendError};
 use std::sync::Arc;
-
-/// One place in the ring and its current worker.
-pub(super) struct PoolWorker<M, C> {
-    pub(super) address: Address<M, C>,
-    /// The number of the place. It stays when the worker is replaced, and is never used again.
-    pub(super) place: u64,
-    /// The watch over its jobs, if jobs are watched.
-    pub(super) watch: Option<Arc<JobWatch<M>>>,
-}
-
-impl<M, C> Clone for PoolWorker<M, C> {
-    fn clone(&self) -> Self {
-        let PoolWorker { address, place, watch } = self;
-        PoolWorker { address: address.clone(), place: *place, watch: watch.clone() }
-    }
-}
 
 /// Whether the pool accepts messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,8 +13,9 @@
 
 use super::job_watch::{JobRecords, JobWatch};
 use super::lent_value::LentValue;
+use super::pool_worker::PoolWorker;
 use super::rate::Bucket;
-use super::ring::{Gate, PoolWorker, Ring};
+use super::ring::{Gate, Ring};
 use super::routing::Routing;
 use super::ticket::DrainEpochs;
 use super::waiting_line::PoolLine;

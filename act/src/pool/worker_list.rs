@@ -19,7 +19,7 @@
 //! | remove several from any position | once through the list, for all of them together |
 
 use super::job_watch::JobWatch;
-use super::ring::PoolWorker;
+use super::pool_worker::PoolWorker;
 use crate::addressing::address::Address;
 use krarup_gen::Pid;
 use std::collections::{HashMap, HashSet, VecDeque};
