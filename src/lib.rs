@@ -167,9 +167,9 @@ pub mod tasks {
 pub mod pool {
     #[doc(inline)]
     pub use krarup_act::{
-        Broadcast, ByKey, Choice, Discarded, Elastic, LeastLoaded, Plain, Pool, PoolBehavior,
-        PoolCommand, PoolContext, PoolError, PoolState, PoolStatistics, Rate, ResizeError, Resized,
-        RoundRobin, Routing, TwoChoices, Workers,
+        Broadcast, ByKey, Choice, Discarded, Drain, Elastic, LeastLoaded, Plain, Pool,
+        PoolBehavior, PoolCommand, PoolContext, PoolError, PoolState, PoolStatistics, Rate,
+        ResizeError, Resized, RoundRobin, Routing, TwoChoices, Workers,
     };
     #[doc(inline)]
     pub use krarup_gen::{Latency, PoolGauges};

@@ -67,6 +67,7 @@ macro_rules! page {
             "[docs/porting/akka.md#resume-and-escalate]: crate::porting::akka#resume-and-escalate\n",
             "[docs/porting/ergo.md]: crate::porting::ergo\n",
             "[docs/porting/ergo_demos.md]: crate::porting::ergo_demos\n",
+            "[docs/porting/ergo_desk.md]: crate::porting::ergo_desk\n",
             "[docs/porting/erlang.md]: crate::porting::erlang\n",
             "[docs/porting/erlang_cache.md]: crate::porting::erlang_cache\n",
             "[docs/porting/goakt.md]: crate::porting::goakt\n",

@@ -12,6 +12,9 @@ pub mod ergo {}
 #[doc = page!("docs/porting/ergo_demos.md")]
 pub mod ergo_demos {}
 
+#[doc = page!("docs/porting/ergo_desk.md")]
+pub mod ergo_desk {}
+
 #[doc = page!("docs/porting/erlang.md")]
 pub mod erlang {}
 

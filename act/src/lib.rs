@@ -126,6 +126,7 @@ pub use observe::watch::{Watch, watch};
 pub use observe::watched_job::Discarded;
 pub use pool::behavior::{Plain, PoolBehavior, PoolContext};
 pub use pool::command::PoolCommand;
+pub use pool::drain::Drain;
 pub use pool::elastic::Elastic;
 pub use pool::pool::Pool;
 pub use pool::rate::Rate;

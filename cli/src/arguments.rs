@@ -72,7 +72,7 @@ krarup: looks into a running Krarup node by its observer, and acts on its proces
 /// The end of the help.
 const OPTIONS: &str = "
 URL is the address of an observer, such as http://127.0.0.1:9414. PROCESS is a number, a
-pid or a name: 42, '<0.42.0>', 0.42.0, stock.
+pid or a name: 42, '<0.42.0>', 0.42.0, stock; name:42 if the name is 42.
 
 All but view: --token-file FILE has a token, if the observer wants one for reading, and for
 what acts; else that of KRARUP_OBSERVER_TOKEN is used. --json prints the answer as it came.

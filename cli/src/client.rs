@@ -19,6 +19,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 const SILENCE: Duration = Duration::from_secs(20);
 /// An observer answers with at most 4 MiB.
 const LARGEST: u64 = 8 << 20;
+/// The one answer that may have more: 200 000 recorded turns, with the names of their processes.
+const LARGEST_RECORDING: u64 = 1 << 30;
 
 /// Why there is no answer of use. Texts of the other side are written out, see
 /// [`printable`].
@@ -46,6 +48,8 @@ pub(crate) enum ApiFailure {
 enum RequestTimes {
     /// The whole answer comes at once.
     Whole,
+    /// The answer begins after this time, and may be long.
+    Late(Duration),
     /// Parts come one after the other, for ever or for this time.
     Stream { longest: Option<Duration> },
 }
@@ -95,6 +99,13 @@ impl ApiClient {
             Some(body) if is_answer(&body) => Ok((text, body)),
             body => Err(self.refused(status, &body.unwrap_or_default())),
         }
+    }
+
+    /// The text of a recording, which the observer gives when its time is over.
+    pub(crate) fn late(&self, route: &str, after: Duration) -> Result<String, ApiFailure> {
+        let mut answer = self.open(route, RequestTimes::Late(after))?;
+        let body = answer.body_mut().with_config().limit(LARGEST_RECORDING).lossy_utf8(true);
+        body.read_to_string().map_err(|error| self.no_answer(&error))
     }
 
     /// The JSON of a route.
@@ -174,6 +185,9 @@ impl ApiClient {
         let request = self.agent.get(self.url.route(route)).config();
         let request = match times {
             RequestTimes::Whole => request.timeout_global(Some(REQUEST)),
+            RequestTimes::Late(after) => {
+                request.timeout_recv_response(Some(after + REQUEST)).timeout_per_read(Some(SILENCE))
+            }
             RequestTimes::Stream { longest } => request
                 .timeout_recv_response(Some(REQUEST))
                 .timeout_per_read(Some(SILENCE))

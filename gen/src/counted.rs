@@ -158,6 +158,7 @@ impl DeadLetterCause {
         DeadLetterCause::Expired,
         DeadLetterCause::Undecodable,
         DeadLetterCause::NoConnection,
+        DeadLetterCause::LateResult,
     ];
 
     /// Returns the name of the cause: lower case, with underscores.
@@ -171,6 +172,7 @@ impl DeadLetterCause {
             DeadLetterCause::Expired => "expired",
             DeadLetterCause::Undecodable => "undecodable",
             DeadLetterCause::NoConnection => "no_connection",
+            DeadLetterCause::LateResult => "late_result",
         }
     }
 }

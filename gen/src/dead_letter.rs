@@ -79,6 +79,10 @@ pub enum DeadLetterCause {
     /// Its receiver is on another node, and there was no connection: none could be made, or it was
     /// lost before the message was written (rule Zmsg16).
     NoConnection,
+    /// It is the result of the receiver's own work (`ctx.pipe` and its like, rule C6), which came after
+    /// the receiver had ended. No process has sent it, so none has lost it: a node that stops under load
+    /// has many.
+    LateResult,
 }
 
 impl fmt::Display for DeadLetterCause {
@@ -91,6 +95,7 @@ impl fmt::Display for DeadLetterCause {
             DeadLetterCause::Expired => "waited longer than its time to live",
             DeadLetterCause::Undecodable => "is not a message that the receiver takes",
             DeadLetterCause::NoConnection => "no connection to the receiver's node",
+            DeadLetterCause::LateResult => "result of the receiver's own work, after its end",
         })
     }
 }
@@ -118,6 +123,7 @@ mod tests {
             (DeadLetterCause::Revoked, "alias was revoked"),
             (DeadLetterCause::Expired, "waited longer than its time to live"),
             (DeadLetterCause::NoConnection, "no connection to the receiver's node"),
+            (DeadLetterCause::LateResult, "result of the receiver's own work, after its end"),
         ] {
             let letter = DeadLetter::new(to, None, "Order", cause);
             assert_eq!(letter.to_string(), format!("Order to <0.7.0>: {said}"));

@@ -16,6 +16,7 @@ use std::fmt;
 /// | `TerminateChild` | supervisors | [`Managed::ChildTerminated`], when it has ended |
 /// | `RestartChild` | supervisors | [`Managed::ChildRestarted`], when it has started |
 /// | `ListChildren` | supervisors | [`Managed::Children`] |
+/// | `WhichChild` | supervisors | [`Managed::Child`], also while the supervisor starts or stops another |
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Management {
@@ -40,6 +41,11 @@ pub enum Management {
     },
     /// Returns the children.
     ListChildren,
+    /// Returns the child that runs as a process. It costs the same with many children as with few.
+    WhichChild {
+        /// The process.
+        pid: Pid,
+    },
 }
 
 impl Management {
@@ -53,6 +59,7 @@ impl Management {
             Management::TerminateChild { .. } => "terminate_child",
             Management::RestartChild { .. } => "restart_child",
             Management::ListChildren => "list_children",
+            Management::WhichChild { .. } => "which_child",
         }
     }
 }
@@ -88,6 +95,8 @@ pub enum Managed {
     },
     /// The children, the last started first.
     Children(Vec<ManagedChild>),
+    /// The child that runs as the process, or is in its `init`.
+    Child(ManagedChild),
 }
 
 /// A child of a supervisor, as [`Managed::Children`] lists it.
@@ -129,8 +138,10 @@ mod tests {
             Management::TerminateChild { child: child() },
             Management::RestartChild { child: child() },
             Management::ListChildren,
+            Management::WhichChild { pid: Pid::local(7, 0) },
         ];
         let names = requests.map(|request| request.to_string()).join(" ");
-        assert_eq!(names, "resize drain reopen terminate_child restart_child list_children");
+        let all = "resize drain reopen terminate_child restart_child list_children which_child";
+        assert_eq!(names, all);
     }
 }

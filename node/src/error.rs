@@ -100,8 +100,8 @@ pub enum NodeError {
     /// [`NodeBuilder::options`](crate::NodeBuilder::options) sets its options.
     #[error("dispatcher {0:?} is configured twice (each node has one named \"default\")")]
     DispatcherTwice(String),
-    /// A dispatcher was to be added to a node that is stopping or has stopped.
-    #[error("the node is stopping: no dispatcher can be added")]
+    /// A dispatcher or an application was to be added to a node that is stopping or has stopped.
+    #[error("the node is stopping: nothing can be added to it")]
     Stopping,
     /// An alias stands for a dispatcher that does not exist, at the end of its chain of aliases.
     #[error("dispatcher alias {alias:?} stands for {of:?}, which is not a dispatcher{}", at(said_at.as_ref()))]

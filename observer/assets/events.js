@@ -114,7 +114,7 @@ function restarts(ctx) {
   ];
 }
 
-const CAUSES = { no_process: "the process is gone", unhandled: "nobody handled it", overflow: "the mailbox was full", revoked: "it was revoked", expired: "its time was over", no_connection: "no connection to its node" };
+const CAUSES = { no_process: "the process is gone", unhandled: "nobody handled it", overflow: "the mailbox was full", revoked: "it was revoked", expired: "its time was over", no_connection: "no connection to its node", late_result: "a result of its own work came after its end" };
 
 function letters(ctx) {
   const all = ctx.newest("dead_letters");

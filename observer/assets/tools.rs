@@ -99,6 +99,9 @@ impl ToolArgument {
 /// The process of a path.
 pub const ID: ToolArgument =
     whole("id", 0, None, "the number of the process: 42 of the pid <0.42.0>").needed();
+/// The length of a recording of turns.
+pub const MS: ToolArgument =
+    whole("ms", 100, Some(10_000), "the length of the recording in milliseconds").needed();
 const TIMEOUT: ToolArgument = whole("timeout_ms", 10, Some(5000), "").or(1000);
 const AFTER: ToolArgument =
     whole("after", -1, None, "items with a greater seq, the oldest first; -1: the newest").or(-1);
@@ -111,7 +114,8 @@ const fn limit(most: i64) -> ToolArgument {
 pub const RING: &[ToolArgument] = &[AFTER, limit(500)];
 /// The fields of the answer of a ring.
 pub const RING_FIELDS: &str = "first_seq:integer next_seq:integer lost:integer items:array";
-const DONE: &str = "done:boolean action:string pid:string";
+/// The fields of the answer of an action.
+pub const DONE: &str = "done:boolean action:string pid:string";
 
 /// A tool that reads.
 #[must_use]

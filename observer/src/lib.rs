@@ -56,6 +56,7 @@ mod routes;
 mod sampling;
 mod shared;
 mod stream;
+mod supervised_children;
 mod suspensions;
 mod tally;
 mod text;

@@ -19,6 +19,7 @@ use crate::recordings::Recordings;
 use crate::remembered::Remembered;
 use crate::sampling::picture::Picture;
 use crate::sampling::pictures::Sampling;
+use crate::supervised_children::SupervisedChildren;
 use crate::suspensions::Suspensions;
 use crate::tally::Tally;
 use crate::totals::Totals;
@@ -39,6 +40,7 @@ pub(crate) struct Shared {
     pub(crate) sampling: Arc<Sampling>,
     pub(crate) tally: Tally,
     pub(crate) inspections: Inspections,
+    pub(crate) children: SupervisedChildren,
     pub(crate) checks: Checks,
     pub(crate) startup: Startup,
     pub(crate) top_processes: TopProcesses,
@@ -81,6 +83,7 @@ impl Shared {
             limits,
             tally: Tally::default(),
             inspections: Inspections::default(),
+            children: SupervisedChildren::default(),
             checks: Checks::new(checks),
             startup: Startup::new(ready_when),
             top_processes: TopProcesses::default(),

@@ -5,13 +5,14 @@ use krarup_gen::{CountsBy, DeadLetterCause, ReasonKind, RefusalCause, RestartKin
 use parking_lot::Mutex;
 
 /// The causes of dead letters, as metrics name them.
-pub(crate) const LETTERS: [DeadLetterCause; 6] = [
+pub(crate) const LETTERS: [DeadLetterCause; 7] = [
     DeadLetterCause::NoProcess,
     DeadLetterCause::Unhandled,
     DeadLetterCause::Overflow,
     DeadLetterCause::Revoked,
     DeadLetterCause::Expired,
     DeadLetterCause::NoConnection,
+    DeadLetterCause::LateResult,
 ];
 
 /// The counters of the node at one moment.

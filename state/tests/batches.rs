@@ -250,6 +250,25 @@ fn u5_a_drain_closes_what_is_open_and_waits_for_what_was_accepted() {
 }
 
 #[test]
+fn u5_a_drain_ends_at_its_timeout_and_the_batches_go_on() {
+    for sim in simulations() {
+        let sink = Sink::default();
+        let items = batcher(&sim, &sink, SECOND, 100);
+        // Three keys, two at once: two seconds.
+        send(&items, [1, 11, 21]);
+        let before = sim.now();
+        let late = items.drain().timeout(SECOND * 3 / 2).wait().unwrap_err();
+        assert!(
+            matches!(late, CallError::Timeout { to, limit } if to == items.pid() && limit == SECOND * 3 / 2),
+            "{late}"
+        );
+        // The last of them has begun.
+        assert_eq!(items.drain().timeout(SECOND).wait(), Ok(()));
+        assert_eq!((sim.now().since(before), sink.take().len()), (SECOND * 2, 3));
+    }
+}
+
+#[test]
 fn u5_a_stop_drains_within_its_time() {
     for sim in simulations() {
         for (takes, done) in [(SECOND, 3), (SECOND * 9, 2)] {

@@ -4,7 +4,8 @@ use crate::children::ChildKey;
 use crate::info::{ChildCounts, ChildInfo, ChildState};
 use crate::plan_executor::PlanExecutor;
 use crate::spec::{ChildKind, Strategy, SupervisorFlags};
-use krarup_gen::{Inspection, Pid, Value};
+use krarup_act::ManageRequest;
+use krarup_gen::{Inspection, Managed, ManagedChild, Management, Pid, Value};
 
 impl<T: Send + 'static> PlanExecutor<T> {
     /// As in OTP: under `simple_one_for_one` a child is active if the supervisor knows of no end
@@ -37,6 +38,26 @@ impl<T: Send + 'static> PlanExecutor<T> {
             }
             (_, state) => state.to_string(),
         }
+    }
+
+    /// Answers what only reads (rule X12). Returns the request if it is another.
+    pub(crate) fn answer_manage(&self, request: ManageRequest) -> Option<ManageRequest> {
+        let Management::WhichChild { pid } = *request.request() else { return Some(request) };
+        match self.which_child(pid) {
+            Some(child) => request.done(Managed::Child(child)),
+            None => request.refuse(format_args!("{pid} is no child")),
+        }
+        None
+    }
+
+    /// The child that runs as a process, or whose `init` runs in it.
+    fn which_child(&self, pid: Pid) -> Option<ManagedChild> {
+        let starts = self.starting.filter(|&(of, _)| of == pid).map(|(_, key)| key);
+        let children = self.plan.children();
+        let child = children.get(children.running(pid).or(starts)?)?;
+        let mut managed = ManagedChild::from(child.info());
+        (managed.pid, managed.restarting) = (Some(pid), false);
+        Some(managed)
     }
 
     /// Describes the supervisor. Also while an action is running (rule S15).

@@ -206,6 +206,9 @@ impl<T: Send + 'static> PlanExecutor<T> {
             }
             // The end of a hundred thousand children takes its time (rule S15).
             Received::Inspect(reply) => reply.send(self.inspection()),
+            Received::Manage(request) => {
+                self.held.extend(self.answer_manage(request).map(Received::Manage));
+            }
             item => {
                 self.stop_is_held |= matches!(item, Received::Stop(_));
                 self.held.push_back(item);

@@ -1,9 +1,10 @@
 //! The log of a supervisor (rule S12): OTP's supervisor, crash and progress reports as
 //! structured `tracing` events.
 //!
-//! All events have the target `krarup` and the fields `supervisor`, its pid, and `count`, the
-//! number of restarts it has counted. Events about a child have `child`, its id, and, if they
-//! exist, `pid` and `reason`.
+//! All events have the target `krarup` and the fields `supervisor`, its pid, `supervisor_name`, its
+//! registered name if it has one, and `count`, the number of restarts it has counted. Events about a
+//! child have `child`, its id, and, if they exist, `pid` and `reason`. The name is looked up for a
+//! subscriber that wants the event, and for no other.
 //!
 //! | event | level |
 //! |---|---|
@@ -28,10 +29,20 @@ use crate::action::SupervisorEnd;
 use crate::spec::{ChildId, Shutdown, Strategy, SupervisorFlags};
 use krarup_act::{SupervisionLog, contain};
 use krarup_gen::{
-    Pid, Reason, ReasonRecord, RestartKind, SupervisionAction, SupervisionEvent, one_line,
+    Name, Pid, Reason, ReasonRecord, RestartKind, SupervisionAction, SupervisionEvent, one_line,
 };
 use std::time::Duration;
 use tracing::field::display;
+
+/// Tells the log an event of a supervisor. The name is looked up only for a subscriber that wants it.
+macro_rules! log {
+    ($level:ident, $reporter:expr, $($field:tt)+) => {
+        tell(|| tracing::$level!(
+            target: "krarup", supervisor = %$reporter.supervisor,
+            supervisor_name = $reporter.name().as_ref().map(Name::as_str), $($field)+
+        ))
+    };
+}
 
 /// Reports the events of one supervisor.
 #[derive(Debug)]
@@ -49,6 +60,11 @@ impl Reporter {
         let (strategy, intensity) = (flags.strategy.as_str(), (flags.intensity, flags.period));
         let is_dynamic = flags.strategy == Strategy::SimpleOneForOne;
         Reporter { supervisor, node, strategy, intensity, is_dynamic }
+    }
+
+    /// The name of the supervisor, for the log.
+    fn name(&self) -> Option<Name> {
+        self.node.name_of(self.supervisor)
     }
 
     /// Has the node remember an event, if it remembers any.
@@ -72,40 +88,27 @@ impl Reporter {
 
     /// `asked`: by a request for one more child.
     pub(crate) fn started(&self, child: &ChildId, pid: Pid, count: u64, asked: bool) {
-        let supervisor = self.supervisor;
         if self.is_dynamic && asked {
-            return tell(|| {
-                tracing::debug!(target: "krarup", %supervisor, %child, %pid, count, "child started");
-            });
+            return log!(debug, self, %child, %pid, count, "child started");
         }
         self.record(SupervisionAction::Started, Some(child), count, |event| event.pid = Some(pid));
-        tell(
-            || tracing::info!(target: "krarup", %supervisor, %child, %pid, count, "child started"),
-        );
+        log!(info, self, %child, %pid, count, "child started");
     }
 
     /// `asked`: by a request for one more child.
     pub(crate) fn ignored(&self, child: &ChildId, count: u64, asked: bool) {
-        let supervisor = self.supervisor;
         if self.is_dynamic && asked {
-            return tell(|| {
-                tracing::debug!(target: "krarup", %supervisor, %child, count, "child ignored");
-            });
+            return log!(debug, self, %child, count, "child ignored");
         }
         self.record(SupervisionAction::Ignored, Some(child), count, |_| {});
-        tell(|| tracing::info!(target: "krarup", %supervisor, %child, count, "child ignored"));
+        log!(info, self, %child, count, "child ignored");
     }
 
     pub(crate) fn failed(&self, child: &ChildId, reason: &Reason, count: u64) {
-        let supervisor = self.supervisor;
         self.record(SupervisionAction::Failed, Some(child), count, |event| {
             event.reason = Some(ReasonRecord::of(reason));
         });
-        tell(|| {
-            tracing::error!(
-                target: "krarup", %supervisor, %child, reason = %one_line(reason), count, "child failed to start"
-            );
-        });
+        log!(error, self, %child, reason = %one_line(reason), count, "child failed to start");
     }
 
     /// `for_good`: an end in order is not followed by a restart.
@@ -117,36 +120,22 @@ impl Reporter {
         count: u64,
         for_good: bool,
     ) {
-        let supervisor = self.supervisor;
         if self.is_dynamic && for_good && !reason.is_abnormal() {
-            return tell(|| {
-                tracing::debug!(
-                    target: "krarup", %supervisor, %child, %pid, reason = %one_line(reason), count, "child ended"
-                );
-            });
+            return log!(debug, self, %child, %pid, reason = %one_line(reason), count, "child ended");
         }
         self.record(SupervisionAction::Ended, Some(child), count, |event| {
             event.pid = Some(pid);
             event.reason = Some(ReasonRecord::of(reason));
         });
         if reason.is_abnormal() {
-            tell(|| {
-                tracing::warn!(
-                    target: "krarup", %supervisor, %child, %pid, reason = %one_line(reason), count, "child ended"
-                );
-            });
+            log!(warn, self, %child, %pid, reason = %one_line(reason), count, "child ended");
         } else {
-            tell(|| {
-                tracing::info!(
-                    target: "krarup", %supervisor, %child, %pid, reason = %one_line(reason), count, "child ended"
-                );
-            });
+            log!(info, self, %child, %pid, reason = %one_line(reason), count, "child ended");
         }
     }
 
     /// `ended` is the end that caused the restart, or `None` for a retry.
     pub(crate) fn restarting(&self, child: &ChildId, ended: Option<(Pid, &Reason)>, count: u64) {
-        let supervisor = self.supervisor;
         self.node.count_restart(RestartKind::Supervisor);
         self.record(SupervisionAction::Restarting, Some(child), count, |event| {
             event.pid = ended.map(|(pid, _)| pid);
@@ -154,11 +143,7 @@ impl Reporter {
         });
         let (pid, reason) = ended.unzip();
         let (pid, reason) = (pid.map(display), reason.map(|reason| display(one_line(reason))));
-        tell(|| {
-            tracing::warn!(
-                target: "krarup", %supervisor, %child, pid, reason, count, "child restarting"
-            );
-        });
+        log!(warn, self, %child, pid, reason, count, "child restarting");
     }
 
     pub(crate) fn restarting_in_place(
@@ -168,28 +153,18 @@ impl Reporter {
         reason: &Reason,
         count: u64,
     ) {
-        let supervisor = self.supervisor;
         self.record(SupervisionAction::InPlace, Some(child), count, |event| {
             event.pid = Some(pid);
             event.reason = Some(ReasonRecord::of(reason));
         });
-        tell(|| {
-            tracing::warn!(
-                target: "krarup", %supervisor, %child, %pid, reason = %one_line(reason), count, "child restarting in place"
-            );
-        });
+        log!(warn, self, %child, %pid, reason = %one_line(reason), count, "child restarting in place");
     }
 
     pub(crate) fn waiting(&self, child: &ChildId, wait: Duration, count: u64) {
-        let supervisor = self.supervisor;
         self.record(SupervisionAction::Waiting, Some(child), count, |event| {
             event.wait = Some(wait);
         });
-        tell(|| {
-            tracing::info!(
-                target: "krarup", %supervisor, %child, ?wait, count, "child waits for its restart"
-            );
-        });
+        log!(info, self, %child, ?wait, count, "child waits for its restart");
     }
 
     pub(crate) fn stopped(
@@ -200,7 +175,6 @@ impl Reporter {
         asked: Shutdown,
         count: u64,
     ) {
-        let supervisor = self.supervisor;
         let as_told = match asked {
             // A child that was already ending did not disobey.
             _ if matches!(reason, Reason::NoProcess) => true,
@@ -208,50 +182,30 @@ impl Reporter {
             Shutdown::Timeout(_) | Shutdown::Infinity => !reason.is_abnormal(),
         };
         if self.is_dynamic && as_told {
-            return tell(|| {
-                tracing::debug!(
-                    target: "krarup", %supervisor, %child, %pid, reason = %one_line(reason), count, "child stopped"
-                );
-            });
+            return log!(debug, self, %child, %pid, reason = %one_line(reason), count, "child stopped");
         }
         self.record(SupervisionAction::Stopped, Some(child), count, |event| {
             event.pid = Some(pid);
             event.reason = Some(ReasonRecord::of(reason));
         });
         if let (Shutdown::Timeout(limit), Reason::Killed) = (asked, reason) {
-            self.node.report_overdue(supervisor, pid, limit);
+            self.node.report_overdue(self.supervisor, pid, limit);
         }
         if as_told {
-            tell(|| {
-                tracing::info!(
-                    target: "krarup", %supervisor, %child, %pid, reason = %one_line(reason), count, "child stopped"
-                );
-            });
+            log!(info, self, %child, %pid, reason = %one_line(reason), count, "child stopped");
         } else {
-            tell(|| {
-                tracing::warn!(
-                    target: "krarup", %supervisor, %child, %pid, reason = %one_line(reason), count, shutdown = %asked,
-                    "child stopped"
-                );
-            });
+            log!(warn, self, %child, %pid, reason = %one_line(reason), count, shutdown = %asked, "child stopped");
         }
     }
 
     pub(crate) fn left_behind(&self, child: &ChildId, pid: Pid, count: u64) {
-        let supervisor = self.supervisor;
         self.record(SupervisionAction::Abandoned, Some(child), count, |event| {
             event.pid = Some(pid);
         });
-        tell(|| {
-            tracing::error!(
-                target: "krarup", %supervisor, %child, %pid, count,
-                "child cannot be ended and is abandoned"
-            );
-        });
+        log!(error, self, %child, %pid, count, "child cannot be ended and is abandoned");
     }
 
     pub(crate) fn ending(&self, ending: &SupervisorEnd, count: u64) {
-        let supervisor = self.supervisor;
         let (what, child) = match ending {
             SupervisorEnd::RestartIntensity(child) | SupervisorEnd::StartFailed(child) => {
                 self.node.count_given_up();
@@ -262,29 +216,18 @@ impl Reporter {
         };
         self.record(what, child, count, |_| {});
         match ending {
-            SupervisorEnd::RestartIntensity(child) => tell(|| {
-                tracing::error!(
-                    target: "krarup", %supervisor, %child, count,
-                    cause = "reached maximum restart intensity", "supervisor gives up"
-                );
-            }),
-            SupervisorEnd::StartFailed(child) => tell(|| {
-                tracing::error!(
-                    target: "krarup", %supervisor, %child, count,
-                    cause = "child failed to start", "supervisor gives up"
-                );
-            }),
-            SupervisorEnd::AutoShutdown(child) => tell(|| {
-                tracing::info!(
-                    target: "krarup", %supervisor, %child, count,
-                    cause = "significant child ended", "supervisor ends"
-                );
-            }),
-            SupervisorEnd::Told => tell(|| {
-                tracing::info!(
-                    target: "krarup", %supervisor, count, cause = "stop requested", "supervisor ends"
-                );
-            }),
+            SupervisorEnd::RestartIntensity(child) => {
+                log!(error, self, %child, count, cause = "reached maximum restart intensity", "supervisor gives up");
+            }
+            SupervisorEnd::StartFailed(child) => {
+                log!(error, self, %child, count, cause = "child failed to start", "supervisor gives up");
+            }
+            SupervisorEnd::AutoShutdown(child) => {
+                log!(info, self, %child, count, cause = "significant child ended", "supervisor ends");
+            }
+            SupervisorEnd::Told => {
+                log!(info, self, count, cause = "stop requested", "supervisor ends");
+            }
         }
     }
 }

@@ -337,6 +337,7 @@ impl<T: Send + 'static> Supervising<T> {
 
     /// Does what was requested without the types of the supervisor (rule X12).
     async fn manage(&mut self, ctx: &mut SupervisorContext<T>, request: ManageRequest) {
+        let Some(request) = self.executor.answer_manage(request) else { return };
         let child = match request.request() {
             Management::ListChildren => {
                 let children = self.which_children().into_iter().map(ManagedChild::from);

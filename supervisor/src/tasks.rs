@@ -6,7 +6,7 @@
 //! ```
 
 use krarup_act::{Actor, Address, BehaviorContext, Call, Context, KILL_GRACE, Reply, Sleep, Watch};
-use krarup_gen::{CallError, Down, Inspection, Pid, Reason, Result, SpawnError, Target};
+use krarup_gen::{CallError, Down, Inspection, Name, Pid, Reason, Result, SpawnError, Target};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt;
@@ -113,7 +113,11 @@ impl Actor for Tasks {
         self.wait_for_all(ctx, self.shutdown).await;
         let (own, log) = (ctx.pid(), ctx.supervision_log());
         for task in &self.running {
-            tracing::warn!(target: "krarup", tasks = %own, pid = %task, "task ended by shutdown");
+            tracing::warn!(
+                target: "krarup", tasks = %own,
+                tasks_name = log.name_of(own).as_ref().map(Name::as_str), pid = %task,
+                "task ended by shutdown"
+            );
             log.report_task_shutdown(own, *task, self.shutdown);
             ctx.exit(*task, Reason::Shutdown);
         }

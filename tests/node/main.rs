@@ -7,6 +7,7 @@ mod pool_support;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod added_application;
 mod aliases;
 mod application_reports;
 mod application_seeds;

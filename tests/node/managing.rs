@@ -6,6 +6,8 @@ use krarup::behavior::{Behavior, BehaviorContext, Received, behavior_fn};
 use krarup::observe::{ManageError, Managed, ManagedChild, Management, ProcessKind};
 use krarup::prelude::*;
 use krarup::supervisor::{ChildSpec, ChildTemplate, Supervisor};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 const REQUESTS: [fn() -> Management; 6] = [
@@ -197,6 +199,72 @@ fn x12_a_child_of_a_template_is_not_known_by_an_id() {
     }
     let none = sim.manage(tree.pid(), Management::ListChildren).wait();
     assert_eq!(none, Ok(Managed::Children(Vec::new())));
+}
+
+#[test]
+fn x12_a_supervisor_says_which_child_a_process_is() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let template = ChildTemplate::worker("session", |log: Log| Puppet::new("one", &log));
+        let tree = move || Supervisor::simple_one_for_one(template).intensity(9, seconds(9));
+        let tree = sim.spawn(tree).wait().unwrap();
+        let which = |pid| sim.manage(tree.pid(), Management::WhichChild { pid }).wait();
+        let entry = |pid, restarts| {
+            let mut entry = ManagedChild::new("session".to_owned());
+            (entry.pid, entry.restarts) = (Some(pid), restarts);
+            Ok(Managed::Child(entry))
+        };
+        let other = tree.start_child(Log::new()).wait().unwrap().unwrap();
+        let first = tree.start_child(log.clone()).wait().unwrap().unwrap();
+        assert_eq!((which(first), which(other)), (entry(first, 0), entry(other, 0)));
+        sim.kill(first);
+        sim.run_until_idle();
+        let second = tree.which_children().wait().unwrap()[0].state.pid().unwrap();
+        assert_eq!((which(second), which(other)), (entry(second, 1), entry(other, 0)));
+        // Neither its former process nor the supervisor itself.
+        for pid in [first, tree.pid()] {
+            assert_eq!(refused(which(pid)), format!("{pid} is no child"));
+        }
+    }
+}
+
+/// Its second `init` takes a minute.
+struct SlowRestart(Arc<AtomicBool>);
+
+impl Actor for SlowRestart {
+    type Message = ();
+
+    async fn init(&mut self, ctx: &mut Context<()>) -> Result {
+        if self.0.swap(true, Ordering::Relaxed) {
+            ctx.sleep(seconds(60)).await;
+        }
+        Ok(())
+    }
+
+    async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+        Ok(())
+    }
+}
+
+#[test]
+fn x12_a_supervisor_says_which_child_a_process_is_while_another_starts() {
+    for sim in simulations(5) {
+        let (log, has_started) = (Log::new(), Arc::new(AtomicBool::new(false)));
+        let one = child(&log, "one");
+        let slow = ChildSpec::worker("slow", move || SlowRestart(Arc::clone(&has_started)));
+        let tree = move || Supervisor::one_for_one().child(one).child(slow.name("slow"));
+        let tree = sim.spawn(tree).wait().unwrap();
+        sim.kill(sim.whereis("slow").unwrap());
+        sim.run_until_idle();
+        for id in ["slow", "one"] {
+            let pid = sim.whereis(id).unwrap();
+            let mut entry = ManagedChild::new(id.to_owned());
+            // The restart that goes on is not counted yet.
+            entry.pid = Some(pid);
+            let answer = sim.manage(tree.pid(), Management::WhichChild { pid }).wait();
+            assert_eq!(answer, Ok(Managed::Child(entry)));
+        }
+    }
 }
 
 fn waits() -> impl Behavior<Message = u32, Command = u32> {

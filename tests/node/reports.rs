@@ -260,6 +260,63 @@ impl Actor for Forged {
     }
 }
 
+/// The values of a field in the events with this text.
+fn logged(text: &'static str, field: &'static str, run: impl FnOnce()) -> Vec<String> {
+    let log = Log::new();
+    let noted = log.clone();
+    let lines = Journal::new(
+        |event| event.target() == "krarup",
+        move |fields| {
+            let value =
+                |of| fields.iter().find(|(name, _)| *name == of).map(|(_, value)| value.as_str());
+            if value("message") == Some(text) {
+                noted.note(value(field).unwrap_or("none"));
+            }
+        },
+    );
+    tracing::subscriber::with_default(lines, run);
+    log.lines()
+}
+
+#[test]
+fn v15_an_end_in_the_log_has_the_name_of_the_process() {
+    let names = logged("process ended", "name", || {
+        let sim = Simulation::new(1);
+        let till = sim.spawn(|| Failing { stubborn: false }).name("till").wait().unwrap();
+        till.send(1).unwrap();
+        failing(&sim).send(1).unwrap();
+        sim.run_until_idle();
+        // An end in order is at trace.
+        let quiet = sim.spawn(|| Failing { stubborn: false }).name("quiet").wait().unwrap();
+        quiet.stop().wait().unwrap();
+    });
+    assert_eq!(names, ["\"till\"", "none", "\"quiet\""]);
+}
+
+#[test]
+fn v15_a_restart_in_place_and_what_a_pool_does_have_their_names_in_the_log() {
+    let in_place = logged("process restarts in place", "name", || {
+        let sim = Simulation::new(1);
+        let child = ChildSpec::worker_in_place("till", || Forged).name("till");
+        sim.spawn(move || Supervisor::one_for_one().child(child)).wait().unwrap();
+        sim.lookup::<u32, u32>("till").unwrap().send(1).unwrap();
+        sim.run_until_idle();
+    });
+    assert_eq!(in_place, ["\"till\""]);
+    for (text, intensity) in
+        [("replacing a dead worker", 1), ("pool exceeded its replacement intensity and ends", 0)]
+    {
+        let names = logged(text, "pool_name", || {
+            let sim = Simulation::new(1);
+            let pool = move || Pool::new(1, || Forged).intensity(intensity, SECOND);
+            let pool = sim.spawn(pool).name("tills").wait().unwrap();
+            pool.send(1).unwrap();
+            sim.run_until_idle();
+        });
+        assert_eq!(names, ["\"tills\""], "{text}");
+    }
+}
+
 #[test]
 fn v15_a_reason_is_one_line_of_bounded_length_wherever_it_is_logged() {
     let log = Log::new();

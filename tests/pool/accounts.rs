@@ -177,7 +177,7 @@ fn p11_a_drain_waits_for_the_longest_job_though_its_worker_was_removed() {
         sim.run_until_idle();
         // The next is the one with the long job.
         pool.remove_workers(1).wait().unwrap();
-        let mut drained = pool.drain();
+        let mut drained = pool.drain().into_future();
         assert!(poll_once(&mut drained).is_pending());
         sim.advance(millis(8_999));
         assert!(poll_once(&mut drained).is_pending());
@@ -199,7 +199,7 @@ fn p11_a_drain_waits_for_a_message_whose_room_was_lost_with_its_worker() {
         sim.run_until_idle();
         occupy(&sim, &pool, seconds(5));
         (1..3).for_each(|n| pool.send(Job::Slow(n, seconds(1))).unwrap());
-        let mut drained = pool.drain();
+        let mut drained = pool.drain().into_future();
         assert!(poll_once(&mut drained).is_pending());
         sim.run_until_idle();
         // All are full: it stands in line, and takes the first room there is.
@@ -466,13 +466,13 @@ fn p13_an_elastic_pool_that_is_drained_keeps_its_size_and_adapts_again_when_it_i
         assert_eq!(numbers(&pool).places, 2);
         // Full of work when it is drained it does not grow either.
         (0..20).for_each(|n| pool.send(Job::Slow(n, seconds(1))).unwrap());
-        let mut drained = pool.drain();
+        let mut drained = pool.drain().into_future();
         assert!(poll_once(&mut drained).is_pending());
         sim.advance(seconds(3));
         assert_eq!(numbers(&pool).places, 2);
         assert_eq!(inspect(&pool).value("draining"), Some(&true.into()));
         // Another that asks waits as long.
-        let mut second = pool.drain();
+        let mut second = pool.drain().into_future();
         assert!(poll_once(&mut second).is_pending());
         sim.advance(millis(6_999));
         assert!(poll_once(&mut drained).is_pending() && poll_once(&mut second).is_pending());

@@ -52,6 +52,27 @@ fn p11_a_drain_waits_for_a_message_that_waits_in_line_when_it_begins() {
 }
 
 #[test]
+fn p11_a_drain_ends_at_its_timeout_and_what_it_began_goes_on() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let pool = pool(&sim, 1, 9, &log);
+        occupy(&sim, &pool, seconds(5));
+        pool.send(Job::Slow(1, seconds(3))).unwrap();
+        let before = sim.now();
+        let late = pool.drain().timeout(seconds(7)).wait().unwrap_err();
+        assert!(
+            matches!(late, CallError::Timeout { to, limit } if to == pool.pid() && limit == seconds(7)),
+            "{late}"
+        );
+        assert_eq!((sim.now().since(before), done(&log)), (seconds(7), vec![999]));
+        // It stays drained, and finishes its jobs: another drain waits for the rest.
+        assert!(matches!(pool.send(Job::Slow(2, seconds(1))), Err(SendError::Draining { .. })));
+        assert_eq!(pool.drain().timeout(seconds(2)).wait(), Ok(()));
+        assert_eq!((sim.now().since(before), done(&log)), (seconds(8), vec![999, 1]));
+    }
+}
+
+#[test]
 fn p11_every_drain_waits_for_the_permits_from_before_it() {
     for sim in simulations(10) {
         let log = Log::new();

@@ -191,7 +191,7 @@ fn p11_a_drained_pool_refuses_new_jobs_finishes_accepted_ones_and_reports_when_i
         let pool = spawn(&sim, Pool::new(2, workers(&log)).mailbox(9));
         (0..6).for_each(|n| pool.send(Job::Slow(n, seconds(1))).unwrap());
         let permit = pool.reserve().unwrap();
-        let mut drained = pool.drain();
+        let mut drained = pool.drain().into_future();
         assert!(poll_once(&mut drained).is_pending());
         sim.run_until_idle();
         assert!(matches!(
@@ -229,7 +229,7 @@ fn p11_a_drain_waits_for_removed_workers_and_not_for_ended_ones() {
         sim.run_until_idle();
         let order = pool.workers().wait().unwrap();
         pool.remove_workers(1).wait().unwrap();
-        let mut drained = pool.drain();
+        let mut drained = pool.drain().into_future();
         assert!(poll_once(&mut drained).is_pending());
         sim.run_until_idle();
         sim.kill(order[1]);
@@ -257,7 +257,7 @@ fn p11_a_drain_of_a_pool_that_ends_fails_with_an_error() {
     let log = Log::new();
     let pool = spawn(&sim, Pool::new(1, workers(&log)));
     pool.send(Job::Hang).unwrap();
-    let mut drained = pool.drain();
+    let mut drained = pool.drain().into_future();
     assert!(poll_once(&mut drained).is_pending());
     sim.run_until_idle();
     sim.kill(pool.pid());

@@ -479,7 +479,7 @@ proptest! {
                 Step::Work => { for _ in 0..5 { sim.step(); } }
                 Step::Time => sim.advance(seconds(1)),
                 Step::Factory(failing) => fails.store(failing, Ordering::Relaxed),
-                Step::Drain => drop(crate::support::poll_once(&mut pool.drain())),
+                Step::Drain => drop(crate::support::poll_once(&mut pool.drain().into_future())),
                 Step::Reopen => drop(pool.reopen().wait().unwrap()),
             }
             // P2, exactly: at no worker more than its bound, at the pool no more than that, but for

@@ -503,7 +503,7 @@ fn c6_the_result_of_work_that_completes_after_the_end_is_a_dead_letter() {
     sim.run_until_idle();
     let lost = dead_letters.take();
     assert_eq!(lost.len(), 1, "{lost:?}");
-    assert!(lost[0].ends_with("no such process"), "{lost:?}");
+    assert!(lost[0].ends_with("result of the receiver's own work, after its end"), "{lost:?}");
 }
 
 /// Shows a text, drops the question, or ends with it in hand.

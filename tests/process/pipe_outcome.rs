@@ -1,8 +1,9 @@
 //! Pipes that tell of their end in any case (rule C6).
 
 use krarup::TaskError;
-use krarup::observe::Memory;
+use krarup::observe::{DeadLetterCause, Memory, RefusalCause};
 use krarup::prelude::*;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -93,6 +94,46 @@ fn c6_the_outcome_of_a_pipe_is_told_also_if_it_is_killed_panics_or_never_runs() 
         assert_eq!((sim.processes().len(), sim.stats().dead_letters), (1, 0));
         Ok(())
     });
+}
+
+/// Begins work of one of three kinds that is done when its process has ended.
+struct Late(usize);
+
+impl Actor for Late {
+    type Message = ();
+
+    async fn init(&mut self, ctx: &mut Context<()>) -> Result {
+        let mut end = ctx.watch(ctx.pid());
+        match self.0 {
+            0 => ctx.pipe(end, |_| ())?,
+            1 => ctx.pipe_outcome(end, |_| ())?,
+            _ => ctx.pipe_each(move |cx| Pin::new(&mut end).poll(cx).map(Some), |_| ())?,
+        };
+        Ok(())
+    }
+
+    async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+        Ok(())
+    }
+}
+
+#[test]
+fn c6_a_result_that_comes_after_the_end_has_a_cause_of_its_own() {
+    for kind in 0..3 {
+        let sim = Simulation::new(1);
+        sim.remember(Memory { dead_letters: 9, ..Memory::default() });
+        let late = sim.spawn(move || Late(kind)).wait().unwrap();
+        sim.run_until_idle();
+        sim.kill(late.pid());
+        sim.run_until_idle();
+        let letters = sim.view().dead_letters(0, 9).items;
+        let causes: Vec<_> = letters.iter().map(|recorded| recorded.item.cause).collect();
+        assert_eq!(causes, [DeadLetterCause::LateResult], "{kind}");
+        // No sender was refused.
+        let stats = sim.stats();
+        assert_eq!((stats.dead_letters, stats.refusals[&RefusalCause::NoProcess]), (1, 0));
+        assert!(sim.processes().is_empty());
+    }
 }
 
 #[test]

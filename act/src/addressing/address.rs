@@ -4,7 +4,6 @@ use crate::addressing::recipient::{DeliverMessage, Recipient, Room, RoomInLine};
 use crate::addressing::route::Route;
 use crate::host::host::Host;
 use crate::host::ready::Ready;
-use crate::lifecycle::cleaners::CleanerFn;
 use crate::mailbox::entry::{MailboxEntry, Notice};
 use crate::mailbox::permit::Permit;
 use crate::observe::trace::Tracer;
@@ -154,6 +153,14 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         }
     }
 
+    /// As [`Address::notify`], for the result of work that ends with its process (rule C6).
+    pub(crate) fn notify_result(&self, message: M) {
+        if let Err(message) = self.cell.push_letter(message) {
+            self.dead_letter(DeadLetterCause::LateResult);
+            drop(message);
+        }
+    }
+
     /// As [`Address::notify`], but by an alias. If the alias is revoked the message is
     /// dropped.
     pub(crate) fn notify_by_alias(&self, alias: Alias, message: M) {
@@ -252,11 +259,6 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// Whether the process traps exits now.
     pub(crate) fn traps_exits(&self) -> bool {
         self.cell.inbox.lock().trapping
-    }
-
-    /// As [`CellCore::add_cleaner`](crate::process::cell_core::CellCore::add_cleaner).
-    pub(crate) fn add_cleaner(&self, cleaner: CleanerFn) -> Result<(), CleanerFn> {
-        self.cell.add_cleaner(cleaner)
     }
 
     /// Returns the process without its message types, for a host's tables and for untyped

@@ -70,7 +70,7 @@ impl NodeClock {
     /// Returns the output of `future`, or `None` if it is not ready within `limit`; it is dropped
     /// then. A future that is ready in time is not late: it is polled before the clock is asked.
     ///
-    /// It bounds what has no timeout of its own: `ctx.clock().timeout(limit, pool.drain())`.
+    /// It bounds what has no timeout of its own: `ctx.clock().timeout(limit, socket.read(&mut bytes))`.
     pub async fn timeout<F: IntoFuture>(&self, limit: Duration, future: F) -> Option<F::Output> {
         let mut future = pin!(future.into_future());
         let mut end = pin!(self.sleep(limit));

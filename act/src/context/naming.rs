@@ -65,6 +65,11 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.cell.locked_relations().set_own_label(None);
     }
 
+    /// The name of this process, for a line of the log.
+    pub(crate) fn own_name(&self) -> Option<Name> {
+        self.cell.locked_relations().name().cloned()
+    }
+
     /// Takes a name away from the process that has it, which may be another one (as Erlang's
     /// `unregister`). Returns the pid of that process.
     pub fn unregister(&mut self, name: &str) -> Option<Pid> {

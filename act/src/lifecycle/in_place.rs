@@ -15,13 +15,13 @@ use crate::behavior::Behavior;
 use crate::context::Context;
 use crate::host::host::Host;
 use crate::lifecycle::restartable::Restartable;
-use crate::observe::recording::record_supervision;
+use crate::observe::recording::{name_of, record_supervision};
 use crate::process::contained::Contained;
 use crate::process::crash::{contain, drop_contained, first_failure, log_contained, try_drop};
 use crate::process::current::{self, OrphanCause};
 use krarup_gen::{
-    Pid, ProcessKind, Reason, ReasonRecord, RestartKind, RestartWindow, Result, SupervisionAction,
-    SupervisionEvent, Timestamp, one_line,
+    Name, Pid, ProcessKind, Reason, ReasonRecord, RestartKind, RestartWindow, Result,
+    SupervisionAction, SupervisionEvent, Timestamp, one_line,
 };
 use std::fmt;
 use std::future::{pending, poll_fn, ready};
@@ -322,7 +322,8 @@ where
         // The reason is a user's, and so is its `Display`.
         log_contained(|| {
             tracing::warn!(
-                target: "krarup", %pid, behavior, reason = %one_line(reason), count, "process restarts in place"
+                target: "krarup", %pid, name = name_of(host, pid).as_ref().map(Name::as_str), behavior,
+                reason = %one_line(reason), count, "process restarts in place"
             );
         });
         true

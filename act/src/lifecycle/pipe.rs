@@ -63,7 +63,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 })
                 .await;
                 match outcome {
-                    Some(Ok(message)) => owner.notify(message),
+                    Some(Ok(message)) => owner.notify_result(message),
                     Some(Err(panic)) => owner.process().request_stop(panic),
                     None => {}
                 }
@@ -111,12 +111,16 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         let each = async move {
             let (mut poll, mut message) = (poll, message);
             while let Some(value) = poll_fn(&mut poll).await {
-                if owner.send_or_wait(message(Some(value))).await.is_err() {
-                    // The process has ended, and the pipe ends with it.
-                    pending::<()>().await;
+                let message = message(Some(value));
+                if !owner.is_alive() {
+                    owner.notify_result(message);
+                } else if owner.send_or_wait(message).await.is_ok() {
+                    // A source that always has a value lets others run, too.
+                    yield_now().await;
+                    continue;
                 }
-                // A source that always has a value lets others run, too.
-                yield_now().await;
+                // The process has ended, and the pipe ends with it.
+                pending::<()>().await;
             }
             message(None)
         };

@@ -66,7 +66,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 })
                 .await;
                 if let (Some(message), Some(output)) = (outcome.message.take(), output) {
-                    outcome.owner.notify(message(Ok(output)));
+                    outcome.owner.notify_result(message(Ok(output)));
                 }
                 Ok::<(), Reason>(())
             })
@@ -111,7 +111,7 @@ where
                 Reason::Panic(_) => TaskError::Failed(reason.clone()),
                 reason => TaskError::Ended(reason.clone()),
             };
-            owner.notify(message(Err(error)));
+            owner.notify_result(message(Err(error)));
         }));
     }
 }

@@ -3,10 +3,10 @@
 
 use crate::context::Context;
 use crate::host::host::Host;
-use crate::observe::recording::record_supervision;
+use crate::observe::recording::{name_of, record_supervision};
 use crate::process::crash::contain;
 use krarup_gen::{
-    CronEvent, OverdueStop, Pid, Report, ReportHead, ReportKind, ReportLevel, Reported,
+    CronEvent, Name, OverdueStop, Pid, Report, ReportHead, ReportKind, ReportLevel, Reported,
     RestartKind, SupervisionEvent, TaskShutdown,
 };
 use std::fmt;
@@ -60,6 +60,12 @@ impl SupervisionLog {
             let (level, now) = (ReportLevel::Warn, self.host.now());
             records.reports.publish(kind, level, about, application, now, make);
         }
+    }
+
+    /// The registered name of a process that lives, for a line of the log.
+    #[must_use]
+    pub fn name_of(&self, pid: Pid) -> Option<Name> {
+        name_of(&*self.host, pid)
     }
 
     /// Counts a state that has failed and is replaced.

@@ -1,5 +1,6 @@
 //! The commands of a pool.
 
+use super::drain::Drain;
 use super::resize::{PoolState, ResizeError, Resized};
 use super::statistics::PoolStatistics;
 use crate::addressing::address::Address;
@@ -60,18 +61,24 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, PoolCommand<C>> {
     /// From now on it refuses messages with [`SendError::Draining`]. The result is ready when
     /// every accepted job has been handled, or was lost with a worker that ended. A job that waits
     /// for a worker is discarded if the pool has none and no place for one. There is no
-    /// time limit; [`NodeClock::timeout`](crate::NodeClock::timeout) sets one. The pool stays drained
-    /// until [`Address::reopen`]. Its workers stay alive.
+    /// time limit unless [`Drain::timeout`] sets one. The pool stays drained until [`Address::reopen`],
+    /// also after a timeout. Its workers stay alive.
     ///
     /// The job that a worker handles is accepted and not done. So a job that awaits the drain of its own
     /// pool waits for itself, and is not found as a cycle of calls is.
     ///
     /// Room that was reserved before stays valid: it counts as accepted. Senders that wait in
     /// line for room are refused.
-    pub fn drain(&self) -> Pending<(), CallError> {
+    pub fn drain(&self) -> Drain {
         let pool = self.clone();
-        Pending::new(Arc::clone(self.host()), async move {
-            pool.call_high(PoolCommand::Drain).no_timeout().await
+        Drain::new(move |timeout| {
+            Pending::new(Arc::clone(pool.host()), async move {
+                let call = pool.call_high(PoolCommand::Drain);
+                match timeout {
+                    Some(limit) => call.timeout(limit).await,
+                    None => call.no_timeout().await,
+                }
+            })
         })
     }
 

@@ -82,6 +82,7 @@ mod balance;
 pub(crate) mod behavior;
 pub(crate) mod command;
 mod delivery;
+pub(crate) mod drain;
 pub(crate) mod elastic;
 mod gauges;
 mod histogram;

@@ -9,7 +9,7 @@ use super::routing::Routing;
 use super::stuck_search::StuckSearch;
 use crate::behavior::Behavior;
 use crate::context::Context;
-use krarup_gen::{Pid, Timestamp};
+use krarup_gen::{Name, Pid, Timestamp};
 use std::sync::atomic::Ordering;
 
 impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
@@ -57,8 +57,9 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         let stuck: Vec<_> = pids.into_iter().filter_map(address).collect();
         for worker in &stuck {
             tracing::warn!(
-                target: "krarup", pool = %ctx.pid(), worker = %worker.pid(),
-                limit = ?self.settings.stuck, "killing a stuck worker"
+                target: "krarup", pool = %ctx.pid(), pool_name = ctx.own_name().as_ref().map(Name::as_str),
+                worker = %worker.pid(), limit = ?self.settings.stuck,
+                "killing a stuck worker"
             );
             self.shared.numbers.stuck.fetch_add(1, Ordering::Relaxed);
         }
@@ -89,7 +90,8 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         self.shared.balance();
         if change != Change::Stay {
             tracing::info!(
-                target: "krarup", pool = %ctx.pid(), size, waiting, ?change,
+                target: "krarup", pool = %ctx.pid(), pool_name = ctx.own_name().as_ref().map(Name::as_str),
+                size, waiting, ?change,
                 "pool changes its size"
             );
         }

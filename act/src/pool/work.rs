@@ -15,7 +15,7 @@ use crate::calls::deadline::Sleep;
 use crate::context::Context;
 use crate::observe::inspect_request::InspectRequest;
 use crate::received::Received;
-use krarup_gen::{Exit, Reason, ReasonRecord, Result, SupervisionAction, one_line};
+use krarup_gen::{Exit, Name, Reason, ReasonRecord, Result, SupervisionAction, one_line};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -223,7 +223,8 @@ where
                 event.reason = Some(ReasonRecord::of(&exit.reason));
             });
             tracing::debug!(
-                target: "krarup", pool = %ctx.pid(), worker = %exit.pid, reason = %one_line(&exit.reason),
+                target: "krarup", pool = %ctx.pid(), pool_name = ctx.own_name().as_ref().map(Name::as_str),
+                worker = %exit.pid, reason = %one_line(&exit.reason),
                 "replacing a dead worker"
             );
             behavior.handle_worker_exit(&mut PoolContext::new(ctx, pool_workers), &exit).await

@@ -176,6 +176,8 @@ impl Ending<'_> {
 
     fn log(&mut self, _: &mut dyn EndedMailbox) {
         let (cell, pid, reason) = (self.core, self.core.pid(), &self.reason);
+        // Asked for only if somebody hears the event.
+        let name = || cell.locked_relations().name().cloned();
         // A dropped simulation kills the processes that still live. That needs no warning.
         let is_dropped = || {
             *reason == Reason::Killed
@@ -184,9 +186,15 @@ impl Ending<'_> {
         };
         log_contained(|| {
             if reason.is_abnormal() && !is_dropped() {
-                tracing::warn!(target: "krarup", %pid, behavior = %cell.label(), reason = %one_line(reason), "process ended");
+                tracing::warn!(
+                    target: "krarup", %pid, name = name().as_ref().map(Name::as_str), behavior = %cell.label(),
+                    reason = %one_line(reason), "process ended"
+                );
             } else {
-                tracing::trace!(target: "krarup", %pid, behavior = %cell.label(), reason = %one_line(reason), "process ended");
+                tracing::trace!(
+                    target: "krarup", %pid, name = name().as_ref().map(Name::as_str), behavior = %cell.label(),
+                    reason = %one_line(reason), "process ended"
+                );
             }
         });
     }

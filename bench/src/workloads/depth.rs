@@ -21,14 +21,14 @@ fn locked(barrier: &Barrier) -> MutexGuard<'_, ()> {
     barrier.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-struct Drain {
+struct EmptiesMailbox {
     barrier: Barrier,
     /// Signalled when the actor is about to wait.
     waits: Latch,
     done: Latch,
 }
 
-impl Actor for Drain {
+impl Actor for EmptiesMailbox {
     type Message = DrainItem;
 
     async fn handle_message(&mut self, _: &mut Context<DrainItem>, item: DrainItem) -> Result {
@@ -62,7 +62,8 @@ pub(super) fn run(node: &Node, messages: u64, depth: usize) -> WorkloadResult {
 fn one_round(node: &Node, depth: u64) -> Result<Duration, WorkloadFailure> {
     let barrier = Barrier::default();
     let (waits, done) = (Latch::new(1), Latch::new(1));
-    let drain = Drain { barrier: Arc::clone(&barrier), waits: waits.clone(), done: done.clone() };
+    let drain =
+        EmptiesMailbox { barrier: Arc::clone(&barrier), waits: waits.clone(), done: done.clone() };
     let drain = node.spawn(move || drain).start()?;
     let send = |to: &Address<_>, item| to.send(item).map_err(|_| WorkloadFailure::Ended);
     let held = locked(&barrier);

@@ -1,20 +1,21 @@
-//! The commands that do something to a process. Nothing is asked back: the outcome is told in
+//! The commands that do something, mostly to a process. Nothing is asked back: the outcome is told in
 //! words.
 
 use crate::client::{ApiClient, ApiFailure};
 use crate::commands::arguments::{ApiArguments, GivenValue};
 use crate::commands::process_name::FoundProcess;
 use crate::text::printable;
+use krarup_page::tools::ToolRoute;
 use serde_json::{Map, Value};
 use std::fmt::Write;
 use thiserror::Error;
 
 /// Why an action is not done.
 #[derive(Debug, Error)]
-#[error("{action} of {process} failed: {failure}{hint}")]
+#[error("{action}{} failed: {failure}{hint}", of(.process.as_ref()))]
 pub(crate) struct ActionFailed {
     action: &'static str,
-    process: FoundProcess,
+    process: Option<FoundProcess>,
     failure: ApiFailure,
     hint: &'static str,
 }
@@ -26,11 +27,11 @@ pub(crate) struct ActionDone {
     pub(crate) body: Value,
 }
 
-/// Has an action done to a process.
+/// Has an action done, to a process if it is given.
 pub(crate) fn act(
     client: &ApiClient,
     asked: &ApiArguments,
-    process: &FoundProcess,
+    process: Option<&FoundProcess>,
 ) -> Result<ActionDone, ActionFailed> {
     let route = asked.command.route();
     let failed = |failure: ApiFailure| {
@@ -40,9 +41,13 @@ pub(crate) fn act(
         } else {
             ""
         };
-        ActionFailed { action: route.name, process: process.clone(), failure, hint }
+        ActionFailed { action: route.name, process: process.cloned(), failure, hint }
     };
-    let target = format!("/api/v1/processes/{}/{}", process.id, route.name);
+    let ToolRoute::Acts(action) = route.does else { return Err(failed(client.no_observer(200))) };
+    let target = match process {
+        Some(process) => format!("/api/v1/processes/{}/{action}", process.id),
+        None => format!("/api/v1/{action}"),
+    };
     let body = Value::Object(fields(asked)).to_string();
     let headers = [("content-type", "application/json".to_owned())];
     let (status, text) = client.post(&target, &headers, body.as_bytes()).map_err(failed)?;
@@ -54,10 +59,15 @@ pub(crate) fn act(
     }
 }
 
+fn of(process: Option<&FoundProcess>) -> String {
+    process.map(|process| format!(" of {process}")).unwrap_or_default()
+}
+
 /// The outcome in words: the process, and what else the observer says.
-pub(crate) fn told(process: &FoundProcess, done: &ActionDone) -> String {
+pub(crate) fn told(process: Option<&FoundProcess>, done: &ActionDone) -> String {
     let action = printable(done.body["action"].as_str().unwrap_or_default());
-    let mut text = format!("done: {action} {process}");
+    let process = process.map(|process| format!(" {process}")).unwrap_or_default();
+    let mut text = format!("done: {action}{process}");
     for (field, value) in done.body.as_object().into_iter().flatten() {
         if !["done", "action", "pid"].contains(&field.as_str()) {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);

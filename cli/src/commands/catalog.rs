@@ -5,7 +5,9 @@ use crate::commands::lists::{
     ACTIONS, CRASHES, DEAD_LETTERS, DEADLOCKS, FINDINGS, FLOW, LOGS, POOLS, PROCESSES, RESTARTS,
 };
 use crate::commands::reports;
-use krarup_page::tools::{ID, ObserverTool, RING, RING_FIELDS, TOOLS, acts, reads};
+use krarup_page::tools::{
+    DONE, ID, MS, ObserverTool, RING, RING_FIELDS, TOOLS, ToolRoute, acts, reads,
+};
 use serde_json::Value;
 
 /// A command of the program.
@@ -40,6 +42,8 @@ pub(crate) enum Shown {
     Done,
     /// What was done, and then the items of the trace.
     Trace,
+    /// The turns that were recorded, as JSON for a file.
+    Turns,
 }
 
 const fn reading(
@@ -65,7 +69,7 @@ const fn acting(name: &'static str, route: &'static str, about: &'static str) ->
 }
 
 /// The commands, those that read first.
-pub(crate) const COMMANDS: [ApiCommand; 30] = [
+pub(crate) const COMMANDS: [ApiCommand; 31] = [
     reading("node", "node", Shown::Text(reports::node), "totals of the node, its dispatchers"),
     reading(
         "health",
@@ -111,6 +115,12 @@ pub(crate) const COMMANDS: [ApiCommand; 30] = [
     },
     acting("untrace", "untrace", "ends its trace"),
     acting("record", "record", "its flight recorder keeps so many items; 0: off"),
+    ApiCommand {
+        name: "record-turns",
+        route: "record_turns",
+        about: "every turn for so many ms, as JSON for Perfetto",
+        shows: Shown::Turns,
+    },
     acting("resize", "resize", "gives a pool so many workers"),
     acting("drain", "drain", "a pool refuses jobs"),
     acting("reopen", "reopen", "a pool accepts jobs again"),
@@ -128,6 +138,13 @@ const MORE: &[ObserverTool] = &[
         "Each attempt to act, refused ones too.",
     ),
     reads("snapshot", "/api/v1/snapshot", &[], "snapshot:string", "The whole node in one file."),
+    ObserverTool {
+        name: "record_turns",
+        about: "Records every turn of the node for a time.",
+        does: ToolRoute::Acts("turns"),
+        arguments: &[MS],
+        gives: DONE,
+    },
     acts("untrace", &[ID], "Ends the trace of a process, if it has one."),
 ];
 
@@ -172,7 +189,7 @@ mod tests {
         assert_eq!(names.len(), COMMANDS.len());
         for command in &COMMANDS {
             assert_eq!(command.route().name, command.route);
-            let acts = matches!(command.shows, Shown::Done | Shown::Trace);
+            let acts = matches!(command.shows, Shown::Done | Shown::Trace | Shown::Turns);
             assert_eq!(command.route().acts(), acts, "{}", command.name);
         }
         assert_eq!(ApiCommand::find("crashes").unwrap().one().unwrap().0.name, "crash");

@@ -22,7 +22,10 @@ pub(crate) fn details(command: &ApiCommand) -> String {
     let mut options = command.route().arguments.iter().filter(|it| !it.required).peekable();
     let needed = command.route().arguments.iter().filter(|it| it.required);
     if command.route().arguments.iter().any(|it| placeholder(it) == "PROCESS") {
-        text.push_str("\nPROCESS is a number, a pid or a name: 42, '<0.42.0>', 0.42.0, stock.\n");
+        text.push_str(
+            "\nPROCESS is a number, a pid or a name: 42, '<0.42.0>', 0.42.0, stock. A name that looks\n\
+             like a number or a pid has name: before it: name:42.\n",
+        );
     }
     for argument in needed.filter(|it| it.name != "id") {
         let _ = write!(text, "\n{} is {}", placeholder(argument), values(argument));

@@ -1,5 +1,5 @@
-//! The commands that are one request to the API each: they read something, or do something to a
-//! process.
+//! The commands that are one request to the API each: they read something, or do something, mostly
+//! to a process.
 
 mod acting;
 pub(crate) mod arguments;
@@ -53,8 +53,8 @@ pub(crate) fn run(
     mut print: impl FnMut(&str) -> bool,
 ) -> Result<(), ApiCommandError> {
     let process = asked.process.as_ref().map(|name| name.find(client)).transpose()?;
-    if let (true, Some(process)) = (asked.command.route().acts(), &process) {
-        return acted(client, asked, process, print);
+    if asked.command.route().acts() {
+        return acted(client, asked, process.as_ref(), print);
     }
     let route = target(client, asked, process.as_ref())?;
     let (mut text, mut body) = client.body(&route)?;
@@ -99,7 +99,7 @@ fn shown(
             let inspection = client.json(&format!("/api/v1/processes/{id}/inspect"));
             reports::process(body, inspection.map_err(|error| error.to_string()))
         }
-        (Shown::Json | Shown::Done | Shown::Trace, None) => json(text),
+        (Shown::Json | Shown::Done | Shown::Trace | Shown::Turns, None) => json(text),
     }
 }
 
@@ -116,14 +116,19 @@ fn json(text: &str) -> String {
     format!("{}\n", printable_json(text.trim_end()))
 }
 
-/// Does an action, and tells of it; the items of a trace follow.
+/// Does an action, and tells of it; the items of a trace follow. Of recorded turns there is the file
+/// alone.
 fn acted(
     client: &ApiClient,
     asked: &ApiArguments,
-    process: &FoundProcess,
+    process: Option<&FoundProcess>,
     mut print: impl FnMut(&str) -> bool,
 ) -> Result<(), ApiCommandError> {
     let done = act(client, asked, process)?;
+    if let Shown::Turns = asked.command.shows {
+        print(&json(&turns(client, asked, &done.body)?));
+        return Ok(());
+    }
     print(&if asked.json { json(&done.text) } else { told(process, &done) });
     let trace = done.body["trace"].as_u64();
     if let (Shown::Trace, Some(number)) = (&asked.command.shows, trace) {
@@ -134,6 +139,14 @@ fn acted(
         }
     }
     Ok(())
+}
+
+/// The turns of the recording that has begun, when it is over.
+fn turns(client: &ApiClient, asked: &ApiArguments, done: &Value) -> Result<String, ApiFailure> {
+    let number = done["recording"].as_u64().ok_or_else(|| client.no_observer(202))?;
+    let ms = asked.number("ms").and_then(|ms| u64::try_from(ms).ok()).unwrap_or(0);
+    let text = client.late(&format!("/api/v1/turns/{number}"), Duration::from_millis(ms))?;
+    if text.starts_with("{\"traceEvents\":[") { Ok(text) } else { Err(client.no_observer(200)) }
 }
 
 /// The path of a route, with its query.

@@ -1,5 +1,6 @@
-//! A process as it is named on the command line: its number, its pid, or its registered name. The
-//! API knows numbers alone, so a name is looked up in its list of processes.
+//! A process as it is named on the command line: its number, its pid, or its registered name, which is
+//! `name:42` if it looks like a number or a pid. The API knows numbers alone, so a name is looked up
+//! in its list of processes.
 
 use crate::client::{ApiClient, ApiFailure};
 use crate::target::encoded;
@@ -10,6 +11,8 @@ use std::thread::sleep;
 use std::time::Duration;
 use thiserror::Error;
 
+/// Before a name that would be taken for a number or a pid.
+const NAME: &str = "name:";
 /// The most bytes that the list of processes searches for.
 const SEARCHED: usize = 64;
 /// A list of processes is of a picture that is at most 250 ms old.
@@ -22,6 +25,8 @@ const PAGE: usize = 500;
 pub(crate) enum ProcessName {
     /// The number 42 of the pid `<0.42.0>`.
     Id(u64),
+    /// As it is written. With `name:` before it, it is that name, or what follows; a process that has the
+    /// whole as its name comes first.
     Name(String),
 }
 
@@ -62,33 +67,49 @@ impl ProcessName {
 
     /// The process that has this name now.
     pub(crate) fn find(&self, client: &ApiClient) -> Result<FoundProcess, ProcessNameError> {
-        let name = match self {
+        let written = match self {
             ProcessName::Id(id) => return Ok(FoundProcess { id: *id, name: None }),
             ProcessName::Name(name) if is_pid(name) => {
                 return Err(ProcessNameError::OtherNode(name.clone()));
             }
             ProcessName::Name(name) => name,
         };
-        let mut found = named(client, name)?;
+        let (mut name, mut found) = called(client, written)?;
         if found.is_empty() {
             // A name that was taken just now.
             sleep(PICTURE);
-            found = named(client, name)?;
+            (name, found) = called(client, written)?;
         }
+        let name = name.to_owned();
         match &found[..] {
-            [] => Err(ProcessNameError::Unknown(name.clone())),
-            [(id, _)] => Ok(FoundProcess { id: *id, name: Some(name.clone()) }),
+            [] => Err(ProcessNameError::Unknown(name)),
+            [(id, _)] => Ok(FoundProcess { id: *id, name: Some(name) }),
             all => {
                 let pids: Vec<&str> = all.iter().map(|(_, pid)| pid.as_str()).collect();
                 let (count, pids) = (all.len(), pids.join(" "));
-                Err(ProcessNameError::Ambiguous { name: name.clone(), count, pids })
+                Err(ProcessNameError::Ambiguous { name, count, pids })
             }
         }
     }
 }
 
+/// Of processes.
+type NumbersAndPids = Vec<(u64, String)>;
+
+/// What a process is called that is named so, and the number and the pid of each that is.
+fn called<'a>(
+    client: &ApiClient,
+    written: &'a str,
+) -> Result<(&'a str, NumbersAndPids), ApiFailure> {
+    let found = named(client, written)?;
+    match written.strip_prefix(NAME).filter(|name| !name.is_empty()) {
+        Some(name) if found.is_empty() => Ok((name, named(client, name)?)),
+        _ => Ok((written, found)),
+    }
+}
+
 /// The number and the pid of each process with this name.
-fn named(client: &ApiClient, name: &str) -> Result<Vec<(u64, String)>, ApiFailure> {
+fn named(client: &ApiClient, name: &str) -> Result<NumbersAndPids, ApiFailure> {
     let mut found = Vec::new();
     let mut offset = 0;
     loop {

@@ -98,6 +98,39 @@ fn v85_a_trace_prints_the_messages_until_it_ends() {
 }
 
 #[test]
+fn x13_recorded_turns_are_printed_as_one_file() {
+    let observed = shop("turns@localhost");
+    let url = observed.url();
+    let file = done(&observed, &["record-turns", "100"]);
+    let recorded: serde_json::Value = serde_json::from_str(&file).unwrap();
+    assert!(recorded["traceEvents"].is_array() && recorded["otherData"]["lost"] == 0, "{file}");
+    let actions = out(&run(&["actions", &url]));
+    assert!(actions.contains("turns") && actions.contains("ms=100"), "{actions}");
+    // One at a time.
+    let mut command = Command::new(PROGRAM);
+    command.args(["record-turns", &url, "10000"]).env("KRARUP_OBSERVER_TOKEN", TOKEN);
+    let mut first = command.stdout(Stdio::null()).spawn().unwrap();
+    until(|| out(&run(&["actions", &url])).contains("ms=10000").then_some(()));
+    let refused = failed(&observed, Some(TOKEN), &["record-turns", "100"]);
+    assert!(refused.contains("turns failed: the observer refuses: "), "{refused}");
+    assert!(refused.contains("(503 busy)"), "{refused}");
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let refused = failed(&observed, None, &["record-turns", "100"]);
+    assert!(refused.contains("the observer wants a token"), "{refused}");
+    for (arguments, wrong) in [
+        (&["record-turns", &url][..], "MS is missing"),
+        (&["record-turns", &url, "99"], "MS=\"99\" is not a whole number from 100 to 10000"),
+        (&["record-turns", &url, "100", "stock"], "\"stock\""),
+    ] {
+        let output = run_with(TOKEN, arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(errors(&output).contains(wrong), "{}", errors(&output));
+    }
+    observed.stop();
+}
+
+#[test]
 fn v85_what_is_refused_is_told_in_the_words_of_the_observer() {
     let observed = shop("refused@localhost");
     let other = "wrong-wrong-wrong-wrong-wrong-wrong-wrong";

@@ -129,12 +129,31 @@ fn v84_a_process_is_found_by_its_number_its_pid_and_its_name() {
     // A pool has its workers.
     let pool = printed(&observed, &["info", "packers"], &[]);
     assert!(pool.contains("\n  members\n") && pool.contains("PID"), "{pool}");
+    // Names that look like a number or a pid, and one that begins with what stands before those.
+    for (name, written) in [
+        ("99999999", "name:99999999"),
+        ("<3.42.0>", "name:<3.42.0>"),
+        ("name:99999998", "name:99999998"),
+        ("name:stock", "name:name:stock"),
+    ] {
+        observed.stuck(name, 0);
+        let found = printed(&observed, &["info", written, "--json"], &[]);
+        assert_eq!(json(&found)["name"], name, "{written}");
+    }
+    // The whole comes first, as it did before.
+    let found = printed(&observed, &["info", "name:stock", "--json"], &[]);
+    assert_eq!(json(&found)["name"], "name:stock");
+    let found = printed(&observed, &["info", "name:packers", "--json"], &[]);
+    assert_eq!(json(&found)["name"], "packers");
     observed.stuck(HOSTILE, 0);
     let hostile = printed(&observed, &["info", HOSTILE, "--json"], &[]);
     assert_eq!(json(&hostile)["name"], HOSTILE);
     for (process, wrong) in [
         ("stoc", "no process has the name \"stoc\""),
         ("Stock", "no process has the name \"Stock\""),
+        ("name:stoc", "no process has the name \"stoc\""),
+        ("99999999", "404 no_process"),
+        ("name:", "no process has the name \"name:\""),
         ("<3.42.0>", "\"<3.42.0>\" is a process of another node"),
         ("999999999", "<0.999999999.0> has ended"),
     ] {

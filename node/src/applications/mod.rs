@@ -25,12 +25,13 @@
 //!
 //! | state | from | to |
 //! |---|---|---|
-//! | `Loaded` | the declaration | `Starting` |
+//! | `Loaded` | the declaration, or `Node::add_application` | `Starting` |
 //! | `Starting` | a start | `Running`, `Stopping` if it was asked to, `Ended` if it fails |
 //! | `Running` | its phases are done | `Stopping` |
 //! | `Stopping` | it was asked to, or its top process has ended | `Ended` |
 //! | `Ended` | nobody of it lives | `Starting` |
 
+pub(crate) mod added;
 pub(crate) mod application;
 #[cfg(feature = "settings")]
 pub(crate) mod configured;

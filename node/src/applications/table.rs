@@ -38,6 +38,13 @@ struct ApplicationEntry {
     run: Option<Arc<ApplicationRun>>,
 }
 
+impl ApplicationEntry {
+    fn loaded(application: Application, now: Timestamp) -> Self {
+        let parts = Arc::new(application.parts);
+        ApplicationEntry { parts, state: ApplicationState::Loaded, since: now, run: None }
+    }
+}
+
 /// What a start finds.
 pub(crate) enum StartStep {
     /// This start began the run, and must have it kept.
@@ -73,17 +80,29 @@ impl ApplicationTable {
         if let Some((one, _)) = alive {
             return Err(ApplicationError::Twice(one.name.clone()));
         }
-        let entries = applications.into_iter().map(|application| ApplicationEntry {
-            parts: Arc::new(application.parts),
-            state: ApplicationState::Loaded,
-            since: now,
-            run: None,
-        });
+        let entries = applications.into_iter().map(|one| ApplicationEntry::loaded(one, now));
         let entries = TableState { declared, entries: entries.collect(), runs: table.runs };
         let before = std::mem::replace(&mut *table, entries);
         drop(table);
         // The closures in it are the user's.
         drop(before);
+        Ok(())
+    }
+
+    /// Adds one to the applications of the node, if it is valid together with them (rule A1).
+    pub(crate) fn add(
+        &self,
+        application: Application,
+        now: Timestamp,
+    ) -> Result<(), ApplicationError> {
+        let one = application.declared()?;
+        let mut table = self.table.lock();
+        table.declared.push(one);
+        if let Err(error) = plan::check(&table.declared) {
+            table.declared.pop();
+            return Err(error);
+        }
+        table.entries.push(ApplicationEntry::loaded(application, now));
         Ok(())
     }
 

@@ -89,6 +89,7 @@ impl Reports {
         tracing::warn!(
             target: "krarup",
             pid = info.as_ref().map(|info| tracing::field::display(info.pid)),
+            name = info.as_ref().and_then(|info| info.name.as_ref()).map(Name::as_str),
             behavior = info.as_ref().map(|info| tracing::field::display(&info.behavior)),
             dispatcher = self.dispatcher,
             worker = long.worker,

@@ -12,11 +12,12 @@ use crate::sampling::identity::{ProcessIdentity, SharedTexts};
 use crate::sampling::picture::{Picture, Row};
 use crate::shared::Shared;
 use hyper::StatusCode;
-use krarup_gen::{Pid, ProcessInfo, ProcessKind};
+use krarup_gen::{ManagedChild, Pid, ProcessInfo, ProcessKind};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tokio::task::JoinSet;
 
 /// The most links, aliases and ancestors of an answer.
 const LISTED: usize = 256;
@@ -81,16 +82,21 @@ pub(crate) async fn answer(
     let children = picture.rows.iter().filter(|other| other.sample.parent == Some(pid)).count();
     let recorded = recorded_items::items(&shared.view.recorded(pid));
     let restarts = KnownRestarts::of(&shared.view);
-    let detail = detail(&row, info.as_ref(), children, &picture, &restarts, recorded);
+    let child = match supervisor_of(&row, &picture) {
+        Some(supervisor) => shared.children.ask(&shared.view, supervisor, pid).await,
+        None => None,
+    };
+    let detail = detail(&row, info.as_ref(), children, &picture, &restarts, child, recorded);
     Ok(json(StatusCode::OK, &detail))
 }
 
 /// The details of the first processes of a picture, with the numbers of the picture.
-pub(crate) fn details<'a>(
-    shared: &'a Shared,
+pub(crate) async fn details<'a>(
+    shared: &'a Arc<Shared>,
     picture: &'a Picture,
     most: usize,
 ) -> impl Iterator<Item = Detail> + 'a {
+    let mut asked = supervised(shared, picture, most).await;
     let mut children: BTreeMap<Pid, usize> = BTreeMap::new();
     for parent in picture.rows.iter().filter_map(|row| row.sample.parent) {
         *children.entry(parent).or_default() += 1;
@@ -100,8 +106,37 @@ pub(crate) fn details<'a>(
         let info = shared.view.process_info(row.sample.pid);
         let children = children.get(&row.sample.pid).copied().unwrap_or(0);
         let recorded = recorded_items::items(&shared.view.recorded(row.sample.pid));
-        detail(row, info.as_ref(), children, picture, &restarts, recorded)
+        let child = asked.remove(&row.sample.pid);
+        detail(row, info.as_ref(), children, picture, &restarts, child, recorded)
     })
+}
+
+/// The children of supervisors among the first processes of a picture. All are asked for at once.
+async fn supervised(
+    shared: &Arc<Shared>,
+    picture: &Picture,
+    most: usize,
+) -> BTreeMap<Pid, ManagedChild> {
+    let mut asked = JoinSet::new();
+    for row in picture.rows.iter().take(most) {
+        let (shared, pid) = (Arc::clone(shared), row.sample.pid);
+        if let Some(supervisor) = supervisor_of(row, picture) {
+            asked.spawn(async move {
+                shared.children.ask(&shared.view, supervisor, pid).await.map(|child| (pid, child))
+            });
+        }
+    }
+    let mut children = BTreeMap::new();
+    while let Some(answer) = asked.join_next().await {
+        children.extend(answer.ok().flatten());
+    }
+    children
+}
+
+/// The supervisor that has spawned a process.
+fn supervisor_of(row: &Row, picture: &Picture) -> Option<Pid> {
+    let parent = picture.of(row.sample.parent?)?;
+    (parent.sample.kind == ProcessKind::Supervisor).then_some(parent.sample.pid)
 }
 
 /// The row of a process: its numbers of now, with the rates of the picture.
@@ -122,6 +157,7 @@ fn detail(
     children: usize,
     picture: &Picture,
     restarts: &KnownRestarts,
+    child: Option<ManagedChild>,
     recorded_items: Vec<Value>,
 ) -> Detail {
     let pid = row.sample.pid;
@@ -132,11 +168,15 @@ fn detail(
             pid: parent.sample.pid.to_string(),
             name: picture.name(parent.sample.pid),
             kind: parent.sample.kind.to_string(),
-            child: restarts.child(pid).map(ToOwned::to_owned),
-            restarts: match picture.pools.get(&parent.id()) {
-                Some(pool) => pool.gauges.restarts,
-                None => restarts.count(pid),
+            restarts: match (picture.pools.get(&parent.id()), &child) {
+                (Some(pool), _) => pool.gauges.restarts,
+                (None, Some(child)) => child.restarts,
+                (None, None) => restarts.count(pid),
             },
+            // A supervisor that does not answer: what the newest decisions tell.
+            child: child
+                .map(|child| child.id)
+                .or_else(|| restarts.child(pid).map(ToOwned::to_owned)),
         });
     let links = info.map_or(&[][..], |info| &info.links);
     let linked = |pid: &Pid| Linked { pid: pid.to_string(), name: picture.name(*pid) };

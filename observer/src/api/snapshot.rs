@@ -60,7 +60,7 @@ pub(crate) async fn answer(
     let mut room = limits::ANSWER.saturating_sub(length + SPARE);
     let mut crashes = fitting(crash_items::newest(shared, ITEMS), &mut room);
     crashes.reverse();
-    let processes = detail::details(shared, &picture, DETAILS);
+    let processes = detail::details(shared, &picture, DETAILS).await;
     let processes = fitting(processes.filter_map(|it| serde_json::to_value(it).ok()), &mut room);
     snapshot["process_details"] = processes.into();
     snapshot["crash_details"] = crashes.into();

@@ -2,8 +2,8 @@
 
 use super::client::{HttpReply, TOKEN, get, observed, post};
 use krarup_act::{Actor, Context, Pool};
-use krarup_gen::{Pid, Result};
-use krarup_supervisor::{ChildSpec, Supervisor};
+use krarup_gen::{Pid, Reason, Result};
+use krarup_supervisor::{ChildSpec, ChildTemplate, Supervisor, SupervisorCalls};
 use std::net::SocketAddr;
 
 struct JoblessProcess;
@@ -99,6 +99,56 @@ fn v47_a_child_is_terminated_and_restarted() {
     let reply = act(address, tree, "terminate_child", "{\"child\":\"\"}");
     assert_eq!((reply.status, reply.code().as_str()), (400, "bad_body"));
     assert_eq!(node.whereis("other"), Some(other));
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn v18_a_process_is_shown_as_the_child_that_its_supervisor_knows() {
+    let (node, observer) = observed(|it| it);
+    let address = observer.address();
+    let template = ChildTemplate::worker("session", |()| JoblessProcess);
+    let sessions = move || Supervisor::simple_one_for_one(template);
+    let sessions = node.spawn(sessions).name("sessions").wait().unwrap();
+    let shown = |pid: Pid| {
+        let process = get(address, &format!("/api/v1/processes/{}", pid.id())).json();
+        let supervised = &process["supervised_by"];
+        assert_eq!(
+            (&supervised["name"], &supervised["kind"]),
+            (&"sessions".into(), &"supervisor".into())
+        );
+        (supervised["child"].clone(), supervised["restarts"].clone())
+    };
+    // Started on request, which is no decision: the ring does not know it.
+    let first = sessions.start_child(()).wait().unwrap().unwrap();
+    let other = sessions.start_child(()).wait().unwrap().unwrap();
+    assert_eq!(shown(first), ("session".into(), 0.into()));
+    node.exit(first, Reason::error("boom"));
+    let second = loop {
+        let children = sessions.which_children().wait().unwrap();
+        match children.last().and_then(|child| child.state.pid()) {
+            Some(pid) if pid != first => break pid,
+            _ => std::thread::yield_now(),
+        }
+    };
+    assert_eq!(shown(second), ("session".into(), 1.into()));
+    assert_eq!(shown(other), ("session".into(), 0.into()));
+    let snapshot = get(address, "/api/v1/snapshot").json();
+    let details = snapshot["process_details"].as_array().unwrap();
+    let of = |pid: Pid| details.iter().find(|it| it["pid"] == pid.to_string()).unwrap();
+    assert_eq!(of(other)["supervised_by"]["child"], "session");
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn v18_of_a_supervisor_that_does_not_answer_the_newest_decisions_tell_the_child() {
+    let (node, observer) = observed(|it| it);
+    let child = ChildSpec::worker("one", || JoblessProcess).name("till");
+    let tree = node.spawn(move || Supervisor::one_for_one().child(child)).wait().unwrap();
+    node.suspend(tree.pid()).wait().unwrap();
+    let till = node.whereis("till").unwrap();
+    let process = get(observer.address(), &format!("/api/v1/processes/{}", till.id())).json();
+    assert_eq!(process["supervised_by"]["child"], "one");
+    node.resume(tree.pid());
     node.stop().wait().unwrap();
 }
 

@@ -1,7 +1,6 @@
 //! Items of batches, and what one does with the address of a batcher.
 
-use krarup_act::{Address, Pending, Reply};
-use krarup_gen::CallError;
+use krarup_act::{Address, Drain, Pending, Reply};
 use std::fmt;
 
 /// The address of a [`Batcher`](crate::Batcher) of items of type `T`.
@@ -59,18 +58,24 @@ pub trait BatcherCalls {
     /// Closes the batches that are open now, and waits until all items that were sent before are
     /// done or have failed (rule U5). Items continue to be accepted. It does not wait for room that
     /// is reserved ([`Address::reserve`]): an item of a permit counts from when it is sent. There
-    /// is no timeout.
+    /// is no time limit unless [`Drain::timeout`] sets one.
     ///
     /// # Errors
     /// The batcher has ended.
-    fn drain(&self) -> Pending<(), CallError>;
+    fn drain(&self) -> Drain;
 }
 
 impl<T: Send + 'static> BatcherCalls for BatcherAddress<T> {
-    fn drain(&self) -> Pending<(), CallError> {
+    fn drain(&self) -> Drain {
         let to = self.clone();
-        Pending::new(self.node_host(), async move {
-            to.call_high(BatcherCommand::Drain).no_timeout().await
+        Drain::new(move |timeout| {
+            Pending::new(to.node_host(), async move {
+                let call = to.call_high(BatcherCommand::Drain);
+                match timeout {
+                    Some(limit) => call.timeout(limit).await,
+                    None => call.no_timeout().await,
+                }
+            })
         })
     }
 }

@@ -114,6 +114,24 @@ fn s12_starts_ends_restarts_and_giving_up_are_events() {
 }
 
 #[test]
+fn s12_an_event_has_the_name_of_its_supervisor() {
+    let journal = Journal::default();
+    let _here = tracing::subscriber::set_default(journal.clone());
+    let stage = Stage::new();
+    let (a, b) = (stage.child("a"), stage.child_in_place("b"));
+    let shop = || Supervisor::one_for_one().intensity(9, HOUR).child(a).child(b);
+    let supervisor = stage.sim.spawn(shop).name("shop").wait().unwrap();
+    stage.crash("b");
+    stage.crash("a");
+    supervisor.terminate_child("a").wait().unwrap();
+    supervisor.stop().wait().unwrap();
+    let lines = without_pids(&journal);
+    let named: Vec<_> =
+        lines.iter().filter(|line| line.contains(" supervisor_name=\"shop\" ")).collect();
+    assert_eq!((named.len(), lines.len()), (9, 9), "{lines:?}");
+}
+
+#[test]
 fn s12_the_end_of_a_supervisor_has_its_cause() {
     let journal = Journal::default();
     let _here = tracing::subscriber::set_default(journal.clone());

@@ -10,7 +10,7 @@ use crate::observe::watch::watch;
 use crate::pool::command::PoolCommand;
 use crate::pool::routing::Routing;
 use crate::process::process::Process;
-use krarup_gen::{Reason, Target};
+use krarup_gen::{Name, Reason, Target};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -60,7 +60,8 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
                 _ => ends.iter().for_each(|(worker, _)| {
                     ctx.unlink(*worker);
                     tracing::error!(
-                        target: "krarup", pool = %ctx.pid(), %worker,
+                        target: "krarup", pool = %ctx.pid(),
+                        pool_name = ctx.own_name().as_ref().map(Name::as_str), %worker,
                         "pool ends before a worker that blocks its thread"
                     );
                 }),

@@ -12,7 +12,7 @@ use crate::pool::routing::Routing;
 use crate::pool::settings::PoolError;
 use crate::pool::starting::{Started, WorkerPurpose};
 use krarup_gen::{
-    Pid, Reason, ReasonRecord, RestartKind, Result, SpawnError, SupervisionAction,
+    Name, Pid, Reason, ReasonRecord, RestartKind, Result, SpawnError, SupervisionAction,
     SupervisionEvent, Timestamp, one_line,
 };
 use std::sync::Arc;
@@ -132,7 +132,8 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         });
         if let Some(delay) = self.vacancies.put_off(dead, ctx.now()) {
             tracing::warn!(
-                target: "krarup", pool = %ctx.pid(), error = %one_line(error), ?delay,
+                target: "krarup", pool = %ctx.pid(), pool_name = ctx.own_name().as_ref().map(Name::as_str),
+                error = %one_line(error), ?delay,
                 "cannot start a replacement worker; retrying after the delay"
             );
         }
@@ -146,7 +147,8 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         worker: &Address<B::Message, B::Command>,
     ) {
         tracing::error!(
-            target: "krarup", pool = %ctx.pid(), worker = %worker.pid(),
+            target: "krarup", pool = %ctx.pid(), pool_name = ctx.own_name().as_ref().map(Name::as_str),
+            worker = %worker.pid(),
             "a killed worker blocks its thread and does not end; it is left behind"
         );
         // Its end is not noticed: the pool looks for it.
@@ -176,7 +178,10 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
                 let error = PoolError::TooManyReplacements { replacements, period };
                 self.shared.host.count_given_up();
                 self.record(SupervisionAction::GaveUp, dead, |_| {});
-                tracing::error!(target: "krarup", pool = %ctx.pid(), %error, "pool exceeded its replacement intensity and ends");
+                tracing::error!(
+                    target: "krarup", pool = %ctx.pid(), pool_name = ctx.own_name().as_ref().map(Name::as_str),
+                    %error, "pool exceeded its replacement intensity and ends"
+                );
                 return Err(error.into());
             }
             if let Err(error) = self.begin(ctx, WorkerPurpose::Replacement(dead)) {
