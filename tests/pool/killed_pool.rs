@@ -46,6 +46,23 @@ fn p7_workers_that_outlive_a_killed_pool_are_killed_after_the_same_time() {
 }
 
 #[test]
+fn p7_the_timer_of_a_killed_pool_ends_with_its_last_worker() {
+    for sim in simulations(10) {
+        let (pool, _) = stubborn_pool(&sim);
+        let workers = pool.workers().wait().unwrap();
+        sim.kill(pool.pid());
+        sim.run_until_idle();
+        assert_eq!((sim.stats().processes, sim.stats().timers), (2, 1));
+        sim.kill(workers[0]);
+        sim.run_until_idle();
+        assert_eq!((sim.stats().processes, sim.stats().timers), (1, 1));
+        sim.kill(workers[1]);
+        sim.run_until_idle();
+        assert_eq!((sim.stats().processes, sim.stats().timers), (0, 0));
+    }
+}
+
+#[test]
 fn p7_a_worker_that_is_starting_is_killed_at_once_with_its_killed_pool() {
     for (replaces, sim) in [false, true].into_iter().cycle().zip(simulations(10)) {
         let (pool, initialises) = stubborn_pool(&sim);
@@ -110,5 +127,6 @@ fn p7_workers_that_trap_exits_clean_up_after_their_killed_pool() {
         sim.kill(pool.pid());
         sim.advance(seconds(4));
         assert_eq!((log.lines().len(), sim.stats().processes), (2, 0));
+        assert_eq!(sim.stats().timers, 0, "nobody is left to be killed");
     }
 }

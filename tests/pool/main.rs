@@ -15,6 +15,7 @@ mod inspecting;
 mod killed_pool;
 mod limits;
 mod lost_room;
+mod many_workers;
 mod model;
 mod nested_room;
 mod operations;

@@ -3,6 +3,7 @@
 pub(crate) mod address;
 pub(crate) mod address_room;
 pub(crate) mod alias;
+mod cleaning;
 pub(crate) mod dynamic;
 pub(crate) mod lookup;
 pub(crate) mod naming;

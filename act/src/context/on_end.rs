@@ -2,7 +2,6 @@
 
 use super::context::Context;
 use crate::lifecycle::cleaners::Ended;
-use crate::process::progress::ProcessMark;
 use krarup_gen::Reason;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
@@ -47,14 +46,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// }
     /// ```
     pub fn on_end(&mut self, cleaner: impl FnOnce(&Ended<'_>) + Send + 'static) {
-        let mut relations = self.cell.locked_relations();
-        if relations.cleaned {
+        if let Err(cleaner) = self.cell.add_cleaner(Box::new(cleaner)) {
             // A context can be moved out of its process, and outlive it.
-            drop(relations);
             cleaner(&Ended { pid: self.pid(), reason: &Reason::NoProcess });
-        } else {
-            relations.add_cleaner(Box::new(cleaner));
-            self.cell.progress.set(ProcessMark::HasCleaners, true);
         }
     }
 }

@@ -6,7 +6,8 @@
 //! with it. Order between workers was never promised.
 
 use super::job_times::JobTimes;
-use super::ring::{Gate, PoolWorker};
+use super::pool_worker::PoolWorker;
+use super::ring::Gate;
 use super::routing::Routing;
 use super::shared::SharedPool;
 use super::waiting_line::StrandedMessage;
@@ -81,7 +82,7 @@ where
             // A pool that routes by key never moves jobs, so any worker may take this one.
             let (hint, epoch) = (0, self.epochs.current());
             self.line.push_stranded(StrandedMessage { message, sender, hint, times, epoch });
-            self.enlist_at_workers();
+            self.join_at_workers();
         }
     }
 }

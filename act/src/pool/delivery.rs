@@ -12,11 +12,13 @@
 use super::job_times::JobTimes;
 use super::on_unwind::OnUnwind;
 use super::patience::Patience;
-use super::ring::{Gate, PoolWorker, RingView};
+use super::pool_worker::PoolWorker;
+use super::ring::{Gate, RingView};
 use super::routing::{Choice, Routing, Workers};
 use super::shared::SharedPool;
 use super::ticket::TicketRoom;
 use super::waiting_line::Paid;
+use super::worker_list::WorkerList;
 use super::workers_refusal::WorkersRefusal;
 use crate::addressing::route::{RoomFuture, Route};
 use crate::mailbox::overflow::Overflow;
@@ -74,7 +76,7 @@ where
     ) -> Result<(), SendError<M>> {
         let held = deferred::hold();
         let ring = self.ring.read();
-        let workers = &*ring.workers;
+        let workers = &ring.workers;
         let count = workers.len();
         let Some(routing) = ring.routing.as_deref().filter(|_| count > 0) else {
             return Err(ring.refusal(message, self.pid));
@@ -110,7 +112,7 @@ where
     #[inline(never)]
     fn hand_to_others(
         &self,
-        workers: &[PoolWorker<M, C>],
+        workers: &WorkerList<M, C>,
         (first, tries): (usize, usize),
         refused: SendError<M>,
         routing: &R,
@@ -287,13 +289,13 @@ impl<M> Each<M> {
 /// Reserves room at each worker.
 #[cold]
 #[inline(never)]
-pub(super) fn reserve_each<M, C>(workers: &[PoolWorker<M, C>], patience: Patience) -> Each<M>
+pub(super) fn reserve_each<M, C>(workers: &WorkerList<M, C>, patience: Patience) -> Each<M>
 where
     M: Send + 'static,
     C: Send + 'static,
 {
     let mut each = Each { permits: Vec::with_capacity(workers.len()), refusal: None };
-    for worker in workers {
+    for worker in workers.iter() {
         match patience.reserve(&worker.address) {
             Ok(permit) => each.permits.push((worker.place, permit)),
             Err(SendError::NoProcess { .. }) => {}
@@ -370,7 +372,7 @@ where
 
     fn enlist(&self, line: &Arc<Waiter<M>>) {
         self.0.line.join(line, Paid::No);
-        self.0.enlist_at_workers();
+        self.0.join_at_workers();
         if self.0.gate() == Gate::Closed {
             self.0.clear_line();
         }

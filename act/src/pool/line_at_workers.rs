@@ -4,6 +4,7 @@
 //! The first in line takes it: a stranded message before any sender, and only one whose key belongs
 //! to that worker. A sender without a token of the rate waits until there is one.
 
+use super::on_unwind::OnUnwind;
 use super::redemption::LacksRoom;
 use super::ring::Gate;
 use super::routing::Routing;
@@ -27,8 +28,24 @@ where
     /// Makes the line wait at every worker: its stand-in (`stand_in`) joins each worker's own
     /// line.
     pub(super) fn enlist_at_workers(&self) {
-        let workers = self.ring.read().all().to_vec();
+        self.line.begin_to_place();
+        self.place_stand_ins();
+    }
+
+    /// Does the same, unless the line waits at every worker already. Whoever joins the line calls
+    /// this after it has joined.
+    pub(super) fn join_at_workers(&self) {
+        if self.line.begin_to_place() {
+            self.place_stand_ins();
+        }
+    }
+
+    fn place_stand_ins(&self) {
+        // A worker with room gives it at once, and user code may panic in that.
+        let placed = OnUnwind(|| self.line.note_displaced());
+        let workers = self.ring.read().all().to_vec_from(0);
         workers.iter().for_each(|worker| worker.address.enlist(&self.stand_in));
+        placed.passed();
     }
 
     /// The pool accepts jobs again, so it serves the lines that stayed.
@@ -79,9 +96,9 @@ where
         }
     }
 
-    /// Makes the line wait at a new worker if the line is not empty.
+    /// Makes the line wait at a new worker, if it waits at the others.
     pub(super) fn enlist_at(&self, worker: &Address<M, C>) {
-        if self.line.is_waiting() {
+        if self.line.is_placed_or_waiting() {
             worker.enlist(&self.stand_in);
         }
     }
@@ -108,10 +125,15 @@ where
     R: Routing<M>,
 {
     fn is_waiting(&self) -> bool {
-        match self.gate() {
-            Gate::Open => self.line.is_waiting(),
-            Gate::Draining | Gate::Closed => self.line.stranded() > 0,
+        if self.gate() != Gate::Open {
+            // Before the gate is read again: whoever joins an open pool after that finds that the
+            // stand-in has left.
+            self.line.note_displaced();
+            if self.gate() != Gate::Open {
+                return self.line.stranded() > 0;
+            }
         }
+        self.line.is_waiting()
     }
 
     fn offer(&self, permit: Permit<M>) -> Result<(), Permit<M>> {
@@ -119,6 +141,23 @@ where
         if !self.has(permit.holder()) {
             return Err(permit);
         }
+        let displaced = OnUnwind(|| self.line.note_displaced());
+        let offered = self.offer_to_first(permit);
+        if offered.is_ok() {
+            displaced.passed();
+        }
+        offered
+    }
+}
+
+impl<M, C, R> SharedPool<M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    /// Gives room at a worker to the first in line that may have it.
+    fn offer_to_first(&self, permit: Permit<M>) -> Result<(), Permit<M>> {
         // Lines of other pools stay while this pool is drained.
         let open = self.gate() == Gate::Open;
         // Waiters without a token. They stay in line.

@@ -65,8 +65,8 @@
 //! | `opening`, `work` | the start and the loop of the pool process |
 //! | `pool_workers`, `worker_control` | its workers, and what callbacks can do with them |
 //! | `starting`, `vacancy` | workers that start; places that have none |
-//! | `periodic`, `inspection` | periodic work; the inspection |
-//! | `shared`, `ring`, `lent_value` | the state that senders and the pool process share |
+//! | `periodic`, `stuck_search`, `inspection` | periodic work; the search for stuck workers; the inspection |
+//! | `shared`, `ring`, `worker_list`, `pool_worker`, `lent_value` | the state that senders and the pool process share |
 //! | `delivery` | the path of a message |
 //! | `workers_refusal`, `on_unwind` | why no worker takes a message; user code that panics |
 //! | `reservation`, `ticket`, `redemption` | reserved room; a permit; its use |
@@ -98,6 +98,7 @@ mod patience;
 mod periodic;
 #[allow(clippy::module_inception, reason = "the module is named after the type `Pool`")]
 pub(crate) mod pool;
+mod pool_worker;
 mod pool_workers;
 pub(crate) mod rate;
 mod redemption;
@@ -110,6 +111,7 @@ mod shared;
 mod size_answer;
 mod starting;
 pub(crate) mod statistics;
+mod stuck_search;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod ticket;
@@ -119,4 +121,5 @@ mod wait_for_room;
 mod waiting_line;
 mod work;
 mod worker_control;
+mod worker_list;
 mod workers_refusal;

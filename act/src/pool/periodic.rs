@@ -2,9 +2,11 @@
 
 use super::command::PoolCommand;
 use super::elastic::{Change, PoolLoad};
+use super::pool_worker::PoolWorker;
 use super::pool_workers::PoolWorkers;
-use super::ring::{Gate, PoolWorker};
+use super::ring::Gate;
 use super::routing::Routing;
+use super::stuck_search::StuckSearch;
 use crate::behavior::Behavior;
 use crate::context::Context;
 use krarup_gen::{Name, Pid, Timestamp};
@@ -14,7 +16,8 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
     /// The time of the next periodic work.
     pub(super) fn due(&self) -> Option<Timestamp> {
         let plan = self.plan.as_ref().map(|plan| plan.due);
-        [self.retry_due(), plan, self.look, self.report].into_iter().flatten().min()
+        let stuck = self.stuck.as_ref().map(StuckSearch::due);
+        [self.retry_due(), plan, stuck, self.report].into_iter().flatten().min()
     }
 
     /// Does the work that is due, except the start of workers.
@@ -24,7 +27,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
     ) {
         let now = ctx.now();
         let due = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
-        if due(self.look) {
+        if due(self.stuck.as_ref().map(StuckSearch::due)) {
             self.give_up_stuck(ctx);
         }
         if due(self.report) {
@@ -36,32 +39,31 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         }
     }
 
-    /// Gives up the workers that have handled one job for too long. The next check is at the
-    /// earliest time at which another worker can exceed the limit, so no worker is given up
-    /// late.
+    /// Gives up the workers that have handled one job for too long.
     fn give_up_stuck<C: Send + 'static>(&mut self, ctx: &Context<B::Message, PoolCommand<C>>) {
-        let Some(limit) = self.settings.stuck else { return };
+        let Some(search) = &mut self.stuck else { return };
         let now = ctx.now();
-        let mut next = now + limit;
-        // Removed workers are checked too, because nothing else would end them.
-        let removed = self.leaving.values().cloned();
-        for worker in self.shared.workers().into_iter().chain(removed.collect::<Vec<_>>()) {
-            let Some(since) = worker.watch.as_ref().and_then(|watch| watch.busy_since()) else {
-                continue;
-            };
-            if since + limit > now {
-                next = next.min(since + limit);
-                continue;
-            }
+        // Removed workers are examined too, because nothing else would end them.
+        let all = || {
+            let workers = self.shared.workers().into_iter();
+            let removed = self.leaving.values().cloned();
+            workers.chain(removed).filter_map(|worker| Some((worker.address.pid(), worker.watch?)))
+        };
+        let pids = search.look(now, all);
+        let address = |pid| {
+            let removed = self.leaving.get(&pid).map(|worker| worker.address.clone());
+            removed.or_else(|| self.shared.worker(pid))
+        };
+        let stuck: Vec<_> = pids.into_iter().filter_map(address).collect();
+        for worker in &stuck {
             tracing::warn!(
                 target: "krarup", pool = %ctx.pid(), pool_name = ctx.own_name().as_ref().map(Name::as_str),
-                worker = %worker.address.pid(), ?limit,
+                worker = %worker.pid(), limit = ?self.settings.stuck,
                 "killing a stuck worker"
             );
             self.shared.numbers.stuck.fetch_add(1, Ordering::Relaxed);
-            self.give_up(&worker.address, now);
         }
-        self.look = Some(next);
+        self.give_up(stuck, now);
     }
 
     /// Grows or shrinks if the plan says so. A drained pool does neither.

@@ -24,14 +24,16 @@ use super::command::PoolCommand;
 use super::delivery::PoolRoute;
 use super::elastic::ElasticPlan;
 use super::job_watch::{JobRecords, Latencies};
+use super::pool_worker::PoolWorker;
 use super::rate::Bucket;
 use super::resize::PoolState;
-use super::ring::{Gate, PoolWorker};
+use super::ring::Gate;
 use super::routing::Routing;
 use super::settings::PoolSettings;
 use super::shared::{PoolNumbers, Rules, SharedPool};
 use super::size_answer::SizeAnswer;
 use super::starting::Starts;
+use super::stuck_search::StuckSearch;
 use super::vacancy::Vacancies;
 use crate::addressing::address::Address;
 use crate::behavior::Behavior;
@@ -73,10 +75,15 @@ where
     /// Exit notices that arrived before the start of their workers was known.
     exits: VecDeque<Exit>,
     adding: VecDeque<Adding>,
+    /// How many workers the requests in `adding` still miss, together.
+    to_be_added: usize,
     /// Removed workers that have not ended yet.
     pub(super) leaving: BTreeMap<Pid, PoolWorker<B::Message, B::Command>>,
     /// Workers that have ended or were given up. Signals from them may still be in the mailbox.
     former: BTreeMap<Pid, Address<B::Message, B::Command>>,
+    /// Former workers that have ended, to be forgotten when no signal from them can be in the
+    /// mailbox.
+    ended: Vec<Pid>,
     /// Former workers that were killed and do not end. The pool no longer waits for them.
     left_behind: BTreeSet<Pid>,
     /// Former workers that were killed at work and whose exit notice has not been received.
@@ -84,8 +91,8 @@ where
     vacancies: Vacancies,
     window: Option<RestartWindow>,
     pub(super) plan: Option<ElasticPlan>,
-    /// When the workers are next checked for a stuck one.
-    pub(super) look: Option<Timestamp>,
+    /// The search for stuck workers, if the pool has a limit.
+    pub(super) stuck: Option<StuckSearch<B::Message>>,
     pub(super) report: Option<Timestamp>,
 }
 
@@ -137,14 +144,16 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
             starts: Starts::new(settings.init_timeout),
             exits: VecDeque::new(),
             adding: VecDeque::new(),
+            to_be_added: 0,
             leaving: BTreeMap::new(),
             former: BTreeMap::new(),
+            ended: Vec::new(),
             left_behind: BTreeSet::new(),
             given_up: BTreeSet::new(),
             vacancies: Vacancies::new(settings.back_off),
             window: settings.intensity.map(|(most, period)| RestartWindow::new(most, period)),
             plan: settings.elastic.map(|elastic| ElasticPlan::new(elastic, now)),
-            look: settings.stuck.map(|limit| now + limit),
+            stuck: settings.stuck.map(|limit| StuckSearch::new(limit, now)),
             report: settings.report.map(|period| now + period),
             factory,
             settings,

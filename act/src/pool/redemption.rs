@@ -284,7 +284,11 @@ where
             times,
             epoch: Arc::clone(epoch),
         });
-        self.enlist_at_workers();
+        if self.needs_message {
+            self.enlist_at_workers();
+        } else {
+            self.join_at_workers();
+        }
         self.discard_if_nothing_serves();
     }
 
@@ -295,7 +299,7 @@ where
         if marks.is_empty() {
             return;
         }
-        let workers = self.ring.read().all().to_vec();
+        let workers = self.ring.read().all().to_vec_from(0);
         for worker in workers {
             marks.iter().for_each(|mark| worker.address.mark(mark));
         }

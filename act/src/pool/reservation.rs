@@ -63,7 +63,7 @@ where
     ) -> Result<TicketRoom<M>, SendError<()>> {
         let held = deferred::hold();
         let ring = self.ring.read();
-        let workers = &*ring.workers;
+        let workers = &ring.workers;
         let count = workers.len();
         let Some(routing) = ring.routing.as_deref().filter(|_| count > 0) else {
             return Err(ring.refusal((), self.pid));

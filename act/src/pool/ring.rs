@@ -1,27 +1,13 @@
 //! The workers of a pool, as its senders see them.
 
 use super::job_watch::JobWatch;
+use super::pool_worker::PoolWorker;
 use super::routing::WorkerView;
+use super::worker_list::WorkerList;
 use crate::addressing::address::Address;
 use crate::host::host::Host;
 use krarup_gen::{Pid, SendError};
 use std::sync::Arc;
-
-/// One place in the ring and its current worker.
-pub(super) struct PoolWorker<M, C> {
-    pub(super) address: Address<M, C>,
-    /// The number of the place. It stays when the worker is replaced, and is never used again.
-    pub(super) place: u64,
-    /// The watch over its jobs, if jobs are watched.
-    pub(super) watch: Option<Arc<JobWatch<M>>>,
-}
-
-impl<M, C> Clone for PoolWorker<M, C> {
-    fn clone(&self) -> Self {
-        let PoolWorker { address, place, watch } = self;
-        PoolWorker { address: address.clone(), place: *place, watch: watch.clone() }
-    }
-}
 
 /// Whether the pool accepts messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,12 +22,12 @@ pub(super) enum Gate {
 /// open pool pays nothing for it.
 pub(super) struct Ring<M, C, R> {
     /// The workers that get jobs.
-    pub(super) workers: Vec<PoolWorker<M, C>>,
+    pub(super) workers: WorkerList<M, C>,
     /// The same workers while the pool is drained.
-    resting: Vec<PoolWorker<M, C>>,
+    resting: WorkerList<M, C>,
     pub(super) gate: Gate,
     /// Places whose worker was given up and not yet replaced.
-    pub(super) vacant: Vec<PoolWorker<M, C>>,
+    pub(super) vacant: WorkerList<M, C>,
     places: u64,
     /// `None` after the pool has ended.
     pub(super) routing: Option<Arc<R>>,
@@ -51,28 +37,26 @@ impl<M: Send + 'static, C: Send + 'static, R> Ring<M, C, R> {
     pub(super) fn new(routing: R) -> Self {
         Ring {
             routing: Some(Arc::new(routing)),
-            workers: Vec::new(),
-            resting: Vec::new(),
+            workers: WorkerList::default(),
+            resting: WorkerList::default(),
             gate: Gate::Open,
-            vacant: Vec::new(),
+            vacant: WorkerList::default(),
             places: 0,
         }
     }
 
     /// All workers, whether they get jobs or not.
-    pub(super) fn all(&self) -> &[PoolWorker<M, C>] {
+    pub(super) fn all(&self) -> &WorkerList<M, C> {
         if self.gate == Gate::Draining { &self.resting } else { &self.workers }
     }
 
-    pub(super) fn all_mut(&mut self) -> &mut Vec<PoolWorker<M, C>> {
+    pub(super) fn all_mut(&mut self) -> &mut WorkerList<M, C> {
         if self.gate == Gate::Draining { &mut self.resting } else { &mut self.workers }
     }
 
-    /// Removes a worker that was given up. Its place is kept for a replacement.
-    pub(super) fn vacate(&mut self, pid: Pid) {
-        let workers = self.all_mut();
-        if let Some(index) = workers.iter().position(|worker| worker.address.pid() == pid) {
-            let worker = workers.remove(index);
+    /// Removes workers that were given up. Their places are kept for replacements.
+    pub(super) fn vacate(&mut self, pids: &[Pid]) {
+        for worker in self.all_mut().remove(pids) {
             self.vacant.push(worker);
         }
     }
@@ -81,22 +65,23 @@ impl<M: Send + 'static, C: Send + 'static, R> Ring<M, C, R> {
     pub(super) fn replace(
         &mut self,
         old: Pid,
-        address: Address<M, C>,
-        watch: Option<Arc<JobWatch<M>>>,
+        address: &Address<M, C>,
+        watch: Option<&Arc<JobWatch<M>>>,
     ) {
-        if let Some(worker) = self.all_mut().iter_mut().find(|w| w.address.pid() == old) {
-            worker.address = address;
-            worker.watch = watch;
-        } else if let Some(index) = self.vacant.iter().position(|w| w.address.pid() == old) {
-            let place = self.vacant.remove(index).place;
+        if self.all_mut().replace(old, address, watch) {
+            return;
+        }
+        for PoolWorker { place, .. } in self.vacant.remove(&[old]) {
+            let (address, watch) = (address.clone(), watch.cloned());
             self.all_mut().push(PoolWorker { address, place, watch });
         }
     }
 
-    /// Removes a place.
-    pub(super) fn remove(&mut self, pid: Pid) {
-        self.all_mut().retain(|worker| worker.address.pid() != pid);
-        self.vacant.retain(|worker| worker.address.pid() != pid);
+    /// Removes places. Returns their workers, to be dropped outside the lock.
+    pub(super) fn remove(&mut self, pids: &[Pid]) -> Vec<PoolWorker<M, C>> {
+        let mut removed = self.all_mut().remove(pids);
+        removed.append(&mut self.vacant.remove(pids));
+        removed
     }
 
     /// The number of places, with and without a worker.
@@ -131,8 +116,8 @@ impl<M: Send + 'static, C: Send + 'static, R> Ring<M, C, R> {
     /// Closes the ring because the pool has ended. Returns its workers, also those that were
     /// given up and not yet replaced.
     pub(super) fn close(&mut self) -> Vec<PoolWorker<M, C>> {
-        let mut workers = std::mem::take(self.all_mut());
-        workers.append(&mut self.vacant);
+        let mut workers = self.all_mut().take_first(usize::MAX);
+        workers.append(&mut self.vacant.take_first(usize::MAX));
         self.gate = Gate::Closed;
         workers
     }
@@ -147,15 +132,15 @@ impl<M: Send + 'static, C: Send + 'static, R> Ring<M, C, R> {
     }
 
     pub(super) fn find(&self, pid: Pid) -> Option<&PoolWorker<M, C>> {
-        self.all().iter().find(|worker| worker.address.pid() == pid)
+        self.all().find(pid)
     }
 }
 
 /// A view of the ring for a routing.
 pub(super) struct RingView<'a, M, C> {
-    pub(super) workers: &'a [PoolWorker<M, C>],
+    pub(super) workers: &'a WorkerList<M, C>,
     /// Places without a worker.
-    pub(super) empty: &'a [PoolWorker<M, C>],
+    pub(super) empty: &'a WorkerList<M, C>,
     pub(super) host: &'a dyn Host,
 }
 

@@ -13,8 +13,9 @@
 
 use super::job_watch::{JobRecords, JobWatch};
 use super::lent_value::LentValue;
+use super::pool_worker::PoolWorker;
 use super::rate::Bucket;
-use super::ring::{Gate, PoolWorker, Ring};
+use super::ring::{Gate, Ring};
 use super::routing::Routing;
 use super::ticket::DrainEpochs;
 use super::waiting_line::PoolLine;
@@ -157,16 +158,19 @@ where
         {
             let mut ring = self.ring.write();
             Self::bring_next_to_front(&mut ring);
-            ring.replace(old, address.clone(), watch);
+            ring.replace(old, address, watch.as_ref());
         }
         self.enlist_at(address);
     }
 
-    /// Stops giving jobs to this worker, and keeps its place.
-    pub(super) fn vacate(&self, pid: Pid) {
+    /// Stops giving jobs to these workers, and keeps their places.
+    pub(super) fn vacate(&self, pids: &[Pid]) {
+        if pids.is_empty() {
+            return;
+        }
         let mut ring = self.ring.write();
         Self::bring_next_to_front(&mut ring);
-        ring.vacate(pid);
+        ring.vacate(pids);
     }
 
     /// Removes up to `count` workers, beginning with the one whose turn is next.
@@ -174,9 +178,7 @@ where
         let taken = {
             let mut ring = self.ring.write();
             Self::bring_next_to_front(&mut ring);
-            let workers = ring.all_mut();
-            let count = count.min(workers.len());
-            let taken: Vec<PoolWorker<M, C>> = workers.drain(..count).collect();
+            let taken = ring.all_mut().take_first(count);
             let address =
                 |worker: &PoolWorker<M, C>| (worker.address.pid(), worker.address.clone());
             self.leaving.lock().extend(taken.iter().map(address));
@@ -193,23 +195,26 @@ where
         drop(ended);
     }
 
-    /// Removes the place of a worker.
-    pub(super) fn remove(&self, pid: Pid) {
-        {
+    /// Removes the places of these workers.
+    pub(super) fn remove(&self, pids: &[Pid]) {
+        if pids.is_empty() {
+            return;
+        }
+        let removed = {
             let mut ring = self.ring.write();
             Self::bring_next_to_front(&mut ring);
-            ring.remove(pid);
-        }
+            ring.remove(pids)
+        };
+        drop(removed);
         self.dismiss_if_empty();
         self.retry_for_keys();
     }
 
     fn bring_next_to_front(ring: &mut Ring<M, C, R>) {
         let Some(routing) = ring.routing.clone() else { return };
-        let workers = ring.all_mut();
-        let next = routing.turn();
+        let (workers, next) = (ring.all_mut(), routing.turn());
         if next < workers.len() {
-            workers.rotate_left(next);
+            workers.rotate(next);
         }
         // Not the last handle: the ring has one too.
         routing.rewind();
@@ -297,11 +302,8 @@ where
     /// The workers in the ring, the next one first.
     pub(super) fn workers(&self) -> Vec<PoolWorker<M, C>> {
         let ring = self.ring.read();
-        let mut workers = ring.all().to_vec();
         let turn = ring.routing.as_ref().map_or(0, |routing| routing.turn());
-        let next = turn.min(workers.len());
-        workers.rotate_left(next);
-        workers
+        ring.all().to_vec_from(turn)
     }
 
     pub(super) fn has(&self, pid: Pid) -> bool {

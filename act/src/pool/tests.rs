@@ -235,12 +235,12 @@ fn a_pool_lets_go_of_each_worker_that_has_ended_however_it_did() {
         |pool_workers, _| assert_eq!(pool_workers.let_go(1).changed, 1),
         |pool_workers, ctx| {
             let worker = pool_workers.shared.workers()[0].address.clone();
-            pool_workers.give_up(&worker, ctx.now());
+            pool_workers.give_up(vec![worker], ctx.now());
         },
         |pool_workers, ctx| {
             let worker = pool_workers.shared.workers()[0].address.clone();
             pool_workers.let_go(1);
-            pool_workers.give_up(&worker, ctx.now());
+            pool_workers.give_up(vec![worker], ctx.now());
         },
     ];
     for (number, end) in endings.into_iter().enumerate() {

@@ -1,13 +1,14 @@
 //! Places whose worker has ended, and when each gets a replacement.
 
 use krarup_gen::{Pid, Timestamp};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 /// A place without a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Vacancy {
-    /// The worker that has ended; it identifies the place.
-    dead: Pid,
+    /// Its number, in the order in which the places have lost their workers.
+    number: u64,
     stage: VacancyStage,
     /// How long the last attempt was delayed.
     delay: Option<Duration>,
@@ -22,63 +23,84 @@ enum VacancyStage {
 }
 
 /// The places of a pool that have no worker, each with its own back-off (rule P4).
+///
+/// All workers may have ended at once, so what is done for one place examines no others.
 pub(super) struct Vacancies {
-    places: Vec<Vacancy>,
+    /// The places, each by the worker that has ended.
+    places: HashMap<Pid, Vacancy>,
+    /// The same places, by their numbers.
+    in_order: BTreeMap<u64, Pid>,
+    /// The places whose replacement is to be started: when, and the number of the place.
+    due: BTreeSet<(Timestamp, u64)>,
+    next: u64,
     /// The first and the longest delay.
     back_off: (Duration, Duration),
 }
 
 impl Vacancies {
     pub(super) fn new(back_off: (Duration, Duration)) -> Self {
-        Vacancies { places: Vec::new(), back_off }
+        let (places, in_order, due) = (HashMap::new(), BTreeMap::new(), BTreeSet::new());
+        Vacancies { places, in_order, due, next: 0, back_off }
     }
 
     /// Adds the place of a worker that has ended. A replacement is due at once.
     pub(super) fn add(&mut self, dead: Pid, now: Timestamp) {
-        self.places.push(Vacancy { dead, stage: VacancyStage::Due(now), delay: None });
+        let number = self.next;
+        self.next += 1;
+        self.places.insert(dead, Vacancy { number, stage: VacancyStage::Due(now), delay: None });
+        self.in_order.insert(number, dead);
+        self.due.insert((now, number));
     }
 
-    /// Takes a place whose replacement is due, and marks it as starting.
+    /// Takes the place whose replacement is due first, if that is due, and marks it as starting.
     pub(super) fn begin_due(&mut self, now: Timestamp) -> Option<Pid> {
-        let is_due =
-            |vacancy: &&mut Vacancy| matches!(vacancy.stage, VacancyStage::Due(at) if at <= now);
-        let vacancy = self.places.iter_mut().find(is_due)?;
-        vacancy.stage = VacancyStage::Starting;
-        Some(vacancy.dead)
+        let (at, number) = *self.due.first()?;
+        if at > now {
+            return None;
+        }
+        self.due.pop_first();
+        let dead = *self.in_order.get(&number)?;
+        self.places.get_mut(&dead)?.stage = VacancyStage::Starting;
+        Some(dead)
     }
 
     /// Removes a place whose replacement has started. Returns whether the place was still
     /// there.
     pub(super) fn fill(&mut self, dead: Pid) -> bool {
-        let before = self.places.len();
-        self.places.retain(|vacancy| vacancy.dead != dead);
-        self.places.len() < before
+        let Some(Vacancy { number, stage, .. }) = self.places.remove(&dead) else { return false };
+        self.in_order.remove(&number);
+        if let VacancyStage::Due(at) = stage {
+            self.due.remove(&(at, number));
+        }
+        true
     }
 
     /// Delays the next attempt after a replacement has failed to start. Returns the delay if
     /// the place is still there.
     pub(super) fn put_off(&mut self, dead: Pid, now: Timestamp) -> Option<Duration> {
         let (first, most) = self.back_off;
-        let vacancy = self.places.iter_mut().find(|vacancy| vacancy.dead == dead)?;
+        let vacancy = self.places.get_mut(&dead)?;
+        if let VacancyStage::Due(at) = vacancy.stage {
+            self.due.remove(&(at, vacancy.number));
+        }
         let delay = vacancy.delay.map_or(first, |before| before.saturating_mul(2).min(most));
         vacancy.delay = Some(delay);
         vacancy.stage = VacancyStage::Due(now + delay);
+        self.due.insert((now + delay, vacancy.number));
         Some(delay)
     }
 
     /// Removes up to `count` places, the last ones.
     pub(super) fn take(&mut self, count: usize) -> Vec<Pid> {
-        let kept = self.places.len().saturating_sub(count);
-        self.places.split_off(kept).into_iter().map(|vacancy| vacancy.dead).collect()
+        let count = count.min(self.in_order.len());
+        let last: Vec<Pid> = self.in_order.values().rev().take(count).copied().collect();
+        last.iter().for_each(|dead| _ = self.fill(*dead));
+        last.into_iter().rev().collect()
     }
 
     /// When the next replacement is due.
     pub(super) fn due(&self) -> Option<Timestamp> {
-        let due = |vacancy: &Vacancy| match vacancy.stage {
-            VacancyStage::Due(at) => Some(at),
-            VacancyStage::Starting => None,
-        };
-        self.places.iter().filter_map(due).min()
+        self.due.first().map(|(at, _)| *at)
     }
 }
 

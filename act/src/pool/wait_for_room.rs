@@ -67,7 +67,7 @@ where
                 let (waiter, place) = Waiter::with_place();
                 let standing = PoolWait { shared: self, waiter };
                 self.line.join(&standing.waiter, Paid::Yes);
-                self.enlist_at_workers();
+                self.join_at_workers();
                 if self.is_shut() {
                     return Err(self.refusal());
                 }
@@ -80,7 +80,7 @@ where
     /// any worker.
     fn where_to_wait(&self, hint: u64) -> Result<Option<Address<M, C>>, SendError<()>> {
         let ring = self.ring.read();
-        let workers = &*ring.workers;
+        let workers = &ring.workers;
         let Some(routing) = ring.routing.as_deref().filter(|_| !workers.is_empty()) else {
             return Ok(None);
         };
@@ -96,7 +96,7 @@ where
     /// Whether whoever stands in line here can get room. Not where each message goes to all
     /// workers: room at one of them is room for one copy. Nor where all workers are such pools.
     pub(super) fn admits_line(&self) -> bool {
-        let workers = {
+        let first = {
             let ring = self.ring.read();
             let workers = ring.all();
             if self.needs_message
@@ -109,10 +109,18 @@ where
                     return false;
                 }
             }
-            workers.to_vec()
+            let Some(first) = workers.get(0) else {
+                // Where there are none there may be some.
+                return true;
+            };
+            first.address.clone()
         };
-        // Where there are none there may be some.
-        workers.is_empty() || workers.iter().any(|worker| worker.address.admits_line())
+        // Mostly the first decides, so a sender that waits does not examine all of them.
+        if first.admits_line() {
+            return true;
+        }
+        let workers = self.workers();
+        workers.iter().any(|worker| worker.address.admits_line())
     }
 
     /// Waits in the line of one worker, which may be a pool.

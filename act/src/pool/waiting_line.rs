@@ -15,6 +15,12 @@
 //! empty. A sender joins the line first and then places the stand-ins. So either a worker finds
 //! the stand-in, or the stand-in finds room.
 //!
+//! The line knows whether its stand-ins are `in place` at all workers, so a sender that joins a
+//! line places none if another has, and ten thousand senders do not look at ten thousand workers
+//! each. They are no longer in place when one of them leaves its worker: it found nobody who waits,
+//! or nobody who may have the room there. Both are decided under the lock of the line. So who joins
+//! before is found, and who joins after places them again.
+//!
 //! Senders are numbered in the order in which they came, so that one that leaves is found among
 //! any number of others. To join, to leave and to be the next take logarithmic time.
 
@@ -63,6 +69,8 @@ struct LineEntries<M> {
     /// line.
     numbers: HashMap<usize, u64>,
     next: u64,
+    /// Whether each worker has the stand-in in its line, or is about to get it.
+    in_place: bool,
 }
 
 /// The address of a waiter in memory.
@@ -80,7 +88,24 @@ impl<M> LineEntries<M> {
 impl<M: Send + 'static> PoolLine<M> {
     pub(super) fn new() -> Self {
         let (stranded, senders, numbers) = (VecDeque::new(), BTreeMap::new(), HashMap::new());
-        PoolLine(Lock::new(LineEntries { stranded, senders, numbers, next: 0 }))
+        PoolLine(Lock::new(LineEntries { stranded, senders, numbers, next: 0, in_place: false }))
+    }
+
+    /// Begins to place the stand-ins at the workers. Returns false if they are in place already, or
+    /// another places them.
+    pub(super) fn begin_to_place(&self) -> bool {
+        !std::mem::replace(&mut self.0.lock().in_place, true)
+    }
+
+    /// A stand-in has left its worker, or was not placed.
+    pub(super) fn note_displaced(&self) {
+        self.0.lock().in_place = false;
+    }
+
+    /// Whether a new worker needs the stand-in.
+    pub(super) fn is_placed_or_waiting(&self) -> bool {
+        let in_place = self.0.lock().in_place;
+        in_place || self.is_waiting()
     }
 
     /// Joins as the last. A waiter that is already in line stays where it is.
@@ -114,7 +139,7 @@ impl<M: Send + 'static> PoolLine<M> {
 
     /// Takes the next entry; with `senders_too` false, only a stranded message. A stranded
     /// message is taken only if `may_go` accepts its hint, that is, if it may go where the room
-    /// is.
+    /// is. If there is none, the stand-in that asks leaves its worker.
     pub(super) fn next(
         &self,
         senders_too: bool,
@@ -125,26 +150,29 @@ impl<M: Send + 'static> PoolLine<M> {
         if let Some(stranded_message) = first.and_then(|index| line.stranded.remove(index)) {
             return Some(LineEntry::Stranded(stranded_message));
         }
-        if !senders_too {
+        let first = if senders_too { line.senders.pop_first() } else { None };
+        let Some((_, (waiter, paid))) = first else {
+            line.in_place = false;
             return None;
-        }
-        let (_, (waiter, paid)) = line.senders.pop_first()?;
+        };
         line.numbers.remove(&place_in_memory(&waiter));
         Some(LineEntry::Sender(waiter, paid))
     }
 
-    /// Whether any entry still waits. A waiter that gives up leaves at once, so the first one
+    /// Whether any entry still waits. If not, the stand-in that asks leaves its worker. A waiter that gives up leaves at once, so the first one
     /// examined usually waits.
     pub(super) fn is_waiting(&self) -> bool {
         let mut from = 0;
         loop {
             let first = {
-                let line = self.0.lock();
+                let mut line = self.0.lock();
                 if !line.stranded.is_empty() {
                     return true;
                 }
                 let first = line.senders.range(from..).next();
-                first.map(|(number, (waiter, _))| (*number, Arc::clone(waiter)))
+                let first = first.map(|(number, (waiter, _))| (*number, Arc::clone(waiter)));
+                line.in_place &= first.is_some();
+                first
             };
             match first {
                 None => return false,
@@ -306,6 +334,28 @@ mod tests {
         queue.push_stranded(stranded_message(1));
         assert!(queue.is_waiting(), "a message does");
         drop(place);
+    }
+
+    #[test]
+    fn m6_stand_ins_are_placed_once_and_again_when_one_has_left() {
+        let queue = PoolLine::<u32>::new();
+        let ((first, place), (second, other)) = (Waiter::with_place(), Waiter::with_place());
+        queue.join(&first, Paid::Yes);
+        let placed = [(); 2].map(|()| queue.begin_to_place());
+        assert_eq!(placed, [true, false], "the second sender places none");
+        assert!(queue.is_waiting() && !queue.begin_to_place(), "the one that asks stays");
+        // One finds a sender, and the next nobody.
+        assert!(queue.next(true, |_| true).is_some() && !queue.begin_to_place());
+        assert!(queue.next(true, |_| true).is_none() && queue.begin_to_place());
+        assert!(!queue.is_waiting() && queue.begin_to_place());
+        // A sender waits, and a stand-in may not give it room.
+        queue.join(&second, Paid::Yes);
+        assert!(queue.next(false, |_| true).is_none() && queue.begin_to_place());
+        queue.leave(&second);
+        assert!(queue.is_placed_or_waiting(), "a new worker gets one too");
+        queue.note_displaced();
+        assert!(!queue.is_placed_or_waiting() && queue.begin_to_place());
+        drop((place, other));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::progress::{ProcessMark, Progress};
 use super::relations::Relations;
 use crate::host::ready::Ready;
 use crate::host::shared_host::SharedHost;
+use crate::lifecycle::cleaners::CleanerFn;
 use crate::lock::LockGuard;
 use crate::mailbox::inbox_core::InboxCore;
 use crate::mailbox::push::HearsOfDepth;
@@ -80,6 +81,18 @@ impl CellCore {
 
     pub(crate) fn locked_relations(&self) -> LockGuard<'_, Relations> {
         self.relations.0.lock()
+    }
+
+    /// Adds a function that runs at the end of the process. Gives it back if its cleaners have run.
+    pub(crate) fn add_cleaner(&self, cleaner: CleanerFn) -> Result<(), CleanerFn> {
+        let mut relations = self.locked_relations();
+        if relations.cleaned {
+            return Err(cleaner);
+        }
+        relations.add_cleaner(cleaner);
+        // A hint. The end of the process that does not see it yet finds the cleaner later.
+        self.progress.set(ProcessMark::HasCleaners, true);
+        Ok(())
     }
 
     pub(crate) fn label(&self) -> Label {

@@ -5,7 +5,7 @@ use crate::addressing::address::Address;
 use crate::behavior::Behavior;
 use crate::calls::deadline::within;
 use crate::context::Context;
-use crate::host::host::Alarm;
+use crate::host::host::{Alarm, Host, TimerKey};
 use crate::observe::watch::watch;
 use crate::pool::command::PoolCommand;
 use crate::pool::routing::Routing;
@@ -77,23 +77,50 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         self.starts.take_all().iter().for_each(|worker| worker.process().kill());
         let leaving = std::mem::take(&mut self.leaving).into_values();
         let workers = self.shared.close().into_iter().chain(leaving.map(|worker| worker.address));
-        // The timer keeps no worker that has ended.
         let mut late = Vec::new();
         for worker in workers.filter(Address::is_alive) {
             if worker.traps_exits() {
-                late.push(Arc::downgrade(&worker.process()));
+                late.push(worker);
             } else {
                 worker.process().kill();
             }
         }
-        if late.is_empty() {
-            return;
+        if !late.is_empty() {
+            kill_late(&self.shared.host, &late);
         }
-        let kill = move || {
-            late.iter().filter_map(Weak::upgrade).for_each(<dyn Process>::kill);
-        };
-        let host = &self.shared.host;
-        host.set_timer(host.now() + SHUTDOWN, Alarm::Run(Box::new(kill)));
+    }
+}
+
+/// Kills workers that have not ended when their time is over.
+fn kill_late<M, C>(host: &Arc<dyn Host>, late: &[Address<M, C>])
+where
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    // The timer keeps no worker that has ended.
+    let workers: Vec<_> = late.iter().map(|worker| Arc::downgrade(&worker.process())).collect();
+    let kill = move || {
+        workers.iter().filter_map(Weak::upgrade).for_each(<dyn Process>::kill);
+    };
+    let key = host.set_timer(host.now() + SHUTDOWN, Alarm::Run(Box::new(kill)));
+    let timer = Arc::new(UntilLastEnds { host: Arc::clone(host), key });
+    for worker in late {
+        let timer = Arc::clone(&timer);
+        // One that has ended meanwhile drops it here.
+        let _ = worker.add_cleaner(Box::new(move |_| drop(timer)));
+    }
+}
+
+/// The timer of workers that are killed if they do not end. Each worker holds it until its end, so
+/// the last one cancels it.
+struct UntilLastEnds {
+    host: Arc<dyn Host>,
+    key: TimerKey,
+}
+
+impl Drop for UntilLastEnds {
+    fn drop(&mut self) {
+        self.host.cancel_timer(self.key);
     }
 }
 

@@ -8,7 +8,7 @@ use crate::behavior::Behavior;
 use crate::context::Context;
 use crate::pool::command::PoolCommand;
 use crate::pool::routing::Routing;
-use krarup_gen::{Exit, Pid, Timestamp, one_line};
+use krarup_gen::{Exit, Timestamp, one_line};
 
 /// The origin of an exit notice.
 pub(in crate::pool) enum ExitOrigin {
@@ -56,8 +56,11 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
             }
         } else if !self.former.contains_key(&pid) {
             return ExitOrigin::Other;
-        } else if !ctx.is_alive(pid) && self.given_up.remove(&pid) {
-            return ExitOrigin::Worker;
+        } else if !ctx.is_alive(pid) {
+            self.ended.push(pid);
+            if self.given_up.remove(&pid) {
+                return ExitOrigin::Worker;
+            }
         }
         tracing::debug!(
             target: "krarup", pool = %ctx.pid(), worker = %pid, reason = %one_line(&exit.reason),
@@ -75,6 +78,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         // The end may have been noticed by a signal that the worker sent. The notice of the
         // link would then still arrive.
         ctx.unlink(worker.pid());
+        self.ended.push(worker.pid());
         self.former.insert(worker.pid(), worker);
     }
 
@@ -84,38 +88,42 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         &mut self,
         ctx: &mut Context<B::Message, PoolCommand<C>>,
     ) {
-        if self.former.is_empty() {
+        // A worker that was left behind may end without a notice.
+        let left_behind = self.left_behind.iter().filter(|pid| !ctx.is_alive(**pid));
+        self.ended.extend(left_behind.copied());
+        if self.ended.is_empty() || ctx.has_main() {
             return;
         }
-        let ended = |(pid, worker): (&Pid, &Address<_, _>)| {
-            (!worker.is_alive() && !self.given_up.contains(pid)).then_some(*pid)
-        };
-        let ended: Vec<_> = self.former.iter().filter_map(ended).collect();
-        if ended.is_empty() || ctx.has_main() {
-            return;
-        }
-        for pid in ended {
+        for pid in std::mem::take(&mut self.ended) {
             ctx.unlink(pid);
             self.former.remove(&pid);
             self.left_behind.remove(&pid);
         }
     }
 
-    /// Kills a worker. Its place gets a replacement, unless the worker was removed.
+    /// Kills workers. Their places get replacements, unless the workers were removed.
     pub(in crate::pool) fn give_up(
         &mut self,
-        worker: &Address<B::Message, B::Command>,
+        workers: Vec<Address<B::Message, B::Command>>,
         now: Timestamp,
     ) {
-        let pid = worker.pid();
-        if self.leaving.remove(&pid).is_none() {
-            self.shared.vacate(pid);
+        let mut at_work = Vec::new();
+        for worker in &workers {
+            let pid = worker.pid();
+            if self.leaving.remove(&pid).is_some() {
+                self.shared.note_left(pid);
+            } else {
+                at_work.push(pid);
+            }
+        }
+        self.shared.vacate(&at_work);
+        for pid in at_work {
             self.vacancies.add(pid, now);
             self.given_up.insert(pid);
-        } else {
-            self.shared.note_left(pid);
         }
-        self.former.insert(pid, worker.clone());
-        worker.process().kill();
+        for worker in workers {
+            worker.process().kill();
+            self.former.insert(worker.pid(), worker);
+        }
     }
 }

@@ -5,8 +5,9 @@ use crate::behavior::Behavior;
 use crate::calls::reply::Reply;
 use crate::context::Context;
 use crate::pool::command::PoolCommand;
+use crate::pool::pool_worker::PoolWorker;
 use crate::pool::resize::{PoolState, ResizeError, Resized};
-use crate::pool::ring::{Gate, PoolWorker};
+use crate::pool::ring::Gate;
 use crate::pool::routing::Routing;
 use crate::pool::settings::MOST_WORKERS;
 use crate::pool::size_answer::SizeAnswer;
@@ -26,6 +27,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
 
     pub(super) fn stop_adding(&mut self, pool: Pid) {
         self.state = Some(PoolState::Stopping);
+        self.to_be_added = 0;
         for adding in self.adding.drain(..) {
             if let Some(told) = adding.told {
                 told.send(Err(ResizeError::NotRunning { pool, state: PoolState::Stopping }));
@@ -51,7 +53,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
 
     /// How many workers are to be added and have not started yet.
     pub(in crate::pool) fn to_be_added(&self) -> usize {
-        self.adding.iter().fold(0, |sum, adding| sum.saturating_add(adding.asked - adding.changed))
+        self.to_be_added
     }
 
     /// Adds workers, one after the other. `told` receives the answer when all have started, or
@@ -73,6 +75,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         match (checked, told) {
             (Ok(_), told) if asked > 0 => {
                 self.adding.push_back(Adding { asked, changed: 0, told });
+                self.to_be_added += asked;
                 self.start_added(ctx);
             }
             (checked, Some(told)) => told.send(checked),
@@ -97,6 +100,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         let size = self.shared.size();
         let Some(adding) = self.adding.front_mut() else { return };
         adding.changed += 1;
+        self.to_be_added -= 1;
         if adding.changed == adding.asked
             && let Some(Adding { changed, told: Some(told), .. }) = self.adding.pop_front()
         {
@@ -108,6 +112,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
     pub(super) fn end_adding(&mut self, pool: Pid, error: SpawnError) {
         let size = self.shared.size();
         let Some(Adding { asked, changed, told }) = self.adding.pop_front() else { return };
+        self.to_be_added -= asked - changed;
         let error = ResizeError::NotStarted { asked, resized: Resized { size, changed }, error };
         match told {
             Some(told) => told.send(Err(error)),
@@ -131,7 +136,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
     /// accepted. Places without a worker are removed first.
     pub(in crate::pool) fn let_go(&mut self, count: usize) -> Resized {
         let vacant = self.vacancies.take(count);
-        vacant.iter().for_each(|place| self.shared.remove(*place));
+        self.shared.remove(&vacant);
         let leaving = self.shared.take(count - vacant.len());
         let changed = vacant.len() + leaving.len();
         leaving.into_iter().for_each(|worker| self.dismiss(worker));

@@ -6,8 +6,8 @@ use crate::behavior::Behavior;
 use crate::context::Context;
 use crate::observe::recording::record_supervision;
 use crate::pool::command::PoolCommand;
+use crate::pool::pool_worker::PoolWorker;
 use crate::pool::resize::PoolState;
-use crate::pool::ring::PoolWorker;
 use crate::pool::routing::Routing;
 use crate::pool::settings::PoolError;
 use crate::pool::starting::{Started, WorkerPurpose};
@@ -151,8 +151,10 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
             worker = %worker.pid(),
             "a killed worker blocks its thread and does not end; it is left behind"
         );
+        // Its end is not noticed: the pool looks for it.
+        ctx.unlink(worker.pid());
         self.left_behind.insert(worker.pid());
-        self.retire(ctx, worker.clone());
+        self.former.insert(worker.pid(), worker.clone());
     }
 
     /// Starts the workers that are due: replacements for ended workers, each in its place in
