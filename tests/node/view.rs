@@ -364,7 +364,7 @@ fn v23_a_walk_over_processes_that_come_and_go_misses_none_that_stays() {
         let (mut walk, mut seen, mut next) = (Walk::new(), Vec::new(), 0);
         while let Some(step) = view.walk(&mut walk) {
             seen.extend(step.iter().map(|sample| sample.pid));
-            for pid in &goes[next..next + 100] {
+            for pid in goes.iter().skip(next).take(100) {
                 sim.kill(*pid);
             }
             next += 100;
