@@ -190,7 +190,7 @@ impl PidTable {
     }
 
     /// How many pages there are.
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(crate) fn pages(&self) -> usize {
         self.shards.iter().map(|shard| shard.lock().pages.len()).sum()
     }
