@@ -21,7 +21,7 @@ use std::marker::PhantomData;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a behaviour",
     label = "not a behaviour",
-    note = "implement `Actor` for it; `StateMachine`, `StateActor` and `StepProcess` are spawned by their wrappers `Machine`, `Stateful` and `Stepped`; a function of a `Context` by `behavior_fn`"
+    note = "implement `Actor` for it; `StateMachine`, `StateActor` and `StepProcess` are spawned by their wrappers `Machine`, `Stateful` and `Stepped`; a function of a `Context` by `behavior_fn`; in `Pool<W, R, P>` the second type is the routing, the third the behaviour of the pool"
 )]
 pub trait Behavior: Send + 'static {
     /// The type of messages on the Main lane.
