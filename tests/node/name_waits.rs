@@ -45,9 +45,23 @@ fn h1_a_wait_ends_when_a_process_is_spawned_with_the_name() {
         for wait in &mut waits {
             assert!(poll_once(wait).is_pending());
         }
+        // A process is polled again only if it is woken.
+        let log = Log::new();
+        let told = log.clone();
+        let process = behavior_fn(move |ctx: Context<()>| async move {
+            let found = ctx.lookup_or_wait::<u64, u64>("counter").no_timeout().await;
+            told.note(found.is_ok());
+            Ok(())
+        });
+        sim.spawn(move || process).start().unwrap();
+        sim.run_until_idle();
         counter(&sim, "another", &counts);
+        sim.run_until_idle();
         waits.iter_mut().for_each(|wait| assert!(poll_once(wait).is_pending()));
+        assert!(log.lines().is_empty());
         let pid = counter(&sim, "counter", &counts).pid();
+        sim.run_until_idle();
+        assert_eq!(log.lines(), ["true"]);
         for wait in waits {
             assert_eq!(wait.wait().unwrap().pid(), pid);
         }
