@@ -5,7 +5,7 @@ use crate::support::{
 };
 use krarup::StopError;
 use krarup::behavior::{Received, behavior_fn};
-use krarup::observe::TraceContext;
+use krarup::observe::{ProcessState, TraceContext};
 use krarup::prelude::*;
 use std::sync::mpsc;
 use std::task::Poll;
@@ -225,6 +225,7 @@ fn d2_a_process_that_drops_its_context_has_started() {
         let process = sim.spawn(move || behavior_fn(works)).wait().unwrap();
         sim.run_until_idle();
         assert!(process.is_alive());
+        assert_ne!(process.info().state, ProcessState::Init);
 
         // The context is dropped when the process has already parked, by another process.
         let (give, taken) = std::sync::mpsc::channel();
