@@ -1,7 +1,7 @@
 //! The lock of mailboxes, of slots, of links and monitors, and of the tables of processes.
 //!
-//! The lock is held for a few dozen instructions and never while user code runs, so a waiting
-//! thread spins. A plain store frees a spin lock. A parking lock needs a second atomic
+//! The lock is held for a few dozen instructions (by a walk over the processes of a node, for the copy of
+//! some hundred handles) and never while user code runs, so a waiting thread spins. A plain store frees a spin lock. A parking lock needs a second atomic
 //! read-modify-write, and those are most of the cost of a message (docs/decisions.md). The
 //! thread that holds the lock can be preempted, so after a short spin a waiting thread yields
 //! its processor.

@@ -16,6 +16,9 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+#[path = "../compared.rs"]
+mod compared;
 mod jobs;
 mod supervisors;
 #[cfg(test)]

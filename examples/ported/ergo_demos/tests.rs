@@ -1,5 +1,6 @@
 //! What the port prints, beside what Ergo has printed.
 
+use crate::compared::differences;
 use krarup::prelude::*;
 
 /// What `ergo/demos.go` has printed with Ergo 3.1.0.
@@ -21,14 +22,7 @@ const DIFFERENCES: [(usize, &str, &str); 5] = [
 #[test]
 fn the_port_does_what_ergo_does_but_for_the_differences_of_the_page() {
     Simulation::explore(0..100, |sim| {
-        let trace = crate::run(sim)?;
-        let (ported, recorded): (Vec<_>, Vec<_>) =
-            (trace.lines().collect(), RECORDED.lines().collect());
-        assert_eq!(ported.len(), recorded.len());
-        let both = (1..).zip(recorded.into_iter().zip(ported));
-        let lines = both.map(|(line, (ergo, krarup))| (line, ergo, krarup));
-        let differences: Vec<_> = lines.filter(|(_, ergo, krarup)| ergo != krarup).collect();
-        assert_eq!(differences, DIFFERENCES);
+        assert_eq!(differences(RECORDED, &crate::run(sim)?), DIFFERENCES);
         Ok(())
     });
 }

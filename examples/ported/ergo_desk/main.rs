@@ -21,6 +21,9 @@
 
 mod application;
 mod board;
+#[cfg(test)]
+#[path = "../compared.rs"]
+mod compared;
 mod front;
 mod listener;
 mod makers;

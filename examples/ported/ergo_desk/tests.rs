@@ -1,6 +1,7 @@
 //! What the port prints, beside what Ergo has printed; and what one client does not show.
 
 use crate::application::{desk, tcp};
+use crate::compared::differences;
 use crate::front::{Connection, FRONT};
 use crate::script;
 use krarup::io::{AcceptorAddress, AcceptorRequest};
@@ -22,14 +23,7 @@ const DIFFERENCES: [(usize, &str, &str); 2] = [
 #[test]
 fn the_port_does_what_ergo_does_but_for_the_differences_of_the_page() {
     Simulation::explore(0..100, |sim| {
-        let trace = script::run(sim)?;
-        let (ported, recorded): (Vec<_>, Vec<_>) =
-            (trace.lines().collect(), RECORDED.lines().collect());
-        assert_eq!(ported.len(), recorded.len());
-        let both = (1..).zip(recorded.into_iter().zip(ported));
-        let lines = both.map(|(line, (ergo, krarup))| (line, ergo, krarup));
-        let differences: Vec<_> = lines.filter(|(_, ergo, krarup)| ergo != krarup).collect();
-        assert_eq!(differences, DIFFERENCES);
+        assert_eq!(differences(RECORDED, &script::run(sim)?), DIFFERENCES);
         Ok(())
     });
 }
