@@ -57,6 +57,10 @@ mod modelled {
     pub(crate) struct RwLock<T>(loom::sync::RwLock<T>);
 
     impl<T> RwLock<T> {
+        pub(crate) fn new(value: T) -> Self {
+            RwLock(loom::sync::RwLock::new(value))
+        }
+
         pub(crate) fn read(&self) -> loom::sync::RwLockReadGuard<'_, T> {
             self.0.read().expect("nothing panics under a lock")
         }

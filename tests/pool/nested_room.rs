@@ -5,7 +5,8 @@ use crate::pool_support::{Job, PoolAddress, done, millis, numbers, seconds, work
 use crate::support::{Log, poll_once, simulations};
 use krarup::pool::{Choice, Rate, Routing, Workers};
 use krarup::prelude::*;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::Poll;
 
 /// The last digit of a job's number is the index of its worker. An endless loop of choices panics.
@@ -83,5 +84,43 @@ fn p10_a_sender_at_three_nested_pools_waits_for_a_token_of_the_middle_one() {
             assert_eq!(done(&log).last(), Some(&number));
         }
         assert_eq!(numbers(&outer).forwarded, 3);
+    }
+}
+
+#[test]
+fn m6_a_message_in_line_whose_time_to_live_panics_is_lost_alone() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let panics = Arc::new(AtomicBool::new(false));
+        let (factory, panic) = (workers(&log), Arc::clone(&panics));
+        let inner = move || {
+            let panic = Arc::clone(&panic);
+            Pool::new(1, factory.clone()).mailbox(1).time_to_live_of(move |job| {
+                let unlucky = matches!(job, Job::Note(7)) && panic.load(Ordering::Relaxed);
+                assert!(!unlucky, "a time to live panics");
+                None
+            })
+        };
+        let outer: PoolAddress = sim.spawn(move || Pool::new(1, inner)).wait().unwrap();
+        let permit = outer.reserve().unwrap();
+        sim.kill(outer.workers().wait().unwrap()[0]);
+        sim.run_until_idle();
+        outer.send(Job::Slow(1, seconds(1))).unwrap();
+        sim.run_until_idle();
+        outer.send(Job::Note(2)).unwrap();
+        // Its worker has ended and the other is full, so it stands in line, and a sender behind it.
+        permit.send(Job::Note(7));
+        let mut wait = outer.send_or_wait(Job::Note(3)).into_future();
+        assert!(poll_once(&mut wait).is_pending());
+        panics.store(true, Ordering::Relaxed);
+        let letters = sim.stats().dead_letters;
+        sim.advance(seconds(1));
+        assert!(matches!(poll_once(&mut wait), Poll::Ready(Ok(()))), "it waits beside room");
+        sim.run_until_idle();
+        // The worker that offered the room is not harmed.
+        assert_eq!((done(&log), outer.waiting()), (vec![1, 2, 3], 0));
+        assert_eq!((sim.stats().dead_letters - letters, numbers(&outer).restarts), (1, 1));
+        let inner: PoolAddress = sim.address_of(outer.workers().wait().unwrap()[0]).unwrap();
+        assert_eq!(numbers(&inner).restarts, 0);
     }
 }

@@ -53,7 +53,7 @@ mod tasks;
 mod topics;
 #[cfg(loom)]
 mod waits;
-mod wake_flag;
+pub(crate) mod wake_flag;
 mod wakers;
 mod waking_handles;
 mod within;

@@ -77,7 +77,7 @@ struct ModelQueue {
 
 impl ModelHost {
     /// Makes a host whose workers stop when one process has ended.
-    pub(super) fn new() -> Arc<Self> {
+    pub(crate) fn new() -> Arc<Self> {
         Self::until(1)
     }
 
@@ -163,7 +163,7 @@ impl ModelHost {
     }
 
     /// Does the same as [`ModelHost::spawn`], and schedules the process.
-    pub(super) fn start<F>(
+    pub(crate) fn start<F>(
         self: &Arc<Self>,
         bound: u32,
         body: impl FnOnce(Context<u32, u32>) -> F + Send + 'static,
@@ -177,7 +177,7 @@ impl ModelHost {
     }
 
     /// Starts a worker on another thread.
-    pub(super) fn worker(self: &Arc<Self>) -> thread::JoinHandle<()> {
+    pub(crate) fn worker(self: &Arc<Self>) -> thread::JoinHandle<()> {
         self.worker_within(LIMITS)
     }
 
@@ -263,7 +263,7 @@ impl ModelHost {
         self.queue.lock().scheduled
     }
 
-    pub(super) fn dead_letters(&self) -> u64 {
+    pub(crate) fn dead_letters(&self) -> u64 {
         self.dead_letters.load(Ordering::Relaxed)
     }
 

@@ -45,7 +45,7 @@ impl ArcWake for WakeSignal {
 }
 
 /// Runs a future on this thread.
-pub(super) fn block_on<F: Future>(future: F) -> F::Output {
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let signal = WakeSignal::new();
     let waker = signal.waker();
     let mut future = pin!(future);

@@ -4,7 +4,6 @@
 //! The first in line takes it: a stranded message before any sender, and only one whose key belongs
 //! to that worker. A sender without a token of the rate waits until there is one.
 
-use super::on_unwind::OnUnwind;
 use super::redemption::LacksRoom;
 use super::ring::Gate;
 use super::routing::Routing;
@@ -14,7 +13,9 @@ use super::waiting_line::{LineEntry, Paid, StrandedMessage};
 use crate::addressing::address::Address;
 use crate::host::host::Alarm;
 use crate::mailbox::permit::{Permit, Waiter, WaitingLine};
-use krarup_gen::Pid;
+use crate::process::crash::contain;
+use crate::process::current;
+use krarup_gen::{DeadLetterCause, Pid};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -41,11 +42,8 @@ where
     }
 
     fn place_stand_ins(&self) {
-        // A worker with room gives it at once, and user code may panic in that.
-        let placed = OnUnwind(|| self.line.note_displaced());
         let workers = self.ring.read().all().to_vec_from(0);
         workers.iter().for_each(|worker| worker.address.enlist(&self.stand_in));
-        placed.passed();
     }
 
     /// The pool accepts jobs again, so it serves the lines that stayed.
@@ -113,7 +111,8 @@ where
     /// The hints of the messages in line that may go to this worker; `None` means all.
     fn hints_for(&self, worker: Pid) -> Option<BTreeSet<u64>> {
         let mut hints = self.needs_message.then(|| self.line.hints())?;
-        hints.retain(|hint| self.may_have(worker, *hint));
+        // A choice that panics is none, and holds up nobody else in line.
+        hints.retain(|hint| contain(|| self.may_have(worker, *hint)).unwrap_or(false));
         Some(hints)
     }
 }
@@ -141,12 +140,7 @@ where
         if !self.has(permit.holder()) {
             return Err(permit);
         }
-        let displaced = OnUnwind(|| self.line.note_displaced());
-        let offered = self.offer_to_first(permit);
-        if offered.is_ok() {
-            displaced.passed();
-        }
-        offered
+        self.offer_to_first(permit)
     }
 }
 
@@ -167,47 +161,8 @@ where
         loop {
             match self.line.next(open, may_go) {
                 None => return Err(permit),
-                Some(LineEntry::Stranded(StrandedMessage {
-                    message,
-                    sender,
-                    hint,
-                    times,
-                    epoch,
-                })) => {
-                    if let Some(copy) = self.copy_of(hint) {
-                        return match self.room_at_each(permit) {
-                            Ok(each) => {
-                                self.fill_each(Some(&epoch), each, copy, message, sender, times);
-                                Ok(())
-                            }
-                            Err(LacksRoom { permit, full }) => {
-                                self.line.put_back(StrandedMessage {
-                                    message,
-                                    sender,
-                                    hint,
-                                    times,
-                                    epoch,
-                                });
-                                // After the message is back in the line: that worker may have
-                                // room by now, and offers it at once.
-                                full.inspect(|full| full.enlist(&self.stand_in));
-                                Err(permit)
-                            }
-                        };
-                    }
-                    match self.fill_one(permit, message, sender, times) {
-                        Ok(worker) => self.mark_behind(worker, &epoch),
-                        Err(message) => {
-                            self.line.put_back(StrandedMessage {
-                                message,
-                                sender,
-                                hint,
-                                times,
-                                epoch,
-                            });
-                        }
-                    }
-                    return Ok(());
+                Some(LineEntry::Stranded(stranded_message)) => {
+                    return self.try_to_give(permit, stranded_message);
                 }
                 Some(LineEntry::Sender(waiter, _)) if !waiter.is_waiting() => {}
                 Some(LineEntry::Sender(waiter, paid)) => {
@@ -237,6 +192,58 @@ where
                 }
             }
         }
+    }
+
+    /// Gives room to a stranded message, or puts the message back. User code may panic in that: a
+    /// choice, a copy, the key or the time to live of a worker that is a pool. Then the message is
+    /// lost alone. Neither the process that offers the room nor those behind in line are harmed.
+    fn try_to_give(
+        &self,
+        permit: Permit<M>,
+        stranded_message: StrandedMessage<M>,
+    ) -> Result<(), Permit<M>> {
+        let (sender, mut given) = (stranded_message.sender, Ok(()));
+        current::apart(|| match contain(|| self.give(permit, stranded_message)) {
+            Ok(answer) => given = answer,
+            Err(_) => self.note_lost(sender, DeadLetterCause::Unhandled),
+        });
+        given
+    }
+
+    fn give(
+        &self,
+        permit: Permit<M>,
+        stranded_message: StrandedMessage<M>,
+    ) -> Result<(), Permit<M>> {
+        let StrandedMessage { message, sender, hint, times, epoch } = stranded_message;
+        if let Some(copy) = self.copy_of(hint) {
+            return match self.room_at_each(permit) {
+                Ok(each) => {
+                    self.fill_each(Some(&epoch), each, copy, message, sender, times);
+                    // Stand-ins have left workers that had room when others had none.
+                    if self.line.is_waiting() {
+                        self.join_at_workers();
+                    }
+                    Ok(())
+                }
+                Err(LacksRoom { permit, full }) => {
+                    self.line.put_back(StrandedMessage { message, sender, hint, times, epoch });
+                    // The stand-in leaves this worker.
+                    self.line.note_displaced();
+                    // After the message is back in the line: that worker may have room by now, and
+                    // offers it at once.
+                    full.inspect(|full| full.enlist(&self.stand_in));
+                    Err(permit)
+                }
+            };
+        }
+        match self.fill_one(permit, message, sender, times) {
+            Ok(worker) => self.mark_behind(worker, &epoch),
+            Err(message) => {
+                self.line.put_back(StrandedMessage { message, sender, hint, times, epoch });
+            }
+        }
+        Ok(())
     }
 }
 

@@ -92,6 +92,8 @@ mod job_watch;
 mod lent_value;
 mod line_at_workers;
 mod management;
+#[cfg(test)]
+mod models;
 mod on_unwind;
 mod opening;
 mod patience;

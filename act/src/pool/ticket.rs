@@ -4,8 +4,8 @@ use crate::lock::Lock;
 use crate::mailbox::overflow::{Divert, Diverted};
 use crate::mailbox::permit::{Permit, Reserved};
 use crate::observe::watched_job::Mark;
+use crate::sync::RwLock;
 use krarup_gen::Pid;
-use parking_lot::RwLock;
 use std::sync::{Arc, Weak};
 
 /// Where the room is.

@@ -159,10 +159,10 @@ impl<M: Send + 'static> PoolLine<M> {
         Some(LineEntry::Sender(waiter, paid))
     }
 
-    /// Whether any entry still waits. If not, the stand-in that asks leaves its worker. A waiter that gives up leaves at once, so the first one
-    /// examined usually waits.
+    /// Whether any entry still waits. If not, the stand-in that asks leaves its worker. A waiter that
+    /// gives up leaves at once, so the first one examined usually waits.
     pub(super) fn is_waiting(&self) -> bool {
-        let mut from = 0;
+        let (mut from, mut is_last_look) = (0, false);
         loop {
             let first = {
                 let mut line = self.0.lock();
@@ -171,11 +171,19 @@ impl<M: Send + 'static> PoolLine<M> {
                 }
                 let first = line.senders.range(from..).next();
                 let first = first.map(|(number, (waiter, _))| (*number, Arc::clone(waiter)));
-                line.in_place &= first.is_some();
+                if first.is_none() {
+                    line.in_place = false;
+                    if is_last_look || line.senders.is_empty() {
+                        return false;
+                    }
+                }
                 first
             };
             match first {
-                None => return false,
+                // A line of another pool that was found empty stays here, and may have got a sender
+                // since. That sender has not placed the stand-ins if they were in place then. From
+                // now on they are not, so what comes after this look places them.
+                None => (from, is_last_look) = (0, true),
                 Some((_, waiter)) if waiter.is_waiting() => return true,
                 // It stays in line, because a line of another pool may wait again.
                 Some((number, _)) => from = number + 1,

@@ -1,0 +1,37 @@
+//! Lines of pools whose workers are pools: the line of the outer one waits in that of the inner one
+//! (rule M6).
+
+use super::{hasty, nested, over, using, waiting};
+use crate::models::checker::{bounded, joined};
+use crate::models::model_host::ModelHost;
+
+/// The worker finds that nobody waits at the outer pool, while a sender joins there.
+#[test]
+fn m6_a_sender_that_joins_the_line_of_an_outer_pool_gets_room_that_is_returned_meanwhile() {
+    bounded(3, || {
+        let host = ModelHost::new();
+        let (outer, inner, (worker, room)) = nested(&host);
+        // The stand-ins are in place, and nobody waits.
+        assert!(hasty(&outer).is_none());
+        let sender = waiting(&outer);
+        drop(room);
+        let permit = joined(sender).expect("room");
+        assert_eq!(worker.main_length(), 1);
+        drop(permit);
+        over(&host, &[&outer, &inner]);
+    });
+}
+
+/// Two senders wait, one at each of two pools.
+#[test]
+fn m6_the_lines_of_an_outer_and_an_inner_pool_are_both_served() {
+    bounded(2, || {
+        let host = ModelHost::new();
+        let (outer, inner, (worker, room)) = nested(&host);
+        let senders = [using(&outer), using(&inner)];
+        drop(room);
+        assert_eq!(senders.map(joined), [true, true]);
+        assert_eq!(worker.main_length(), 0);
+        over(&host, &[&outer, &inner]);
+    });
+}

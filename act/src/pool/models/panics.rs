@@ -1,0 +1,93 @@
+//! User code that panics while a worker offers room (rules M6, P6).
+
+use super::{full_worker, over, pool, waiting};
+use crate::addressing::address::Address;
+use crate::models::checker::{bounded, joined};
+use crate::models::model_host::ModelHost;
+use crate::pool::routing::{Choice, Routing, Workers};
+use crate::pool::waiting_line::StrandedMessage;
+use std::sync::Arc;
+
+/// Panics when it chooses for the hint 7, and for the message 8 when it is copied. The message 9 goes
+/// to all.
+struct Superstitious;
+
+impl Routing<u32> for Superstitious {
+    fn hint(&self, message: &u32) -> u64 {
+        u64::from(*message)
+    }
+
+    fn choose(&self, hint: u64, _: &Workers<'_>) -> Choice<u32> {
+        assert!(hint != 7, "a choice panics");
+        match hint {
+            8 => Choice::Every(|_| panic!("a copy panics")),
+            9 => Choice::Every(u32::clone),
+            _ => Choice::After(0),
+        }
+    }
+
+    fn needs_message(&self) -> bool {
+        true
+    }
+}
+
+fn stranded(message: u32) -> StrandedMessage<u32> {
+    let hint = u64::from(message);
+    StrandedMessage { message, sender: 0, hint, times: None, epoch: Arc::default() }
+}
+
+/// A message stands first whose worker cannot be chosen: who waits behind it is served.
+#[test]
+fn m6_a_choice_that_panics_holds_up_nobody_in_line() {
+    bounded(2, || {
+        let host = ModelHost::new();
+        let (worker, room) = full_worker(&host);
+        let pool = pool(&host, Superstitious, &[&worker]);
+        pool.line.push_stranded(stranded(7));
+        let sender = waiting(&pool);
+        drop(room);
+        assert!(joined(sender).is_some());
+        assert_eq!(pool.line.stranded(), 1);
+        over(&host, &[&pool]);
+    });
+}
+
+/// A message stands first whose copy panics: it is lost, and who waits behind it is served.
+#[test]
+fn m6_a_copy_that_panics_holds_up_nobody_in_line() {
+    bounded(2, || {
+        let host = ModelHost::new();
+        let ((one, first), (other, second)) = (full_worker(&host), full_worker(&host));
+        let pool = pool(&host, Superstitious, &[&one, &other]);
+        pool.line.push_stranded(stranded(8));
+        let sender = waiting(&pool);
+        drop(first);
+        drop(second);
+        let permit = joined(sender).expect("room");
+        assert_eq!((pool.line.stranded(), host.dead_letters()), (0, 1));
+        assert_eq!(one.main_length() + other.main_length(), 1, "the room of the lost one is free");
+        drop(permit);
+        over(&host, &[&pool]);
+    });
+}
+
+/// A message to all stands first, and one of two workers has room for it: it waits. When it has gone,
+/// who waits behind it gets the room that the first of them has still.
+#[test]
+fn p8_room_that_a_message_to_all_could_not_use_goes_to_the_next_in_line() {
+    bounded(2, || {
+        let host = ModelHost::new();
+        let one = host.admit_new(2);
+        let rooms = [(); 2].map(|()| Address::new(Arc::clone(&one)).reserve().expect("room"));
+        let (other, last) = full_worker(&host);
+        let pool = pool(&host, Superstitious, &[&one, &other]);
+        pool.line.push_stranded(stranded(9));
+        let sender = waiting(&pool);
+        drop(rooms);
+        drop(last);
+        let permit = joined(sender).expect("room");
+        assert_eq!([one.main_length(), other.main_length(), pool.line.stranded()], [2, 1, 0]);
+        drop(permit);
+        over(&host, &[&pool]);
+    });
+}
