@@ -154,6 +154,10 @@ impl<M: Send + 'static, C: Send + 'static> WorkerView for RingView<'_, M, C> {
         self.workers.get(index).map_or(0, |worker| worker.place)
     }
 
+    fn spread_places(&self) -> [&[u64]; 2] {
+        self.workers.spread_places()
+    }
+
     fn empty(&self, index: usize) -> Option<u64> {
         self.empty.get(index).map(|worker| worker.place)
     }

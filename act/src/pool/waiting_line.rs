@@ -19,7 +19,8 @@
 //! line places none if another has, and ten thousand senders do not look at ten thousand workers
 //! each. They are no longer in place when one of them leaves its worker: it found nobody who waits,
 //! or nobody who may have the room there. Both are decided under the lock of the line. So who joins
-//! before is found, and who joins after places them again.
+//! before is found, and who joins after places them again. The line of another pool is asked without
+//! that lock, and so once more after it was noted that the stand-ins are not in place.
 //!
 //! Senders are numbered in the order in which they came, so that one that leaves is found among
 //! any number of others. To join, to leave and to be the next take logarithmic time.

@@ -20,6 +20,7 @@
 
 use super::job_watch::JobWatch;
 use super::pool_worker::PoolWorker;
+use super::routing::spread;
 use crate::addressing::address::Address;
 use krarup_gen::Pid;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -35,13 +36,20 @@ struct Ordered<M, C> {
 /// Workers in the order of their turns.
 pub(super) struct WorkerList<M, C> {
     workers: VecDeque<Ordered<M, C>>,
+    /// The places of the workers in the same order, each by [`spread`]. A routing that examines all of
+    /// them reads these numbers one after the other, and not the workers.
+    spread_places: VecDeque<u64>,
     /// The number of each worker in the order. It is never iterated, because its order is random.
     orders: HashMap<Pid, i64>,
 }
 
 impl<M, C> Default for WorkerList<M, C> {
     fn default() -> Self {
-        WorkerList { workers: VecDeque::new(), orders: HashMap::new() }
+        WorkerList {
+            workers: VecDeque::new(),
+            spread_places: VecDeque::new(),
+            orders: HashMap::new(),
+        }
     }
 }
 
@@ -73,6 +81,12 @@ impl<M: Send + 'static, C: Send + 'static> WorkerList<M, C> {
         self.workers.iter().map(|ordered| &ordered.worker)
     }
 
+    /// The places of all workers, each by [`spread`], in two parts.
+    pub(super) fn spread_places(&self) -> [&[u64]; 2] {
+        let (first, second) = self.spread_places.as_slices();
+        [first, second]
+    }
+
     /// Copies of all workers, beginning at this index.
     pub(super) fn to_vec_from(&self, index: usize) -> Vec<PoolWorker<M, C>> {
         let workers = self.iter().cloned();
@@ -94,12 +108,14 @@ impl<M: Send + 'static, C: Send + 'static> WorkerList<M, C> {
     pub(super) fn push(&mut self, worker: PoolWorker<M, C>) {
         let order = self.workers.back().map_or(0, |last| last.order + 1);
         self.orders.insert(worker.address.pid(), order);
+        self.spread_places.push_back(spread(worker.place));
         self.workers.push_back(Ordered { worker, order });
     }
 
     fn push_first(&mut self, worker: PoolWorker<M, C>) {
         let order = self.workers.front().map_or(0, |first| first.order - 1);
         self.orders.insert(worker.address.pid(), order);
+        self.spread_places.push_front(spread(worker.place));
         self.workers.push_front(Ordered { worker, order });
     }
 
@@ -126,11 +142,13 @@ impl<M: Send + 'static, C: Send + 'static> WorkerList<M, C> {
         if index <= behind {
             for _ in 0..index {
                 let first = self.workers.pop_front();
+                self.spread_places.pop_front();
                 first.into_iter().for_each(|first| self.push(first.worker));
             }
         } else {
             for _ in 0..behind {
                 let last = self.workers.pop_back();
+                self.spread_places.pop_back();
                 last.into_iter().for_each(|last| self.push_first(last.worker));
             }
         }
@@ -138,7 +156,9 @@ impl<M: Send + 'static, C: Send + 'static> WorkerList<M, C> {
 
     /// Removes up to `count` workers from the front.
     pub(super) fn take_first(&mut self, count: usize) -> Vec<PoolWorker<M, C>> {
-        let first = self.workers.drain(..count.min(self.workers.len()));
+        let count = count.min(self.workers.len());
+        self.spread_places.drain(..count);
+        let first = self.workers.drain(..count);
         let taken: Vec<_> = first.map(|ordered| ordered.worker).collect();
         for worker in &taken {
             self.orders.remove(&worker.address.pid());
@@ -149,8 +169,10 @@ impl<M: Send + 'static, C: Send + 'static> WorkerList<M, C> {
     /// Removes those of these workers that are in the list. Returns them in their order.
     pub(super) fn remove(&mut self, pids: &[Pid]) -> Vec<PoolWorker<M, C>> {
         if let [pid] = pids {
-            let removed = self.index_of(*pid).and_then(|index| self.workers.remove(index));
+            let Some(index) = self.index_of(*pid) else { return Vec::new() };
             self.orders.remove(pid);
+            self.spread_places.remove(index);
+            let removed = self.workers.remove(index);
             return removed.into_iter().map(|ordered| ordered.worker).collect();
         }
         let removed: HashSet<i64> = pids.iter().filter_map(|pid| self.orders.remove(pid)).collect();
@@ -160,6 +182,7 @@ impl<M: Send + 'static, C: Send + 'static> WorkerList<M, C> {
         let (removed, kept): (VecDeque<_>, VecDeque<_>) = std::mem::take(&mut self.workers)
             .into_iter()
             .partition(|ordered| removed.contains(&ordered.order));
+        self.spread_places = kept.iter().map(|ordered| spread(ordered.worker.place)).collect();
         self.workers = kept;
         removed.into_iter().map(|ordered| ordered.worker).collect()
     }
@@ -229,6 +252,8 @@ mod tests {
             }
             assert!(list.iter().map(|w| (w.address.pid(), w.place)).eq(model.iter().copied()));
             assert!(model.iter().all(|(pid, of)| list.find(*pid).is_some_and(|w| w.place == *of)));
+            let places = list.spread_places().concat();
+            assert!(places.into_iter().eq(model.iter().map(|(_, of)| spread(*of))));
             assert_eq!((list.orders.len(), list.is_empty()), (model.len(), model.is_empty()));
         }
         assert!(ended.len() > 500 && ended.iter().all(|pid| list.find(*pid).is_none()));

@@ -17,6 +17,7 @@ mod two_choices;
 
 pub use broadcast::Broadcast;
 pub use by_key::ByKey;
+pub(super) use by_key::spread;
 pub use least_loaded::LeastLoaded;
 pub use round_robin::RoundRobin;
 pub use two_choices::TwoChoices;
@@ -107,6 +108,8 @@ pub struct Workers<'a> {
 pub(crate) trait WorkerView {
     fn load(&self, index: usize) -> usize;
     fn place(&self, index: usize) -> u64;
+    /// The places of the workers, each by [`spread`], in two parts.
+    fn spread_places(&self) -> [&[u64]; 2];
     fn empty(&self, index: usize) -> Option<u64>;
     fn random(&self) -> u64;
 }
@@ -141,6 +144,12 @@ impl<'a> Workers<'a> {
         self.look.place(index)
     }
 
+    /// The places of all workers in their order, each by [`spread`].
+    pub(crate) fn spread_places(&self) -> impl Iterator<Item = u64> + '_ {
+        let [first, second] = self.look.spread_places();
+        first.iter().chain(second).copied()
+    }
+
     /// Returns the numbers of the places without a worker, because theirs was stuck. These
     /// places are not included in the count.
     pub fn empty(&self) -> impl Iterator<Item = u64> + '_ {
@@ -166,7 +175,13 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     /// Workers with these loads, and the next random number.
-    struct FixedLoads<'a>(&'a [usize], &'a AtomicU64);
+    struct FixedLoads<'a>(&'a [usize], &'a AtomicU64, Vec<u64>);
+
+    impl<'a> FixedLoads<'a> {
+        fn new(loads: &'a [usize], random: &'a AtomicU64) -> Self {
+            FixedLoads(loads, random, (0..loads.len() as u64).map(spread).collect())
+        }
+    }
 
     impl WorkerView for FixedLoads<'_> {
         fn load(&self, index: usize) -> usize {
@@ -175,6 +190,11 @@ mod tests {
 
         fn place(&self, index: usize) -> u64 {
             index as u64
+        }
+
+        fn spread_places(&self) -> [&[u64]; 2] {
+            let (first, second) = self.2.split_at(self.2.len() / 2);
+            [first, second]
         }
 
         fn empty(&self, _: usize) -> Option<u64> {
@@ -188,7 +208,7 @@ mod tests {
 
     fn chosen(routing: &impl Routing<()>, loads: &[usize], random: u64) -> usize {
         let random = AtomicU64::new(random);
-        let seen = FixedLoads(loads, &random);
+        let seen = FixedLoads::new(loads, &random);
         match routing.choose(0, &Workers::new(loads.len(), &seen)) {
             Choice::After(index) => index,
             other => panic!("{other:?}"),
@@ -249,7 +269,7 @@ mod tests {
         for count in 1..20 {
             let loads = vec![0; count];
             let (random, mut shares) = (AtomicU64::new(0), vec![0; count]);
-            let seen = FixedLoads(&loads, &random);
+            let seen = FixedLoads::new(&loads, &random);
             for key in 0..500 * count as u64 {
                 let hint = by_key.hint(&key);
                 match by_key.choose(hint, &Workers::new(count, &seen)) {
@@ -287,7 +307,7 @@ mod tests {
     }
 
     /// One worker at place 0, and places that have none.
-    struct Vacant<'a>(&'a [u64]);
+    struct Vacant<'a>(&'a [u64], [u64; 1]);
 
     impl WorkerView for Vacant<'_> {
         fn load(&self, _: usize) -> usize {
@@ -296,6 +316,10 @@ mod tests {
 
         fn place(&self, _: usize) -> u64 {
             0
+        }
+
+        fn spread_places(&self) -> [&[u64]; 2] {
+            [&self.1, &[]]
         }
 
         fn empty(&self, index: usize) -> Option<u64> {
@@ -311,7 +335,7 @@ mod tests {
     fn a_key_of_any_place_without_a_worker_has_none() {
         let by_key = ByKey::new(|key: &u64| *key);
         let served = |places: &[u64]| -> Vec<u64> {
-            let view = Vacant(places);
+            let view = Vacant(places, [spread(0)]);
             let workers = Workers::new(1, &view);
             assert!(workers.empty().eq(places.iter().copied()));
             let is_served = |key: &u64| {
