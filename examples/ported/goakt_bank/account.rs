@@ -62,16 +62,18 @@ impl Actor for Account {
 
     async fn terminate(&mut self, ctx: &mut Context<ToAccount>, reason: &Reason) {
         // A state that has failed is not written.
-        if let (Some(balance), false) = (self.balance, reason.is_abnormal()) {
-            if let Err(error) = self.write(ctx, balance).await {
-                eprintln!("{}: {balance} not written: {error}", self.name);
-            }
+        if reason.is_abnormal() {
+            return;
+        }
+        if let Err(error) = self.write(ctx).await {
+            eprintln!("{}: not written: {error}", self.name);
         }
     }
 }
 
 impl Account {
-    async fn write(&self, ctx: &mut Context<ToAccount>, balance: i64) -> Result {
+    async fn write(&self, ctx: &mut Context<ToAccount>) -> Result {
+        let Some(balance) = self.balance else { return Ok(()) };
         // A named address would wait for the next ledger, and this end with it.
         let ledger: Address<ToLedger> = ctx.lookup(LEDGER)?;
         Ok(ledger.call(|written| ToLedger::Write(self.name.clone(), balance, written)).await?)

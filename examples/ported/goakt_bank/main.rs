@@ -1,4 +1,4 @@
-//! A bank in the manner of GoAkt's examples, ported to Krarup.
+//! A bank in the manner of the examples of `GoAkt`, ported to Krarup.
 //!
 //! ```sh
 //! cargo run --package ported-examples --bin goakt_bank              # in virtual time
