@@ -5,7 +5,7 @@ use crate::interest::{INTEREST, Interest};
 use crate::ledger::{LEDGER, ToLedger};
 use krarup::pool::PoolCommand;
 use krarup::prelude::*;
-use krarup::{NamedAddress, NamedCallError};
+use krarup::{NamedAddress, NamedCallError, TaskError};
 
 /// Deposits from this amount on are audited.
 const LARGE: i64 = 1_000;
@@ -15,7 +15,7 @@ pub(crate) enum ToAccount {
     Withdraw(i64, Reply<bool>),
     Balance(Reply<i64>),
     Interest,
-    Loaded(Result<i64, NamedCallError>),
+    Loaded(Result<Result<i64, NamedCallError>, TaskError>),
 }
 
 impl From<Interest> for ToAccount {
@@ -46,7 +46,7 @@ impl Actor for Account {
         // A call by name may make its request more than once.
         let read =
             async move { ledger.call(move |found| ToLedger::Read(name.clone(), found)).await };
-        ctx.pipe(read, ToAccount::Loaded)?;
+        ctx.pipe_outcome(read, ToAccount::Loaded)?;
         let interest = ctx.topic::<Interest>(INTEREST)?;
         ctx.subscribe(&interest).start()?;
         self.auditors = Some(ctx.named_address(AUDITORS)?);
@@ -82,7 +82,7 @@ impl Account {
     fn load(&mut self, ctx: &mut Context<ToAccount>, message: ToAccount) -> Result {
         match message {
             ToAccount::Loaded(balance) => {
-                self.balance = Some(balance?);
+                self.balance = Some(balance??);
                 ctx.unstash_all();
                 Ok(())
             }

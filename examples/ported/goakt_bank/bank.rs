@@ -21,6 +21,7 @@ pub(crate) type Accounts = GrainAddress<String, ToAccount>;
 /// The accounts need all that is started before them.
 pub(crate) fn bank() -> Supervisor {
     Supervisor::rest_for_one()
+        .intensity(5, Duration::from_secs(5))
         .child(ChildSpec::worker(LEDGER, Ledger::default).name(LEDGER))
         .child(ChildSpec::supervisor(AUDITORS, auditors).name(AUDITORS))
         .child(ChildSpec::worker(INTEREST, Clock::default).name(INTEREST))

@@ -9,6 +9,7 @@ use krarup::grains::GrainCalls;
 use krarup::pool::PoolCommand;
 use krarup::prelude::*;
 use krarup::supervisor::SupervisorAddress;
+use krarup::testing::Faults;
 use std::time::Duration;
 
 /// What came of each operation, as the page has it.
@@ -75,6 +76,26 @@ fn the_end_of_the_ledger_ends_the_accounts_and_both_come_back() {
         assert!(!accounts.is_alive());
         let accounts: Accounts = sim.lookup(ACCOUNTS)?;
         assert_eq!(accounts.call_to(ann(), ToAccount::Balance).wait()?, 0);
+        Ok(())
+    });
+}
+
+#[test]
+fn whatever_is_killed_or_panics_the_bank_serves_again() {
+    Simulation::explore(0..100, |sim| {
+        // Nobody supervises the supervisor at the top.
+        let bank = sim.spawn(bank).name("bank").wait()?;
+        sim.faults(Faults::new().spare(bank.pid()).kill_one_in(20).panic_one_in(20).at_most(5));
+        for amount in 0..20 {
+            if let Ok(accounts) = sim.lookup::<_, _>(ACCOUNTS) {
+                let _ = deposit(&accounts, 1_000 * amount);
+            }
+            sim.advance(Duration::from_secs(6));
+        }
+        sim.faults(Faults::new());
+        let accounts: Accounts = sim.lookup_or_wait(ACCOUNTS).wait()?;
+        deposit(&accounts, 1)?;
+        assert!(accounts.call_to(ann(), ToAccount::Balance).wait()? >= 1);
         Ok(())
     });
 }
