@@ -11,7 +11,7 @@ use crate::dispatchers::{Dispatchers, Named};
 use crate::error::NodeError;
 use crate::mailbox_alarm::{self, FIRST};
 use crate::node::Node;
-use crate::options::{DEFAULT, DispatcherOptions, MOST_BLOCKING_THREADS};
+use crate::options::{DEFAULT, DispatcherOptions};
 use crate::runtime;
 #[cfg(feature = "settings")]
 use crate::settings::ApplicationSettings;
@@ -284,7 +284,7 @@ impl NodeBuilder {
         let name = self.name.ok_or(NodeError::NoName)??;
         self.default.check(DEFAULT)?;
         let dispatchers = Dispatchers::of(self.others, self.below)?;
-        if !(1..=MOST_BLOCKING_THREADS).contains(&self.blocking_threads) {
+        if !(1..=pools::MOST_BLOCKING_THREADS).contains(&self.blocking_threads) {
             return Err(NodeError::BlockingThreads(self.blocking_threads));
         }
         mailbox_alarm::check(self.mailbox_alarm)?;

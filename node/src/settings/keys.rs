@@ -3,7 +3,8 @@
 
 use super::value::{self, ValueType};
 use crate::mailbox_alarm;
-use crate::options::{MOST_BLOCKING_THREADS, MOST_WORKERS, STACK_SIZES};
+use crate::options::{MOST_WORKERS, STACK_SIZES};
+use crate::side_threads::pools::MOST_BLOCKING_THREADS;
 
 /// The kinds of dispatchers, as they are written in a file.
 pub(crate) const SHARED: &str = "shared";

@@ -4,7 +4,6 @@
 //! pool has its own threads and its own queue, so work that fills one pool delays no other.
 
 use crate::error::NodeError;
-use crate::options::MOST_BLOCKING_THREADS;
 use crate::side_threads::blocking::{Blocking, BlockingWork};
 use krarup_gen::{BlockError, Name};
 use parking_lot::Mutex;
@@ -12,6 +11,9 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// The most side threads of a pool.
+pub(crate) const MOST_BLOCKING_THREADS: usize = 16_384;
 
 pub(crate) struct BlockingPools {
     unnamed: Arc<Blocking>,
