@@ -2,6 +2,7 @@
 //! that none waits for ever behind others. Only a subscriber that has no room itself passes the line: those
 //! before it wait for it, and it makes no room before it has published.
 
+use crate::process::crash::{drop_contained, ignore};
 use krarup_gen::Pid;
 use std::collections::{BTreeMap, BTreeSet};
 use std::task::Waker;
@@ -34,6 +35,26 @@ struct WaitingPublisher {
     waker: Option<Waker>,
 }
 
+/// The wakers that are left when a publisher has left the line. Both are a user's: they are used when
+/// nothing is locked.
+#[must_use = "the next publisher is not told"]
+pub(crate) struct LeftPublishers {
+    /// That of the next publisher, if it is the first now.
+    next: Option<Waker>,
+    /// That of the publisher that has left.
+    own: Option<Waker>,
+}
+
+impl LeftPublishers {
+    /// Wakes the next publisher.
+    pub(crate) fn tell(self) {
+        drop_contained(self.own);
+        if let Some(next) = self.next {
+            ignore(|| next.wake());
+        }
+    }
+}
+
 impl WaitingPublishers {
     /// Whether none is before it.
     pub(crate) fn is_next(&self, place: &PublisherPlace) -> bool {
@@ -57,8 +78,8 @@ impl WaitingPublishers {
         self.line.insert(place.0, waits)?.waker
     }
 
-    /// Leaves the line. Returns a waker: that of the next publisher if it is the first now.
-    pub(crate) fn leave(&mut self, place: &mut PublisherPlace) -> Option<Waker> {
+    /// Leaves the line.
+    pub(crate) fn leave(&mut self, place: &mut PublisherPlace) -> LeftPublishers {
         let place = std::mem::take(&mut place.0);
         let was_first = self.line.first_key_value().is_some_and(|(first, _)| *first == place);
         let own = self.line.remove(&place).and_then(|publisher| {
@@ -67,9 +88,7 @@ impl WaitingPublishers {
             }
             publisher.waker
         });
-        // To wake the one that leaves does no harm, and its waker must not be dropped under the
-        // lock.
-        if was_first { self.first().or(own) } else { own }
+        LeftPublishers { next: if was_first { self.first() } else { None }, own }
     }
 
     /// Takes the waker of the first publisher.
@@ -94,6 +113,9 @@ impl WaitingPublishers {
 mod tests {
     use super::*;
     use std::iter::repeat_with;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::task::Wake;
 
     const MANY: u64 = 100_000;
 
@@ -111,7 +133,7 @@ mod tests {
             assert!(line.of(pid(number)).is_some() && line.of(pid(number)).is_none());
         }
         for place in &mut places {
-            line.leave(place);
+            line.leave(place).tell();
         }
         assert!(line.line.is_empty() && line.places.is_empty());
     }
@@ -125,9 +147,36 @@ mod tests {
         line.wait(&mut second, process, Waker::noop().clone());
         assert!(process.and_then(|process| line.of(process)).is_some());
         assert!(process.and_then(|process| line.of(process)).is_none(), "it was woken");
-        line.leave(&mut first);
+        line.leave(&mut first).tell();
         assert!(process.and_then(|process| line.of(process)).is_some());
         assert_eq!(line.take_all().len(), 1);
         assert!(process.and_then(|process| line.of(process)).is_none());
+    }
+
+    /// A waker of a user, whose destructor may do anything.
+    struct NotedWaker(Arc<AtomicBool>);
+
+    impl Wake for NotedWaker {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    impl Drop for NotedWaker {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn e8_the_waker_of_a_publisher_that_leaves_is_dropped_when_nothing_is_locked() {
+        let mut line = WaitingPublishers::default();
+        let (mut first, mut next) = Default::default();
+        let noted = Arc::new(AtomicBool::new(false));
+        line.wait(&mut first, None, Waker::from(Arc::new(NotedWaker(Arc::clone(&noted)))));
+        line.wait(&mut next, None, Waker::noop().clone());
+        // The topic is locked until it has returned.
+        let left = line.leave(&mut first);
+        assert!(left.next.is_some() && !noted.load(Ordering::Relaxed));
+        left.tell();
+        assert!(noted.load(Ordering::Relaxed));
     }
 }
