@@ -71,6 +71,7 @@ macro_rules! page {
             "[docs/porting/erlang.md]: crate::porting::erlang\n",
             "[docs/porting/erlang_cache.md]: crate::porting::erlang_cache\n",
             "[docs/porting/goakt.md]: crate::porting::goakt\n",
+            "[docs/porting/goakt_bank.md]: crate::porting::goakt_bank\n",
             "[docs/porting/otavia.md]: crate::porting::otavia\n",
             "[docs/porting/rust.md]: crate::porting::rust\n",
             "[docs/porting/tokio.md]: crate::porting::tokio\n",

@@ -24,6 +24,9 @@ pub mod erlang_cache {}
 #[doc = page!("docs/porting/goakt.md")]
 pub mod goakt {}
 
+#[doc = page!("docs/porting/goakt_bank.md")]
+pub mod goakt_bank {}
+
 #[doc = page!("docs/porting/otavia.md")]
 pub mod otavia {}
 

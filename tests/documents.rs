@@ -49,6 +49,7 @@ pages! {
     porting_ergo_demos: "docs/porting/ergo_demos.md",
     porting_erlang: "docs/porting/erlang.md",
     porting_erlang_cache: "docs/porting/erlang_cache.md",
+    porting_goakt: "docs/porting/goakt.md",
     porting_rust: "docs/porting/rust.md",
     recipes_live_updates: "docs/recipes/live_updates.md",
     recipes_what_survives: "docs/recipes/what_survives.md",

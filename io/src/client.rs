@@ -6,6 +6,7 @@ use crate::error::ConnectError;
 use crate::options::ConnectionOptions;
 use crate::protocol::Protocol;
 use crate::securing::Securing;
+use crate::server_host::ServerHost;
 use crate::transport_connection::connected;
 use crate::wire::SocketStream;
 use krarup_act::{Behavior, Context};
@@ -63,8 +64,8 @@ use std::sync::Arc;
 /// # let _ = client;
 /// ```
 pub struct Client<P> {
-    address: SocketAddr,
-    /// The addresses that are tried after it.
+    server: ServerHost,
+    /// The addresses that are tried after those of the server.
     others: Vec<SocketAddr>,
     protocol: P,
     options: ConnectionOptions,
@@ -74,14 +75,45 @@ pub struct Client<P> {
 impl<P: Protocol> Client<P> {
     /// Creates a client that connects to this address.
     pub fn new(address: SocketAddr, protocol: P) -> Self {
-        let (others, options) = (Vec::new(), ConnectionOptions::default());
-        Client { address, others, protocol, options, securing: Securing::Clear }
+        Client::at(ServerHost::Address(address), protocol)
     }
 
-    /// Adds addresses of the same server, such as the others that its name has. If a connection
+    /// Creates a client that connects to this host, a name or an address, at this port.
+    ///
+    /// The system's resolver is asked at each spawn, so a client that its supervisor restarts goes
+    /// where the name leads by then. It is asked on a side thread
+    /// ([`Context::block`](krarup_act::Context::block)), for at most the
+    /// [`connect_timeout`](ConnectionOptions::connect_timeout). The addresses are tried one after the other, in the order of the
+    /// resolver, each for at most the `connect_timeout`; the error of the last one fails the spawn.
+    /// A name that has no address fails it with [`ConnectError::Unresolved`], and a resolver that does not answer
+    /// in time with [`ConnectError::Unanswered`] (rule I1).
+    ///
+    /// ```
+    /// # mod krarup { pub use {krarup_act::*, krarup_gen::*, krarup_io as io}; }
+    /// # use krarup::io::{Channel, Client, Lines, Protocol};
+    /// # struct Orders;
+    /// # impl Protocol for Orders {
+    /// #     type Message = String;
+    /// #     type Codec = Lines;
+    /// #     fn codec(&self) -> Lines { Lines::new(1024) }
+    /// #     async fn received(&mut self, _: &mut Channel<Self>, _: String) -> krarup::Result { Ok(()) }
+    /// # }
+    /// let client = || Client::to_host("orders.example", 7000, Orders);
+    /// # let _ = client;
+    /// ```
+    pub fn to_host(name: impl Into<String>, port: u16, protocol: P) -> Self {
+        Client::at(ServerHost::Named(name.into(), port), protocol)
+    }
+
+    fn at(server: ServerHost, protocol: P) -> Self {
+        let (others, options) = (Vec::new(), ConnectionOptions::default());
+        Client { server, others, protocol, options, securing: Securing::Clear }
+    }
+
+    /// Adds addresses of the same server, which are tried after the others. If a connection
     /// cannot be made they are tried one after the other, each for at most the
     /// [`connect_timeout`](ConnectionOptions::connect_timeout); the error of the last one fails
-    /// the spawn.
+    /// the spawn. If a host has no address, they are tried at once.
     #[must_use]
     pub fn or(mut self, addresses: impl IntoIterator<Item = SocketAddr>) -> Self {
         self.others.extend(addresses);
@@ -109,7 +141,10 @@ impl<P: Protocol> Client<P> {
 
 impl<P> fmt::Debug for Client<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("address", &self.address).finish_non_exhaustive()
+        f.debug_struct("Client")
+            .field("server", &self.server)
+            .field("others", &self.others)
+            .finish_non_exhaustive()
     }
 }
 
@@ -119,7 +154,8 @@ impl<P: Protocol> Behavior for Client<P> {
 
     async fn run(self, mut ctx: Context<P::Message>) -> Result {
         self.options.check()?;
-        let Client { mut address, others, protocol, options, securing } = self;
+        let Client { server, others, protocol, options, securing } = self;
+        let (mut address, others) = server.addresses(others, &mut ctx, options.connect).await?;
         let mut connected = connect(&mut ctx, address, &options, &securing).await;
         for other in others {
             if connected.is_ok() {

@@ -196,6 +196,22 @@ pub enum ConnectError {
         /// The error.
         source: io::Error,
     },
+    /// The system's resolver knows no address of the host.
+    #[error("no address of {host:?}: {source}")]
+    Unresolved {
+        /// The requested host.
+        host: String,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// The system's resolver took too long.
+    #[error("no address of {host:?} within {limit:?}")]
+    Unanswered {
+        /// The requested host.
+        host: String,
+        /// The time limit.
+        limit: Duration,
+    },
     /// Connecting took too long.
     #[error("no connection to {address} within {limit:?}")]
     Timeout {
@@ -297,6 +313,11 @@ mod tests {
         assert_eq!(timeout.to_string(), "no connection to 127.0.0.1:80 within 7s");
         let failed = ConnectError::Failed { address, source: refused() };
         assert_eq!(failed.to_string(), "cannot connect to 127.0.0.1:80: refused");
+        let host = || "shop\n.example".to_owned();
+        let unresolved = ConnectError::Unresolved { host: host(), source: refused() };
+        assert_eq!(unresolved.to_string(), r#"no address of "shop\n.example": refused"#);
+        let unanswered = ConnectError::Unanswered { host: host(), limit: LIMIT };
+        assert_eq!(unanswered.to_string(), r#"no address of "shop\n.example" within 7s"#);
         let tls = ConnectError::Tls { address, source: refused() };
         assert_eq!(tls.to_string(), "no TLS connection to 127.0.0.1:80: refused");
         let bind = BindError { address, source: refused() };
@@ -307,6 +328,8 @@ mod tests {
             (&WriteError::Closed, None),
             (&timeout, None),
             (&failed, Some("refused")),
+            (&unresolved, Some("refused")),
+            (&unanswered, None),
             (&tls, Some("refused")),
             (&bind, Some("refused")),
         ] {

@@ -86,6 +86,7 @@ mod protocol;
 mod reactor;
 mod readiness;
 mod securing;
+mod server_host;
 #[cfg(test)]
 mod silent_protocol;
 mod sources;

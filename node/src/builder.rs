@@ -11,7 +11,7 @@ use crate::dispatchers::{Dispatchers, Named};
 use crate::error::NodeError;
 use crate::mailbox_alarm::{self, FIRST};
 use crate::node::Node;
-use crate::options::{DEFAULT, DispatcherOptions, MOST_BLOCKING_THREADS};
+use crate::options::{DEFAULT, DispatcherOptions};
 use crate::runtime;
 #[cfg(feature = "settings")]
 use crate::settings::ApplicationSettings;
@@ -23,7 +23,6 @@ use crate::threads::{self, Around, ThreadName};
 use crate::timers::clock::Clock;
 use krarup_act::{Host, Propagation, is_in_process, note_panic_locations};
 use krarup_gen::{CannotWait, Name, NameError};
-use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 use std::pin::pin;
@@ -45,6 +44,8 @@ pub struct NodeBuilder {
     below: Vec<(String, Named)>,
     blocking_threads: usize,
     blocking_pools: Vec<(String, usize)>,
+    /// Those of a file, which the program may override.
+    pools_below: Vec<(String, usize)>,
     stop_timeout: Duration,
     allows_panic_abort: bool,
     mailbox_alarm: Option<usize>,
@@ -86,6 +87,7 @@ impl NodeBuilder {
             below: Vec::new(),
             blocking_threads: BLOCKING_THREADS,
             blocking_pools: Vec::new(),
+            pools_below: Vec::new(),
             stop_timeout: NodeStop::DEFAULT_TIMEOUT,
             allows_panic_abort: false,
             mailbox_alarm: Some(FIRST),
@@ -150,10 +152,11 @@ impl NodeBuilder {
         self
     }
 
-    /// Lets later calls override the dispatchers added so far.
+    /// Lets later calls override the dispatchers and the pools added so far.
     #[cfg(feature = "settings")]
     pub(crate) fn lay_below(mut self) -> Self {
         self.below.append(&mut self.others);
+        self.pools_below.append(&mut self.blocking_pools);
         self
     }
 
@@ -281,11 +284,11 @@ impl NodeBuilder {
         let name = self.name.ok_or(NodeError::NoName)??;
         self.default.check(DEFAULT)?;
         let dispatchers = Dispatchers::of(self.others, self.below)?;
-        if !(1..=MOST_BLOCKING_THREADS).contains(&self.blocking_threads) {
+        if !(1..=pools::MOST_BLOCKING_THREADS).contains(&self.blocking_threads) {
             return Err(NodeError::BlockingThreads(self.blocking_threads));
         }
         mailbox_alarm::check(self.mailbox_alarm)?;
-        check_pools(&self.blocking_pools)?;
+        let pools = pools::laid_over(self.blocking_pools, self.pools_below)?;
         tracing::debug!(
             target: "krarup", %name, default = ?self.default, others = ?dispatchers,
             blocking_threads = self.blocking_threads, stop_timeout = ?self.stop_timeout, "the node starts"
@@ -305,7 +308,7 @@ impl NodeBuilder {
         if let Some(propagation) = self.propagation {
             core.set_propagation(propagation);
         }
-        for (pool, threads) in &self.blocking_pools {
+        for (pool, threads) in &pools {
             let (node, role) = (core.name.as_str(), format!("block-{pool}"));
             let own = Blocking::new(node, &role, *threads, KEEP_ALIVE, Arc::clone(&around));
             core.blocking.add(pool, own)?;
@@ -367,20 +370,6 @@ fn check_applications(applications: &[Application]) -> Result<(), ApplicationErr
 }
 
 /// Checks the pools for blocking work.
-fn check_pools(pools: &[(String, usize)]) -> Result<(), NodeError> {
-    let mut names = BTreeSet::new();
-    for (pool, threads) in pools {
-        pools::check_name(pool)?;
-        if !(1..=MOST_BLOCKING_THREADS).contains(threads) {
-            return Err(NodeError::BlockingPool { pool: pool.clone(), threads: *threads });
-        }
-        if !names.insert(pool) {
-            return Err(NodeError::BlockingPoolTwice(pool.clone()));
-        }
-    }
-    Ok(())
-}
-
 /// Starts the default dispatcher and the timer thread. The other dispatchers start when they are
 /// first used. Returns the default host and the timer thread's handle.
 fn start_threads(
@@ -413,6 +402,7 @@ impl fmt::Debug for NodeBuilder {
             .field("below", &self.below)
             .field("blocking_threads", &self.blocking_threads)
             .field("blocking_pools", &self.blocking_pools)
+            .field("pools_below", &self.pools_below)
             .field("stop_timeout", &self.stop_timeout)
             .field("mailbox_alarm", &self.mailbox_alarm)
             .field("spans", &self.spans)

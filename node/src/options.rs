@@ -29,8 +29,6 @@ const LONG_TURN: Duration = Duration::from_millis(100);
 pub(crate) const STACK_SIZES: RangeInclusive<usize> = 64 << 10..=1 << 30;
 /// The most workers of one dispatcher.
 pub(crate) const MOST_WORKERS: usize = 1024;
-/// The most side threads for blocking work.
-pub(crate) const MOST_BLOCKING_THREADS: usize = 16_384;
 
 /// The default number of workers on a machine with this many cores (rule R3).
 fn workers_for(cores: usize) -> usize {

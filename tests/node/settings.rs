@@ -2,6 +2,7 @@
 
 use crate::support::journal::Journal;
 use crate::support::{Does, Log, Puppet};
+use krarup::behavior::behavior_fn;
 use krarup::dispatcher::{Class, DispatcherOptions};
 use krarup::prelude::*;
 use krarup::{NodeBuilder, NodeError};
@@ -11,6 +12,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 const EVERYTHING: &str = r#"
@@ -18,6 +20,11 @@ const EVERYTHING: &str = r#"
 name = "shop@localhost"
 blocking-threads = 64
 stop-timeout = "3 s"
+mailbox-alarm = 20000
+spans = true
+
+[blocking-pool]
+disk = 3
 
 [dispatcher.default]
 kind = "shared"
@@ -101,6 +108,9 @@ fn x7_every_key_is_accepted_and_has_its_effect() {
     assert!(has(&builder, &close), "{builder:?}");
     let printed = format!("{builder:?}");
     assert!(printed.contains("blocking_threads: 64") && printed.contains("shop@localhost"));
+    for says in ["mailbox_alarm: Some(20000)", "spans: true", "[(\"disk\", 3)]"] {
+        assert!(printed.contains(says), "{says}: {printed}");
+    }
     let node = builder.start().unwrap();
     assert_eq!(format!("{:?}", node.stop()), "NodeStop(shop@localhost, 3s)");
     node.stop().wait().unwrap();
@@ -111,6 +121,9 @@ fn x7_range_ends_are_accepted_and_values_beyond_are_refused() {
     let cases = [
         ("node", "blocking-threads", ["1", "16384"], ["0", "16385"]),
         ("node", "stop-timeout", ["\"0ns\"", "\"24h\""], ["\"-1ns\"", "\"86400001ms\""]),
+        ("node", "mailbox-alarm", ["10000", "\"off\""], ["9999", "4294967296"]),
+        ("node", "spans", ["true", "false"], ["1", "\"true\""]),
+        ("blocking-pool", "disk", ["1", "16384"], ["0", "16385"]),
         ("dispatcher.a", "workers", ["1", "1024"], ["0", "1025"]),
         ("dispatcher.a", "spare-workers", ["0", "1024"], ["-1", "1025"]),
         ("dispatcher.a", "throughput", ["1", "4294967295"], ["0", "4294967296"]),
@@ -141,14 +154,18 @@ fn x7_missing_settings_are_the_defaults() {
 
 /// A text, the line of its fault, and the beginning of what the error says.
 const FAULTS: &[(&str, usize, &str)] = &[
-    ("[nodes]", 1, "unknown key nodes (known keys: node, dispatcher, application)"),
-    ("name = 'a'", 1, "unknown key name (known keys: node, dispatcher, application)"),
+    ("[nodes]", 1, "unknown key nodes (known keys: node, blocking-pool, dispatcher, application)"),
+    (
+        "name = 'a'",
+        1,
+        "unknown key name (known keys: node, blocking-pool, dispatcher, application)",
+    ),
     ("node = 1", 1, "node cannot be the number 1 (expected a table)"),
     ("\n[[node]]\nname = 'a'", 2, "node cannot be a list (expected a table)"),
     (
         "[node]\n\nnmae = 'a'",
         3,
-        "unknown key node.nmae (known keys: name, blocking-threads, stop-timeout)",
+        "unknown key node.nmae (known keys: name, blocking-threads, stop-timeout, mailbox-alarm, spans)",
     ),
     ("[node]\nname = ''", 2, "node.name cannot be \"\" (expected text of 1 to 255 bytes)"),
     ("[node]\nname = 1979-05-27", 2, "node.name cannot be a date, 1979-05-27 (expected text of"),
@@ -333,7 +350,7 @@ fn x7_each_key_refuses_wrong_values_with_key_and_line() {
         for wrong in
             [last.to_uppercase(), format!("{last}s"), format!(" {last}"), last.replace('-', "_")]
         {
-            if wrong == last || table == "dispatcher" {
+            if wrong == last || table == "dispatcher" || table == "blocking-pool" {
                 continue;
             }
             let text = format!("[{table}]\n\"{wrong}\" = 1");
@@ -363,9 +380,12 @@ fn x7_ids_and_names_have_bounds_and_are_there_once() {
         (
             "[Node]\nname = 'a'".to_owned(),
             1,
-            "unknown key Node (known keys: node, dispatcher, application)",
+            "unknown key Node (known keys: node, blocking-pool, dispatcher, application)",
         ),
         ("[dispatcher.'']\nworkers = 1".to_owned(), 1, "the id of a dispatcher cannot be \"\""),
+        ("[blocking-pool]\n'' = 1".to_owned(), 2, "the id of a pool cannot be \"\""),
+        ("[blocking-pool]\na = 'b'".to_owned(), 2, "blocking-pool.a cannot be the text \"b\""),
+        ("blocking-pool = 1".to_owned(), 1, "blocking-pool cannot be the number 1"),
     ] {
         let said = NodeBuilder::from_toml(&text).unwrap_err().to_string();
         assert!(said.starts_with(&format!("line {line}: {says}")), "{text}: {said}");
@@ -708,6 +728,40 @@ fn x7_the_program_overrides_the_file() {
         .dispatcher_alias("own", "default")
         .start();
     assert!(matches!(twice, Err(NodeError::DispatcherTwice(name)) if name == "own"));
+}
+
+/// The names of the threads on which work of a pool runs.
+fn thread_of(node: &Node, pool: &'static str) -> Result<String, Reason> {
+    let (told, tells) = channel();
+    let asks = behavior_fn(move |ctx: Context<()>| async move {
+        let name = || std::thread::current().name().map(ToOwned::to_owned);
+        let _ = told.send(ctx.block_in(pool, name).await);
+        Ok(())
+    });
+    node.spawn(move || asks).start().unwrap();
+    tells.recv().unwrap().map(Option::unwrap_or_default)
+}
+
+#[test]
+fn x7_the_pools_of_side_threads_can_be_set_and_the_program_overrides_each() {
+    let settings = |text| Settings::from_toml(text).unwrap();
+    let base = settings("node.name = 'pools'\n[blocking-pool]\ndisk = 2\nmail = 3");
+    let both = settings("blocking-pool.disk = 5\nblocking-pool.log = 1").over(base);
+    assert_eq!(both.blocking_pools().collect::<Vec<_>>(), ["disk", "log", "mail"]);
+    let builder = || NodeBuilder::from_settings(&both).unwrap();
+    let printed = format!("{:?}", builder());
+    assert!(printed.contains("[(\"disk\", 5), (\"log\", 1), (\"mail\", 3)]"), "{printed}");
+    // The program's own has another size, and those of the file are there beside it.
+    let node = builder().blocking_pool("disk", 1).blocking_pool("own", 1).start().unwrap();
+    for pool in ["disk", "log", "mail", "own"] {
+        assert_eq!(thread_of(&node, pool).unwrap(), format!("pools-block-{pool}-0"));
+    }
+    assert!(thread_of(&node, "tape").is_err());
+    node.stop().wait().unwrap();
+    let twice = builder().blocking_pool("disk", 1).blocking_pool("disk", 2).start();
+    assert!(matches!(twice, Err(NodeError::BlockingPoolTwice(pool)) if pool == "disk"));
+    let sim = Simulation::new(1);
+    both.blocking_pools().for_each(|pool| sim.add_blocking_pool(pool).unwrap());
 }
 
 #[test]

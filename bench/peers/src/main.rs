@@ -37,6 +37,7 @@ mod failure;
 mod load;
 mod servers;
 mod side;
+mod side_process;
 mod table;
 mod within;
 mod workload;
@@ -80,9 +81,9 @@ fn compare(rounds: u32, seconds: u64, workloads: &[(Workload, usize)]) -> Result
         for _ in 0..rounds {
             for side in PeerSide::BOTH {
                 let figures = if workload.is_served() {
-                    side::of_server(workload, side, size, seconds)?
+                    side_process::of_server(workload, side, size, seconds)?
                 } else {
-                    side::of_process(workload, side, size)?
+                    side_process::of_process(workload, side, size)?
                 };
                 table.add(side, figures);
             }

@@ -1,6 +1,7 @@
 //! The printed table: medians of all rounds, and their ratios.
 
-use crate::side::{Figure, PeerSide};
+use crate::side::PeerSide;
+use crate::side_process::Figure;
 use crate::workload::Workload;
 use std::fmt;
 

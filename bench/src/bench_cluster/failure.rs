@@ -26,6 +26,11 @@ pub(crate) enum ClusterFailure {
 }
 
 impl ClusterFailure {
+    /// A node has failed with this error.
+    pub(crate) fn of_node(error: impl std::fmt::Display) -> Self {
+        ClusterFailure::Node(error.to_string())
+    }
+
     /// 1 for bad arguments, 2 for a node that failed, 3 for an unknown workload, 4 without Erlang.
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {

@@ -1,8 +1,8 @@
 //! What idle connections cost a server: looked at from outside, by the system's figures.
 
+use crate::agreement::TICK_SECONDS;
 use crate::failure::ClusterFailure;
-use crate::rounds::RunningPair;
-use crate::side_process::TICK_SECONDS;
+use crate::side_process::SideProcess;
 use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,19 +15,23 @@ const TICKS: f64 = 100.0;
 /// From this number of connections on, processor time is measured over two tick times.
 const MANY: u64 = 50;
 
-/// Connects so many nodes to the server. Returns the kilobytes of each connection, and the
-/// microseconds of processor time that 100 of them take in a second.
-pub(crate) fn measure(running: &mut RunningPair, size: u64) -> Result<Vec<f64>, ClusterFailure> {
+/// Has the client connect so many nodes to the server. Returns the kilobytes of each connection, and
+/// the microseconds of processor time that 100 of them take in a second.
+pub(crate) fn measure(
+    client: &mut SideProcess,
+    server: &SideProcess,
+    size: u64,
+) -> Result<Vec<f64>, ClusterFailure> {
     let window = Duration::from_secs(if size >= MANY { 2 * TICK_SECONDS } else { 1 });
-    let server = running.server.id();
+    let server = server.id();
     let before = resident(server)?;
-    running.client.measure("idle", size)?;
+    client.measure("idle", size)?;
     thread::sleep(SETTLE);
     let (began, used) = (Instant::now(), processor(server)?);
     let bytes = resident(server)? - before;
     thread::sleep(window);
     let used = (processor(server)? - used) / began.elapsed().as_secs_f64();
-    running.client.measure("idle_end", 1)?;
+    client.measure("idle_end", 1)?;
     #[expect(clippy::cast_precision_loss, reason = "some hundred connections")]
     let size = size as f64;
     Ok(vec![bytes / 1e3 / size, used * 1e6 * 100.0 / size])

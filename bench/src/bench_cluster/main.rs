@@ -29,6 +29,7 @@
 
 #![forbid(unsafe_code)]
 
+mod agreement;
 mod arguments;
 mod erlang;
 mod failure;
@@ -45,7 +46,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1).peekable();
-    let done = match words.next_if(|word| word == side::FLAG) {
+    let done = match words.next_if(|word| word == agreement::SIDE_FLAG) {
         Some(_) => side::serve(words),
         None => ClusterArguments::parse(words).and_then(|arguments| rounds::run(&arguments)),
     };

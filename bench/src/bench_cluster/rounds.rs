@@ -11,10 +11,10 @@ use crate::workload::{IDLE, PairWorkload};
 use std::net::{Ipv4Addr, TcpListener};
 
 /// A pair that runs.
-pub(crate) struct RunningPair {
-    pub(crate) pair: NodePair,
-    pub(crate) client: SideProcess,
-    pub(crate) server: SideProcess,
+struct RunningPair {
+    pair: NodePair,
+    client: SideProcess,
+    server: SideProcess,
 }
 
 /// Measures what the arguments say.
@@ -77,7 +77,7 @@ fn measure(
                 continue;
             }
             let figures = if workload.name == IDLE {
-                idle::measure(running, size)?
+                idle::measure(&mut running.client, &running.server, size)?
             } else {
                 running.client.measure(workload.name, size)?
             };

@@ -2,10 +2,10 @@
 //!
 //! A node ends when its input ends, so also if this program is killed.
 
+use crate::agreement::{SIDE_FLAG, TICK_SECONDS};
 use crate::erlang::ErlangCode;
 use crate::failure::ClusterFailure;
 use crate::pair::{NodePair, PairRuntime};
-use crate::side;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -15,8 +15,6 @@ use std::time::Duration;
 
 /// The longest time between two lines of a node.
 const LINE_TIMEOUT: Duration = Duration::from_secs(120);
-/// The tick time of all nodes, in seconds.
-pub(crate) const TICK_SECONDS: u64 = 8;
 
 /// The name and the address of a node.
 #[derive(Clone, Debug)]
@@ -134,7 +132,7 @@ fn krarup(
     queue_bytes: usize,
 ) -> Result<Command, ClusterFailure> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.arg(side::FLAG).args([&me.name, &peer.name]);
+    command.arg(SIDE_FLAG).args([&me.name, &peer.name]);
     command.args([me.address.to_string(), peer.address.to_string()]);
     command.arg(cookie).arg(queue_bytes.to_string());
     Ok(command)

@@ -3,8 +3,7 @@
 use crate::ALLOCATED;
 use crate::Measured;
 use crate::client::{BenchWatcher, get, number};
-use crate::figures::{Bar, float, median, told};
-use crate::ring::RingSpeed;
+use crate::figures::{Bar, RingSpeed, float, median, told};
 use crate::system::{cpu, resident_kib, threads};
 use krarup::observer::Observer;
 use krarup::{Actor, Address, Context, Node, Reason, Result};

@@ -1,6 +1,13 @@
 //! Figures, and how they are told.
 
-use crate::ring::RingSpeed;
+/// How fast a ring ran.
+#[derive(Clone, Copy)]
+pub(crate) struct RingSpeed {
+    /// Messages in a second.
+    pub(crate) wall: f64,
+    /// Messages in a second of CPU time of the whole program.
+    pub(crate) cpu: f64,
+}
 
 #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
 pub(crate) fn float(count: u64) -> f64 {

@@ -1,7 +1,7 @@
 //! A node whose processes are a ring, so that its workers have work without end.
 
 use crate::Measured;
-use crate::figures::float;
+use crate::figures::{RingSpeed, float};
 use crate::system::{cpu, threads};
 use krarup::{Actor, Address, Context, Node, Result};
 use std::sync::Arc;
@@ -48,15 +48,6 @@ pub(crate) struct BusyRing {
     seats: Vec<Address<RingMessage>>,
     hops: Arc<AtomicU64>,
     runs: Arc<AtomicBool>,
-}
-
-/// How fast a ring ran.
-#[derive(Clone, Copy)]
-pub(crate) struct RingSpeed {
-    /// Messages in a second.
-    pub(crate) wall: f64,
-    /// Messages in a second of CPU time of the whole program.
-    pub(crate) cpu: f64,
 }
 
 impl BusyRing {

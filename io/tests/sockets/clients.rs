@@ -1,6 +1,7 @@
 //! Tests of clients whose servers misbehave: rules I1 and I5.
 
 use crate::support::{Act, ConnectionEvent, Peer, Puppet, any_port};
+use krarup_act::{Context, behavior_fn};
 use krarup_gen::{Reason, Result, SpawnError};
 use krarup_io::{
     Acceptor, AcceptorRequest, Channel, Client, Closed, ConnectError, ConnectionOptions, Lines,
@@ -312,5 +313,86 @@ fn i1_the_addresses_of_a_client_are_tried_one_after_the_other() {
         panic!("{reason}")
     };
     assert_eq!(*address, second);
+    node.stop().wait().unwrap();
+}
+
+/// Reads the line of a client that has connected here.
+fn greeting(listener: &TcpListener) -> String {
+    let (stream, _) = listener.accept().unwrap();
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).unwrap();
+    line
+}
+
+#[test]
+fn i1_a_client_finds_its_server_by_the_name_of_the_host() {
+    let node = Node::start("named@localhost").unwrap();
+    // The name may have an address of IPv6 too, where nobody listens.
+    let listener = TcpListener::bind(any_port()).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    for host in ["localhost", "127.0.0.1"] {
+        node.spawn(move || Client::to_host(host, port, Hello)).wait().unwrap();
+        assert_eq!(greeting(&listener), "hello\n", "{host}");
+    }
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn i1_a_name_without_an_address_is_a_typed_error_unless_there_are_other_addresses() {
+    let node = Node::start("nameless@localhost").unwrap();
+    // The system refuses it without asking anybody.
+    let nowhere = "no\0where";
+    let client = node.spawn(move || Client::to_host(nowhere, 7, Hello)).wait();
+    let Err(SpawnError::Init(reason)) = client else { panic!("connected") };
+    let Some(ConnectError::Unresolved { host, .. }) = reason.downcast_ref() else {
+        panic!("{reason}")
+    };
+    assert_eq!(host, nowhere);
+    let listener = TcpListener::bind(any_port()).unwrap();
+    let there = listener.local_addr().unwrap();
+    // A host where nobody listens leads to them as well.
+    let nobody = TcpListener::bind(any_port()).unwrap().local_addr().unwrap().port();
+    for (host, port) in [(nowhere, 7), ("127.0.0.1", nobody)] {
+        node.spawn(move || Client::to_host(host, port, Hello).or([there])).wait().unwrap();
+        assert_eq!(greeting(&listener), "hello\n", "{host:?}");
+    }
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn i5_a_resolver_that_does_not_answer_costs_the_connect_timeout() {
+    // The only side thread is in use, so the resolver is not even asked.
+    let node = Node::builder("queueing@localhost").blocking_threads(1).start().unwrap();
+    let (free, waits) = channel::<()>();
+    let (begun, begins) = channel();
+    let holder = behavior_fn(move |ctx: Context<()>| async move {
+        let holds = move || {
+            let _ = begun.send(());
+            let _ = waits.recv();
+        };
+        ctx.block(holds).await
+    });
+    node.spawn(move || holder).start().unwrap();
+    begins.recv().unwrap();
+    let to = |limit| {
+        let options = ConnectionOptions::new().connect_timeout(limit);
+        move || Client::to_host("localhost", 7, Hello).options(options)
+    };
+    let Err(SpawnError::Init(reason)) = node.spawn(to(SOON)).wait() else { panic!("connected") };
+    let Some(ConnectError::Unanswered { host, limit }) = reason.downcast_ref() else {
+        panic!("{reason}")
+    };
+    assert_eq!((host.as_str(), *limit), ("localhost", SOON));
+    // Who waits for the resolver can be killed and stopped.
+    let long = Duration::from_secs(3600);
+    let (killed, stopped) = (to(long), to(long));
+    let (killed, stopped) =
+        (node.spawn(killed).start().unwrap(), node.spawn(stopped).start().unwrap());
+    let (end, stops) = (killed.watch(), stopped.watch());
+    node.kill(killed.pid());
+    assert_eq!(end.wait().unwrap().reason, Reason::Killed);
+    node.exit(stopped.pid(), Reason::Shutdown);
+    assert_eq!(stops.wait().unwrap().reason, Reason::Shutdown);
+    drop(free);
     node.stop().wait().unwrap();
 }

@@ -10,10 +10,11 @@ use std::path::Path;
 
 impl NodeBuilder {
     /// Makes a builder from a TOML file (feature `settings`). Later calls override the file: [`NodeBuilder::name`],
-    /// [`NodeBuilder::workers`], [`NodeBuilder::blocking_threads`] and
-    /// [`NodeBuilder::stop_timeout`] only their own setting, [`NodeBuilder::options`] all
-    /// settings of the default dispatcher, and [`NodeBuilder::dispatcher`] all settings of
-    /// another one.
+    /// [`NodeBuilder::workers`], [`NodeBuilder::blocking_threads`], [`NodeBuilder::stop_timeout`] and
+    /// [`NodeBuilder::mailbox_alarm`] only their own setting, [`NodeBuilder::blocking_pool`] that of one
+    /// pool, [`NodeBuilder::options`] all settings of the default dispatcher, and
+    /// [`NodeBuilder::dispatcher`] all settings of another one. [`NodeBuilder::spans`] turns on what
+    /// the file has turned off.
     ///
     /// ```no_run
     /// # use krarup_node::{DispatcherOptions, NodeBuilder};
@@ -53,10 +54,21 @@ impl NodeBuilder {
             builder = builder.name(name);
         }
         if let Some(Setting::Whole(threads)) = node.get(keys::BLOCKING).map(|said| &said.value) {
-            builder = builder.blocking_threads(usize::try_from(*threads).unwrap_or(usize::MAX));
+            builder = builder.blocking_threads(as_usize(*threads));
         }
         if let Some(Setting::Time(time)) = node.get(keys::STOP_TIMEOUT).map(|said| &said.value) {
             builder = builder.stop_timeout(*time);
+        }
+        builder = match node.get(keys::MAILBOX_ALARM).map(|said| &said.value) {
+            Some(Setting::Whole(messages)) => builder.mailbox_alarm(as_usize(*messages)),
+            Some(Setting::Off) => builder.mailbox_alarm(None),
+            _ => builder,
+        };
+        if let Some(Setting::Switch(true)) = node.get(keys::SPANS).map(|said| &said.value) {
+            builder = builder.spans();
+        }
+        for (id, threads) in &settings.layer.pools {
+            builder = builder.blocking_pool(id, as_usize(*threads));
         }
         builder = builder.application_settings(settings.layer.applications.clone());
         for (id, options) in dispatchers {
@@ -67,4 +79,9 @@ impl NodeBuilder {
         }
         Ok(builder.lay_below())
     }
+}
+
+/// A number that was read, within the bounds of its key.
+fn as_usize(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }

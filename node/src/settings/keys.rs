@@ -2,7 +2,9 @@
 //! (`docs/settings.md`), which a test compares with this list.
 
 use super::value::{self, ValueType};
-use crate::options::{MOST_BLOCKING_THREADS, MOST_WORKERS, STACK_SIZES};
+use crate::mailbox_alarm;
+use crate::options::{MOST_WORKERS, STACK_SIZES};
+use crate::side_threads::pools::MOST_BLOCKING_THREADS;
 
 /// The kinds of dispatchers, as they are written in a file.
 pub(crate) const SHARED: &str = "shared";
@@ -25,6 +27,8 @@ pub(crate) struct SettingKey {
 pub(crate) const NAME: &str = "name";
 pub(crate) const BLOCKING: &str = "blocking-threads";
 pub(crate) const STOP_TIMEOUT: &str = "stop-timeout";
+pub(crate) const MAILBOX_ALARM: &str = "mailbox-alarm";
+pub(crate) const SPANS: &str = "spans";
 pub(crate) const KIND: &str = "kind";
 pub(crate) const LIKE: &str = "like";
 pub(crate) const WORKERS: &str = "workers";
@@ -40,6 +44,12 @@ pub(crate) const NODE: &[SettingKey] = &[
     SettingKey { name: NAME, takes: ValueType::Name, kinds: ALL },
     SettingKey { name: BLOCKING, takes: whole(1, MOST_BLOCKING_THREADS), kinds: ALL },
     SettingKey { name: STOP_TIMEOUT, takes: ValueType::Wait, kinds: ALL },
+    SettingKey {
+        name: MAILBOX_ALARM,
+        takes: ValueType::WholeOrOff { least: mailbox_alarm::FIRST as u64, most: u32::MAX as u64 },
+        kinds: ALL,
+    },
+    SettingKey { name: SPANS, takes: ValueType::Switch, kinds: ALL },
 ];
 
 /// The keys in `[dispatcher.<id>]`.
@@ -70,17 +80,21 @@ const fn whole(least: u64, most: usize) -> ValueType {
     ValueType::Whole { least, most: most as u64 }
 }
 
+/// What the id of a pool of side threads is set to.
+pub(crate) const POOL_THREADS: ValueType = whole(1, MOST_BLOCKING_THREADS);
+
 /// What the id of a dispatcher may be set to instead of a table.
 pub(crate) const ALIAS: ValueType = ValueType::Name;
 
 /// The path of every key, and the values it takes.
 pub(crate) fn all() -> impl Iterator<Item = (String, String)> {
     let node = NODE.iter().map(|key| (format!("node.{}", key.name), value::takes(key.takes)));
+    let pool = [("blocking-pool.<id>".to_owned(), value::takes(POOL_THREADS))];
     let alias = [("dispatcher.<id>".to_owned(), value::takes(ALIAS))];
     let dispatcher = DISPATCHER
         .iter()
         .map(|key| (format!("dispatcher.<id>.{}", key.name), value::takes(key.takes)));
-    node.chain(alias).chain(dispatcher)
+    node.chain(pool).chain(alias).chain(dispatcher)
 }
 
 /// A list of words for an error message.

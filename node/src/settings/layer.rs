@@ -25,6 +25,8 @@ pub(crate) enum DispatcherEntry {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layer {
     pub(crate) node: Section,
+    /// The threads of each pool of side threads.
+    pub(crate) pools: BTreeMap<String, u64>,
     pub(crate) dispatchers: BTreeMap<String, DispatcherEntry>,
     pub(crate) applications: ApplicationSettings,
 }
@@ -36,12 +38,13 @@ impl Layer {
         for item in items {
             match item.key.as_str() {
                 "node" => layer.node = section(keys::NODE, "node", &item.at, item.given)?,
+                "blocking-pool" => layer.pools = pools(&item.at, item.given)?,
                 "dispatcher" => layer.dispatchers = dispatchers(&item.at, item.given)?,
                 "application" => {
                     layer.applications = ApplicationSettings::of(&item.at, item.given)?;
                 }
                 _ => {
-                    let known = ["node", "dispatcher", "application"];
+                    let known = ["node", "blocking-pool", "dispatcher", "application"];
                     return Err(unknown(&item.at, &item.key, known));
                 }
             }
@@ -52,6 +55,9 @@ impl Layer {
     /// Merges this layer with another: its settings override those of `below`.
     pub(crate) fn over(mut self, below: Layer) -> Layer {
         fill(&mut self.node, below.node);
+        for (id, threads) in below.pools {
+            self.pools.entry(id).or_insert(threads);
+        }
         self.applications = self.applications.over(below.applications);
         for (id, entry) in below.dispatchers {
             match (self.dispatchers.get_mut(&id), entry) {
@@ -73,6 +79,31 @@ fn fill(above: &mut Section, below: Section) {
     }
 }
 
+fn pools(at: &Origin, given: Given) -> Result<BTreeMap<String, u64>, SettingsError> {
+    let Given::Table(items) = given else {
+        return Err(not_a_table(at, "blocking-pool", &given));
+    };
+    let mut pools = BTreeMap::new();
+    for SettingLine { key: id, at, given } in items {
+        check_id(&id, "the id of a pool", &at)?;
+        let path = path("blocking-pool", &id);
+        if let Setting::Whole(threads) = one(keys::POOL_THREADS, &path, &at, &given)? {
+            pools.insert(id, threads);
+        }
+    }
+    Ok(pools)
+}
+
+/// Checks the id of what a table has by ids.
+fn check_id(id: &str, what: &str, at: &Origin) -> Result<(), SettingsError> {
+    if Name::new(id).is_ok() {
+        return Ok(());
+    }
+    let takes = value::takes(ValueType::Name);
+    let (key, value) = (what.to_owned(), format!("{id:?}"));
+    Err(at.error(SettingsFault::BadValue { key, value, takes }))
+}
+
 fn dispatchers(
     at: &Origin,
     given: Given,
@@ -82,11 +113,7 @@ fn dispatchers(
     };
     let mut entries = BTreeMap::new();
     for SettingLine { key: id, at, given } in items {
-        if Name::new(&id).is_err() {
-            let takes = value::takes(ValueType::Name);
-            let (key, value) = ("the id of a dispatcher".to_owned(), format!("{id:?}"));
-            return Err(at.error(SettingsFault::BadValue { key, value, takes }));
-        }
+        check_id(&id, "the id of a dispatcher", &at)?;
         let path = path("dispatcher", &id);
         let entry = match given {
             Given::Text(_) if id == DEFAULT => return Err(not_a_table(&at, &path, &given)),

@@ -112,7 +112,13 @@ impl Settings {
         }
     }
 
-    /// Returns the path of every key, with `<id>` for the id of a dispatcher, and the values it
+    /// Returns the ids of the pools of side threads, in alphabetical order. Pass them to `add_blocking_pool` of
+    /// a [`Simulation`](crate::Simulation) to run the same program there.
+    pub fn blocking_pools(&self) -> impl Iterator<Item = &str> {
+        self.layer.pools.keys().map(String::as_str)
+    }
+
+    /// Returns the path of every key, with `<id>` for the id of a dispatcher or of a pool, and the values it
     /// takes.
     pub fn keys() -> impl Iterator<Item = (String, String)> {
         keys::all()

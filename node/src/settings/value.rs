@@ -20,7 +20,7 @@ const TIMES: &[(&str, u64)] = &[
 /// The units of sizes, in bytes.
 const SIZES: &[(&str, u64)] = &[("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
 
-/// The word that turns a time off.
+/// The word that turns a setting off.
 const OFF: &str = "off";
 
 /// The type of a setting's values.
@@ -32,6 +32,11 @@ pub(crate) enum ValueType {
     },
     /// A number of bytes, or a text with a unit.
     Size {
+        least: u64,
+        most: u64,
+    },
+    /// A whole number, or `"off"`.
+    WholeOrOff {
         least: u64,
         most: u64,
     },
@@ -50,7 +55,7 @@ pub(crate) enum ValueType {
 pub(crate) enum Setting {
     Whole(u64),
     Time(Duration),
-    /// The time is turned off.
+    /// The setting is turned off.
     Off,
     Switch(bool),
     Text(String),
@@ -67,7 +72,9 @@ pub(crate) enum InvalidValue {
 pub(crate) fn read(takes: ValueType, given: &Given) -> Result<Setting, InvalidValue> {
     match (takes, given) {
         (
-            ValueType::Whole { least, most } | ValueType::Size { least, most },
+            ValueType::Whole { least, most }
+            | ValueType::WholeOrOff { least, most }
+            | ValueType::Size { least, most },
             Given::Whole(number, _),
         ) => {
             let number = number.and_then(|number| u64::try_from(number).ok());
@@ -76,7 +83,9 @@ pub(crate) fn read(takes: ValueType, given: &Given) -> Result<Setting, InvalidVa
         (ValueType::Size { least, most }, Given::Text(text)) => {
             within(measure(text, SIZES), least, most).map(Setting::Whole)
         }
-        (ValueType::Time, Given::Text(text)) if text == OFF => Ok(Setting::Off),
+        (ValueType::Time | ValueType::WholeOrOff { .. }, Given::Text(text)) if text == OFF => {
+            Ok(Setting::Off)
+        }
         (ValueType::Switch, Given::Switch(on)) => Ok(Setting::Switch(*on)),
         (ValueType::Time | ValueType::Wait, Given::Text(text)) => {
             // A wait of zero is over at once; a limit or a period of zero has no meaning.
@@ -114,6 +123,9 @@ pub(crate) fn takes(takes: ValueType) -> String {
         |units: &[(&str, u64)]| units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     match takes {
         ValueType::Whole { least, most } => format!("a whole number, {least} to {most}"),
+        ValueType::WholeOrOff { least, most } => {
+            format!("a whole number, {least} to {most}, or \"{OFF}\"")
+        }
         ValueType::Size { least, most } => format!(
             "a number of bytes, or text with a unit ({}), {least} to {most} bytes",
             units(SIZES)

@@ -7,10 +7,13 @@ use crate::error::NodeError;
 use crate::side_threads::blocking::{Blocking, BlockingWork};
 use krarup_gen::{BlockError, Name};
 use parking_lot::Mutex;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// The most side threads of a pool.
+pub(crate) const MOST_BLOCKING_THREADS: usize = 16_384;
 
 pub(crate) struct BlockingPools {
     unnamed: Arc<Blocking>,
@@ -79,6 +82,25 @@ impl BlockingPools {
 /// Checks the name of a pool.
 ///
 /// # Errors
+/// Checks the pools of the program, and adds those of a file that it does not have.
+pub(crate) fn laid_over(
+    mut own: Vec<(String, usize)>,
+    below: Vec<(String, usize)>,
+) -> Result<Vec<(String, usize)>, NodeError> {
+    let mut names = BTreeSet::new();
+    for (pool, threads) in &own {
+        check_name(pool)?;
+        if !(1..=MOST_BLOCKING_THREADS).contains(threads) {
+            return Err(NodeError::BlockingPool { pool: pool.clone(), threads: *threads });
+        }
+        if !names.insert(pool.clone()) {
+            return Err(NodeError::BlockingPoolTwice(pool.clone()));
+        }
+    }
+    own.extend(below.into_iter().filter(|(pool, _)| !names.contains(pool)));
+    Ok(own)
+}
+
 /// [`NodeError::BlockingPoolName`].
 pub(crate) fn check_name(name: &str) -> Result<(), NodeError> {
     let refused = |error| NodeError::BlockingPoolName { pool: name.to_owned(), error };

@@ -1,7 +1,6 @@
 //! The clients of a Krarup node: processes that call, send, link and monitor.
 
 use crate::failure::ClusterFailure;
-use crate::side::failed;
 use crate::side::requests::BenchRequest;
 use bytes::Bytes;
 use krarup::calls::UndeliveredCause;
@@ -131,17 +130,19 @@ pub(crate) fn run_clients(
     let (done, results) = channel();
     let spawn = |(server, does)| {
         let done = done.clone();
-        node.spawn(move || PairCaller { server, does, done }).wait().map_err(failed)
+        node.spawn(move || PairCaller { server, does, done })
+            .wait()
+            .map_err(ClusterFailure::of_node)
     };
     let clients: Vec<Address<()>> =
         clients.into_iter().map(spawn).collect::<std::result::Result<_, _>>()?;
     drop(done);
     let began = Instant::now();
     for client in &clients {
-        client.send(()).map_err(failed)?;
+        client.send(()).map_err(ClusterFailure::of_node)?;
     }
     for _ in &clients {
-        results.recv().map_err(failed)?.map_err(failed)?;
+        results.recv().map_err(ClusterFailure::of_node)?.map_err(ClusterFailure::of_node)?;
     }
     Ok(began.elapsed())
 }
@@ -157,9 +158,11 @@ pub(crate) fn echo_for_ever(
     let does = PairClient::Echoes { bytes, times: u64::MAX };
     let spawn = |_| {
         let (server, done) = (server.clone(), done.clone());
-        let client =
-            node.spawn(move || PairCaller { server, does, done }).wait().map_err(failed)?;
-        client.send(()).map_err(failed)?;
+        let client = node
+            .spawn(move || PairCaller { server, does, done })
+            .wait()
+            .map_err(ClusterFailure::of_node)?;
+        client.send(()).map_err(ClusterFailure::of_node)?;
         Ok(client.pid())
     };
     (0..count).map(spawn).collect()
@@ -198,9 +201,12 @@ pub(crate) fn times(
     times: u64,
 ) -> std::result::Result<Vec<Duration>, ClusterFailure> {
     let (done, results) = channel();
-    let caller = node.spawn(move || TimedCaller { server, times, done }).wait().map_err(failed)?;
-    caller.send(()).map_err(failed)?;
-    results.recv().map_err(failed)?.map_err(failed)
+    let caller = node
+        .spawn(move || TimedCaller { server, times, done })
+        .wait()
+        .map_err(ClusterFailure::of_node)?;
+    caller.send(()).map_err(ClusterFailure::of_node)?;
+    results.recv().map_err(ClusterFailure::of_node)?.map_err(ClusterFailure::of_node)
 }
 
 /// A process that monitors a process of another node many times.
@@ -247,11 +253,11 @@ pub(crate) fn downs(
 ) -> std::result::Result<Duration, ClusterFailure> {
     let (done, results) = channel();
     let monitoring = move || Monitoring { server, pid, times, told: 0, done };
-    let monitoring = node.spawn(monitoring).wait().map_err(failed)?;
-    monitoring.send(()).map_err(failed)?;
-    results.recv().map_err(failed)?.map_err(failed)?;
+    let monitoring = node.spawn(monitoring).wait().map_err(ClusterFailure::of_node)?;
+    monitoring.send(()).map_err(ClusterFailure::of_node)?;
+    results.recv().map_err(ClusterFailure::of_node)?.map_err(ClusterFailure::of_node)?;
     let began = Instant::now();
-    cluster.disconnect(peer).map_err(failed)?;
-    results.recv().map_err(failed)?.map_err(failed)?;
+    cluster.disconnect(peer).map_err(ClusterFailure::of_node)?;
+    results.recv().map_err(ClusterFailure::of_node)?.map_err(ClusterFailure::of_node)?;
     Ok(began.elapsed())
 }

@@ -1,8 +1,7 @@
 //! Many nodes in one program, each connected to the server whose connections are measured.
 
+use crate::agreement::TICK_SECONDS;
 use crate::failure::ClusterFailure;
-use crate::side::failed;
-use crate::side_process::TICK_SECONDS;
 use krarup::Node;
 use krarup::cluster::{Cluster, ClusterCalls, Cookie};
 use std::net::SocketAddr;
@@ -27,7 +26,7 @@ impl IdleNodes {
     ) -> Result<(), ClusterFailure> {
         for number in 0..count {
             let node = Node::builder(format!("idle{number}@127.0.0.1")).workers(1);
-            let node = node.start().map_err(failed)?;
+            let node = node.start().map_err(ClusterFailure::of_node)?;
             let (cookie, name) = (cookie.clone(), peer.to_owned());
             let cluster = move || {
                 Cluster::new(cookie)
@@ -35,14 +34,14 @@ impl IdleNodes {
                     .tick_time(Duration::from_secs(TICK_SECONDS))
                     .keep::<String>([])
             };
-            let cluster = node.spawn_system(cluster).wait().map_err(failed)?;
+            let cluster = node.spawn_system(cluster).wait().map_err(ClusterFailure::of_node)?;
             self.0.push(node);
             // A connection from this server may be refused while it closes an earlier one.
-            cluster.keep(peer).map_err(failed)?;
+            cluster.keep(peer).map_err(ClusterFailure::of_node)?;
             let mut left = TRIES;
-            while cluster.nodes().map_err(failed)?.is_empty() {
+            while cluster.nodes().map_err(ClusterFailure::of_node)?.is_empty() {
                 if left == 0 {
-                    return Err(failed(format!("node {number} cannot connect")));
+                    return Err(ClusterFailure::of_node(format!("node {number} cannot connect")));
                 }
                 left -= 1;
                 thread::sleep(PAUSE);
@@ -54,7 +53,7 @@ impl IdleNodes {
     /// Ends all of them.
     pub(crate) fn close(&mut self) -> Result<(), ClusterFailure> {
         for node in self.0.drain(..) {
-            node.stop().wait().map_err(failed)?;
+            node.stop().wait().map_err(ClusterFailure::of_node)?;
         }
         Ok(())
     }

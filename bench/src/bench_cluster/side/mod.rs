@@ -2,25 +2,24 @@
 
 mod client;
 mod codec;
+mod counting;
 mod idle;
 mod requests;
 mod server;
 
+use crate::agreement::TICK_SECONDS;
 use crate::failure::ClusterFailure;
 use crate::side::client::{PairClient, run_clients};
+use crate::side::counting::as_f64;
 use crate::side::idle::IdleNodes;
 use crate::side::requests::BenchRequest;
 use crate::side::server::{BenchServer, SINKS, sink};
-use crate::side_process::TICK_SECONDS;
 use krarup::cluster::{Cluster, ClusterAddress, ClusterCalls, Cookie};
 use krarup::{Node, Recipient};
 use std::io::{Write, stdin, stdout};
 use std::net::SocketAddr;
 use std::thread;
-use std::time::{Duration, Instant};
-
-/// The argument by which this program becomes a side.
-pub(crate) const FLAG: &str = "--side";
+use std::time::Duration;
 
 /// How often a peer is tried that does not answer, every [`PAUSE`].
 const TRIES: usize = 100;
@@ -49,10 +48,11 @@ pub(crate) fn serve(words: impl Iterator<Item = String>) -> Result<(), ClusterFa
     let [name, peer, address, peer_address, cookie, queue_bytes] = &words[..] else {
         return Err(ClusterFailure::Usage);
     };
-    let node = Node::start(name.clone()).map_err(failed)?;
-    let cookie = Cookie::new(cookie.clone()).map_err(failed)?;
-    let (peer, peer_address) = (peer.clone(), peer_address.parse().map_err(failed)?);
-    let address = address.parse().map_err(failed)?;
+    let node = Node::start(name.clone()).map_err(ClusterFailure::of_node)?;
+    let cookie = Cookie::new(cookie.clone()).map_err(ClusterFailure::of_node)?;
+    let (peer, peer_address) =
+        (peer.clone(), peer_address.parse().map_err(ClusterFailure::of_node)?);
+    let address = address.parse().map_err(ClusterFailure::of_node)?;
     let queue_bytes = queue_bytes.parse()?;
     let cluster = {
         let (cookie, peer) = (cookie.clone(), peer.clone());
@@ -61,11 +61,14 @@ pub(crate) fn serve(words: impl Iterator<Item = String>) -> Result<(), ClusterFa
             let cluster = cluster.queue_limits(queue_bytes, MOST_QUEUE_BYTES);
             cluster.tick_time(Duration::from_secs(TICK_SECONDS))
         };
-        node.spawn_system(make).wait().map_err(failed)?
+        node.spawn_system(make).wait().map_err(ClusterFailure::of_node)?
     };
     for name in ["server".to_owned()].into_iter().chain((0..SINKS).map(sink)) {
-        node.spawn(BenchServer::default).name(name.as_str()).wait().map_err(failed)?;
-        cluster.export::<BenchRequest>(&name).map_err(failed)?;
+        node.spawn(BenchServer::default)
+            .name(name.as_str())
+            .wait()
+            .map_err(ClusterFailure::of_node)?;
+        cluster.export::<BenchRequest>(&name).map_err(ClusterFailure::of_node)?;
     }
     let idle = IdleNodes::default();
     let mut measuring = Measuring { node, cluster, peer, peer_address, cookie, idle };
@@ -79,17 +82,13 @@ pub(crate) fn serve(words: impl Iterator<Item = String>) -> Result<(), ClusterFa
             Err(why) => say(&format!("error {why}"))?,
         }
     }
-    measuring.node.stop().wait().map_err(failed)
+    measuring.node.stop().wait().map_err(ClusterFailure::of_node)
 }
 
 fn say(line: &str) -> Result<(), ClusterFailure> {
     let mut out = stdout().lock();
     writeln!(out, "{line}")?;
     Ok(out.flush()?)
-}
-
-pub(crate) fn failed(error: impl std::fmt::Display) -> ClusterFailure {
-    ClusterFailure::Node(error.to_string())
 }
 
 impl Measuring {
@@ -173,7 +172,7 @@ impl Measuring {
     }
 
     fn remote(&self, name: &str) -> Result<Recipient<BenchRequest>, ClusterFailure> {
-        self.cluster.remote::<BenchRequest>(name, &self.peer).map_err(failed)
+        self.cluster.remote::<BenchRequest>(name, &self.peer).map_err(ClusterFailure::of_node)
     }
 
     /// Connects.
@@ -183,25 +182,10 @@ impl Measuring {
         loop {
             match server.call(BenchRequest::Me).wait() {
                 Ok(pid) => return Ok((server, pid)),
-                Err(error) if left == 0 => return Err(failed(error)),
+                Err(error) if left == 0 => return Err(ClusterFailure::of_node(error)),
                 Err(_) => thread::sleep(PAUSE),
             }
             left -= 1;
         }
     }
-}
-
-/// Converts a count to a float. Exact up to 2^53, which is more than any workload counts.
-#[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
-pub(crate) fn as_f64(count: u64) -> f64 {
-    count as f64
-}
-
-/// The time that an act takes.
-pub(crate) fn timed<T>(
-    act: impl FnOnce() -> Result<T, ClusterFailure>,
-) -> Result<Duration, ClusterFailure> {
-    let began = Instant::now();
-    act()?;
-    Ok(began.elapsed())
 }
