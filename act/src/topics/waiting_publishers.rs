@@ -112,7 +112,6 @@ impl WaitingPublishers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::iter::repeat_with;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::task::Wake;
@@ -122,7 +121,7 @@ mod tests {
     #[test]
     fn e9_a_process_is_found_in_a_line_of_100_000_without_a_search() {
         let (mut line, pid) = (WaitingPublishers::default(), |number| Pid::local(number, 1));
-        let mut places: Vec<_> = repeat_with(PublisherPlace::default).take(MANY as usize).collect();
+        let mut places: Vec<_> = (0..MANY).map(|_| PublisherPlace::default()).collect();
         for (place, number) in places.iter_mut().zip(1..) {
             assert!(line.wait(place, Some(pid(number)), Waker::noop().clone()).is_none());
         }
