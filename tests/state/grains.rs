@@ -157,6 +157,40 @@ fn k1_one_grain_at_a_time_and_later_messages_go_to_the_next() {
 }
 
 #[test]
+fn k1_a_grain_that_is_released_before_it_has_started_ends_behind_what_was_sent_to_it() {
+    for sim in simulations(10) {
+        let (disk, log) = (Disk::default(), Log::new());
+        let registers = registers(&sim, &disk, &log, SECOND);
+        // The keeper has had no turn: no grain runs.
+        registers.send_to(1, Say::Add(3)).unwrap();
+        registers.release(1).unwrap();
+        // Long before it is idle for its time.
+        sim.advance(2 * SECOND);
+        let count = |item| registers.inspect().wait().unwrap().number(item);
+        assert_eq!(log.take(), ["1 comes", "1 gone"]);
+        assert_eq!(["made", "passivated", "present"].map(count), [Some(1), Some(1), Some(0)]);
+        // It is in its `terminate`. What is sent behind a release is for a grain of its own.
+        registers.send_to(1, Say::Add(10)).unwrap();
+        sim.run_until_idle();
+        registers.release(1).unwrap();
+        sim.run_until_idle();
+        for n in [100, 1000] {
+            registers.send_to(1, Say::Add(n)).unwrap();
+            for _ in 0..2 {
+                registers.release(1).unwrap();
+                sim.run_until_idle();
+            }
+        }
+        registers.send_to(1, Say::Add(10_000)).unwrap();
+        sim.advance(5 * SECOND);
+        assert_eq!(log.take(), ["1 comes", "1 gone"].repeat(4)[..7]);
+        assert_eq!(["made", "passivated", "present"].map(count), [Some(5), Some(4), Some(1)]);
+        assert_eq!(registers.call_to(1, Say::Sum).wait(), Ok(11_113));
+        assert_eq!(disk.most.load(Ordering::SeqCst), 1);
+    }
+}
+
+#[test]
 fn k2_held_messages_arrive_in_order_and_with_their_sender() {
     for sim in simulations(5) {
         let (disk, log) = (Disk::default(), Log::new());

@@ -269,6 +269,34 @@ fn w2_a_command_failure_is_reported_by_its_tag() {
 }
 
 #[test]
+fn w2_100_000_commands_of_which_a_step_gives_up_half_cost_no_search() {
+    const MANY: u64 = 100_000;
+    let sim = Simulation::new(1);
+    let done = Arc::new(Mutex::new(Vec::new()));
+    let completed = Arc::clone(&done);
+    let mut left = None;
+    start(&sim, &Log::new(), &Kept::default(), move |_, events, out| {
+        if left.is_none() {
+            let tags: Vec<Tag> = (0..MANY).map(|n| out.dispatch("echo", n)).collect();
+            // The last first, and one of them twice.
+            tags.iter().rev().step_by(2).chain(tags.last()).for_each(|tag| out.cancel(*tag));
+            left = Some(MANY / 2);
+        }
+        for event in events.drain(..) {
+            let StepEvent::Completed { outcome: Ok(value), .. } = event else { continue };
+            completed.lock().unwrap().push(value);
+            left = left.map(|left| left - 1);
+        }
+        if left == Some(0) {
+            out.done(0);
+        }
+        Ok(())
+    });
+    sim.run_until_idle();
+    assert!(done.lock().unwrap().iter().copied().eq((0..MANY).step_by(2)));
+}
+
+#[test]
 fn w2_a_command_that_is_given_up_is_dropped_and_completes_nothing() {
     for sim in simulations(3) {
         let (log, kept) = (Log::new(), Kept::default());

@@ -180,9 +180,9 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
             let pids: Vec<_> =
                 all.filter(|hearer| hearer.is_full()).map(|full| full.pid()).collect();
             if pids.is_empty() {
-                let next = state.waiting.leave(place);
+                let left = state.waiting.leave(place);
                 let (heard, missed) = self.publish_in(state, event, &[]);
-                wake(next);
+                left.tell();
                 drop_contained(waker);
                 return WaitingTry::Published { heard, missed };
             }

@@ -175,8 +175,8 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
 
     /// A publisher waits no longer.
     pub(crate) fn leave_line(&self, place: &mut PublisherPlace) {
-        let next = self.state.lock().waiting.leave(place);
-        wake(next);
+        let left = self.state.lock().waiting.leave(place);
+        left.tell();
     }
 
     /// There may be room for the first of the waiting publishers.

@@ -2,8 +2,9 @@
 //! that none waits for ever behind others. Only a subscriber that has no room itself passes the line: those
 //! before it wait for it, and it makes no room before it has published.
 
+use crate::process::crash::{drop_contained, ignore};
 use krarup_gen::Pid;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::task::Waker;
 
 /// The place of a publisher in the line; 0: none.
@@ -14,7 +15,17 @@ pub(crate) struct PublisherPlace(u64);
 pub(crate) struct WaitingPublishers {
     /// By place.
     line: BTreeMap<u64, WaitingPublisher>,
+    /// The places of each process that waits. [`WaitingPublishers::of`] is asked before each event that
+    /// is published to one slow subscriber: a search of the line would make that n² for n publishers.
+    places: BTreeSet<(PublisherKey, u64)>,
     last: u64,
+}
+
+/// The numbers of a process and of its node.
+type PublisherKey = (u64, u32);
+
+fn key_of(process: Pid) -> PublisherKey {
+    (process.id(), process.creation())
 }
 
 struct WaitingPublisher {
@@ -22,6 +33,26 @@ struct WaitingPublisher {
     process: Option<Pid>,
     /// One that was woken has none until it waits again.
     waker: Option<Waker>,
+}
+
+/// The wakers that are left when a publisher has left the line. Both are a user's: they are used when
+/// nothing is locked.
+#[must_use = "the next publisher is not told"]
+pub(crate) struct LeftPublishers {
+    /// That of the next publisher, if it is the first now.
+    next: Option<Waker>,
+    /// That of the publisher that has left.
+    own: Option<Waker>,
+}
+
+impl LeftPublishers {
+    /// Wakes the next publisher.
+    pub(crate) fn tell(self) {
+        drop_contained(self.own);
+        if let Some(next) = self.next {
+            ignore(|| next.wake());
+        }
+    }
 }
 
 impl WaitingPublishers {
@@ -42,18 +73,22 @@ impl WaitingPublishers {
             self.last += 1;
             place.0 = self.last;
         }
+        self.places.extend(process.map(|process| (key_of(process), place.0)));
         let waits = WaitingPublisher { process, waker: Some(waker) };
         self.line.insert(place.0, waits)?.waker
     }
 
-    /// Leaves the line. Returns a waker: that of the next publisher if it is the first now.
-    pub(crate) fn leave(&mut self, place: &mut PublisherPlace) -> Option<Waker> {
+    /// Leaves the line.
+    pub(crate) fn leave(&mut self, place: &mut PublisherPlace) -> LeftPublishers {
         let place = std::mem::take(&mut place.0);
         let was_first = self.line.first_key_value().is_some_and(|(first, _)| *first == place);
-        let own = self.line.remove(&place).and_then(|publisher| publisher.waker);
-        // To wake the one that leaves does no harm, and its waker must not be dropped under the
-        // lock.
-        if was_first { self.first().or(own) } else { own }
+        let own = self.line.remove(&place).and_then(|publisher| {
+            if let Some(process) = publisher.process {
+                self.places.remove(&(key_of(process), place));
+            }
+            publisher.waker
+        });
+        LeftPublishers { next: if was_first { self.first() } else { None }, own }
     }
 
     /// Takes the waker of the first publisher.
@@ -63,13 +98,84 @@ impl WaitingPublishers {
 
     /// Takes the waker of this process, if it waits in the line too.
     pub(crate) fn of(&mut self, process: Pid) -> Option<Waker> {
-        let is_it = |publisher: &&mut WaitingPublisher| {
-            publisher.process.is_some_and(|waits| waits.is_same_process(process))
-        };
-        self.line.values_mut().find(is_it)?.waker.take()
+        let key = key_of(process);
+        let (_, place) = self.places.range((key, 0)..=(key, u64::MAX)).next()?;
+        self.line.get_mut(place)?.waker.take()
     }
 
     pub(crate) fn take_all(&mut self) -> Vec<Waker> {
+        self.places.clear();
         std::mem::take(&mut self.line).into_values().filter_map(|waits| waits.waker).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::task::Wake;
+
+    const MANY: u64 = 100_000;
+
+    #[test]
+    fn e9_a_process_is_found_in_a_line_of_100_000_without_a_search() {
+        let (mut line, pid) = (WaitingPublishers::default(), |number| Pid::local(number, 1));
+        let mut places: Vec<_> = (0..MANY).map(|_| PublisherPlace::default()).collect();
+        for (place, number) in places.iter_mut().zip(1..) {
+            assert!(line.wait(place, Some(pid(number)), Waker::noop().clone()).is_none());
+        }
+        for number in (1..=MANY).rev() {
+            // A process that does not wait, one of another node, one that waits, and is woken once.
+            assert!(line.of(pid(MANY + number)).is_none());
+            assert!(line.of(Pid::local(number, 2)).is_none());
+            assert!(line.of(pid(number)).is_some() && line.of(pid(number)).is_none());
+        }
+        for place in &mut places {
+            line.leave(place).tell();
+        }
+        assert!(line.line.is_empty() && line.places.is_empty());
+    }
+
+    #[test]
+    fn e9_of_a_process_that_waits_twice_the_first_place_counts() {
+        let (mut line, process) = (WaitingPublishers::default(), Some(Pid::local(7, 1)));
+        let (mut other, mut first, mut second) = Default::default();
+        line.wait(&mut other, None, Waker::noop().clone());
+        line.wait(&mut first, process, Waker::noop().clone());
+        line.wait(&mut second, process, Waker::noop().clone());
+        assert!(process.and_then(|process| line.of(process)).is_some());
+        assert!(process.and_then(|process| line.of(process)).is_none(), "it was woken");
+        line.leave(&mut first).tell();
+        assert!(process.and_then(|process| line.of(process)).is_some());
+        assert_eq!(line.take_all().len(), 1);
+        assert!(process.and_then(|process| line.of(process)).is_none());
+    }
+
+    /// A waker of a user, whose destructor may do anything.
+    struct NotedWaker(Arc<AtomicBool>);
+
+    impl Wake for NotedWaker {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    impl Drop for NotedWaker {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn e8_the_waker_of_a_publisher_that_leaves_is_dropped_when_nothing_is_locked() {
+        let mut line = WaitingPublishers::default();
+        let (mut first, mut next) = Default::default();
+        let noted = Arc::new(AtomicBool::new(false));
+        line.wait(&mut first, None, Waker::from(Arc::new(NotedWaker(Arc::clone(&noted)))));
+        line.wait(&mut next, None, Waker::noop().clone());
+        // The topic is locked until it has returned.
+        let left = line.leave(&mut first);
+        assert!(left.next.is_some() && !noted.load(Ordering::Relaxed));
+        left.tell();
+        assert!(noted.load(Ordering::Relaxed));
     }
 }

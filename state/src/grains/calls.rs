@@ -16,8 +16,8 @@ pub struct ToGrain<K, M> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum GrainCommand<K> {
-    /// Ends the grain of this key. It finishes the messages it has accepted, and is
-    /// spawned again by the next message. Stashed messages are dead letters (rule M9).
+    /// Ends the grain of this key, also one that has not started yet. It finishes the messages it has
+    /// accepted, and is spawned again by the next message. Stashed messages are dead letters (rule M9).
     Release(K),
 }
 
@@ -68,8 +68,9 @@ where
     /// first of them waits in the line of its mailbox on behalf of all.
     fn send_or_wait_to(&self, key: K, message: M) -> SendOrWait<ToGrain<K, M>, GrainCommand<K>>;
 
-    /// Ends the grain of this key; the next message spawns it again. A grain can use this
-    /// on itself when it knows that it has no more work for now.
+    /// Ends the grain of this key when it has handled what was sent to it before, also if it has not
+    /// started yet; the next message spawns it again. A grain can use this on itself when it knows that
+    /// it has no more work for now.
     ///
     /// # Errors
     /// The errors of [`Address::send_high`].

@@ -13,7 +13,8 @@
 use crate::contained_drop::drop_each;
 use crate::grains::after_unlock::AfterUnlock;
 use crate::grains::calls::ToGrain;
-use crate::grains::entry::{GrainEntry, GrainStage, QueuedMessage};
+use crate::grains::entry::{GrainEntry, GrainStage};
+use crate::grains::held_messages::QueuedMessage;
 use krarup_act::{Address, Delegate, Permit, UnusedPid, holding};
 use krarup_gen::{Inspection, Pid, SendError};
 use parking_lot::{Mutex, MutexGuard};
@@ -252,17 +253,14 @@ where
         goes
     }
 
-    /// Ends a running grain by telling it to finish.
+    /// Ends a grain behind the messages that it has accepted, also one that is not spawned yet.
     pub(crate) fn release(&self, key: &K) {
         holding(|| {
             let mut after = AfterUnlock::default();
             let mut directory = self.directory.lock();
             let bound = directory.bound;
-            if let Some(entry) = directory.entries.get_mut(key)
-                && let GrainStage::Present { grain, .. } = &entry.stage
-            {
-                grain.finish();
-                entry.leave(bound, &mut after);
+            let entry = directory.entries.get_mut(key);
+            if entry.is_some_and(|entry| entry.release(bound, &mut after)) {
                 directory.passivated += 1;
             }
         });

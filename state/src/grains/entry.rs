@@ -20,13 +20,11 @@
 //! to [`AfterUnlock`].
 
 use crate::grains::after_unlock::AfterUnlock;
+use crate::grains::held_messages::{HeldMessages, QueuedMessage};
 use crate::grains::waiting_line::{GrainLine, LeftLine};
 use krarup_act::{Address, Delegate, Permit, UnusedPid, note_receiver};
 use krarup_gen::{Pid, SendError};
 use std::task::Waker;
-
-/// A message that waits for its grain, and the number of its sender.
-pub(crate) type QueuedMessage<M> = (M, u64);
 
 /// The messages, permits and senders that wait for a grain.
 struct GrainQueue<M> {
@@ -34,7 +32,7 @@ struct GrainQueue<M> {
     /// until the grain is spawned.
     next: Option<Pid>,
     unused: Option<UnusedPid>,
-    held: Vec<QueuedMessage<M>>,
+    held: HeldMessages<M>,
     /// Unused permits, except those for room in the mailbox of a present grain.
     kept: usize,
     line: GrainLine,
@@ -45,7 +43,7 @@ impl<M> Default for GrainQueue<M> {
         GrainQueue {
             next: None,
             unused: None,
-            held: Vec::new(),
+            held: HeldMessages::default(),
             kept: 0,
             line: GrainLine::default(),
         }
@@ -301,6 +299,17 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
         self.settle(bound, after);
     }
 
+    /// Ends the grain behind the messages that it has accepted: one that runs is told to finish, one
+    /// that has not been spawned will be when it has its held messages. Returns whether there is one.
+    pub(crate) fn release(&mut self, bound: usize, after: &mut AfterUnlock<M>) -> bool {
+        if let GrainStage::Present { grain, .. } = &self.stage {
+            grain.finish();
+            self.leave(bound, after);
+            return true;
+        }
+        self.queue.as_mut().is_some_and(|queue| queue.held.release())
+    }
+
     /// Records that the grain has ended. Returns whether it must be spawned again.
     pub(crate) fn gone(&mut self, bound: usize, after: &mut AfterUnlock<M>) -> bool {
         self.leave(bound, after);
@@ -323,7 +332,7 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
     ) -> Vec<QueuedMessage<M>> {
         let Some(queue) = &mut self.queue else { return Vec::new() };
         (queue.next, queue.unused) = (None, None);
-        let held = std::mem::take(&mut queue.held);
+        let held = queue.held.take_all();
         self.settle(bound, after);
         held
     }
@@ -337,16 +346,17 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
         bound: usize,
         after: &mut AfterUnlock<M>,
     ) -> Vec<QueuedMessage<M>> {
-        let (mut lost, mut kept, mut fits) = (Vec::new(), Vec::new(), true);
+        let (mut lost, mut kept, mut stays) = (Vec::new(), Vec::new(), true);
         if let Some(queue) = &mut self.queue {
             queue.next = None;
-            let mut held = std::mem::take(&mut queue.held).into_iter();
-            for (message, sender) in held.by_ref() {
+            let mut part = queue.held.begin();
+            stays = !part.is_released;
+            while let Some((message, sender)) = queue.held.take(&mut part) {
                 match grain.forward(message, sender) {
                     Ok(()) => {}
                     Err(SendError::Full { message, .. }) => {
-                        queue.held.push((message, sender));
-                        fits = false;
+                        queue.held.put_back((message, sender), &part);
+                        stays = false;
                         break;
                     }
                     // The grain has ended already. The messages are lost as if they had
@@ -354,17 +364,16 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
                     Err(error) => lost.push((error.into_message(), sender)),
                 }
             }
-            queue.held.extend(held);
-            while fits && queue.kept > 0 {
+            while stays && queue.kept > 0 {
                 match grain.reserve() {
                     Ok(permit) => {
                         kept.push(permit);
                         queue.kept -= 1;
                     }
-                    Err(_) => fits = false,
+                    Err(_) => stays = false,
                 }
             }
-            while fits
+            while stays
                 && !queue.line.is_empty()
                 && let Ok(permit) = grain.reserve_patiently()
             {
@@ -373,15 +382,16 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
             }
         }
         self.stage = GrainStage::Present { grain: grain.clone(), kept };
-        if fits {
+        if stays {
             self.settle(bound, after);
         } else {
-            // Other senders have found the grain by its name and filled its mailbox. The
-            // messages and permits that do not fit go to the next grain.
+            // It was released before it was spawned, or other senders have found the grain by its
+            // name and filled its mailbox. The messages and permits that it did not get go to the
+            // next grain.
             grain.finish();
             self.leave(bound, after);
         }
-        if self.queue.as_ref().is_some_and(|queue| fits && queue.line.is_unused()) {
+        if self.queue.as_ref().is_some_and(|queue| stays && queue.line.is_unused()) {
             self.queue = None;
         }
         lost
@@ -395,7 +405,7 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
         }
         let Some(mut queue) = queue else { return Vec::new() };
         after.woken.extend(queue.line.dismiss());
-        queue.held
+        queue.held.take_all()
     }
 
     /// Grants free room to the waiting senders.

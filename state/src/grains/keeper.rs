@@ -2,9 +2,9 @@
 
 use crate::grains::calls::{GrainCommand, ToGrain};
 use crate::grains::directory::SharedDirectory;
-use crate::grains::entry::QueuedMessage;
 use crate::grains::error::GrainsError;
 use crate::grains::grains::Grains;
+use crate::grains::held_messages::QueuedMessage;
 use crate::grains::route::ToGrains;
 use krarup_act::{AddressOf, Behavior, BehaviorContext, Context, DroppedCalls, Received, contain};
 use krarup_gen::{Down, Inspection, Pid, ProcessKind, Reason, Result, one_line};

@@ -7,6 +7,7 @@ pub(crate) mod entry;
 pub(crate) mod error;
 #[allow(clippy::module_inception, reason = "the type `Grains` is what the module is about")]
 pub(crate) mod grains;
+pub(crate) mod held_messages;
 mod keeper;
 pub(crate) mod reservation;
 pub(crate) mod route;

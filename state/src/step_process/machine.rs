@@ -8,7 +8,7 @@ use crate::step_process::commands::{
     CommandResult, CommandWork, Commands, Completion, CompletionQueue, Handler,
 };
 use crate::step_process::step_process::{
-    CommandError, StepEvent, StepNext, StepOutput, StepProcess, Tag,
+    CommandError, DispatchedCommand, StepEvent, StepNext, StepOutput, StepProcess, Tag,
 };
 use crate::table::{Table, TableKey};
 use krarup_act::{BehaviorContext, Context, HeldMessage, Received, contain};
@@ -281,7 +281,10 @@ impl<P: StepProcess> RunningSteps<P> {
                 let _ = contain(|| drop(given_up));
             }
         }
-        for (tag, name, argument) in std::mem::take(&mut self.out.dispatched) {
+        for command in std::mem::take(&mut self.out.dispatched) {
+            let DispatchedCommand { tag, name, argument: Some(argument) } = command else {
+                continue;
+            };
             self.outstanding.insert(tag, None);
             // A handler that panics fails its command and not the process.
             let begun = contain(|| self.begin(tag, &name, argument));

@@ -139,10 +139,18 @@ pub struct UnknownMethod(pub String);
 
 /// The result of a step: the commands to run, and what the process waits for.
 pub struct StepOutput<V> {
-    pub(crate) dispatched: Vec<(Tag, String, V)>,
+    pub(crate) dispatched: Vec<DispatchedCommand<V>>,
     pub(crate) cancelled: Vec<Tag>,
     pub(crate) next: Option<StepNext<V>>,
     last: u64,
+}
+
+/// A command that a step has dispatched.
+pub(crate) struct DispatchedCommand<V> {
+    pub(crate) tag: Tag,
+    pub(crate) name: String,
+    /// `None` if the same step has cancelled it. It keeps its place: see [`StepOutput::cancel`].
+    pub(crate) argument: Option<V>,
 }
 
 /// How the process continues after a step.
@@ -166,15 +174,23 @@ impl<V> StepOutput<V> {
     pub fn dispatch(&mut self, command: impl Into<String>, argument: V) -> Tag {
         self.last += 1;
         let tag = Tag(self.last);
-        self.dispatched.push((tag, command.into(), argument));
+        let (name, argument) = (command.into(), Some(argument));
+        self.dispatched.push(DispatchedCommand { tag, name, argument });
         tag
     }
 
     /// Gives up a command: no completion of it arrives, unless one has arrived already. A
     /// command dispatched in this same step does not begin.
     pub fn cancel(&mut self, tag: Tag) {
-        self.dispatched.retain(|(dispatched, ..)| *dispatched != tag);
-        self.cancelled.push(tag);
+        // The tags of one step rise by one, so the place of a command follows from its tag. A search
+        // would cost a step of n commands that cancels them n².
+        let first = self.dispatched.first().map(|command| command.tag.number());
+        let place = first.and_then(|first| tag.number().checked_sub(first));
+        let place = place.and_then(|place| usize::try_from(place).ok());
+        match place.and_then(|place| self.dispatched.get_mut(place)) {
+            Some(command) => drop(command.argument.take()),
+            None => self.cancelled.push(tag),
+        }
     }
 
     /// Declares that there is more to do. The next step follows when others have had their
@@ -205,7 +221,8 @@ impl<V> StepOutput<V> {
 
 impl<V> fmt::Debug for StepOutput<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let commands: Vec<_> = self.dispatched.iter().map(|(tag, name, _)| (tag, name)).collect();
+        let begin = self.dispatched.iter().filter(|command| command.argument.is_some());
+        let commands: Vec<_> = begin.map(|command| (command.tag, &command.name)).collect();
         f.debug_struct("StepOutput").field("dispatched", &commands).finish_non_exhaustive()
     }
 }
