@@ -113,7 +113,8 @@ impl<P: Protocol> Client<P> {
     /// Adds addresses of the same server, which are tried after the others. If a connection
     /// cannot be made they are tried one after the other, each for at most the
     /// [`connect_timeout`](ConnectionOptions::connect_timeout); the error of the last one fails
-    /// the spawn. If a host has no address, they are tried at once.
+    /// the spawn. If the host of [`Client::to_host`] could not be resolved, for whatever reason, they
+    /// are tried alone.
     #[must_use]
     pub fn or(mut self, addresses: impl IntoIterator<Item = SocketAddr>) -> Self {
         self.others.extend(addresses);

@@ -201,7 +201,7 @@ pub enum ConnectError {
     Unresolved {
         /// The requested host.
         host: String,
-        /// The error of the operating system.
+        /// Why: the error of the resolver, or that the name cannot be asked for or has no address.
         source: io::Error,
     },
     /// The system's resolver took too long.

@@ -291,7 +291,9 @@ impl NodeBuilder {
         let pools = pools::laid_over(self.blocking_pools, self.pools_below)?;
         tracing::debug!(
             target: "krarup", %name, default = ?self.default, others = ?dispatchers,
-            blocking_threads = self.blocking_threads, stop_timeout = ?self.stop_timeout, "the node starts"
+            blocking_threads = self.blocking_threads, blocking_pools = ?pools,
+            stop_timeout = ?self.stop_timeout, mailbox_alarm = ?self.mailbox_alarm, spans = self.spans,
+            "the node starts"
         );
         note_panic_locations();
         let blocking = Blocking::new(
@@ -369,7 +371,6 @@ fn check_applications(applications: &[Application]) -> Result<(), ApplicationErr
     Ok(())
 }
 
-/// Checks the pools for blocking work.
 /// Starts the default dispatcher and the timer thread. The other dispatchers start when they are
 /// first used. Returns the default host and the timer thread's handle.
 fn start_threads(

@@ -516,7 +516,10 @@ fn x7_the_settings_are_reported_when_the_node_starts() {
     let starts: Vec<_> = lines.iter().filter(|line| line.contains("the node starts")).collect();
     assert_eq!(starts.len(), 1, "{lines:?}");
     let own = format!("{:?}", Duration::from_secs(3));
-    for part in ["name=shop@localhost", "blocking_threads=64", &own, "131072", "\"close\""] {
+    let limits = ["blocking_threads=64", "blocking_pools=[(\"disk\", 3)]"];
+    let watch = ["mailbox_alarm=Some(20000)", "spans=true"];
+    let parts = ["name=shop@localhost", &own, "131072", "\"close\""];
+    for part in parts.into_iter().chain(limits).chain(watch) {
         assert!(starts[0].contains(part), "{part} in {starts:?}");
     }
 }

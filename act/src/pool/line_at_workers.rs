@@ -108,12 +108,25 @@ where
         }
     }
 
-    /// The hints of the messages in line that may go to this worker; `None` means all.
+    /// The hints of the messages in line that may go to this worker; `None` means all. A message whose
+    /// choice panics is lost: it would hold up a drain for ever.
     fn hints_for(&self, worker: Pid) -> Option<BTreeSet<u64>> {
         let mut hints = self.needs_message.then(|| self.line.hints())?;
-        // A choice that panics is none, and holds up nobody else in line.
-        hints.retain(|hint| contain(|| self.may_have(worker, *hint)).unwrap_or(false));
+        hints.retain(|hint| {
+            contain(|| self.may_have(worker, *hint)).unwrap_or_else(|_| {
+                self.lose(*hint);
+                false
+            })
+        });
         Some(hints)
+    }
+
+    fn lose(&self, hint: u64) {
+        for StrandedMessage { message, sender, epoch, .. } in self.line.take_hint(hint) {
+            self.dead_letter(message, sender, DeadLetterCause::Unhandled);
+            // Last: a drain that waits for this message ends with it.
+            drop(epoch);
+        }
     }
 }
 
@@ -187,6 +200,8 @@ where
                     let taken = waiter.offer(ticket).is_ok();
                     if taken && waiter.wants_more() {
                         self.line.join(&waiter, paid);
+                        // While it was out of the line, other workers have found that nobody waits.
+                        self.join_at_workers();
                     }
                     return Ok(());
                 }
@@ -207,6 +222,11 @@ where
             Ok(answer) => given = answer,
             Err(_) => self.note_lost(sender, DeadLetterCause::Unhandled),
         });
+        // Stand-ins have left workers whose room a message to all could not use, and those that found
+        // nobody in line while a message was out of it that is back now.
+        if given.is_ok() && self.line.is_waiting() {
+            self.join_at_workers();
+        }
         given
     }
 
@@ -220,10 +240,6 @@ where
             return match self.room_at_each(permit) {
                 Ok(each) => {
                     self.fill_each(Some(&epoch), each, copy, message, sender, times);
-                    // Stand-ins have left workers that had room when others had none.
-                    if self.line.is_waiting() {
-                        self.join_at_workers();
-                    }
                     Ok(())
                 }
                 Err(LacksRoom { permit, full }) => {

@@ -212,6 +212,15 @@ impl<M: Send + 'static> PoolLine<M> {
         self.0.lock().stranded.iter().map(|stranded_message| stranded_message.hint).collect()
     }
 
+    /// Takes out the stranded messages with this hint.
+    pub(super) fn take_hint(&self, hint: u64) -> Vec<StrandedMessage<M>> {
+        let stranded = &mut self.0.lock().stranded;
+        let all = std::mem::take(stranded).into_iter();
+        let (taken, left): (Vec<_>, _) = all.partition(|message| message.hint == hint);
+        *stranded = left.into();
+        taken
+    }
+
     /// Sends waiting senders away. A line of another pool stays: its senders wait at other
     /// workers too, and here again when there is room.
     pub(super) fn dismiss(&self) {

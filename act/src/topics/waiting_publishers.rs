@@ -73,9 +73,15 @@ impl WaitingPublishers {
             self.last += 1;
             place.0 = self.last;
         }
+        let before = self.line.insert(place.0, WaitingPublisher { process, waker: Some(waker) });
+        // A publication may go on in another process than the one where it began.
+        if let Some(WaitingPublisher { process: Some(before), .. }) = before
+            && process != Some(before)
+        {
+            self.places.remove(&(key_of(before), place.0));
+        }
         self.places.extend(process.map(|process| (key_of(process), place.0)));
-        let waits = WaitingPublisher { process, waker: Some(waker) };
-        self.line.insert(place.0, waits)?.waker
+        before?.waker
     }
 
     /// Leaves the line.
@@ -150,6 +156,21 @@ mod tests {
         assert!(process.and_then(|process| line.of(process)).is_some());
         assert_eq!(line.take_all().len(), 1);
         assert!(process.and_then(|process| line.of(process)).is_none());
+    }
+
+    #[test]
+    fn e9_a_publication_that_goes_on_in_another_process_is_one_of_that() {
+        let mut line = WaitingPublishers::default();
+        let (mut place, mut later) = Default::default();
+        let [one, other] = [1, 2].map(|number| Some(Pid::local(number, 1)));
+        line.wait(&mut place, one, Waker::noop().clone());
+        line.wait(&mut later, one, Waker::noop().clone());
+        assert!(line.wait(&mut place, other, Waker::noop().clone()).is_some());
+        assert!(other.and_then(|process| line.of(process)).is_some());
+        line.leave(&mut place).tell();
+        assert!(one.and_then(|process| line.of(process)).is_some(), "its other one waits");
+        line.leave(&mut later).tell();
+        assert!(line.places.is_empty());
     }
 
     /// A waker of a user, whose destructor may do anything.

@@ -7,8 +7,8 @@ use crate::error::NodeError;
 use crate::side_threads::blocking::{Blocking, BlockingWork};
 use krarup_gen::{BlockError, Name};
 use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -79,28 +79,31 @@ impl BlockingPools {
     }
 }
 
-/// Checks the name of a pool.
+/// Checks the pools of the program, and adds those of a file that it does not have.
 ///
 /// # Errors
-/// Checks the pools of the program, and adds those of a file that it does not have.
+/// [`NodeError::BlockingPoolName`], [`NodeError::BlockingPool`].
 pub(crate) fn laid_over(
     mut own: Vec<(String, usize)>,
     below: Vec<(String, usize)>,
 ) -> Result<Vec<(String, usize)>, NodeError> {
-    let mut names = BTreeSet::new();
     for (pool, threads) in &own {
         check_name(pool)?;
         if !(1..=MOST_BLOCKING_THREADS).contains(threads) {
             return Err(NodeError::BlockingPool { pool: pool.clone(), threads: *threads });
         }
-        if !names.insert(pool.clone()) {
-            return Err(NodeError::BlockingPoolTwice(pool.clone()));
+    }
+    for (pool, threads) in below {
+        if own.iter().all(|(own, _)| *own != pool) {
+            own.push((pool, threads));
         }
     }
-    own.extend(below.into_iter().filter(|(pool, _)| !names.contains(pool)));
     Ok(own)
 }
 
+/// Checks the name of a pool.
+///
+/// # Errors
 /// [`NodeError::BlockingPoolName`].
 pub(crate) fn check_name(name: &str) -> Result<(), NodeError> {
     let refused = |error| NodeError::BlockingPoolName { pool: name.to_owned(), error };

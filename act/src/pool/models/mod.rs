@@ -67,10 +67,19 @@ fn pool_of<R: Routing<u32>>(
 /// A pool of a pool of one worker, the inner pool, and that worker with its room.
 fn nested(host: &Arc<ModelHost>) -> (ModelPool<RoundRobin>, ModelPool<RoundRobin>, FullWorker) {
     let (worker, room) = full_worker(host);
+    let (outer, inner) = nested_of(host, &[&worker]);
+    (outer, inner, (worker, room))
+}
+
+/// A pool of a pool of these workers, and the inner pool.
+fn nested_of(
+    host: &Arc<ModelHost>,
+    workers: &[&ModelActor],
+) -> (ModelPool<RoundRobin>, ModelPool<RoundRobin>) {
     let process = host.admit_new(UNBOUNDED);
-    let inner = pool_of(host, process.pid(), RoundRobin::new(), &[&worker]);
+    let inner = pool_of(host, process.pid(), RoundRobin::new(), workers);
     assert!(process.set_route(Box::new(PoolRoute(Arc::clone(&inner)))));
-    (pool(host, RoundRobin::new(), &[&process]), inner, (worker, room))
+    (pool(host, RoundRobin::new(), &[&process]), inner)
 }
 
 /// A worker with room for one message, and that room.

@@ -4,9 +4,11 @@ use super::{full_worker, over, pool, waiting};
 use crate::addressing::address::Address;
 use crate::models::checker::{bounded, joined};
 use crate::models::model_host::ModelHost;
+use crate::models::wake_flag::block_on;
 use crate::pool::routing::{Choice, Routing, Workers};
 use crate::pool::waiting_line::StrandedMessage;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 
 /// Panics when it chooses for the hint 7, and for the message 8 when it is copied. The message 9 goes
 /// to all.
@@ -36,7 +38,8 @@ fn stranded(message: u32) -> StrandedMessage<u32> {
     StrandedMessage { message, sender: 0, hint, times: None, epoch: Arc::default() }
 }
 
-/// A message stands first whose worker cannot be chosen: who waits behind it is served.
+/// A message stands first whose worker cannot be chosen: it is lost, and who waits behind it is
+/// served.
 #[test]
 fn m6_a_choice_that_panics_holds_up_nobody_in_line() {
     bounded(2, || {
@@ -47,7 +50,7 @@ fn m6_a_choice_that_panics_holds_up_nobody_in_line() {
         let sender = waiting(&pool);
         drop(room);
         assert!(joined(sender).is_some());
-        assert_eq!(pool.line.stranded(), 1);
+        assert_eq!((pool.line.stranded(), host.dead_letters()), (0, 1));
         over(&host, &[&pool]);
     });
 }
@@ -88,6 +91,32 @@ fn p8_room_that_a_message_to_all_could_not_use_goes_to_the_next_in_line() {
         let permit = joined(sender).expect("room");
         assert_eq!([one.main_length(), other.main_length(), pool.line.stranded()], [2, 1, 0]);
         drop(permit);
+        over(&host, &[&pool]);
+    });
+}
+
+/// A message to all stands first whose copy panics, and one of two workers has more room than the other.
+/// Two wait behind it: both get room.
+#[test]
+fn m6_room_that_a_lost_message_to_all_could_not_use_goes_to_those_behind_it() {
+    bounded(2, || {
+        let host = ModelHost::new();
+        let one = host.admit_new(2);
+        let rooms = [(); 2].map(|()| Address::new(Arc::clone(&one)).reserve().expect("room"));
+        let (other, last) = full_worker(&host);
+        let pool = pool(&host, Superstitious, &[&one, &other]);
+        pool.line.push_stranded(stranded(8));
+        let mut senders = [(); 2].map(|()| Box::pin(Arc::clone(&pool).wait_for_room(0)));
+        let mut look = Context::from_waker(Waker::noop());
+        assert!(senders.iter_mut().all(|sender| sender.as_mut().poll(&mut look).is_pending()));
+        // The first worker offers its room, and the message cannot use it.
+        drop(rooms);
+        assert_eq!((pool.line.stranded(), pool.line.waiters()), (1, 2));
+        drop(last);
+        assert_eq!((pool.line.stranded(), host.dead_letters()), (0, 1));
+        let permits = senders.map(|sender| block_on(sender).expect("room"));
+        assert_eq!(one.main_length() + other.main_length(), 2, "promised twice");
+        drop(permits);
         over(&host, &[&pool]);
     });
 }
