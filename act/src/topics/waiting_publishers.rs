@@ -167,8 +167,8 @@ mod tests {
         line.wait(&mut later, one, Waker::noop().clone());
         assert!(line.wait(&mut place, other, Waker::noop().clone()).is_some());
         assert!(other.and_then(|process| line.of(process)).is_some());
-        line.leave(&mut place).tell();
         assert!(one.and_then(|process| line.of(process)).is_some(), "its other one waits");
+        line.leave(&mut place).tell();
         line.leave(&mut later).tell();
         assert!(line.places.is_empty());
     }
