@@ -1,9 +1,10 @@
 //! User code that panics while a worker offers room (rules M6, P6).
 
-use super::{full_worker, over, pool, waiting};
+use super::{ModelPool, full_worker, over, pool, waiting};
 use crate::addressing::address::Address;
+use crate::mailbox::permit::Permit;
 use crate::models::checker::{bounded, joined};
-use crate::models::model_host::ModelHost;
+use crate::models::model_host::{ModelActor, ModelHost};
 use crate::models::wake_flag::block_on;
 use crate::pool::routing::{Choice, Routing, Workers};
 use crate::pool::waiting_line::StrandedMessage;
@@ -36,6 +37,27 @@ impl Routing<u32> for Superstitious {
 fn stranded(message: u32) -> StrandedMessage<u32> {
     let hint = u64::from(message);
     StrandedMessage { message, sender: 0, hint, times: None, epoch: Arc::default() }
+}
+
+/// A pool of a worker with room for two and one with room for one, and all that room. A message stands
+/// first in its line.
+struct UnevenPool {
+    pool: ModelPool<Superstitious>,
+    one: ModelActor,
+    other: ModelActor,
+    rooms: [Permit<u32>; 2],
+    last: Permit<u32>,
+}
+
+impl UnevenPool {
+    fn new(host: &Arc<ModelHost>, message: u32) -> Self {
+        let one = host.admit_new(2);
+        let rooms = [(); 2].map(|()| Address::new(Arc::clone(&one)).reserve().expect("room"));
+        let (other, last) = full_worker(host);
+        let pool = pool(host, Superstitious, &[&one, &other]);
+        pool.line.push_stranded(stranded(message));
+        UnevenPool { pool, one, other, rooms, last }
+    }
 }
 
 /// A message stands first whose worker cannot be chosen: it is lost, and who waits behind it is
@@ -80,11 +102,7 @@ fn m6_a_copy_that_panics_holds_up_nobody_in_line() {
 fn p8_room_that_a_message_to_all_could_not_use_goes_to_the_next_in_line() {
     bounded(2, || {
         let host = ModelHost::new();
-        let one = host.admit_new(2);
-        let rooms = [(); 2].map(|()| Address::new(Arc::clone(&one)).reserve().expect("room"));
-        let (other, last) = full_worker(&host);
-        let pool = pool(&host, Superstitious, &[&one, &other]);
-        pool.line.push_stranded(stranded(9));
+        let UnevenPool { pool, one, other, rooms, last } = UnevenPool::new(&host, 9);
         let sender = waiting(&pool);
         drop(rooms);
         drop(last);
@@ -101,11 +119,7 @@ fn p8_room_that_a_message_to_all_could_not_use_goes_to_the_next_in_line() {
 fn m6_room_that_a_lost_message_to_all_could_not_use_goes_to_those_behind_it() {
     bounded(2, || {
         let host = ModelHost::new();
-        let one = host.admit_new(2);
-        let rooms = [(); 2].map(|()| Address::new(Arc::clone(&one)).reserve().expect("room"));
-        let (other, last) = full_worker(&host);
-        let pool = pool(&host, Superstitious, &[&one, &other]);
-        pool.line.push_stranded(stranded(8));
+        let UnevenPool { pool, one, other, rooms, last } = UnevenPool::new(&host, 8);
         let mut senders = [(); 2].map(|()| Box::pin(Arc::clone(&pool).wait_for_room(0)));
         let mut look = Context::from_waker(Waker::noop());
         assert!(senders.iter_mut().all(|sender| sender.as_mut().poll(&mut look).is_pending()));
