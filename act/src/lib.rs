@@ -140,6 +140,7 @@ pub use process::contained::{Contained, contain_inline};
 pub use process::crash::{contain, contain_quietly, first_failure};
 pub use process::current::note_receiver;
 pub use process::deferred::{holding, when_free};
+pub use process::locked_relations::LockedRelations;
 pub use process::outside::{drop_refused, from_outside};
 pub use process::panics::note_panic_locations;
 pub use process::process::{Guarded, Process, Put, Via};

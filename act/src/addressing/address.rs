@@ -258,7 +258,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
 
     /// Whether the process traps exits now.
     pub(crate) fn traps_exits(&self) -> bool {
-        self.cell.inbox.lock().trapping
+        self.cell.inbox.lock().marks.is_trapping()
     }
 
     /// Returns the process without its message types, for a host's tables and for untyped

@@ -18,7 +18,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         let mut relations = self.cell.locked_relations();
         // A context can outlive its process; an alias made then is not registered and reaches
         // no process.
-        if !relations.retired {
+        if !relations.is_retired() {
             relations.add_alias(alias);
             self.host().add_alias(alias, self.process());
         }
@@ -50,7 +50,7 @@ struct ByAlias<M, C> {
 
 impl<M: Send + 'static, C: Send + 'static> ByAlias<M, C> {
     fn is_valid(&self) -> bool {
-        self.address.process().relations().0.lock().has_alias(self.alias)
+        self.address.process().relations().has_alias(self.alias)
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) fn release_name(host: &dyn Host, name: &str, pid: Pid) -> bool {
 
 /// Clears the name of the process, so that the process does not release it again at its end.
 pub(crate) fn forget_name(holder: &dyn Process, name: &str) {
-    let mut relations = holder.relations().0.lock();
+    let mut relations = holder.relations();
     if relations.name().is_some_and(|held| held.as_str() == name) {
         relations.take_name();
     }

@@ -126,7 +126,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         // What is stashed, or held by the behaviour, would be lost.
         let holds = self.cell.progress.has(ProcessMark::HoldsMessages);
         // Who has room reserved will send.
-        let is_expected = self.cell.waiting(self.cell.inbox.lock().accepted()) > 0;
+        let is_expected = self.cell.waiting(&self.cell.inbox.lock()) > 0;
         let cold = &mut **self.cold.as_mut()?;
         let is_empty_handed = cold.stash.is_empty() && !holds && !is_expected;
         let idle = cold.idle.as_mut()?;

@@ -25,7 +25,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         // The name is set in both places under one lock. Every operation that takes the name
         // away from this process, its end included, clears both.
         let mut relations = self.cell.locked_relations();
-        if relations.retired {
+        if relations.is_retired() {
             return Err(RegisterError::NoProcess(self.cell.pid()));
         }
         if let Some(name) = relations.name() {
@@ -54,7 +54,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub fn set_label(&mut self, label: impl AsRef<str>) -> Result<(), NameError> {
         let label = Name::new(label)?;
         let mut relations = self.cell.locked_relations();
-        if !relations.closed {
+        if !relations.is_closed() {
+            self.cell.inbox.lock().shown.forget_alone();
             relations.set_own_label(Some(label));
         }
         Ok(())
@@ -62,7 +63,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
     /// Removes the label of [`Context::set_label`].
     pub fn clear_label(&mut self) {
-        self.cell.locked_relations().set_own_label(None);
+        let mut relations = self.cell.locked_relations();
+        self.cell.inbox.lock().shown.forget_alone();
+        relations.set_own_label(None);
     }
 
     /// The name of this process, for a line of the log.
@@ -172,12 +175,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// full mailbox that diverts refuses them, because its fallback takes this process's own type.
     /// By default such a send returns [`SendError::WrongType`].
     pub fn take_others(&mut self) {
-        self.cell.inbox.lock().others = true;
+        self.cell.inbox.lock().marks.set_others(true);
     }
 
     /// Refuses messages of other types from now on, as by default: see
     /// [`Context::take_others`].
     pub fn refuse_others(&mut self) {
-        self.cell.inbox.lock().others = false;
+        self.cell.inbox.lock().marks.set_others(false);
     }
 }

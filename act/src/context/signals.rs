@@ -12,7 +12,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Sets whether exit signals arrive as items instead of ending this process (rule L3).
     /// The argument is that of OTP's `process_flag(trap_exit, Flag)`.
     pub fn trap_exits(&mut self, trap: bool) {
-        self.cell.inbox.lock().trapping = trap;
+        self.cell.inbox.lock().marks.set_trapping(trap);
     }
 
     /// From now on a stop requested by the parent or the node arrives as

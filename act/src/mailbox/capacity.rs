@@ -130,7 +130,7 @@ impl<M> Inbox<M> {
                 }
                 None => break,
             }
-            self.accepted -= 1;
+            self.accepted = self.accepted.wrapping_sub(1);
         }
         newest.reverse();
         newest
@@ -173,7 +173,7 @@ impl InboxCore {
         if !self.has_room(taken) {
             return Err(NoCapacity::Full);
         }
-        self.accepted += 1;
+        self.accepted = self.accepted.wrapping_add(1);
         Ok(())
     }
 
@@ -199,7 +199,7 @@ impl InboxCore {
     /// Returns room that was reserved and not used.
     pub(crate) fn give_back(&mut self) {
         if self.phase != MailboxPhase::Terminated {
-            self.accepted -= 1;
+            self.accepted = self.accepted.wrapping_sub(1);
         }
     }
 
@@ -225,7 +225,7 @@ impl InboxCore {
             return None;
         }
         let waiter = self.cold.as_mut()?.waiting.pop()?;
-        self.accepted += 1;
+        self.accepted = self.accepted.wrapping_add(1);
         Some(waiter)
     }
 

@@ -17,7 +17,7 @@ impl InboxCore {
     /// known yet. If the process neither stops in order nor traps exits, the stop becomes a
     /// pending exit. Returns whether there was one.
     pub(crate) fn set_pending_exit_by_early_stop(&mut self, stops_in_order: bool) -> bool {
-        if stops_in_order || self.trapping {
+        if stops_in_order || self.marks.is_trapping() {
             return false;
         }
         let Some(cold) = &mut self.cold else { return false };

@@ -97,7 +97,7 @@ impl<M> Inbox<M> {
     /// dropped outside the lock.
     pub(crate) fn close(&mut self) -> DrainedMailbox<M> {
         self.phase = MailboxPhase::Terminated;
-        self.core.accepted += self.core.dropped();
+        self.core.count_dropped();
         DrainedMailbox {
             first: self.first.take(),
             main: self.main.take(),

@@ -11,6 +11,7 @@ use crate::calls::slot::SlotSender;
 use crate::cold_box::ColdBox;
 use crate::host::ready::Ready;
 use crate::observe::item_log::ChangedLog;
+use crate::observe::state_label::StateLabel;
 use krarup_gen::SpawnError;
 use std::sync::Arc;
 
@@ -53,24 +54,22 @@ impl MainTake {
     }
 }
 
-#[allow(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct InboxCore {
     pub(crate) phase: MailboxPhase,
     /// What was asked of the process while it was active.
     pub(crate) marks: ParkMarks,
-    /// Whether exit signals arrive as notices.
-    pub(crate) trapping: bool,
     pub(crate) way: MainPush,
-    /// Whether messages of other types than the process's own are accepted too.
-    pub(crate) others: bool,
     pub(super) takes: MainTake,
+    /// The length of the last batch: the capacity that a new queue reserves.
+    pub(super) batch: u16,
+    /// The state that the process shows as its label. Written under the lock of its relations too.
+    pub(crate) shown: StateLabel,
     pub(super) parked: Option<Ready>,
-    /// User messages accepted on Main since the start; see [`Inbox::push_main`](super::inbox::Inbox::push_main).
-    pub(super) accepted: u64,
+    /// User messages accepted on Main since the start, the low 32 bits of their number; see
+    /// [`Inbox::push_main`](super::inbox::Inbox::push_main).
+    pub(super) accepted: u32,
     /// The greatest number of user messages that wait on Main.
     pub(super) bound: u32,
-    /// The length of the last batch: the capacity that a new queue reserves.
-    pub(super) batch: u32,
     pub(super) cold: Option<ColdBox<ColdMailbox>>,
 }
 
@@ -86,14 +85,13 @@ impl InboxCore {
         InboxCore {
             phase: MailboxPhase::Active,
             marks: ParkMarks::default(),
-            trapping: false,
             way: MainPush::Direct,
-            others: false,
             takes,
+            batch: 0,
+            shown: StateLabel::default(),
             parked: None,
             accepted: 0,
             bound,
-            batch: 0,
             cold,
         }
     }
@@ -117,9 +115,9 @@ impl InboxCore {
         self.cold.is_some()
     }
 
-    /// Has a sender wait until the process has taken all messages that wait now.
-    pub(crate) fn enter_muted(&mut self, sender: Arc<dyn MutedSender>) {
-        let due = self.accepted;
+    /// Has a sender wait until the process has taken all messages that wait now; `taken` is how many it has taken.
+    pub(crate) fn enter_muted(&mut self, sender: Arc<dyn MutedSender>, taken: u64) {
+        let due = self.accepted(taken);
         self.cold().muted.enter(due, sender);
     }
 
@@ -138,9 +136,21 @@ impl InboxCore {
         }
     }
 
+    /// How many user messages wait on Main, with those that room is kept for. `taken` is how many were taken off it: no more
+    /// than were accepted, for they were accepted under the lock that the caller has.
+    #[inline]
+    pub(crate) fn waiting(&self, taken: u64) -> u32 {
+        self.accepted.wrapping_sub(low_bits(taken))
+    }
+
     /// How many messages were accepted, less those that were dropped to make room for later ones.
-    pub(crate) fn accepted(&self) -> u64 {
-        self.accepted
+    pub(crate) fn accepted(&self, taken: u64) -> u64 {
+        taken + u64::from(self.waiting(taken))
+    }
+
+    /// Counts the messages that were dropped to make room as accepted, when the mailbox is closed.
+    pub(super) fn count_dropped(&mut self) {
+        self.accepted = self.accepted.wrapping_add(low_bits(self.dropped()));
     }
 
     /// How many messages were accepted and then dropped to make room for later ones. When the
@@ -187,4 +197,12 @@ impl InboxCore {
         cold.item_log.take_if(|log| log.is_idle());
         Some(ChangedLog(cold.item_log.clone()))
     }
+}
+
+/// The low 32 bits of a number of messages. A mailbox counts in 32 bits what the process counts in 64: it never holds
+/// 2^32 messages, which would take 100 GB, so the difference of the two is exact.
+#[inline]
+#[allow(clippy::cast_possible_truncation, reason = "these bits are what it is about")]
+fn low_bits(count: u64) -> u32 {
+    count as u32
 }

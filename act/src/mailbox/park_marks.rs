@@ -1,10 +1,12 @@
-//! What others have asked of a process for when it parks.
+//! What others have asked of a process for when it parks, and what it has chosen for its mailbox.
 
 const WAKE: u8 = 1;
 const SEARCH: u8 = 2;
+const TRAPPING: u8 = 4;
+const OTHERS: u8 = 8;
 
-/// Marks of a process that is not parked, set by any thread under the lock of its mailbox and taken by the process when
-/// it parks.
+/// Marks of a mailbox, under its lock. Those of a process that is not parked are set by any thread and taken by the
+/// process when it parks; the others are choices of the process, and stay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ParkMarks(u8);
 
@@ -40,5 +42,27 @@ impl ParkMarks {
 
     pub(crate) fn begin_search(&mut self) {
         self.0 &= !SEARCH;
+    }
+
+    /// Whether exit signals arrive as notices.
+    pub(crate) fn is_trapping(self) -> bool {
+        self.0 & TRAPPING != 0
+    }
+
+    pub(crate) fn set_trapping(&mut self, traps: bool) {
+        self.set(TRAPPING, traps);
+    }
+
+    /// Whether messages of other types than the process's own are accepted too.
+    pub(crate) fn takes_others(self) -> bool {
+        self.0 & OTHERS != 0
+    }
+
+    pub(crate) fn set_others(&mut self, takes: bool) {
+        self.set(OTHERS, takes);
+    }
+
+    fn set(&mut self, mark: u8, is_set: bool) {
+        self.0 = (self.0 & !mark) | if is_set { mark } else { 0 };
     }
 }

@@ -95,7 +95,7 @@ impl<M> Inbox<M> {
         receiver: u64,
         hears: &dyn HearsOfDepth,
     ) {
-        self.accepted += 1;
+        self.accepted = self.accepted.wrapping_add(1);
         // Write to each of the two places directly; a temporary would be one more copy.
         if self.first.is_none() && self.main.as_ref().is_none_or(|main| main.is_empty()) {
             self.first = Some(MailboxEntry { sender, body: Body::Message(message) });
@@ -105,7 +105,7 @@ impl<M> Inbox<M> {
             let length = main.len();
             // For a sender of another node the receiver's number would mean another process.
             let receiver = if sender == 0 { 0 } else { receiver };
-            if length >= CHARGE_STEP && charge(length + self.batch as usize, receiver) {
+            if length >= CHARGE_STEP && charge(length + usize::from(self.batch), receiver) {
                 self.tell_depth(length, hears);
             }
         }
@@ -149,7 +149,7 @@ impl<M> Inbox<M> {
             let main = self.queue();
             main.push_back(entry);
             let length = main.len();
-            if length >= CHARGE_STEP && charge(length + self.batch as usize, 0) {
+            if length >= CHARGE_STEP && charge(length + usize::from(self.batch), 0) {
                 self.tell_depth(length, hears);
             }
         }
@@ -166,14 +166,14 @@ impl InboxCore {
     }
 
     pub(super) fn has_room(&self, taken: u64) -> bool {
-        self.bound == UNBOUNDED || self.accepted.wrapping_sub(taken) < u64::from(self.bound)
+        self.bound == UNBOUNDED || self.waiting(taken) < self.bound
     }
 }
 
 #[cold]
 #[inline(never)]
-fn new_queue<T>(last_batch: u32) -> ColdBox<VecDeque<T>> {
-    ColdBox::new(VecDeque::with_capacity(last_batch.clamp(4, 256) as usize))
+fn new_queue<T>(last_batch: u16) -> ColdBox<VecDeque<T>> {
+    ColdBox::new(VecDeque::with_capacity(usize::from(last_batch.clamp(4, 256))))
 }
 
 /// Charges the running turn for one more message at a process for which so many wait: in the queue, and in the

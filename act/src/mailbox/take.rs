@@ -30,7 +30,7 @@ impl<M> Inbox<M> {
             return first.or_else(|| self.main.as_mut()?.pop_front());
         }
         if let Some(main) = self.main.as_ref().filter(|main| !main.is_empty()) {
-            self.batch = u32::try_from(main.len()).unwrap_or(u32::MAX);
+            self.batch = u16::try_from(main.len()).unwrap_or(u16::MAX);
             std::mem::swap(&mut self.main, batch);
         } else if self.main.is_none() {
             self.main = batch.take();
@@ -71,7 +71,7 @@ impl<M> Inbox<M> {
         if let Some(main) = self.main.as_ref().filter(|main| !main.is_empty())
             && self.takes == MainTake::Batch
         {
-            self.batch = u32::try_from(main.len()).unwrap_or(u32::MAX);
+            self.batch = u16::try_from(main.len()).unwrap_or(u16::MAX);
             *batch = self.main.take();
         }
     }

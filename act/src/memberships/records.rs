@@ -82,11 +82,11 @@ impl Memberships {
     /// Records a membership, unless the process has ended. The group or the registry is locked by the
     /// caller. Returns false if the process has ended.
     pub(crate) fn begin(&self, process: &dyn Process, membership: Arc<dyn Membership>) -> bool {
-        let mut relations = process.relations().0.lock();
-        if relations.retired {
+        let mut relations = process.relations();
+        if relations.is_retired() {
             return false;
         }
-        relations.is_member = true;
+        relations.become_member();
         // Still under the lock of the relations: the end of the process finds the record.
         let (number, place) = position(process.pid());
         let mut pages = self.shard(number).lock();

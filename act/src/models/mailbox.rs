@@ -337,7 +337,7 @@ impl HearsOfDepth for DeafHost {
 #[should_panic(expected = "beyond the bound")]
 fn a_bound_checked_under_another_lock_is_exceeded() {
     fn send(inbox: &Lock<Inbox<u32>>) -> u64 {
-        let has_room = inbox.lock().accepted() < 1;
+        let has_room = inbox.lock().accepted(0) < 1;
         u64::from(
             has_room && inbox.lock().push_main(1, 0, 0, &AtomicU64::new(0), &DeafHost).is_ok(),
         )

@@ -14,7 +14,7 @@ fn end(host: &Arc<ModelHost>, cell: &ModelActor) {
     let is_member = {
         let mut relations = cell.locked_relations();
         drop(relations.retire());
-        relations.is_member
+        relations.is_member()
     };
     if is_member {
         host.host().memberships().end(cell.pid());

@@ -12,6 +12,7 @@ pub(crate) mod recording;
 pub(crate) mod records;
 pub(crate) mod report_log;
 pub(crate) mod report_rate;
+pub(crate) mod state_label;
 pub(crate) mod state_labels;
 pub(crate) mod subscription;
 pub(crate) mod supervision_log;

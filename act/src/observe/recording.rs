@@ -55,5 +55,5 @@ pub(crate) fn report_missed(host: &dyn Host, topic: &TopicId, count: u64) {
 /// The name of a process that lives.
 pub(crate) fn name_of(host: &dyn Host, pid: Pid) -> Option<Name> {
     let process = host.process(pid)?;
-    process.relations().0.lock().name().cloned()
+    process.relations().name().cloned()
 }

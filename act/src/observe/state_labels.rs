@@ -1,6 +1,6 @@
 //! The texts of the states that processes show as their labels (rule F14).
 //!
-//! A process stores the number of its text, in four bytes that its relations have free. So a
+//! A process stores the number of its text, in two bytes that its mailbox has free. So a
 //! state that many processes are in, or that one returns to, is stored once.
 
 use crate::sync::Mutex;
@@ -18,14 +18,14 @@ pub struct StateLabels(Mutex<Texts>);
 
 #[derive(Default)]
 struct Texts {
-    numbers: HashMap<Name, u32>,
+    numbers: HashMap<Name, u16>,
     /// The text of the number 1 comes first.
     names: Vec<Name>,
 }
 
 impl StateLabels {
     /// The number of this text, from 1. `None` if there are too many.
-    pub(crate) fn number(&self, text: &str) -> Option<u32> {
+    pub(crate) fn number(&self, text: &str) -> Option<u16> {
         let mut texts = self.0.lock();
         if let Some(number) = texts.numbers.get(text) {
             return Some(*number);
@@ -34,15 +34,15 @@ impl StateLabels {
             return None;
         }
         let name = Name::new(text).ok()?;
-        let number = u32::try_from(texts.names.len()).ok()? + 1;
+        let number = u16::try_from(texts.names.len()).ok()? + 1;
         texts.names.push(name.clone());
         texts.numbers.insert(name, number);
         Some(number)
     }
 
     /// The text with this number.
-    pub(crate) fn name(&self, number: u32) -> Option<Name> {
-        let place = usize::try_from(number).ok()?.checked_sub(1)?;
+    pub(crate) fn name(&self, number: u16) -> Option<Name> {
+        let place = usize::from(number).checked_sub(1)?;
         self.0.lock().names.get(place).cloned()
     }
 }

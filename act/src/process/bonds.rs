@@ -8,15 +8,13 @@
 //! an executor is user code and may need the lock of the same process.
 
 use super::crash::ignore;
+use super::locked_relations::LockedRelations;
 use super::process::{Process, Via};
-use super::relations::{Bonds, Link, Relations, Watcher, Watching};
+use super::relations::{Bonds, Link, Watcher, Watching};
 use crate::calls::slot::SlotSender;
 use crate::host::host::Host;
-use crate::lock::LockGuard;
 use krarup_gen::{Down, Exit, Pid, Reason, Ref, Target};
 use std::sync::Arc;
-
-pub(super) type LockedRelations<'a> = LockGuard<'a, Relations>;
 
 /// Locks two different processes in the order of their pids. Returns the guards in argument
 /// order.
@@ -25,11 +23,11 @@ pub(super) fn lock_both<'a>(
     b: &'a dyn Process,
 ) -> (LockedRelations<'a>, LockedRelations<'a>) {
     if a.pid() < b.pid() {
-        let first = a.relations().0.lock();
-        (first, b.relations().0.lock())
+        let first = a.relations();
+        (first, b.relations())
     } else {
-        let second = b.relations().0.lock();
-        (a.relations().0.lock(), second)
+        let second = b.relations();
+        (a.relations(), second)
     }
 }
 
@@ -57,10 +55,10 @@ pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool)
     let number = host.next_ref().number();
     if let Some(b) = b {
         let (mut ours, mut theirs) = lock_both(&**a, &*b);
-        if ours.closed || already_linked(&mut ours, to, urgent) {
-            return !ours.closed;
+        if ours.is_closed() || already_linked(&mut ours, to, urgent) {
+            return !ours.is_closed();
         }
-        if !theirs.closed {
+        if !theirs.is_closed() {
             ours.bonds().link_again(to, Link { number, fired: false, urgent, late: false });
             let half = Link { number, fired: false, urgent: false, late: b.has_pending_exit() };
             theirs.bonds().links.insert(a.pid(), half);
@@ -72,9 +70,9 @@ pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool)
             return true;
         }
     }
-    let mut ours = a.relations().0.lock();
-    if ours.closed || already_linked(&mut ours, to, urgent) {
-        return !ours.closed;
+    let mut ours = a.relations();
+    if ours.is_closed() || already_linked(&mut ours, to, urgent) {
+        return !ours.is_closed();
     }
     let exit = Exit { pid: to, reason: Reason::NoProcess };
     let put = a.put_exit(exit, Via::Link { number, urgent });
@@ -103,7 +101,7 @@ fn absence(host: &dyn Host, target: &Target) -> Reason {
 
 /// Makes an existing link urgent if asked to, and returns whether there is one. One whose notice is in the mailbox is
 /// none any more (as in OTP).
-fn already_linked(ours: &mut Relations, to: Pid, urgent: bool) -> bool {
+fn already_linked(ours: &mut LockedRelations<'_>, to: Pid, urgent: bool) -> bool {
     match ours.bonds_if_any().and_then(|bonds| bonds.links.get_mut(&to)) {
         Some(link) if !link.fired => {
             link.urgent |= urgent;
@@ -114,7 +112,7 @@ fn already_linked(ours: &mut Relations, to: Pid, urgent: bool) -> bool {
 }
 
 /// Makes a link urgent, if there is one.
-pub(crate) fn hurry(ours: &mut Relations, to: Pid) {
+pub(crate) fn hurry(ours: &mut LockedRelations<'_>, to: Pid) {
     let _ = already_linked(ours, to, true);
 }
 
@@ -133,11 +131,11 @@ pub(crate) fn unlink(host: &dyn Host, a: &Arc<dyn Process>, from: Pid) {
             b.schedule(None);
         }
     } else if !is_foreign(a.pid(), from) {
-        remove_link(&mut a.relations().0.lock(), from);
+        remove_link(&mut a.relations(), from);
     }
 }
 
-pub(super) fn remove_link(relations: &mut Relations, pid: Pid) {
+pub(super) fn remove_link(relations: &mut LockedRelations<'_>, pid: Pid) {
     if let Some(bonds) = relations.bonds_if_any() {
         bonds.unlink(pid);
     }
@@ -158,10 +156,10 @@ pub(crate) fn monitor(
     }
     if let Some(b) = process_of(host, &target) {
         let (mut ours, mut theirs) = lock_both(&**a, &*b);
-        if ours.closed {
+        if ours.is_closed() {
             return;
         }
-        if !theirs.closed {
+        if !theirs.is_closed() {
             if let Some(remote) = b.remote() {
                 remote.monitor(Some(a.pid()), monitor, &target);
             }
@@ -178,8 +176,8 @@ pub(crate) fn monitor(
             return;
         }
     }
-    let mut ours = a.relations().0.lock();
-    if ours.closed {
+    let mut ours = a.relations();
+    if ours.is_closed() {
         return;
     }
     ours.bonds().watching.insert(monitor, Watching { target: target.clone(), urgent });
@@ -192,7 +190,7 @@ pub(crate) fn monitor(
 }
 
 /// Removes a monitor of a process of another node that was told. No mailbox holds its notice.
-fn forget_told(a: &dyn Process, ours: &mut Relations, monitor: Ref) {
+fn forget_told(a: &dyn Process, ours: &mut LockedRelations<'_>, monitor: Ref) {
     if a.remote().is_some() {
         if let Some(bonds) = ours.bonds_if_any() {
             bonds.watching.remove(&monitor);
@@ -205,7 +203,7 @@ fn forget_told(a: &dyn Process, ours: &mut Relations, monitor: Ref) {
 /// monitor is received (rule L5).
 pub(crate) fn demonitor(host: &dyn Host, a: &Arc<dyn Process>, monitor: Ref) -> bool {
     let watching = {
-        let mut ours = a.relations().0.lock();
+        let mut ours = a.relations();
         let watching = ours.bonds_if_any().and_then(|bonds| bonds.watching.remove(&monitor));
         ours.shrink();
         watching
@@ -223,7 +221,7 @@ fn forget_watcher(host: &dyn Host, watching: &Watching, monitor: Ref) {
 
 /// Removes a monitor from its target, and returns it to be dropped.
 fn remove_watcher(b: &dyn Process, monitor: Ref) -> Option<Watcher> {
-    let mut theirs = b.relations().0.lock();
+    let mut theirs = b.relations();
     let removed = theirs.bonds_if_any().and_then(|bonds| bonds.watched.remove(&monitor));
     theirs.shrink();
     if let (Some(remote), Some(_)) = (b.remote(), &removed) {
@@ -238,8 +236,8 @@ fn remove_watcher(b: &dyn Process, monitor: Ref) -> Option<Watcher> {
 /// not exist.
 pub(crate) fn watch(host: &dyn Host, monitor: Ref, target: Target, slot: SlotSender<Down>) {
     if let Some(b) = process_of(host, &target) {
-        let mut theirs = b.relations().0.lock();
-        if !theirs.closed {
+        let mut theirs = b.relations();
+        if !theirs.is_closed() {
             if let Some(remote) = b.remote() {
                 remote.monitor(None, monitor, &target);
             }
@@ -282,9 +280,9 @@ fn process_of(host: &dyn Host, target: &Target) -> Option<Arc<dyn Process>> {
 
 /// Closes the relations of an ended process, so that no process can link to it or monitor it
 /// any more. Returns the bonds it had, for [`fire`].
-pub(crate) fn close(process: &dyn Process) -> Option<Box<Bonds>> {
-    let mut relations = process.relations().0.lock();
-    relations.closed = true;
+pub(crate) fn close(process: &dyn Process) -> Option<Bonds> {
+    let mut relations = process.relations();
+    relations.close();
     relations.take_bonds()
 }
 
@@ -306,7 +304,7 @@ pub(crate) fn fire(host: &dyn Host, dead: Pid, bonds: Bonds, reason: &Reason) {
 
 pub(super) fn fire_link(host: &dyn Host, dead: Pid, pid: Pid, link: Link, reason: &Reason) {
     let Some(peer) = host.process(pid).filter(|_| !link.fired) else { return };
-    let mut theirs = peer.relations().0.lock();
+    let mut theirs = peer.relations();
     let Some(half) = theirs.bonds_if_any().and_then(|bonds| bonds.links.get_mut(&dead)) else {
         return;
     };
@@ -333,7 +331,7 @@ pub(super) fn fire_monitor(host: &dyn Host, monitor: Ref, watcher: Watcher, reas
         Watcher::Process { pid, late, .. } => (pid, late),
     };
     let Some(peer) = host.process(pid) else { return };
-    let mut theirs = peer.relations().0.lock();
+    let mut theirs = peer.relations();
     let watching = theirs.bonds_if_any().and_then(|bonds| bonds.watching.get(&monitor));
     let Some(Watching { target, urgent }) = watching else { return };
     let down = Down { monitor, target: target.clone(), reason: reason_for(late, reason) };
@@ -354,7 +352,7 @@ fn reason_for(late: bool, reason: &Reason) -> Reason {
 /// result of the start, so it must not get a notice as well (as in OTP from 27 on). `bonds` are those of the child.
 pub(crate) fn forget_spawn(host: &dyn Host, child: Pid, bonds: Option<&mut Bonds>, parent: Pid) {
     let Some(parent) = host.process(parent) else { return };
-    let mut theirs = parent.relations().0.lock();
+    let mut theirs = parent.relations();
     remove_link(&mut theirs, child);
     let Some(bonds) = bonds else { return };
     let is_of_spawn =
@@ -369,7 +367,7 @@ pub(crate) fn forget_spawn(host: &dyn Host, child: Pid, bonds: Option<&mut Bonds
 }
 
 /// Marks the monitor that the spawn of a process has made.
-pub(crate) fn mark_of_spawn(relations: &mut Relations, monitor: Ref) {
+pub(crate) fn mark_of_spawn(relations: &mut LockedRelations<'_>, monitor: Ref) {
     if let Some(bonds) = relations.bonds_if_any()
         && let Some(Watcher::Process { of_spawn, .. }) = bonds.watched.get_mut(&monitor)
     {

@@ -6,10 +6,7 @@
 
 use super::cell_core::CellCore;
 use super::facts::BehaviorFacts;
-use super::messages_in_hand::MessagesInHand;
-use super::process::Guarded;
 use super::progress::Progress;
-use super::rare_cell::RareCell;
 use super::untyped_cell::UntypedCell;
 use super::waker::{UsedHandle, Wakeable, WakingCount};
 use crate::addressing::route::Route;
@@ -25,7 +22,6 @@ use std::any::type_name;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The order of the fields is their order in memory. The fields that a send and a turn touch
 /// lie together, in as few cache lines as possible; rarely used fields follow
@@ -33,7 +29,6 @@ use std::time::Duration;
 #[repr(C)]
 pub(crate) struct Cell<M, C> {
     pub(crate) inbox: Lock<Inbox<M>>,
-    rare: OnceBox<RareCell<M>>,
     core: CellCore,
     /// The type of the messages on its control lanes.
     commands: PhantomData<fn(C)>,
@@ -63,16 +58,15 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(crate) fn new(birth: NewProcess<M>) -> Self {
         Cell {
             core: CellCore {
+                rare: OnceBox::new(),
                 id: birth.pid.id(),
                 parent: birth.parent.map_or(0, Pid::id),
                 started: birth.shared.host.recent_time(),
                 shared: birth.shared,
                 behavior: birth.behavior,
                 progress: Progress::new(),
-                relations: Guarded::default(),
             },
             inbox: Lock::new(Inbox::new(birth.bound, birth.overflow)),
-            rare: OnceBox::new(),
             commands: PhantomData,
         }
     }
@@ -101,7 +95,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(crate) fn set_route(&self, route: Box<dyn Route<M>>) -> bool {
         let rare = self.rare();
         let mut inbox = self.inbox.lock();
-        let set = rare.route.set(Box::new(route));
+        let set = rare.set_route(route);
         inbox.way = MainPush::Route;
         drop(inbox);
         // A rejected second route is dropped here, outside the lock.
@@ -124,9 +118,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 if inbox.phase == MailboxPhase::Terminated {
                     return 0;
                 }
-                let accepted = inbox.accepted();
-                drop(inbox);
-                self.waiting(accepted)
+                self.waiting(&inbox)
             }
         }
     }
@@ -135,7 +127,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// if the process is not idle. `None` if it has ended.
     pub(crate) fn load(&self) -> Option<usize> {
         let inbox = self.inbox.lock();
-        let (accepted, phase) = (inbox.accepted(), inbox.phase);
+        let (waiting, phase) = (self.waiting(&inbox), inbox.phase);
         drop(inbox);
         match self.route() {
             _ if phase == MailboxPhase::Terminated => None,
@@ -143,7 +135,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             None => {
                 let held = self.in_hand().map_or(0, |in_hand| in_hand.beside_mailbox());
                 let in_hand = held.max(usize::from(phase != MailboxPhase::Idle));
-                Some(self.waiting(accepted) + in_hand)
+                Some(waiting + in_hand)
             }
         }
     }
@@ -171,64 +163,18 @@ unsafe impl<M: Send + 'static, C: Send + 'static> Wakeable for Cell<M, C> {
     }
 }
 
-impl<M, C> Cell<M, C> {
-    fn rare(&self) -> &RareCell<M> {
-        self.rare.get_or_init(Box::default)
-    }
-
+impl<M: 'static, C> Cell<M, C> {
     /// What Main hands its messages on to, if this process is a route.
     #[inline]
     pub(crate) fn route(&self) -> Option<&dyn Route<M>> {
         match self.rare.get() {
-            Some(rare) => rare.route.get().map(|route| &**route),
+            Some(rare) => rare.route(),
             None => None,
         }
     }
+}
 
-    /// The messages that its behaviour holds, if it has ever held any.
-    pub(crate) fn in_hand(&self) -> Option<&Arc<MessagesInHand>> {
-        self.rare.get().and_then(|rare| rare.in_hand.get())
-    }
-
-    /// The messages that its behaviour holds, from now on.
-    pub(crate) fn begin_to_hold(&self) -> &Arc<MessagesInHand> {
-        self.rare().in_hand.get_or_init(Box::default)
-    }
-
-    /// Counts a message of a control lane, or an event of a topic.
-    pub(crate) fn count_beside_main(&self) {
-        self.rare().count_beside_main();
-    }
-
-    /// How many messages were taken that Main does not count.
-    pub(super) fn beside_main(&self) -> u64 {
-        self.rare.get().map_or(0, RareCell::beside_main)
-    }
-
-    /// How many messages are in the stash of the process.
-    pub(super) fn stashed(&self) -> usize {
-        self.rare.get().map_or(0, RareCell::stashed)
-    }
-
-    /// Notes how many messages are in the stash, where others can read it.
-    pub(crate) fn set_stashed(&self, messages: usize) {
-        self.rare().set_stashed(messages);
-    }
-
-    /// How many messages the process has taken, with events of topics.
-    pub(crate) fn handled(&self) -> u64 {
-        self.progress.taken.load(Ordering::Relaxed) + self.beside_main()
-    }
-
-    /// How long workers were seen in the process.
-    pub(super) fn running_time(&self) -> Duration {
-        self.rare.get().map_or(Duration::ZERO, RareCell::running_time)
-    }
-
-    pub(super) fn add_running_time(&self, time: Duration) {
-        self.rare().add_running_time(time);
-    }
-
+impl<M, C> Cell<M, C> {
     /// Counts a message of type `T` that no process handles, and reports it (rules M7, D7).
     #[cold]
     pub(crate) fn dead_letter<T>(&self, sender: u64, cause: DeadLetterCause) {

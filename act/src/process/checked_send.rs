@@ -102,7 +102,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         {
             return revoked(alias, message);
         }
-        if !self.inbox.lock().others {
+        if !self.inbox.lock().marks.takes_others() {
             let (expected, found) = (type_name::<M>(), message.type_name());
             let types = MessageTypes { expected, found, commands: None };
             return Err(SendError::WrongType { message, to: self.pid(), types: Box::new(types) });

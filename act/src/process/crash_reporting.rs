@@ -7,6 +7,7 @@ use crate::host::host::Host;
 use crate::lifecycle::owned_tasks::TASK_LABEL;
 use crate::mailbox::inbox_core::InboxCore;
 use crate::observe::records::NodeRecords;
+use crate::observe::state_label::StateLabel;
 use crate::process::crash::contain;
 use krarup_gen::{
     Ancestor, CrashCause, CrashCauseKind, CrashLink, CrashReport, ItemInHand, ItemKind, Label,
@@ -23,6 +24,8 @@ pub(super) struct DeathNote {
     source: Option<ExitSource>,
     in_hand: Option<ItemInHand>,
     ran: Duration,
+    /// The state that it shows as its label.
+    shown: StateLabel,
 }
 
 impl DeathNote {
@@ -34,12 +37,12 @@ impl DeathNote {
         ran: Duration,
     ) -> Self {
         let (urgent, system) = inbox.control_lengths();
-        let main = cell.waiting(inbox.accepted());
+        let main = cell.waiting(inbox);
         let source = inbox.cold_if_any().and_then(|cold| cold.exit_source.take());
         let source = source.filter(|source| source.taken);
         let handling = source.is_none_or(|source| source.handling == Some(true));
         let in_hand = in_hand.filter(|_| handling);
-        DeathNote { urgent, system, main, source, in_hand, ran }
+        DeathNote { urgent, system, main, source, in_hand, ran, shown: inbox.shown }
     }
 }
 
@@ -70,7 +73,7 @@ pub(super) fn report(cell: &CellCore, records: &NodeRecords, dead: &Dead<'_>) {
     let report = CrashReport::new(cell.pid(), behavior, reason).with(|report| {
         report.name = dead.name.cloned();
         let own_label = dead.bonds.and_then(Bonds::own_label).cloned();
-        report.label = own_label.or_else(|| cell.state_label());
+        report.label = own_label.or_else(|| cell.text_of(dead.note.shown));
         report.kind = cell.kind();
         report.ancestors = ancestors(host, cell.parent_pid());
         report.cause = cause;
@@ -207,7 +210,7 @@ fn ancestors(host: &dyn Host, parent: Option<krarup_gen::Pid>) -> Vec<Ancestor> 
     while ancestors.len() < CrashReport::MOST_ANCESTORS
         && let Some(process) = next.and_then(|pid| host.process(pid))
     {
-        let name = process.relations().0.lock().name().cloned();
+        let name = process.relations().name().cloned();
         let kind = process.sample().map_or_else(Default::default, |sample| sample.kind);
         ancestors.push(Ancestor::new(process.pid(), name, process.behavior(), kind));
         next = Arc::clone(&process).parent();

@@ -58,7 +58,7 @@ struct Ending<'a> {
     name: Option<Name>,
     /// No process can be bound to it any more.
     is_closed: bool,
-    bonds: Option<Box<Bonds>>,
+    bonds: Option<Bonds>,
     messages: MessageTotals,
     /// If the reason is abnormal.
     death: Option<DeathNote>,
@@ -190,7 +190,7 @@ impl Ending<'_> {
             if self.is_closed {
                 return self.core.host.retire(self.core.pid(), None, &end);
             }
-            (relations.retire(), relations.is_member)
+            (relations.retire(), relations.is_member())
         };
         // Before the name is free, so that a successor finds its keys free (rules G2, G7).
         if is_member {
@@ -227,7 +227,7 @@ impl Ending<'_> {
             && self.starter.as_ref().is_some_and(SlotSender::is_awaited)
             && let Some(parent) = self.core.parent_pid()
         {
-            let bonds = self.bonds.as_deref_mut();
+            let bonds = self.bonds.as_mut();
             bonds::forget_spawn(&*self.core.host, self.core.pid(), bonds, parent);
         }
     }
@@ -242,7 +242,7 @@ impl Ending<'_> {
                 note,
                 recorded: &self.recorded,
                 name: self.name.as_ref(),
-                bonds: self.bonds.as_deref(),
+                bonds: self.bonds.as_ref(),
                 initialised: self.initialised,
                 letters_lost: self.letters_lost,
                 messages: self.messages,
@@ -255,7 +255,7 @@ impl Ending<'_> {
 
     fn fire_bonds(&mut self, _: &mut dyn EndedMailbox) {
         if let Some(bonds) = self.bonds.take() {
-            bonds::fire(&*self.core.host, self.core.pid(), *bonds, &self.reason);
+            bonds::fire(&*self.core.host, self.core.pid(), bonds, &self.reason);
         }
     }
 

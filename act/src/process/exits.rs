@@ -35,7 +35,7 @@ impl dyn UntypedCell + '_ {
         let core = self.cell_core();
         let stops_in_order = core.progress.notes(ContextMark::StopsInOrder);
         let (order, ready, unused) = self.locked(|inbox| {
-            if inbox.is_suspended() && (stops_in_order || inbox.trapping) {
+            if inbox.is_suspended() && (stops_in_order || inbox.marks.is_trapping()) {
                 // It may have to receive notices before it can end, for instance of the ends of
                 // its children.
                 inbox.cold().suspended = 0;
@@ -43,7 +43,7 @@ impl dyn UntypedCell + '_ {
             if stops_in_order {
                 return (StopOrder::Stop(reason), None, None);
             }
-            if inbox.trapping {
+            if inbox.marks.is_trapping() {
                 let exit = Exit { pid: core.host.node_pid(), reason };
                 return (StopOrder::Exit(exit), None, None);
             }
@@ -83,7 +83,7 @@ struct ExitHabits {
 impl ExitHabits {
     fn of(core: &CellCore, inbox: &InboxCore) -> Self {
         ExitHabits {
-            trapping: inbox.trapping,
+            trapping: inbox.marks.is_trapping(),
             orderly: core.progress.notes(ContextMark::StopsInOrder),
             suspended: inbox.is_suspended(),
         }

@@ -72,10 +72,11 @@ impl dyn UntypedCell + '_ {
         let mut sender = Some(sender);
         self.locked(|inbox| {
             let handles = matches!(inbox.phase, MailboxPhase::Active | MailboxPhase::Muted);
-            if !handles || inbox.is_suspended() || core.waiting(inbox.accepted()) < CHARGE_STEP {
+            if !handles || inbox.is_suspended() || core.waiting(inbox) < CHARGE_STEP {
                 return false;
             }
-            sender.take().map(|sender| inbox.enter_muted(sender)).is_some()
+            let taken = core.progress.taken.load(Ordering::Relaxed);
+            sender.take().map(|sender| inbox.enter_muted(sender, taken)).is_some()
         })
     }
 }
@@ -87,7 +88,7 @@ impl CellCore {
         if !inbox.has_muted() {
             return None;
         }
-        let has_caught_up = self.waiting(inbox.accepted()) < CHARGE_STEP;
+        let has_caught_up = self.waiting(inbox) < CHARGE_STEP;
         let taken = self.progress.taken.load(Ordering::Relaxed);
         inbox.take_muted(if has_caught_up { u64::MAX } else { taken })
     }

@@ -1,7 +1,9 @@
 //! The interface of a process towards its host and other processes.
 
-use super::relations::Relations;
+use super::locked_relations::LockedRelations;
+use super::rare_cell::RareCell;
 use super::remote::Remote;
+use super::turn_word::TurnWord;
 use crate::addressing::dynamic::Dynamic;
 use crate::calls::reply::Reply;
 use crate::host::ready::Ready;
@@ -14,6 +16,7 @@ use krarup_gen::{
     Alias, Down, Exit, Label, Pid, ProcessInfo, Reason, Recorded, RecordedItem, Root, Sample,
     SendError,
 };
+use once_cell::race::OnceBox;
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -211,8 +214,8 @@ pub trait Process: Any + Send + Sync {
         false
     }
 
-    /// Returns its links and monitors.
-    fn relations(&self) -> &Guarded;
+    /// Locks its links and monitors, and returns them.
+    fn relations(&self) -> LockedRelations<'_>;
 
     /// Makes later messages to it go by the simulated link of its host.
     fn join_simulated_link(&self);
@@ -248,9 +251,25 @@ impl fmt::Debug for dyn Process {
     }
 }
 
-/// The links and monitors of a process; opaque outside this crate.
-#[derive(Default)]
-pub struct Guarded(pub(crate) Lock<Relations>);
+/// The links and monitors of a process that a host makes itself; opaque outside this crate.
+pub struct Guarded {
+    lock: Lock<()>,
+    turn: TurnWord,
+    rare: OnceBox<RareCell>,
+}
+
+impl Default for Guarded {
+    fn default() -> Self {
+        Guarded { lock: Lock::new(()), turn: TurnWord::new(), rare: OnceBox::new() }
+    }
+}
+
+impl Guarded {
+    /// Locks them.
+    pub fn lock(&self) -> LockedRelations<'_> {
+        LockedRelations::lock(&self.lock, &self.turn, &self.rare)
+    }
+}
 
 impl fmt::Debug for Guarded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

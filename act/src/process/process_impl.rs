@@ -1,8 +1,10 @@
 //! How a cell implements [`Process`]: sends, questions and exit signals from outside.
 
 use super::cell::Cell;
+use super::cell_core::CellCore;
 use super::exits::TakenExit;
-use super::process::{Guarded, Process, Put, Via};
+use super::locked_relations::LockedRelations;
+use super::process::{Process, Put, Via};
 use super::progress::ProcessMark;
 use crate::addressing::dynamic::Dynamic;
 use crate::calls::reply::Reply;
@@ -52,7 +54,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
     }
 
     fn handled(&self) -> u64 {
-        Cell::handled(self)
+        CellCore::handled(self)
     }
 
     fn ran(&self, time: Duration) {
@@ -202,8 +204,8 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         (type_name::<M>(), type_name::<C>())
     }
 
-    fn relations(&self) -> &Guarded {
-        &self.relations
+    fn relations(&self) -> LockedRelations<'_> {
+        self.locked_relations()
     }
 
     fn join_simulated_link(&self) {

@@ -1,7 +1,9 @@
 //! The progress of a process: counters and flags that its turns write for others to read.
 
 use super::current;
+use super::turn_word::TurnWord;
 use super::waker::WakingCount;
+use crate::lock::Lock;
 use crate::sync::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 /// Values that the process writes while it runs and that others may read. A field has one writer,
@@ -10,16 +12,16 @@ use crate::sync::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 pub(crate) struct Progress {
     /// How many user messages were taken off Main.
     pub(crate) taken: AtomicU64,
-    /// How many messages were sent, up to the end of the last turn.
-    pub(crate) sent: AtomicU64,
+    /// How many messages were sent, whether a worker runs it, and whether its relations are closed.
+    pub(super) turn: TurnWord,
     /// The word of a [`super::awaited::AwaitedProcess`]: the process that this one waits for,
     /// if it waits for nothing else. Valid while the process is Waiting. A thread that makes it
     /// ready adds, under the mailbox's lock, that nothing else could have woken it.
     pub(crate) waits_for: AtomicU64,
     /// The marks of [`ContextMark`] that are set. Whoever has the context writes them.
     context: AtomicU8,
-    /// Whether a worker runs it.
-    pub(crate) running: AtomicBool,
+    /// The lock of its relations. It is here because there is a byte.
+    pub(super) relations: Lock<()>,
     /// Whether a control lane holds an entry or an exit is pending. Written by any thread under
     /// the mailbox's lock, read without it before every message. A sender's store can be seen
     /// late, but no later than at the next lock (rule M4).
@@ -79,10 +81,10 @@ impl Progress {
     pub(crate) fn new() -> Self {
         Progress {
             taken: AtomicU64::new(0),
-            sent: AtomicU64::new(0),
+            turn: TurnWord::new(),
             waits_for: AtomicU64::new(0),
             context: AtomicU8::new(ContextMark::NotStarted as u8),
-            running: AtomicBool::new(false),
+            relations: Lock::new(()),
             attention: AtomicBool::new(false),
             marks: AtomicU8::new(0),
             waking: WakingCount::new(),
@@ -150,11 +152,7 @@ impl Progress {
     /// Ends a turn.
     #[inline]
     pub(crate) fn rest(&self) {
-        self.running.store(false, Ordering::Relaxed);
-        let sent = current::take_sent();
-        if sent > 0 {
-            self.sent.store(self.sent.load(Ordering::Relaxed) + sent, Ordering::Relaxed);
-        }
+        self.turn.rest(current::take_sent());
     }
 
     /// Counts a user message that was taken off Main.

@@ -1,20 +1,39 @@
 //! The parts of a cell that most processes never use, and that are read without the mailbox's lock.
+//!
+//! ```text
+//!  cell ── rare ──► RareCell: links, monitors, name, ..  ── more ──► SeldomUsed: route, held messages, counts
+//! ```
+//!
+//! A supervised process has a link, and so the first of the two boxes; few have the second.
 
 use super::messages_in_hand::MessagesInHand;
+use super::relations::Relations;
 use crate::addressing::route::Route;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 use once_cell::race::OnceBox;
+use spin::mutex::SpinMutex;
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// The parts of a cell that most processes never use. Made when the first of them is needed, and kept until the cell
 /// is freed.
-pub(crate) struct RareCell<M> {
+#[derive(Default)]
+pub(crate) struct RareCell {
+    /// Its lock is one that nobody waits for: whoever uses the relations has the lock of the process's relations
+    /// ([`LockedRelations`](super::locked_relations::LockedRelations)).
+    pub(super) relations: SpinMutex<Relations>,
+    more: OnceBox<SeldomUsed>,
+}
+
+/// What even fewer processes have.
+#[derive(Default)]
+struct SeldomUsed {
     /// Set if this process is a route instead of having a Main lane: messages are handed on (a
-    /// pool).
-    pub(super) route: OnceBox<Box<dyn Route<M>>>,
+    /// pool). It is a `Box<dyn Route<M>>` for the type `M` of the messages of the process.
+    route: OnceBox<Box<dyn Any + Send + Sync>>,
     /// The messages that its behaviour holds, from the first one on.
-    pub(super) in_hand: OnceBox<Arc<MessagesInHand>>,
+    in_hand: OnceBox<Arc<MessagesInHand>>,
     /// How many messages were taken that Main does not count: those of the control lanes, and
     /// events of topics. Written by the turn.
     beside_main: AtomicU64,
@@ -24,42 +43,58 @@ pub(crate) struct RareCell<M> {
     ran: AtomicU64,
 }
 
-impl<M> Default for RareCell<M> {
-    fn default() -> Self {
-        RareCell {
-            route: OnceBox::new(),
-            in_hand: OnceBox::new(),
-            beside_main: AtomicU64::new(0),
-            stashed: AtomicUsize::new(0),
-            ran: AtomicU64::new(0),
-        }
+impl RareCell {
+    fn more(&self) -> &SeldomUsed {
+        self.more.get_or_init(Box::default)
     }
-}
 
-impl<M> RareCell<M> {
+    /// What Main hands its messages on to, if the process is a route. `M` is the type of its messages.
+    #[inline]
+    pub(super) fn route<M: 'static>(&self) -> Option<&dyn Route<M>> {
+        let route = self.more.get()?.route.get()?;
+        route.downcast_ref::<Box<dyn Route<M>>>().map(|route| &**route)
+    }
+
+    /// Makes the process a route. Fails with this route if it is one already.
+    pub(super) fn set_route<M: 'static>(
+        &self,
+        route: Box<dyn Route<M>>,
+    ) -> Result<(), Box<dyn Any + Send + Sync>> {
+        self.more().route.set(Box::new(Box::new(route))).map_err(|rejected| *rejected)
+    }
+
+    pub(super) fn in_hand(&self) -> Option<&Arc<MessagesInHand>> {
+        self.more.get()?.in_hand.get()
+    }
+
+    pub(super) fn begin_to_hold(&self) -> &Arc<MessagesInHand> {
+        self.more().in_hand.get_or_init(Box::default)
+    }
+
     pub(super) fn beside_main(&self) -> u64 {
-        self.beside_main.load(Ordering::Relaxed)
+        self.more.get().map_or(0, |more| more.beside_main.load(Ordering::Relaxed))
     }
 
     pub(super) fn count_beside_main(&self) {
-        self.beside_main.store(self.beside_main() + 1, Ordering::Relaxed);
+        self.more().beside_main.store(self.beside_main() + 1, Ordering::Relaxed);
     }
 
     pub(super) fn stashed(&self) -> usize {
-        self.stashed.load(Ordering::Relaxed)
+        self.more.get().map_or(0, |more| more.stashed.load(Ordering::Relaxed))
     }
 
     pub(super) fn set_stashed(&self, messages: usize) {
-        self.stashed.store(messages, Ordering::Relaxed);
+        self.more().stashed.store(messages, Ordering::Relaxed);
     }
 
     pub(super) fn running_time(&self) -> Duration {
-        Duration::from_nanos(self.ran.load(Ordering::Relaxed))
+        let ran = self.more.get().map_or(0, |more| more.ran.load(Ordering::Relaxed));
+        Duration::from_nanos(ran)
     }
 
     pub(super) fn add_running_time(&self, time: Duration) {
         let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let ran = self.ran.load(Ordering::Relaxed).saturating_add(time);
-        self.ran.store(ran, Ordering::Relaxed);
+        let ran = &self.more().ran;
+        ran.store(ran.load(Ordering::Relaxed).saturating_add(time), Ordering::Relaxed);
     }
 }

@@ -31,7 +31,7 @@ pub fn link_from(
     let number = host.next_ref().number();
     let late = local.has_pending_exit();
     let (mut a, mut b) = lock_both(&**theirs, &**local);
-    if b.closed || late {
+    if b.is_closed() || late {
         return false;
     }
     if accept() {
@@ -74,7 +74,7 @@ pub fn exit_from(
     accept: &mut dyn FnMut() -> bool,
 ) {
     let link = {
-        let mut relations = theirs.relations().0.lock();
+        let mut relations = theirs.relations();
         if !accept() {
             return;
         }
@@ -105,7 +105,7 @@ pub fn down_from(
     reason: &Reason,
 ) -> bool {
     let watcher: Option<Watcher> = {
-        let mut relations = theirs.relations().0.lock();
+        let mut relations = theirs.relations();
         let watcher = relations.bonds_if_any().and_then(|bonds| bonds.watched.remove(&monitor));
         relations.shrink();
         watcher
@@ -120,14 +120,14 @@ pub fn down_from(
 /// Fires all bonds of the process that `theirs` stands for, because its connection is lost. It
 /// can have new ones afterwards.
 pub fn lose(host: &dyn Host, theirs: &Arc<dyn Process>, reason: &Reason) {
-    let bonds = theirs.relations().0.lock().take_bonds();
+    let bonds = theirs.relations().take_bonds();
     if let Some(bonds) = bonds {
-        bonds::fire(host, theirs.pid(), *bonds, reason);
+        bonds::fire(host, theirs.pid(), bonds, reason);
     }
 }
 
 /// Whether it has links or monitors.
 #[must_use]
 pub fn is_bound(theirs: &dyn Process) -> bool {
-    theirs.relations().0.lock().bonds_if_any().is_some()
+    theirs.relations().has_bonds()
 }

@@ -9,6 +9,7 @@ use super::cell_core::CellCore;
 use super::progress::ProcessMark;
 use crate::addressing::route::Route;
 use crate::mailbox::inbox_core::{InboxCore, MailboxPhase};
+use crate::observe::state_label::StateLabel;
 use crate::sync::Ordering;
 use krarup_gen::{
     Class, MessageTotals, Pid, ProcessInfo, ProcessKind, ProcessState, Sample, Wait, WaitKind,
@@ -24,6 +25,7 @@ struct SeenMailbox {
     urgent: usize,
     system: usize,
     accepted: u64,
+    waiting: usize,
     beside_main: u64,
     /// The messages that were received and never counted on Main: those on the control lanes, and
     /// those that were dropped to make room.
@@ -42,12 +44,13 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(super) fn snapshot(&self) -> ProcessInfo {
         let numbers = self.numbers_of_any_phase();
         let inbox = self.inbox.lock();
-        let (trapping, queues) = (inbox.trapping, inbox.queue_bytes());
+        let (trapping, queues) = (inbox.marks.is_trapping(), inbox.queue_bytes());
+        let shown = inbox.shown;
         drop(inbox);
         let log = self.untyped().item_log();
         let is_traced = log.as_ref().is_some_and(|log| log.is_tracing());
         let (recorded, gauges) = (log.map_or(0, |log| log.size()), self.route());
-        let mut info = self.describe(numbers);
+        let mut info = self.describe(numbers, shown);
         info.trapping = trapping;
         info.traced |= is_traced;
         info.recorded = recorded;
@@ -89,7 +92,8 @@ impl CellCore {
             suspensions: inbox.suspensions(),
             urgent,
             system,
-            accepted: inbox.accepted(),
+            waiting: self.waiting(inbox),
+            accepted: inbox.accepted(self.progress.taken.load(Ordering::Relaxed)),
             beside_main,
             beyond_main: inbox.controls() as u64 + inbox.dropped(),
             bound: inbox.bound(),
@@ -101,18 +105,19 @@ impl CellCore {
 
     /// The counters of its messages. `beside_main`: those taken that Main does not count.
     pub(super) fn messages(&self, inbox: &InboxCore, beside_main: u64) -> MessageTotals {
-        self.totals(inbox.accepted(), beside_main, inbox.controls() as u64 + inbox.dropped())
+        let accepted = inbox.accepted(self.progress.taken.load(Ordering::Relaxed));
+        self.totals(accepted, beside_main, inbox.controls() as u64 + inbox.dropped())
     }
 
-    fn describe(&self, numbers: Sample) -> ProcessInfo {
+    fn describe(&self, numbers: Sample, shown: StateLabel) -> ProcessInfo {
         let (name, aliases, own_label, links, (monitors, monitored_by)) = {
-            let relations = self.relations.0.lock();
+            let relations = self.locked_relations();
             let (name, own_label) = (relations.name().cloned(), relations.own_label().cloned());
             (name, relations.aliases(), own_label, relations.links(), relations.monitors())
         };
         ProcessInfo::new(self.pid(), self.label(), numbers.state).with(|info| {
             info.name = name;
-            info.label = own_label.or_else(|| self.state_label());
+            info.label = own_label.or_else(|| self.text_of(shown));
             info.kind = numbers.kind;
             info.aliases = aliases;
             info.parent = numbers.parent;
@@ -155,7 +160,7 @@ impl CellCore {
             sample.main = match on_route {
                 Some((waiting, _)) => waiting,
                 None if state == ProcessState::Terminated => 0,
-                None => self.waiting(mailbox.accepted),
+                None => mailbox.waiting,
             };
             sample.mailbox = mailbox.bound;
             sample.room_waiters = mailbox.waiters + on_route.map_or(0, |(_, senders)| senders);
@@ -187,7 +192,7 @@ impl CellCore {
     fn totals(&self, accepted: u64, beside_main: u64, beyond_main: u64) -> MessageTotals {
         MessageTotals::new(
             accepted + beside_main + beyond_main,
-            self.progress.sent.load(Ordering::Relaxed),
+            self.progress.turn.sent(),
             self.progress.taken.load(Ordering::Relaxed) + beside_main,
         )
     }
@@ -199,9 +204,7 @@ impl CellCore {
             _ if !self.progress.has_started() => ProcessState::Init,
             MailboxPhase::Idle => ProcessState::Idle,
             MailboxPhase::Waiting | MailboxPhase::Listening => ProcessState::Waiting,
-            MailboxPhase::Active if self.progress.running.load(Ordering::Relaxed) => {
-                ProcessState::Running
-            }
+            MailboxPhase::Active if self.progress.turn.is_running() => ProcessState::Running,
             MailboxPhase::Active | MailboxPhase::Muted => ProcessState::Scheduled,
         }
     }

@@ -89,7 +89,7 @@ where
         }
         slot.begin(self.cell.pid());
         let _turn = current::enter(self.cell.pid(), limits, &self.cell.host);
-        self.cell.progress.running.store(true, Ordering::Relaxed);
+        self.cell.progress.turn.begin();
         loop {
             // A process with a pending exit is not polled again. The flag is only a hint; the
             // pending exit is read under the lock.

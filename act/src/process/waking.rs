@@ -196,7 +196,7 @@ impl CellCore {
     fn is_handling(&self, inbox: &InboxCore) -> Option<bool> {
         match inbox.phase {
             MailboxPhase::Waiting => Some(true),
-            MailboxPhase::Active if self.progress.running.load(Ordering::Relaxed) => None,
+            MailboxPhase::Active if self.progress.turn.is_running() => None,
             // Queued: the record of a call in a handler is still there.
             MailboxPhase::Active => Some(self.progress.waits_for.load(Ordering::Relaxed) != 0),
             _ => Some(false),

@@ -256,7 +256,7 @@ impl TaskPlan {
     {
         let TaskPlan { shared, owner, timeout, dispatcher, class, linked, blocking } = self;
         let pid = unused.pid();
-        let owned = owner.as_ref().and_then(|owner| owner.relations().0.lock().tasks());
+        let owned = owner.as_ref().and_then(|owner| owner.relations().tasks());
         // A context can outlive its process.
         let too_late = owner.is_some() && !owned.as_ref().is_some_and(|owned| owned.add(pid));
         let why = (linked || timeout.is_some()).then(Arc::<WhyEnded>::default);

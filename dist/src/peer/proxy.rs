@@ -9,8 +9,8 @@ mod bonds;
 use crate::peer::signal::{Signal, SignalPayload};
 use crate::peer::{LinkKey, NotPushed, NotSent, PeerNode};
 use krarup_act::{
-    Dynamic, Guarded, Host, InspectRequest, MutedSender, NotWritten, Process, Put, Ready,
-    Recipient, Remote, Reply, Via, WrittenMessage, current_pid, is_bound, lose,
+    Dynamic, Guarded, Host, InspectRequest, LockedRelations, MutedSender, NotWritten, Process, Put,
+    Ready, Recipient, Remote, Reply, Via, WrittenMessage, current_pid, is_bound, lose,
 };
 use krarup_gen::{
     Alias, CallError, Down, Exit, Label, Name, Pid, ProcessInfo, ProcessState, Reason, Ref, Root,
@@ -365,8 +365,8 @@ impl Process for RemoteProcess {
 
     fn trace(self: Arc<Self>, _: bool) {}
 
-    fn relations(&self) -> &Guarded {
-        &self.relations
+    fn relations(&self) -> LockedRelations<'_> {
+        self.relations.lock()
     }
 
     fn join_simulated_link(&self) {}

@@ -4,7 +4,8 @@
 use super::checker::{bounded, joined, model, thread};
 use crate::registry::ProcessTable;
 use krarup_act::{
-    Dynamic, Guarded, InspectRequest, MutedSender, Process, ProcessEnd, Put, Ready, Reply, Via,
+    Dynamic, Guarded, InspectRequest, LockedRelations, MutedSender, Process, ProcessEnd, Put,
+    Ready, Reply, Via,
 };
 use krarup_gen::{
     Alias, Down, Exit, MessageTotals, Name, Pid, ProcessInfo, ProcessState, Reason, ReasonKind,
@@ -108,8 +109,8 @@ impl Process for TableEntry {
 
     fn trace(self: Arc<Self>, _: bool) {}
 
-    fn relations(&self) -> &Guarded {
-        &self.1
+    fn relations(&self) -> LockedRelations<'_> {
+        self.1.lock()
     }
 
     fn join_simulated_link(&self) {}

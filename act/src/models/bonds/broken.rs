@@ -26,8 +26,8 @@ fn link(host: &ModelHost, ctx: &Context<u32, u32>, to: Pid, fault: LinkFault) {
     let half = Link { number, ..Link::default() };
     if let Some(target) = host.process(to) {
         if fault == LinkFault::LocksOneByOne {
-            let mut theirs = target.relations().0.lock();
-            if !theirs.closed {
+            let mut theirs = target.relations();
+            if !theirs.is_closed() {
                 theirs.bonds().links.insert(ctx.pid(), half);
                 drop(theirs);
                 ctx.cell.locked_relations().bonds().links.insert(to, half);
@@ -36,8 +36,8 @@ fn link(host: &ModelHost, ctx: &Context<u32, u32>, to: Pid, fault: LinkFault) {
         } else {
             // The process that traps has the lower pid, so its lock is taken first.
             let mut ours = ctx.cell.locked_relations();
-            let mut theirs = target.relations().0.lock();
-            if !theirs.closed || fault == LinkFault::ForgetsClosed {
+            let mut theirs = target.relations();
+            if !theirs.is_closed() || fault == LinkFault::ForgetsClosed {
                 ours.bonds().links.insert(to, half);
                 theirs.bonds().links.insert(ctx.pid(), half);
                 return;

@@ -66,7 +66,7 @@ impl Ending<'_> {
             let last = last_item::left(core.pid(), message, command);
             self.death = Some(DeathNote::of(core, inbox, last, ran));
             // Those in a batch were dropped with the context.
-            self.letters_lost = core.waiting(inbox.accepted()) as u64;
+            self.letters_lost = core.waiting(inbox) as u64;
         }
         self.muted = inbox.take_muted(u64::MAX);
         inbox.cold_if_any().and_then(|cold| cold.item_log.take())
