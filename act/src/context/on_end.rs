@@ -46,7 +46,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// }
     /// ```
     pub fn on_end(&mut self, cleaner: impl FnOnce(&Ended<'_>) + Send + 'static) {
-        if let Err(cleaner) = self.cell.add_cleaner(Box::new(cleaner)) {
+        if let Err(cleaner) = self.cell.untyped().add_cleaner(Box::new(cleaner)) {
             // A context can be moved out of its process, and outlive it.
             cleaner(&Ended { pid: self.pid(), reason: &Reason::NoProcess });
         }

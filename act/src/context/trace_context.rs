@@ -3,8 +3,8 @@
 use super::context::Context;
 use crate::host::host::Host;
 use crate::observe::watched_job::InHand;
-use crate::process::cell_core::CellCore;
 use crate::process::current::{self, CurrentContext};
+use crate::process::untyped_cell::UntypedCell;
 use crate::traces::aside::AsideTrace;
 use crate::traces::carried::CarriedContext;
 use crate::traces::open_span::{MessageFacts, OpenSpan};
@@ -47,7 +47,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// process receives again, or ends.
     #[cold]
     pub(super) fn begin_traced(&mut self, carried: &CarriedContext, message: &'static str) {
-        begin_span(&self.cell, self.sender(), carried, message);
+        begin_span(self.cell.untyped(), self.sender(), carried, message);
         self.cold().job.get_or_insert(InHand::NOT_WATCHED);
         self.set_slow_path(true);
     }
@@ -98,12 +98,18 @@ fn linked(host: &dyn Host, link: TraceContext) -> CarriedContext {
 }
 
 /// Begins the span of a message, which has come from this process.
-fn begin_span(core: &CellCore, from: Option<Pid>, carried: &CarriedContext, message: &'static str) {
+fn begin_span(
+    cell: &dyn UntypedCell,
+    from: Option<Pid>,
+    carried: &CarriedContext,
+    message: &'static str,
+) {
     let destination = || {
-        let name = core.locked_relations().name().map(ToString::to_string);
-        Some(name.unwrap_or_else(|| core.label().to_string()))
+        let name = cell.locked_relations().name().map(ToString::to_string);
+        Some(name.unwrap_or_else(|| cell.label().to_string()))
     };
-    let facts = MessageFacts { message, destination: &destination, to: Some(core.pid()), from };
-    let (span, context) = OpenSpan::of_message(carried, &facts, core.host.now());
+    let facts =
+        MessageFacts { message, destination: &destination, to: Some(cell.cell_core().pid()), from };
+    let (span, context) = OpenSpan::of_message(carried, &facts, cell.cell_core().host.now());
     current::begin_handling(CurrentContext::new(context, span));
 }

@@ -6,7 +6,11 @@
 
 use super::cell_core::CellCore;
 use super::facts::BehaviorFacts;
+use super::locked_relations::{LockedRelations, RelationsPlace};
+use super::messages_in_hand::MessagesInHand;
 use super::progress::Progress;
+use super::rare_cell::RareCell;
+use super::relations::Relations;
 use super::untyped_cell::UntypedCell;
 use super::waker::{UsedHandle, Wakeable, WakingCount};
 use crate::addressing::route::Route;
@@ -18,10 +22,12 @@ use crate::mailbox::overflow::Overflow;
 use crate::sync::Ordering;
 use krarup_gen::{DeadLetterCause, Pid, Reason};
 use once_cell::race::OnceBox;
+use spin::mutex::SpinMutex;
 use std::any::type_name;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The order of the fields is their order in memory. The fields that a send and a turn touch
 /// lie together, in as few cache lines as possible; rarely used fields follow
@@ -29,6 +35,7 @@ use std::sync::Arc;
 #[repr(C)]
 pub(crate) struct Cell<M, C> {
     pub(crate) inbox: Lock<Inbox<M>>,
+    rare: OnceBox<RareCell<M>>,
     core: CellCore,
     /// The type of the messages on its control lanes.
     commands: PhantomData<fn(C)>,
@@ -58,7 +65,6 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(crate) fn new(birth: NewProcess<M>) -> Self {
         Cell {
             core: CellCore {
-                rare: OnceBox::new(),
                 id: birth.pid.id(),
                 parent: birth.parent.map_or(0, Pid::id),
                 started: birth.shared.host.recent_time(),
@@ -67,6 +73,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 progress: Progress::new(),
             },
             inbox: Lock::new(Inbox::new(birth.bound, birth.overflow)),
+            rare: OnceBox::new(),
             commands: PhantomData,
         }
     }
@@ -75,6 +82,10 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     #[inline]
     pub(crate) fn untyped(&self) -> &dyn UntypedCell {
         self
+    }
+
+    pub(crate) fn locked_relations(&self) -> LockedRelations<'_> {
+        self.untyped().locked_relations()
     }
 
     /// Whether the process is to end by an exit signal that it has sent to itself.
@@ -95,7 +106,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(crate) fn set_route(&self, route: Box<dyn Route<M>>) -> bool {
         let rare = self.rare();
         let mut inbox = self.inbox.lock();
-        let set = rare.set_route(route);
+        let set = rare.route.set(Box::new(route));
         inbox.way = MainPush::Route;
         drop(inbox);
         // A rejected second route is dropped here, outside the lock.
@@ -151,6 +162,16 @@ impl<M: Send + 'static, C: Send + 'static> UntypedCell for Cell<M, C> {
     }
 }
 
+impl<M: Send + 'static, C: Send + 'static> RelationsPlace for Cell<M, C> {
+    fn stored(&self) -> Option<&SpinMutex<Relations>> {
+        self.rare.get().map(|rare| &rare.relations)
+    }
+
+    fn to_store(&self) -> &SpinMutex<Relations> {
+        &self.rare().relations
+    }
+}
+
 // SAFETY: the count is a field of the cell that only `waker.rs` can use, and `WakingHandle::first` is the first to do so.
 #[allow(unsafe_code, reason = "the contract of the trait, argued at `Wakeable`")]
 unsafe impl<M: Send + 'static, C: Send + 'static> Wakeable for Cell<M, C> {
@@ -163,18 +184,64 @@ unsafe impl<M: Send + 'static, C: Send + 'static> Wakeable for Cell<M, C> {
     }
 }
 
-impl<M: 'static, C> Cell<M, C> {
+impl<M, C> Cell<M, C> {
+    fn rare(&self) -> &RareCell<M> {
+        self.rare.get_or_init(Box::default)
+    }
+
+    /// The messages that its behaviour holds, if it has ever held any.
+    pub(crate) fn in_hand(&self) -> Option<&Arc<MessagesInHand>> {
+        self.rare.get().and_then(RareCell::in_hand)
+    }
+
+    /// The messages that its behaviour holds, from now on.
+    pub(crate) fn begin_to_hold(&self) -> &Arc<MessagesInHand> {
+        self.rare().begin_to_hold()
+    }
+
+    /// Counts a message of a control lane, or an event of a topic.
+    pub(crate) fn count_beside_main(&self) {
+        self.rare().count_beside_main();
+    }
+
+    /// How many messages were taken that Main does not count.
+    pub(super) fn beside_main(&self) -> u64 {
+        self.rare.get().map_or(0, RareCell::beside_main)
+    }
+
+    /// How many messages are in the stash of the process.
+    pub(super) fn stashed(&self) -> usize {
+        self.rare.get().map_or(0, RareCell::stashed)
+    }
+
+    /// Notes how many messages are in the stash, where others can read it.
+    pub(crate) fn set_stashed(&self, messages: usize) {
+        self.rare().set_stashed(messages);
+    }
+
+    /// How many messages the process has taken, with events of topics.
+    pub(crate) fn handled(&self) -> u64 {
+        self.progress.taken.load(Ordering::Relaxed) + self.beside_main()
+    }
+
+    /// How long workers were seen in the process.
+    pub(super) fn running_time(&self) -> Duration {
+        self.rare.get().map_or(Duration::ZERO, RareCell::running_time)
+    }
+
+    pub(super) fn add_running_time(&self, time: Duration) {
+        self.rare().add_running_time(time);
+    }
+
     /// What Main hands its messages on to, if this process is a route.
     #[inline]
     pub(crate) fn route(&self) -> Option<&dyn Route<M>> {
         match self.rare.get() {
-            Some(rare) => rare.route(),
+            Some(rare) => rare.route.get().map(|route| &**route),
             None => None,
         }
     }
-}
 
-impl<M, C> Cell<M, C> {
     /// Counts a message of type `T` that no process handles, and reports it (rules M7, D7).
     #[cold]
     pub(crate) fn dead_letter<T>(&self, sender: u64, cause: DeadLetterCause) {

@@ -6,13 +6,9 @@
 use super::crash::{contain, log_contained};
 use super::deferred;
 use super::facts::BehaviorFacts;
-use super::locked_relations::LockedRelations;
-use super::messages_in_hand::MessagesInHand;
 use super::progress::{ProcessMark, Progress};
-use super::rare_cell::RareCell;
 use crate::host::ready::Ready;
 use crate::host::shared_host::SharedHost;
-use crate::lifecycle::cleaners::CleanerFn;
 use crate::mailbox::inbox_core::InboxCore;
 use crate::mailbox::push::HearsOfDepth;
 use crate::observe::state_label::StateLabel;
@@ -20,15 +16,12 @@ use crate::sync::Ordering;
 use krarup_gen::{
     DeadLetter, DeadLetterCause, Label, Name, Pid, ProcessKind, RefusalCause, Timestamp,
 };
-use once_cell::race::OnceBox;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The last part of a cell. The order of the fields is their order in memory; see there.
 #[repr(C)]
 pub(crate) struct CellCore {
-    pub(super) rare: OnceBox<RareCell>,
     pub(crate) shared: Arc<SharedHost>,
     /// The number of the process.
     pub(super) id: u64,
@@ -82,28 +75,10 @@ impl CellCore {
         self.progress.change(ProcessMark::HoldsMessages, holds);
     }
 
-    pub(crate) fn locked_relations(&self) -> LockedRelations<'_> {
-        LockedRelations::lock(&self.progress.relations, &self.progress.turn, &self.rare)
-    }
-
-    /// Adds a function that runs at the end of the process. Gives it back if its cleaners have run.
-    pub(crate) fn add_cleaner(&self, cleaner: CleanerFn) -> Result<(), CleanerFn> {
-        let mut relations = self.locked_relations();
-        if relations.is_cleaned() {
-            return Err(cleaner);
-        }
-        relations.add_cleaner(cleaner);
-        // A hint. The end of the process that does not see it yet finds the cleaner later.
-        self.progress.set(ProcessMark::HasCleaners, true);
-        Ok(())
-    }
-
-    pub(crate) fn label(&self) -> Label {
-        let given = self.locked_relations().label().cloned();
-        // The label of a behaviour is user code. Other threads call it too, also before the
-        // first turn.
-        let own = || Label::of_type(contain(self.behavior.label).unwrap_or("label panicked"));
-        given.map_or_else(own, Label::given)
+    /// What is known of its label from the type of its behaviour. That is user code. Other threads call it too, also before
+    /// the first turn.
+    pub(super) fn type_label(&self) -> Label {
+        Label::of_type(contain(self.behavior.label).unwrap_or("label panicked"))
     }
 
     /// The text of a state that the process shows as its label, if that has a number.
@@ -119,54 +94,6 @@ impl CellCore {
     /// The kind of its behaviour. That is user code, as the label is.
     pub(crate) fn kind(&self) -> ProcessKind {
         contain(self.behavior.kind).unwrap_or_default()
-    }
-
-    pub(super) fn rare(&self) -> &RareCell {
-        self.rare.get_or_init(Box::default)
-    }
-
-    /// The messages that its behaviour holds, if it has ever held any.
-    pub(crate) fn in_hand(&self) -> Option<&Arc<MessagesInHand>> {
-        self.rare.get().and_then(RareCell::in_hand)
-    }
-
-    /// The messages that its behaviour holds, from now on.
-    pub(crate) fn begin_to_hold(&self) -> &Arc<MessagesInHand> {
-        self.rare().begin_to_hold()
-    }
-
-    /// Counts a message of a control lane, or an event of a topic.
-    pub(crate) fn count_beside_main(&self) {
-        self.rare().count_beside_main();
-    }
-
-    /// How many messages were taken that Main does not count.
-    pub(super) fn beside_main(&self) -> u64 {
-        self.rare.get().map_or(0, RareCell::beside_main)
-    }
-
-    /// How many messages are in the stash of the process.
-    pub(super) fn stashed(&self) -> usize {
-        self.rare.get().map_or(0, RareCell::stashed)
-    }
-
-    /// Notes how many messages are in the stash, where others can read it.
-    pub(crate) fn set_stashed(&self, messages: usize) {
-        self.rare().set_stashed(messages);
-    }
-
-    /// How many messages the process has taken, with events of topics.
-    pub(crate) fn handled(&self) -> u64 {
-        self.progress.taken.load(Ordering::Relaxed) + self.beside_main()
-    }
-
-    /// How long workers were seen in the process.
-    pub(super) fn running_time(&self) -> Duration {
-        self.rare.get().map_or(Duration::ZERO, RareCell::running_time)
-    }
-
-    pub(super) fn add_running_time(&self, time: Duration) {
-        self.rare().add_running_time(time);
     }
 
     /// The number of user messages that wait on Main. Called under the mailbox's lock.

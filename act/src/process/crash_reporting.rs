@@ -67,7 +67,7 @@ pub(super) fn report(cell: &CellCore, records: &NodeRecords, dead: &Dead<'_>) {
         return;
     }
     let given = dead.bonds.and_then(Bonds::behavior_label).cloned();
-    let behavior = given.map_or_else(|| cell.label(), Label::given);
+    let behavior = given.map_or_else(|| cell.type_label(), Label::given);
     let reason = ReasonRecord::of(dead.reason);
     cause.chain = chain(records, &cause, &reason);
     let report = CrashReport::new(cell.pid(), behavior, reason).with(|report| {
@@ -119,7 +119,7 @@ fn sender_of(report: &CrashReport) -> Option<Pid> {
 
 /// The owner of a task: the task is its doing.
 fn owner_of(cell: &CellCore) -> Option<Pid> {
-    (cell.label().full() == TASK_LABEL).then(|| cell.parent_pid()).flatten()
+    (cell.type_label().full() == TASK_LABEL).then(|| cell.parent_pid()).flatten()
 }
 
 /// Whether somebody listens to the log events of crashes. The log subscriber is user code.

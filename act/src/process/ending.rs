@@ -133,7 +133,7 @@ impl Ending<'_> {
     /// that a successor needs are released before it can start.
     fn run_cleaners(&mut self, _: &mut dyn EndedMailbox) {
         if self.core.progress.has(ProcessMark::HasCleaners) {
-            let cleaners = self.core.locked_relations().take_cleaners();
+            let cleaners = self.process.relations().take_cleaners();
             self.clean(cleaners);
         }
     }
@@ -147,7 +147,7 @@ impl Ending<'_> {
     fn log(&mut self, _: &mut dyn EndedMailbox) {
         let (cell, pid, reason) = (self.core, self.core.pid(), &self.reason);
         // Asked for only if somebody hears the event.
-        let name = || cell.locked_relations().name().cloned();
+        let name = || self.process.relations().name().cloned();
         // A dropped simulation kills the processes that still live. That needs no warning.
         let is_dropped = || {
             *reason == Reason::Killed
@@ -157,12 +157,12 @@ impl Ending<'_> {
         log_contained(|| {
             if reason.is_abnormal() && !is_dropped() {
                 tracing::warn!(
-                    target: "krarup", %pid, name = name().as_ref().map(Name::as_str), behavior = %cell.label(),
+                    target: "krarup", %pid, name = name().as_ref().map(Name::as_str), behavior = %self.process.behavior(),
                     reason = %one_line(reason), "process ended"
                 );
             } else {
                 tracing::trace!(
-                    target: "krarup", %pid, name = name().as_ref().map(Name::as_str), behavior = %cell.label(),
+                    target: "krarup", %pid, name = name().as_ref().map(Name::as_str), behavior = %self.process.behavior(),
                     reason = %one_line(reason), "process ended"
                 );
             }
@@ -185,7 +185,7 @@ impl Ending<'_> {
     fn free_names(&mut self, _: &mut dyn EndedMailbox) {
         let end = ProcessEnd { kind: self.reason.kind(), messages: self.messages };
         let (retired, is_member) = {
-            let mut relations = self.core.locked_relations();
+            let mut relations = self.process.relations();
             self.is_closed = relations.close_if_empty();
             if self.is_closed {
                 return self.core.host.retire(self.core.pid(), None, &end);
@@ -278,16 +278,25 @@ impl Ending<'_> {
 
     /// Drops the remaining values one by one, because two panics must not coincide. Most of
     /// them remain only if a stage did not complete.
-    fn let_go(self, mail: &mut dyn EndedMailbox) {
-        let Ending { reason, muted, starter, cold, name, bonds, .. } = self;
-        muted.into_iter().flatten().for_each(drop_contained);
+    fn let_go(mut self, mail: &mut dyn EndedMailbox) {
+        if let Some(muted) = self.muted.take() {
+            muted.into_iter().for_each(drop_contained);
+        }
         mail.let_go();
-        if let Some(cold) = cold {
+        if let Some(cold) = self.cold.take() {
             drop_contained(cold);
         }
-        starter.into_iter().for_each(drop_contained);
-        name.into_iter().for_each(drop_contained);
-        bonds.into_iter().for_each(drop_contained);
+        if let Some(starter) = self.starter.take() {
+            drop_contained(starter);
+        }
+        if let Some(name) = self.name.take() {
+            drop_contained(name);
+        }
+        // They are large, and mostly there are none.
+        if let Some(bonds) = self.bonds.take() {
+            drop_contained(bonds);
+        }
+        let reason = self.reason;
         // A call whose token lies in a reason is failed by nothing else.
         if !matches!(reason, Reason::Normal | Reason::Shutdown) {
             drop_contained(reason);

@@ -13,23 +13,30 @@
 //! What is stored is reached by one who has the lock of the relations alone. It has a lock of its own because the compiler
 //! cannot know that. In a model of threads that lock is not one of the model, which looks at the one before it.
 
-use super::rare_cell::RareCell;
 use super::relations::{Bonds, OtherBonds, Relations, Retired};
 use super::turn_word::TurnWord;
 use crate::lifecycle::cleaners::{CleanerFn, Cleaners};
 use crate::lifecycle::owned_tasks::OwnedTasks;
 use crate::lock::{Lock, LockGuard};
 use krarup_gen::{Alias, Name, Pid, Ref};
-use once_cell::race::OnceBox;
-use spin::mutex::SpinMutexGuard;
+use spin::mutex::{SpinMutex, SpinMutexGuard};
 use std::fmt;
 use std::sync::Arc;
+
+/// Where the relations of a process are stored.
+pub(crate) trait RelationsPlace {
+    /// What is stored, if anything is or was.
+    fn stored(&self) -> Option<&SpinMutex<Relations>>;
+
+    /// The same, made if there is nothing.
+    fn to_store(&self) -> &SpinMutex<Relations>;
+}
 
 /// The relations of a process, locked; opaque outside this crate.
 pub struct LockedRelations<'a> {
     /// Dropped before the lock.
     stored: Option<SpinMutexGuard<'a, Relations>>,
-    rare: &'a OnceBox<RareCell>,
+    place: &'a dyn RelationsPlace,
     turn: &'a TurnWord,
     _lock: LockGuard<'a, ()>,
 }
@@ -38,17 +45,17 @@ impl<'a> LockedRelations<'a> {
     pub(super) fn lock(
         lock: &'a Lock<()>,
         turn: &'a TurnWord,
-        rare: &'a OnceBox<RareCell>,
+        place: &'a dyn RelationsPlace,
     ) -> Self {
         let lock = lock.lock();
-        let stored = rare.get().map(|rare| rare.relations.lock());
-        LockedRelations { stored, rare, turn, _lock: lock }
+        let stored = place.stored().map(SpinMutex::lock);
+        LockedRelations { stored, place, turn, _lock: lock }
     }
 
     /// What is stored, made if there is nothing.
     fn stored(&mut self) -> &mut Relations {
-        let rare = self.rare;
-        self.stored.get_or_insert_with(|| rare.get_or_init(Box::default).relations.lock())
+        let place = self.place;
+        self.stored.get_or_insert_with(|| place.to_store().lock())
     }
 
     fn rest_ref(&self) -> Option<&OtherBonds> {
@@ -288,5 +295,37 @@ mod tests {
         relations.bonds().unlink(peer);
         relations.shrink();
         assert!(!relations.has_bonds(), "nothing is left");
+    }
+
+    #[test]
+    fn v58_nothing_is_stored_for_a_process_that_never_had_relations() {
+        let guarded = Guarded::default();
+        let mut relations = guarded.lock();
+        assert!(relations.name().is_none() && relations.take_bonds().is_none());
+        assert!(!relations.remove_alias(Alias::new(Ref::new(1))));
+        assert!(!relations.accept_exit(Pid::local(7, 1), 1));
+        relations.shrink();
+        assert!(!relations.is_closed() && !relations.is_retired() && !relations.is_cleaned());
+        assert!(relations.close_if_empty(), "nothing is to be freed");
+        assert!(relations.is_closed() && relations.is_retired() && relations.is_cleaned());
+        assert!(relations.tasks().is_none());
+        drop(relations);
+        assert!(guarded.stored().is_none(), "nor at its end");
+        assert!(guarded.lock().is_closed());
+    }
+
+    #[test]
+    fn l4_what_was_stored_and_removed_keeps_nothing_open() {
+        let guarded = Guarded::default();
+        let mut relations = guarded.lock();
+        relations.bonds().links.insert(Pid::local(7, 1), Link::default());
+        assert!(!relations.close_if_empty() && !relations.is_closed(), "it is linked");
+        relations.bonds().unlink(Pid::local(7, 1));
+        relations.become_member();
+        assert!(!relations.close_if_empty() && !relations.is_closed(), "it is a member");
+        assert!(relations.retire().is_none());
+        assert!(relations.is_retired() && relations.is_cleaned() && !relations.is_closed());
+        relations.close();
+        assert!(relations.is_closed() && relations.take_bonds().is_none());
     }
 }

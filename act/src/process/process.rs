@@ -1,7 +1,7 @@
 //! The interface of a process towards its host and other processes.
 
-use super::locked_relations::LockedRelations;
-use super::rare_cell::RareCell;
+use super::locked_relations::{LockedRelations, RelationsPlace};
+use super::relations::Relations;
 use super::remote::Remote;
 use super::turn_word::TurnWord;
 use crate::addressing::dynamic::Dynamic;
@@ -17,6 +17,7 @@ use krarup_gen::{
     SendError,
 };
 use once_cell::race::OnceBox;
+use spin::mutex::SpinMutex;
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -255,19 +256,29 @@ impl fmt::Debug for dyn Process {
 pub struct Guarded {
     lock: Lock<()>,
     turn: TurnWord,
-    rare: OnceBox<RareCell>,
+    stored: OnceBox<SpinMutex<Relations>>,
 }
 
 impl Default for Guarded {
     fn default() -> Self {
-        Guarded { lock: Lock::new(()), turn: TurnWord::new(), rare: OnceBox::new() }
+        Guarded { lock: Lock::new(()), turn: TurnWord::new(), stored: OnceBox::new() }
     }
 }
 
 impl Guarded {
     /// Locks them.
     pub fn lock(&self) -> LockedRelations<'_> {
-        LockedRelations::lock(&self.lock, &self.turn, &self.rare)
+        LockedRelations::lock(&self.lock, &self.turn, self)
+    }
+}
+
+impl RelationsPlace for Guarded {
+    fn stored(&self) -> Option<&SpinMutex<Relations>> {
+        self.stored.get()
+    }
+
+    fn to_store(&self) -> &SpinMutex<Relations> {
+        self.stored.get_or_init(Box::default)
     }
 }
 

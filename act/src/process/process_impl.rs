@@ -1,7 +1,6 @@
 //! How a cell implements [`Process`]: sends, questions and exit signals from outside.
 
 use super::cell::Cell;
-use super::cell_core::CellCore;
 use super::exits::TakenExit;
 use super::locked_relations::LockedRelations;
 use super::process::{Process, Put, Via};
@@ -42,7 +41,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
     }
 
     fn behavior(&self) -> Label {
-        self.label()
+        self.untyped().label()
     }
 
     fn info(&self) -> ProcessInfo {
@@ -54,7 +53,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
     }
 
     fn handled(&self) -> u64 {
-        CellCore::handled(self)
+        Cell::handled(self)
     }
 
     fn ran(&self, time: Duration) {

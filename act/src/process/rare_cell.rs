@@ -1,7 +1,8 @@
 //! The parts of a cell that most processes never use, and that are read without the mailbox's lock.
 //!
 //! ```text
-//!  cell ── rare ──► RareCell: links, monitors, name, ..  ── more ──► SeldomUsed: route, held messages, counts
+//!  cell ── rare ──► RareCell: route, running time, links, monitors, name, ..
+//!                       └── more ──► SeldomUsed: held messages, counts
 //! ```
 //!
 //! A supervised process has a link, and so the first of the two boxes; few have the second.
@@ -12,26 +13,37 @@ use crate::addressing::route::Route;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 use once_cell::race::OnceBox;
 use spin::mutex::SpinMutex;
-use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// The parts of a cell that most processes never use. Made when the first of them is needed, and kept until the cell
 /// is freed.
-#[derive(Default)]
-pub(crate) struct RareCell {
+pub(crate) struct RareCell<M> {
+    /// Set if this process is a route instead of having a Main lane: messages are handed on (a
+    /// pool). Each send to a process with links looks here.
+    pub(super) route: OnceBox<Box<dyn Route<M>>>,
+    /// Running time in nanoseconds. Only the watchdog, which looks at the workers, writes it.
+    ran: AtomicU64,
+    more: OnceBox<SeldomUsed>,
     /// Its lock is one that nobody waits for: whoever uses the relations has the lock of the process's relations
     /// ([`LockedRelations`](super::locked_relations::LockedRelations)).
     pub(super) relations: SpinMutex<Relations>,
-    more: OnceBox<SeldomUsed>,
+}
+
+impl<M> Default for RareCell<M> {
+    fn default() -> Self {
+        RareCell {
+            route: OnceBox::new(),
+            ran: AtomicU64::new(0),
+            more: OnceBox::new(),
+            relations: SpinMutex::default(),
+        }
+    }
 }
 
 /// What even fewer processes have.
 #[derive(Default)]
 struct SeldomUsed {
-    /// Set if this process is a route instead of having a Main lane: messages are handed on (a
-    /// pool). It is a `Box<dyn Route<M>>` for the type `M` of the messages of the process.
-    route: OnceBox<Box<dyn Any + Send + Sync>>,
     /// The messages that its behaviour holds, from the first one on.
     in_hand: OnceBox<Arc<MessagesInHand>>,
     /// How many messages were taken that Main does not count: those of the control lanes, and
@@ -39,28 +51,11 @@ struct SeldomUsed {
     beside_main: AtomicU64,
     /// How many messages are in the stash. Written by the turn.
     stashed: AtomicUsize,
-    /// Running time in nanoseconds. Only the watchdog, which looks at the workers, writes it.
-    ran: AtomicU64,
 }
 
-impl RareCell {
+impl<M> RareCell<M> {
     fn more(&self) -> &SeldomUsed {
         self.more.get_or_init(Box::default)
-    }
-
-    /// What Main hands its messages on to, if the process is a route. `M` is the type of its messages.
-    #[inline]
-    pub(super) fn route<M: 'static>(&self) -> Option<&dyn Route<M>> {
-        let route = self.more.get()?.route.get()?;
-        route.downcast_ref::<Box<dyn Route<M>>>().map(|route| &**route)
-    }
-
-    /// Makes the process a route. Fails with this route if it is one already.
-    pub(super) fn set_route<M: 'static>(
-        &self,
-        route: Box<dyn Route<M>>,
-    ) -> Result<(), Box<dyn Any + Send + Sync>> {
-        self.more().route.set(Box::new(Box::new(route))).map_err(|rejected| *rejected)
     }
 
     pub(super) fn in_hand(&self) -> Option<&Arc<MessagesInHand>> {
@@ -88,13 +83,12 @@ impl RareCell {
     }
 
     pub(super) fn running_time(&self) -> Duration {
-        let ran = self.more.get().map_or(0, |more| more.ran.load(Ordering::Relaxed));
-        Duration::from_nanos(ran)
+        Duration::from_nanos(self.ran.load(Ordering::Relaxed))
     }
 
     pub(super) fn add_running_time(&self, time: Duration) {
         let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let ran = &self.more().ran;
-        ran.store(ran.load(Ordering::Relaxed).saturating_add(time), Ordering::Relaxed);
+        let ran = self.ran.load(Ordering::Relaxed).saturating_add(time);
+        self.ran.store(ran, Ordering::Relaxed);
     }
 }

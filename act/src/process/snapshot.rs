@@ -7,6 +7,7 @@ use super::awaited::AwaitedProcess;
 use super::cell::Cell;
 use super::cell_core::CellCore;
 use super::progress::ProcessMark;
+use super::untyped_cell::UntypedCell;
 use crate::addressing::route::Route;
 use crate::mailbox::inbox_core::{InboxCore, MailboxPhase};
 use crate::observe::state_label::StateLabel;
@@ -50,7 +51,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let log = self.untyped().item_log();
         let is_traced = log.as_ref().is_some_and(|log| log.is_tracing());
         let (recorded, gauges) = (log.map_or(0, |log| log.size()), self.route());
-        let mut info = self.describe(numbers, shown);
+        let mut info = self.untyped().describe(numbers, shown);
         info.trapping = trapping;
         info.traced |= is_traced;
         info.recorded = recorded;
@@ -83,6 +84,44 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 }
 
+impl dyn UntypedCell + '_ {
+    fn describe(&self, numbers: Sample, shown: StateLabel) -> ProcessInfo {
+        let core = self.cell_core();
+        let (name, aliases, own_label, links, (monitors, monitored_by)) = {
+            let relations = self.locked_relations();
+            let (name, own_label) = (relations.name().cloned(), relations.own_label().cloned());
+            (name, relations.aliases(), own_label, relations.links(), relations.monitors())
+        };
+        ProcessInfo::new(core.pid(), self.label(), numbers.state).with(|info| {
+            info.name = name;
+            info.label = own_label.or_else(|| core.text_of(shown));
+            info.kind = numbers.kind;
+            info.aliases = aliases;
+            info.parent = numbers.parent;
+            info.links = links;
+            info.monitors = monitors;
+            info.monitored_by = monitored_by;
+            info.urgent = numbers.urgent;
+            info.system = numbers.system;
+            info.main = numbers.main;
+            info.mailbox = numbers.mailbox;
+            info.room_waiters = numbers.room_waiters;
+            info.waits = numbers.waits;
+            info.suspensions = numbers.suspensions;
+            info.traced = core.progress.has(ProcessMark::Traced);
+            info.messages_in = numbers.messages_in;
+            info.messages_out = numbers.messages_out;
+            info.handled = numbers.handled;
+            core.host.dispatcher_name().clone_into(&mut info.dispatcher);
+            info.class = numbers.class;
+            info.root = numbers.root;
+            info.application = core.host.application().map(|(name, _)| name.clone());
+            info.running_time = numbers.running_time;
+            info.uptime = numbers.uptime;
+        })
+    }
+}
+
 impl CellCore {
     fn look_at(&self, inbox: &InboxCore, head: u64, beside_main: u64) -> SeenMailbox {
         let (urgent, system) = inbox.control_lengths();
@@ -107,41 +146,6 @@ impl CellCore {
     pub(super) fn messages(&self, inbox: &InboxCore, beside_main: u64) -> MessageTotals {
         let accepted = inbox.accepted(self.progress.taken.load(Ordering::Relaxed));
         self.totals(accepted, beside_main, inbox.controls() as u64 + inbox.dropped())
-    }
-
-    fn describe(&self, numbers: Sample, shown: StateLabel) -> ProcessInfo {
-        let (name, aliases, own_label, links, (monitors, monitored_by)) = {
-            let relations = self.locked_relations();
-            let (name, own_label) = (relations.name().cloned(), relations.own_label().cloned());
-            (name, relations.aliases(), own_label, relations.links(), relations.monitors())
-        };
-        ProcessInfo::new(self.pid(), self.label(), numbers.state).with(|info| {
-            info.name = name;
-            info.label = own_label.or_else(|| self.text_of(shown));
-            info.kind = numbers.kind;
-            info.aliases = aliases;
-            info.parent = numbers.parent;
-            info.links = links;
-            info.monitors = monitors;
-            info.monitored_by = monitored_by;
-            info.urgent = numbers.urgent;
-            info.system = numbers.system;
-            info.main = numbers.main;
-            info.mailbox = numbers.mailbox;
-            info.room_waiters = numbers.room_waiters;
-            info.waits = numbers.waits;
-            info.suspensions = numbers.suspensions;
-            info.traced = self.progress.has(ProcessMark::Traced);
-            info.messages_in = numbers.messages_in;
-            info.messages_out = numbers.messages_out;
-            info.handled = numbers.handled;
-            self.host.dispatcher_name().clone_into(&mut info.dispatcher);
-            info.class = numbers.class;
-            info.root = numbers.root;
-            info.application = self.host.application().map(|(name, _)| name.clone());
-            info.running_time = numbers.running_time;
-            info.uptime = numbers.uptime;
-        })
     }
 
     /// The numbers that must agree. Called under the lock of the mailbox.

@@ -214,7 +214,7 @@ where
         let _outer = current::is_busy().then(current::set_aside);
         let _span = if limits.spans {
             let name = self.cell.locked_relations().name().cloned();
-            Some(TurnSpan::enter(self.cell.pid(), name.as_ref(), &self.cell.label()))
+            Some(TurnSpan::enter(self.cell.pid(), name.as_ref(), &self.cell.untyped().label()))
         } else {
             None
         };

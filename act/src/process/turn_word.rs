@@ -3,9 +3,11 @@
 use crate::sync::{AtomicU64, Ordering};
 
 /// A worker runs the process.
-const RUNNING: u64 = 1 << 63;
+const RUNNING: u64 = 1;
 /// The relations of the process are closed: it has ended.
-const CLOSED: u64 = 1 << 62;
+const CLOSED: u64 = 2;
+/// The messages are counted in what is left.
+const SENT: u32 = 2;
 
 /// How many messages a process has sent, whether a worker runs it, and whether its relations are closed. It has one
 /// writer at a time, the turn, which writes `CLOSED` under the lock of the relations. So no store takes more than a
@@ -31,7 +33,7 @@ impl TurnWord {
     /// A turn is over, in which so many messages were sent.
     #[inline]
     pub(super) fn rest(&self, sent: u64) {
-        self.0.store((self.load() & !RUNNING) + sent, Ordering::Relaxed);
+        self.0.store((self.load() & !RUNNING) + (sent << SENT), Ordering::Relaxed);
     }
 
     /// Whether a worker runs the process.
@@ -42,7 +44,7 @@ impl TurnWord {
 
     /// How many messages were sent up to the end of the last turn.
     pub(super) fn sent(&self) -> u64 {
-        self.load() & !(RUNNING | CLOSED)
+        self.load() >> SENT
     }
 
     /// Closes the relations, for good.

@@ -5,10 +5,14 @@
 
 use super::cell_core::CellCore;
 use super::current;
+use super::locked_relations::{LockedRelations, RelationsPlace};
+use super::progress::ProcessMark;
+use crate::lifecycle::cleaners::CleanerFn;
 use crate::mailbox::inbox_core::InboxCore;
+use krarup_gen::Label;
 
 /// A cell whose types of messages are not known.
-pub(crate) trait UntypedCell {
+pub(crate) trait UntypedCell: RelationsPlace {
     /// The part of the cell that knows no type of message.
     fn cell_core(&self) -> &CellCore;
 
@@ -17,6 +21,28 @@ pub(crate) trait UntypedCell {
 }
 
 impl dyn UntypedCell + '_ {
+    pub(crate) fn locked_relations(&self) -> LockedRelations<'_> {
+        let progress = &self.cell_core().progress;
+        LockedRelations::lock(&progress.relations, &progress.turn, self)
+    }
+
+    /// Adds a function that runs at the end of the process. Gives it back if its cleaners have run.
+    pub(crate) fn add_cleaner(&self, cleaner: CleanerFn) -> Result<(), CleanerFn> {
+        let mut relations = self.locked_relations();
+        if relations.is_cleaned() {
+            return Err(cleaner);
+        }
+        relations.add_cleaner(cleaner);
+        // A hint. The end of the process that does not see it yet finds the cleaner later.
+        self.cell_core().progress.set(ProcessMark::HasCleaners, true);
+        Ok(())
+    }
+
+    pub(crate) fn label(&self) -> Label {
+        let given = self.locked_relations().label().cloned();
+        given.map_or_else(|| self.cell_core().type_label(), Label::given)
+    }
+
     /// Does the same as [`UntypedCell::with_inbox`], and returns what `f` returns. What `f` has captured by value and does
     /// not return is dropped under the lock, so that must not be a user's.
     pub(super) fn locked<T>(&self, f: impl FnOnce(&mut InboxCore) -> T) -> T {

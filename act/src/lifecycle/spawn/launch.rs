@@ -15,12 +15,12 @@ use crate::mailbox::order::Order;
 use crate::mailbox::overflow::Overflow;
 use crate::observe::watch::watch;
 use crate::process::cell::{Cell, NewProcess};
-use crate::process::cell_core::CellCore;
 use crate::process::crash::contain;
 use crate::process::facts::BehaviorFacts;
 use crate::process::process::Process;
 use crate::process::progress::{ContextMark, ProcessMark};
 use crate::process::turn::Life;
+use crate::process::untyped_cell::UntypedCell;
 use crate::process::waker::WakingHandle;
 use crate::process::{bonds, current};
 use krarup_gen::{CannotWait, Name, OrderError, SpawnError, Target};
@@ -151,7 +151,7 @@ impl UntypedOptions {
             cell.inbox.lock().take_one_by_one();
         }
         let process = Arc::clone(&cell) as Arc<dyn Process>;
-        checked.place.admit(checked.chosen, &cell, process)?;
+        checked.place.admit(checked.chosen, cell.untyped(), process)?;
         let mut ctx = Context::new(cell);
         if let Some(order) = order {
             ctx.set_order(order)?;
@@ -170,7 +170,7 @@ impl SpawnPlace {
     fn admit(
         self,
         chosen: ChosenOptions,
-        core: &CellCore,
+        cell: &dyn UntypedCell,
         process: Arc<dyn Process>,
     ) -> Result<(), SpawnError> {
         if chosen.name.is_none()
@@ -178,9 +178,9 @@ impl SpawnPlace {
             && self.link.is_none()
             && self.monitor.is_none()
         {
-            core.host.admit(process, None)?;
+            cell.cell_core().host.admit(process, None)?;
         } else {
-            self.admit_bound(chosen, core, process)?;
+            self.admit_bound(chosen, cell, process)?;
         }
         // Charged to the turn: a process that spawns many lets them run before it continues.
         current::charge(1, 0);
@@ -192,14 +192,15 @@ impl SpawnPlace {
     fn admit_bound(
         self,
         ChosenOptions { name, label, .. }: ChosenOptions,
-        core: &CellCore,
+        cell: &dyn UntypedCell,
         process: Arc<dyn Process>,
     ) -> Result<(), SpawnError> {
+        let core = cell.cell_core();
         if let Some(name) = &name {
-            core.locked_relations().set_name(name.clone());
+            cell.locked_relations().set_name(name.clone());
         }
         if let Some(label) = label {
-            core.locked_relations().set_label(label);
+            cell.locked_relations().set_label(label);
         }
         let host = &*core.host;
         let child = self.link.map(|urgency| (Arc::clone(&process), urgency));
@@ -216,7 +217,7 @@ impl SpawnPlace {
         {
             let target = Target::Pid(core.pid());
             bonds::monitor(host, &parent, monitor, target, urgency == LinkUrgency::Urgent);
-            bonds::mark_of_spawn(&mut core.locked_relations(), monitor);
+            bonds::mark_of_spawn(&mut cell.locked_relations(), monitor);
         }
         Ok(())
     }
