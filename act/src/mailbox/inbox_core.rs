@@ -206,3 +206,22 @@ impl InboxCore {
 fn low_bits(count: u64) -> u32 {
     count as u32
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x3_a_mailbox_counts_on_beyond_32_bits() {
+        let mut inbox = InboxCore::new(2, MainTake::Batch, None);
+        inbox.accepted = u32::MAX;
+        let taken = u64::from(u32::MAX);
+        assert_eq!((inbox.waiting(taken), inbox.accepted(taken)), (0, taken));
+        assert!(inbox.reserve_here(taken, None).is_ok() && inbox.reserve_here(taken, None).is_ok());
+        assert_eq!((inbox.waiting(taken), inbox.accepted(taken)), (2, taken + 2));
+        assert!(inbox.reserve_here(taken, None).is_err(), "two are its bound");
+        inbox.give_back();
+        inbox.give_back();
+        assert_eq!((inbox.waiting(taken), inbox.accepted(taken)), (0, taken));
+    }
+}
