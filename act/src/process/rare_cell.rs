@@ -5,15 +5,18 @@
 //!                       └── more ──► SeldomUsed: held messages, counts
 //! ```
 //!
+//! The counts are atomics of the standard library also in a model of threads, which does not see how the boxes are
+//! published. Nothing depends on their order.
+//!
 //! A supervised process has a link, and so the first of the two boxes; few have the second.
 
 use super::messages_in_hand::MessagesInHand;
 use super::relations::Relations;
 use crate::addressing::route::Route;
-use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 use once_cell::race::OnceBox;
 use spin::mutex::SpinMutex;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// The parts of a cell that most processes never use. Made when the first of them is needed, and kept until the cell
