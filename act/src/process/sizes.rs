@@ -48,7 +48,7 @@ fn v58_the_future_of_an_actor_is_not_larger_than_its_handler_needs() {
     let handler = 8 + 8 + 16 + 8;
     let context = size_of::<Context<[u64; 2]>>();
     assert_eq!(
-        life_of(<HandlesAtOnce as Behavior>::run),
+        life_of(<HandlesAtOnce as Behavior>::run_in_turn),
         8 + 8 + 8 + context + 8 + 8 + 8 + handler
     );
 }

@@ -23,7 +23,7 @@ mod parking;
 use self::parking::Parked;
 use super::awaited::AwaitedProcess;
 use super::cell::Cell;
-use super::current::OrphanCause;
+use super::current::{OrphanCause, Rest};
 use super::turn_span::TurnSpan;
 use super::waker::WakingHandle;
 use super::{contained, crash, current, ending};
@@ -58,8 +58,10 @@ pin_project_lite::pin_project! {
     #[project = StageProjection]
     enum Stage<S, F> {
         NotStarted { seed: Option<S> },
-Running { #[pin] future: F },
-Ended,
+        Running { #[pin] future: F },
+        // What has survived a panic of the future.
+        Terminating { rest: Rest },
+        Ended,
     }
 }
 
@@ -197,6 +199,7 @@ where
             }
             match life.stage.as_mut().project() {
                 StageProjection::Running { future } => future.poll(&mut cx),
+                StageProjection::Terminating { rest } => poll_rest(rest, &mut cx),
                 // Unreachable: a future that has panicked or ended is not polled again.
                 StageProjection::NotStarted { .. } | StageProjection::Ended => Poll::Ready(Ok(())),
             }
@@ -204,7 +207,8 @@ where
         match polled {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(Ok(()))) => Poll::Ready(Reason::Normal),
-            Ok(Poll::Ready(Err(reason))) | Err(reason) => Poll::Ready(reason),
+            Ok(Poll::Ready(Err(reason))) => Poll::Ready(reason),
+            Err(panic) => life.stage.terminate(panic, &mut cx),
         }
     }
 
@@ -225,6 +229,12 @@ where
     fn end(mut self: Pin<Box<Self>>, reason: Reason) {
         self.cell.progress.rest();
         let dropped = contained::contain_inline(|| self.as_mut().project().stage.set(Stage::Ended));
+        // A future that is dropped while the thread unwinds, for whatever reason, leaves its state.
+        let dropped = if dropped.is_err() | std::thread::panicking() {
+            dropped.and(current::drop_survivor())
+        } else {
+            dropped
+        };
         let reason = crash::first_failure(reason, dropped);
         if current::is_traced() {
             let in_order = matches!(reason.kind(), ReasonKind::Normal | ReasonKind::Shutdown);
@@ -235,4 +245,27 @@ where
         crash::drop_contained(Ready::new(self));
         current::settle_orphans(OrphanCause::Dropped);
     }
+}
+
+impl<S, F> Stage<S, F> {
+    /// Goes on with what has survived a panic, in the same turn.
+    #[cold]
+    fn terminate(mut self: Pin<&mut Self>, panic: Reason, cx: &mut Context<'_>) -> Poll<Reason> {
+        let Some(survivor) = current::take_survivor() else { return Poll::Ready(panic) };
+        let mut rest = survivor(panic);
+        match contained::contain_inline(|| rest.as_mut().poll(cx)) {
+            Ok(Poll::Pending) => {
+                self.set(Stage::Terminating { rest });
+                Poll::Pending
+            }
+            Ok(Poll::Ready(Ok(()))) => Poll::Ready(Reason::Normal),
+            Ok(Poll::Ready(Err(reason))) | Err(reason) => Poll::Ready(reason),
+        }
+    }
+}
+
+/// A call out of line, for a process that runs seldom.
+#[cold]
+fn poll_rest(rest: &mut Rest, cx: &mut Context<'_>) -> Poll<Result> {
+    rest.as_mut().poll(cx)
 }

@@ -1,0 +1,305 @@
+//! How an actor serves: its start, its loop, its end.
+//!
+//! ```text
+//!   begin ──► loop ──────────────► end: terminate, drop the actor
+//!     init      │ a handler panics      ▲
+//!               ▼                       │
+//!      unwinds: SurvivingActor is dropped, and leaves actor and context to the turn
+//!               (process/current/survivors.rs)
+//! ```
+//!
+//! The loop is not contained where the turn polls it itself, because the turn contains each poll. A second containment
+//! would be a future of its own around the loop, which takes a reference and a state in every process (docs/decisions.md).
+//! A behaviour that runs an actor within its own `run` has no such turn around the actor alone, so there the loop is
+//! contained ([`run_contained`]).
+
+use crate::actor::{Actor, ActorEnd};
+use crate::context::Context;
+use crate::process::contained::{Contained, contain_inline};
+use crate::process::crash::{drop_contained, first_failure, try_drop};
+use crate::process::current::{self, OrphanedReplies, Rest};
+use crate::received::{Delivery, Received};
+use krarup_gen::{Reason, Result};
+use std::future::{pending, ready};
+use std::pin::Pin;
+
+/// The life of an actor for the turn that polls it, which runs what survives a panic.
+pub(crate) fn run_in_turn<A: Actor>(
+    actor: A,
+    ctx: Context<A::Message>,
+) -> impl Future<Output = Result> + Send {
+    serve(SurvivingActor(ServingActor(Some((actor, ctx)))))
+}
+
+/// The life of an actor within another future. Its panics are reasons.
+pub(crate) fn run_contained<A: Actor>(
+    actor: A,
+    ctx: Context<A::Message>,
+) -> impl Future<Output = Result> + Send {
+    let mut served = ServingActor(Some((actor, ctx)));
+    async move {
+        match Contained::new(serve(&mut served)).await {
+            Ok(ended) => ended,
+            Err(panic) => served.end(panic).await,
+        }
+    }
+}
+
+/// What [`serve`] works on: an actor and its context.
+pub(crate) trait Serving<A: Actor>: Send {
+    /// What is known at the end.
+    type Ended: Send;
+
+    /// Whether the actor begins and ends here. Otherwise `init` has run elsewhere, and `terminate` will.
+    const IS_WHOLE: bool;
+
+    fn parts(&mut self) -> (&mut A, &mut Context<A::Message>);
+
+    /// Nothing more is done with the actor here. `calls` were held back for its end.
+    fn ended(&mut self, end: ActorEnd, calls: Option<OrphanedReplies>) -> Self::Ended;
+}
+
+impl<A: Actor> Serving<A> for (&mut A, &mut Context<A::Message>) {
+    type Ended = ActorEnd;
+    const IS_WHOLE: bool = false;
+
+    #[inline]
+    fn parts(&mut self) -> (&mut A, &mut Context<A::Message>) {
+        (self.0, self.1)
+    }
+
+    fn ended(&mut self, end: ActorEnd, _: Option<OrphanedReplies>) -> ActorEnd {
+        end
+    }
+}
+
+/// An actor with the context of its process, until it is dropped at its end.
+struct ServingActor<A: Actor>(Option<(A, Context<A::Message>)>);
+
+impl<A: Actor> ServingActor<A> {
+    #[inline]
+    fn parts(&mut self) -> (&mut A, &mut Context<A::Message>) {
+        match &mut self.0 {
+            Some((actor, ctx)) => (actor, ctx),
+            None => unreachable!("an actor that has ended is not asked"),
+        }
+    }
+
+    /// Drops the actor, gives the calls back to the turn, and drops the context. The first failure is the cause of
+    /// the end.
+    fn ended(&mut self, end: ActorEnd, calls: Option<OrphanedReplies>) -> Result {
+        let Some((actor, ctx)) = self.0.take() else { return Err(end.reason()) };
+        let reason = first_failure(end.reason(), try_drop(actor));
+        drop(calls);
+        drop(ctx);
+        Err(reason)
+    }
+
+    /// Ends an actor that has panicked, as [`serve`] ends one that has not.
+    #[allow(clippy::manual_async_fn, reason = "as at `serve`")]
+    fn end(&mut self, panic: Reason) -> impl Future<Output = Result> + Send {
+        async move {
+            if self.0.is_none() {
+                return Err(panic);
+            }
+            let (actor, ctx) = self.parts();
+            if ctx.cell.has_own_exit() {
+                drop_contained(panic);
+                let _calls = current::take_orphans();
+                return pending().await;
+            }
+            let calls = current::take_orphans();
+            let terminated = Contained::new(async { actor.terminate(ctx, &panic).await }).await;
+            self.ended(ActorEnd::Failed(first_failure(panic, terminated)), Some(calls))
+        }
+    }
+}
+
+impl<A: Actor> Serving<A> for &mut ServingActor<A> {
+    type Ended = Result;
+    const IS_WHOLE: bool = true;
+
+    #[inline]
+    fn parts(&mut self) -> (&mut A, &mut Context<A::Message>) {
+        ServingActor::parts(self)
+    }
+
+    fn ended(&mut self, end: ActorEnd, calls: Option<OrphanedReplies>) -> Result {
+        ServingActor::ended(self, end, calls)
+    }
+}
+
+/// An actor that survives a panic of its handler, for its `terminate` (rule D5).
+struct SurvivingActor<A: Actor>(ServingActor<A>);
+
+impl<A: Actor> Serving<A> for SurvivingActor<A> {
+    type Ended = Result;
+    const IS_WHOLE: bool = true;
+
+    #[inline]
+    fn parts(&mut self) -> (&mut A, &mut Context<A::Message>) {
+        self.0.parts()
+    }
+
+    fn ended(&mut self, end: ActorEnd, calls: Option<OrphanedReplies>) -> Result {
+        self.0.ended(end, calls)
+    }
+}
+
+impl<A: Actor> Drop for SurvivingActor<A> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.survive();
+        }
+    }
+}
+
+impl<A: Actor> SurvivingActor<A> {
+    /// Leaves the actor to the turn, if this is dropped in a turn of its own process.
+    #[cold]
+    fn survive(&mut self) {
+        let Some((_, ctx)) = &self.0.0 else { return };
+        let owner = ctx.pid();
+        if current::pid() == Some(owner) {
+            let mut served = ServingActor(self.0.0.take());
+            let rest = move |panic| -> Rest { Box::pin(async move { served.end(panic).await }) };
+            current::survive(owner, Box::new(rest));
+        }
+    }
+}
+
+/// Prepares an actor, handles items until it is to end or has failed, and ends it.
+#[allow(
+    clippy::manual_async_fn,
+    reason = "an `async fn` stores its arguments twice in every process"
+)]
+pub(crate) fn serve<A: Actor, P: Serving<A>>(
+    mut served: P,
+) -> impl Future<Output = P::Ended> + Send {
+    async move {
+        if P::IS_WHOLE {
+            let prepared = 'prepared: {
+                let (actor, ctx) = served.parts();
+                ctx.stop_in_order();
+                // The call may panic too, and an actor that is not prepared has no `terminate`.
+                let init = match contain_inline(|| actor.init(ctx)) {
+                    Ok(init) => init,
+                    Err(panic) => break 'prepared Err(panic),
+                };
+                Contained::new(init).await.unwrap_or_else(Err)
+            };
+            if let Err(reason) = prepared {
+                return served.ended(ActorEnd::Failed(reason), None);
+            }
+            served.parts().1.initialised();
+        }
+        let end = loop {
+            let (_, ctx) = served.parts();
+            if ctx.is_stopping() {
+                break ctx.take_stop().map_or(ActorEnd::Finished, ActorEnd::Told);
+            }
+            let message = {
+                let next = ctx.next_message().await;
+                // Moved as a whole: of a value that is taken apart here, the rest would be kept across the awaits.
+                let mut other = None;
+                let Some(message) = message_of(next, &mut other) else {
+                    let (actor, ctx) = served.parts();
+                    if let Err(end) = handle_apart(actor, ctx, &mut other).await {
+                        break end;
+                    }
+                    continue;
+                };
+                message
+            };
+            let (actor, ctx) = served.parts();
+            if let Err(reason) = actor.handle_message(ctx, message).await {
+                break ActorEnd::Failed(reason);
+            }
+        };
+        if !P::IS_WHOLE {
+            return served.ended(end, None);
+        }
+        let reason = end.reason();
+        let (actor, ctx) = served.parts();
+        if ctx.cell.has_own_exit() {
+            // The turn ends it with that reason, and without `terminate` (rules D5, L7). Nothing is kept here
+            // that is kept below too: that would have a place of its own in every process.
+            drop_contained(reason);
+            let _calls = current::take_orphans();
+            return pending().await;
+        }
+        // Hold back the calls whose reply tokens were dropped in this turn: `terminate`
+        // may wait, and they would then fail with `NoReply`. When this is dropped at the
+        // end they fail with the reason of the end (rule C2).
+        let calls = current::take_orphans();
+        let terminated = 'terminated: {
+            // A panic of the call is not that of a handler: `terminate` does not run again.
+            let terminate = match contain_inline(|| actor.terminate(ctx, &reason)) {
+                Ok(terminate) => terminate,
+                Err(panic) => break 'terminated Err(panic),
+            };
+            Contained::new(terminate).await
+        };
+        // The first failure is the cause, whatever fails afterwards.
+        let reason = first_failure(reason, terminated);
+        served.ended(ActorEnd::Failed(reason), Some(calls))
+    }
+}
+
+/// The message that was delivered; anything else is put aside.
+#[allow(clippy::inline_always, reason = "see `in_transit`")]
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn message_of<M>(next: Delivery<M>, other: &mut Option<Box<Received<M>>>) -> Option<M> {
+    match next {
+        Delivery::Message(message) => Some(message),
+        Delivery::Other(item) => {
+            *other = Some(item);
+            None
+        }
+    }
+}
+
+/// The future of an item that is not a message on its fast path. Boxed, so that it takes no space in every process.
+#[cold]
+fn handle_apart<'a, A: Actor>(
+    actor: &'a mut A,
+    ctx: &'a mut Context<A::Message>,
+    item: &mut Option<Box<Received<A::Message>>>,
+) -> Pin<Box<dyn Future<Output = Result<(), ActorEnd>> + Send + 'a>> {
+    match item.take() {
+        Some(item) => Box::pin(handle(actor, ctx, *item)),
+        None => Box::pin(ready(Ok(()))),
+    }
+}
+
+/// Handles an item that is not a message on its fast path.
+async fn handle<A: Actor>(
+    actor: &mut A,
+    ctx: &mut Context<A::Message>,
+    item: Received<A::Message>,
+) -> Result<(), ActorEnd> {
+    match item {
+        Received::Exit(exit) => actor.handle_exit(ctx, exit).await.map_err(ActorEnd::Failed),
+        Received::Down(down) => actor.handle_down(ctx, down).await.map_err(ActorEnd::Failed),
+        Received::Timeout => actor.handle_timeout(ctx).await.map_err(ActorEnd::Failed),
+        Received::Other(message) => {
+            actor.handle_other(ctx, message).await.map_err(ActorEnd::Failed)
+        }
+        Received::State(reply) => {
+            reply.send(actor.state());
+            Ok(())
+        }
+        Received::Inspect(request) => {
+            let inspection = actor.handle_inspect(&request);
+            request.send(inspection);
+            Ok(())
+        }
+        // A request to manage the process is dropped: actors do not offer any.
+        Received::Alarm(_) | Received::Manage(_) => Ok(()),
+        Received::Stop(reason) => Err(ActorEnd::Told(reason)),
+        Received::Finish => Err(ActorEnd::Finished),
+        Received::Message(message) | Received::Command(message) => {
+            actor.handle_message(ctx, message).await.map_err(ActorEnd::Failed)
+        }
+    }
+}
