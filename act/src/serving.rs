@@ -15,9 +15,10 @@
 
 use crate::actor::{Actor, ActorEnd};
 use crate::context::Context;
-use crate::process::contained::{Contained, contain_inline};
+use crate::process::contained::Contained;
 use crate::process::crash::{drop_contained, first_failure, try_drop};
 use crate::process::current::{self, OrphanedReplies, Rest};
+use crate::process::progress::ContextMark;
 use crate::received::{Delivery, Received};
 use krarup_gen::{Reason, Result};
 use std::future::{pending, ready};
@@ -40,7 +41,8 @@ pub(crate) fn run_contained<A: Actor>(
     async move {
         match Contained::new(serve(&mut served)).await {
             Ok(ended) => ended,
-            Err(panic) => served.end(panic).await,
+            Err(panic) if served.serves() => served.end(panic).await,
+            Err(panic) => served.ended(ActorEnd::Failed(panic), None),
         }
     }
 }
@@ -95,21 +97,27 @@ impl<A: Actor> ServingActor<A> {
         Err(reason)
     }
 
+    /// Whether the actor is still there, and its handlers run.
+    fn serves(&self) -> bool {
+        match &self.0 {
+            Some((_, ctx)) => ctx.cell.progress.notes(ContextMark::Serves),
+            None => false,
+        }
+    }
+
     /// Ends an actor that has panicked, as [`serve`] ends one that has not.
     #[allow(clippy::manual_async_fn, reason = "as at `serve`")]
     fn end(&mut self, panic: Reason) -> impl Future<Output = Result> + Send {
         async move {
-            if self.0.is_none() {
-                return Err(panic);
-            }
             let (actor, ctx) = self.parts();
+            ctx.cell.progress.note(ContextMark::Serves, false);
             if ctx.cell.has_own_exit() {
                 drop_contained(panic);
                 let _calls = current::take_orphans();
                 return pending().await;
             }
             let calls = current::take_orphans();
-            let terminated = Contained::new(async { actor.terminate(ctx, &panic).await }).await;
+            let terminated = Contained::new(actor.terminate(ctx, &panic)).await;
             self.ended(ActorEnd::Failed(first_failure(panic, terminated)), Some(calls))
         }
     }
@@ -155,12 +163,12 @@ impl<A: Actor> Drop for SurvivingActor<A> {
 }
 
 impl<A: Actor> SurvivingActor<A> {
-    /// Leaves the actor to the turn, if this is dropped in a turn of its own process.
+    /// Leaves an actor that serves to the turn, if this is dropped in a turn of its own process.
     #[cold]
     fn survive(&mut self) {
         let Some((_, ctx)) = &self.0.0 else { return };
         let owner = ctx.pid();
-        if current::pid() == Some(owner) {
+        if self.0.serves() && current::pid() == Some(owner) {
             let mut served = ServingActor(self.0.0.take());
             let rest = move |panic| -> Rest { Box::pin(async move { served.end(panic).await }) };
             current::survive(owner, Box::new(rest));
@@ -178,23 +186,20 @@ pub(crate) fn serve<A: Actor, P: Serving<A>>(
 ) -> impl Future<Output = P::Ended> + Send {
     async move {
         if P::IS_WHOLE {
-            let prepared = 'prepared: {
-                let (actor, ctx) = served.parts();
-                ctx.stop_in_order();
-                // The call may panic too, and an actor that is not prepared has no `terminate`.
-                let init = match contain_inline(|| actor.init(ctx)) {
-                    Ok(init) => init,
-                    Err(panic) => break 'prepared Err(panic),
-                };
-                Contained::new(init).await.unwrap_or_else(Err)
-            };
+            let (actor, ctx) = served.parts();
+            ctx.stop_in_order();
+            let prepared = Contained::new(actor.init(ctx)).await.unwrap_or_else(Err);
             if let Err(reason) = prepared {
                 return served.ended(ActorEnd::Failed(reason), None);
             }
-            served.parts().1.initialised();
+            let (_, ctx) = served.parts();
+            ctx.initialised();
+            ctx.cell.progress.note(ContextMark::Serves, true);
         }
         let end = loop {
-            let (_, ctx) = served.parts();
+            // Asked for once for each message. The references are kept while it waits for the next one, when there is
+            // room for them. They are moved into a handler, or they would have places of their own beside it.
+            let (actor, ctx) = served.parts();
             if ctx.is_stopping() {
                 break ctx.take_stop().map_or(ActorEnd::Finished, ActorEnd::Told);
             }
@@ -203,16 +208,14 @@ pub(crate) fn serve<A: Actor, P: Serving<A>>(
                 // Moved as a whole: of a value that is taken apart here, the rest would be kept across the awaits.
                 let mut other = None;
                 let Some(message) = message_of(next, &mut other) else {
-                    let (actor, ctx) = served.parts();
-                    if let Err(end) = handle_apart(actor, ctx, &mut other).await {
+                    if let Err(end) = handle_apart({ actor }, { ctx }, &mut other).await {
                         break end;
                     }
                     continue;
                 };
                 message
             };
-            let (actor, ctx) = served.parts();
-            if let Err(reason) = actor.handle_message(ctx, message).await {
+            if let Err(reason) = A::handle_message({ actor }, { ctx }, message).await {
                 break ActorEnd::Failed(reason);
             }
         };
@@ -221,6 +224,7 @@ pub(crate) fn serve<A: Actor, P: Serving<A>>(
         }
         let reason = end.reason();
         let (actor, ctx) = served.parts();
+        ctx.cell.progress.note(ContextMark::Serves, false);
         if ctx.cell.has_own_exit() {
             // The turn ends it with that reason, and without `terminate` (rules D5, L7). Nothing is kept here
             // that is kept below too: that would have a place of its own in every process.
@@ -232,14 +236,7 @@ pub(crate) fn serve<A: Actor, P: Serving<A>>(
         // may wait, and they would then fail with `NoReply`. When this is dropped at the
         // end they fail with the reason of the end (rule C2).
         let calls = current::take_orphans();
-        let terminated = 'terminated: {
-            // A panic of the call is not that of a handler: `terminate` does not run again.
-            let terminate = match contain_inline(|| actor.terminate(ctx, &reason)) {
-                Ok(terminate) => terminate,
-                Err(panic) => break 'terminated Err(panic),
-            };
-            Contained::new(terminate).await
-        };
+        let terminated = Contained::new(actor.terminate(ctx, &reason)).await;
         // The first failure is the cause, whatever fails afterwards.
         let reason = first_failure(reason, terminated);
         served.ended(ActorEnd::Failed(reason), Some(calls))

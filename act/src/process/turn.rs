@@ -101,7 +101,11 @@ where
                 self.end(pending_exit);
                 return None;
             }
-            match self.as_mut().poll_once() {
+            let polled = match self.as_mut().poll_once() {
+                Poll::Ready(panic) if current::has_survivor() => self.as_mut().terminate(panic),
+                polled => polled,
+            };
+            match polled {
                 Poll::Ready(reason) => {
                     let Some(own) = self.cell.take_own_exit() else {
                         self.end(reason);
@@ -199,16 +203,30 @@ where
             }
             match life.stage.as_mut().project() {
                 StageProjection::Running { future } => future.poll(&mut cx),
-                StageProjection::Terminating { rest } => poll_rest(rest, &mut cx),
-                // Unreachable: a future that has panicked or ended is not polled again.
-                StageProjection::NotStarted { .. } | StageProjection::Ended => Poll::Ready(Ok(())),
+                other => other.poll_rest(&mut cx),
             }
         });
         match polled {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(Ok(()))) => Poll::Ready(Reason::Normal),
-            Ok(Poll::Ready(Err(reason))) => Poll::Ready(reason),
-            Err(panic) => life.stage.terminate(panic, &mut cx),
+            Ok(Poll::Ready(Err(reason))) | Err(reason) => Poll::Ready(reason),
+        }
+    }
+
+    /// Goes on with what has survived a panic of the future, in the same turn.
+    #[cold]
+    fn terminate(self: Pin<&mut Self>, panic: Reason) -> Poll<Reason> {
+        let mut life = self.project();
+        let Some(survivor) = current::take_survivor() else { return Poll::Ready(panic) };
+        let waker = life.cell.lend();
+        let mut cx = Context::from_waker(&waker);
+        let mut rest = survivor(panic);
+        let polled = contained::contain_inline(|| rest.as_mut().poll(&mut cx));
+        life.stage.set(Stage::Terminating { rest });
+        match polled {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(Ok(()))) => Poll::Ready(Reason::Normal),
+            Ok(Poll::Ready(Err(reason))) | Err(reason) => Poll::Ready(reason),
         }
     }
 
@@ -247,25 +265,13 @@ where
     }
 }
 
-impl<S, F> Stage<S, F> {
-    /// Goes on with what has survived a panic, in the same turn.
+impl<S, F> StageProjection<'_, S, F> {
     #[cold]
-    fn terminate(mut self: Pin<&mut Self>, panic: Reason, cx: &mut Context<'_>) -> Poll<Reason> {
-        let Some(survivor) = current::take_survivor() else { return Poll::Ready(panic) };
-        let mut rest = survivor(panic);
-        match contained::contain_inline(|| rest.as_mut().poll(cx)) {
-            Ok(Poll::Pending) => {
-                self.set(Stage::Terminating { rest });
-                Poll::Pending
-            }
-            Ok(Poll::Ready(Ok(()))) => Poll::Ready(Reason::Normal),
-            Ok(Poll::Ready(Err(reason))) | Err(reason) => Poll::Ready(reason),
+    fn poll_rest(self, cx: &mut Context<'_>) -> Poll<Result> {
+        match self {
+            StageProjection::Terminating { rest } => rest.as_mut().poll(cx),
+            // Unreachable: a future that has panicked or ended is not polled again.
+            _ => Poll::Ready(Ok(())),
         }
     }
-}
-
-/// A call out of line, for a process that runs seldom.
-#[cold]
-fn poll_rest(rest: &mut Rest, cx: &mut Context<'_>) -> Poll<Result> {
-    rest.as_mut().poll(cx)
 }

@@ -15,7 +15,7 @@ use super::local::pid;
 use crate::process::crash::{drop_contained, try_drop};
 use crate::sync::thread_local;
 use krarup_gen::{Pid, Reason, Result};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::pin::Pin;
 
 /// The rest of a process that has panicked.
@@ -25,6 +25,8 @@ pub(crate) type Rest = Pin<Box<dyn Future<Output = Result> + Send>>;
 pub(crate) type Survivor = Box<dyn FnOnce(Reason) -> Rest + Send>;
 
 thread_local! {
+    /// Whether there is one. Cheaper to read than the place, which has a destructor.
+    static HAS_SURVIVOR: Cell<bool> = const { Cell::new(false) };
     /// With the process to which it belongs.
     static SURVIVOR: RefCell<Option<(Pid, Survivor)>> = const { RefCell::new(None) };
 }
@@ -32,13 +34,25 @@ thread_local! {
 /// Keeps what survives the panic that unwinds now.
 #[cold]
 pub(crate) fn survive(owner: Pid, survivor: Survivor) {
+    HAS_SURVIVOR.with(|has| has.set(true));
     SURVIVOR.with(|place| *place.borrow_mut() = Some((owner, survivor)));
+}
+
+/// Whether something has survived the panic that was just caught.
+#[inline]
+pub(crate) fn has_survivor() -> bool {
+    HAS_SURVIVOR.with(Cell::get)
+}
+
+fn take() -> Option<(Pid, Survivor)> {
+    HAS_SURVIVOR.with(|has| has.set(false));
+    SURVIVOR.with(RefCell::take)
 }
 
 /// Takes what has survived the panic of the current process that was just caught.
 #[cold]
 pub(crate) fn take_survivor() -> Option<Survivor> {
-    let (owner, survivor) = SURVIVOR.with(RefCell::take)?;
+    let (owner, survivor) = take()?;
     if pid() == Some(owner) {
         return Some(survivor);
     }
@@ -52,5 +66,5 @@ pub(crate) fn take_survivor() -> Option<Survivor> {
 /// Returns the panic of a destructor.
 #[cold]
 pub(crate) fn drop_survivor() -> Result {
-    try_drop(SURVIVOR.with(RefCell::take))
+    try_drop(take())
 }
