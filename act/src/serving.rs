@@ -197,25 +197,29 @@ pub(crate) fn serve<A: Actor, P: Serving<A>>(
             ctx.cell.progress.note(ContextMark::Serves, true);
         }
         let end = loop {
-            // Asked for once for each message. The references are kept while it waits for the next one, when there is
-            // room for them. They are moved into a handler, or they would have places of their own beside it.
-            let (actor, ctx) = served.parts();
-            if ctx.is_stopping() {
-                break ctx.take_stop().map_or(ActorEnd::Finished, ActorEnd::Told);
-            }
+            // Asked for once for each message. The references have a scope of their own: they are kept while the actor
+            // waits for a message, when there is room for them, and not while it handles one.
+            let next;
+            let (actor, ctx) = {
+                let (actor, ctx) = served.parts();
+                if ctx.is_stopping() {
+                    break ctx.take_stop().map_or(ActorEnd::Finished, ActorEnd::Told);
+                }
+                next = ctx.next_message().await;
+                (actor, ctx)
+            };
             let message = {
-                let next = ctx.next_message().await;
                 // Moved as a whole: of a value that is taken apart here, the rest would be kept across the awaits.
                 let mut other = None;
                 let Some(message) = message_of(next, &mut other) else {
-                    if let Err(end) = handle_apart({ actor }, { ctx }, &mut other).await {
+                    if let Err(end) = handle_apart(actor, ctx, &mut other).await {
                         break end;
                     }
                     continue;
                 };
                 message
             };
-            if let Err(reason) = A::handle_message({ actor }, { ctx }, message).await {
+            if let Err(reason) = actor.handle_message(ctx, message).await {
                 break ActorEnd::Failed(reason);
             }
         };

@@ -101,11 +101,7 @@ where
                 self.end(pending_exit);
                 return None;
             }
-            let polled = match self.as_mut().poll_once() {
-                Poll::Ready(panic) if current::has_survivor() => self.as_mut().terminate(panic),
-                polled => polled,
-            };
-            match polled {
+            match self.as_mut().poll_to_end() {
                 Poll::Ready(reason) => {
                     let Some(own) = self.cell.take_own_exit() else {
                         self.end(reason);
@@ -195,15 +191,15 @@ where
         current::begin_poll(&waker, waited);
         let mut cx = Context::from_waker(&waker);
         let polled = contained::contain_inline(|| {
-            if let StageProjection::NotStarted { seed } = life.stage.as_mut().project()
-                && let Some(seed) = seed.take()
+            if !matches!(*life.stage, Stage::Running { .. })
+                && let Some(polled) = life.stage.as_mut().begin(&mut cx)
             {
-                let future = seed();
-                life.stage.set(Stage::Running { future });
+                return polled;
             }
             match life.stage.as_mut().project() {
                 StageProjection::Running { future } => future.poll(&mut cx),
-                other => other.poll_rest(&mut cx),
+                // Unreachable: it has just begun.
+                _ => Poll::Ready(Ok(())),
             }
         });
         match polled {
@@ -213,7 +209,13 @@ where
         }
     }
 
-    /// Goes on with what has survived a panic of the future, in the same turn.
+    /// Polls the future. If it has panicked, goes on with what has survived that, in the same turn.
+    #[inline]
+    fn poll_to_end(mut self: Pin<&mut Self>) -> Poll<Reason> {
+        let Poll::Ready(reason) = self.as_mut().poll_once() else { return Poll::Pending };
+        if current::has_survivor() { self.terminate(reason) } else { Poll::Ready(reason) }
+    }
+
     #[cold]
     fn terminate(self: Pin<&mut Self>, panic: Reason) -> Poll<Reason> {
         let mut life = self.project();
@@ -265,13 +267,21 @@ where
     }
 }
 
-impl<S, F> StageProjection<'_, S, F> {
-    #[cold]
-    fn poll_rest(self, cx: &mut Context<'_>) -> Poll<Result> {
-        match self {
-            StageProjection::Terminating { rest } => rest.as_mut().poll(cx),
+impl<S: FnOnce() -> F, F> Stage<S, F> {
+    /// Makes the future from its seed. If that is over, polls what has survived it.
+    #[inline]
+    fn begin(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Option<Poll<Result>> {
+        if let StageProjection::NotStarted { seed } = self.as_mut().project()
+            && let Some(seed) = seed.take()
+        {
+            let future = seed();
+            self.set(Stage::Running { future });
+            return None;
+        }
+        match self.project() {
+            StageProjection::Terminating { rest } => Some(rest.as_mut().poll(cx)),
             // Unreachable: a future that has panicked or ended is not polled again.
-            _ => Poll::Ready(Ok(())),
+            _ => Some(Poll::Ready(Ok(()))),
         }
     }
 }
