@@ -42,7 +42,7 @@ pub(crate) fn run_contained<A: Actor>(
         match Contained::new(serve(&mut served)).await {
             Ok(ended) => ended,
             Err(panic) if served.serves() => served.end(panic).await,
-            Err(panic) => served.ended(ActorEnd::Failed(panic), None),
+            Err(panic) => served.ended(panic, OrphanedReplies::NONE),
         }
     }
 }
@@ -57,8 +57,11 @@ pub(crate) trait Serving<A: Actor>: Send {
 
     fn parts(&mut self) -> (&mut A, &mut Context<A::Message>);
 
+    /// The loop is over.
+    fn served(end: ActorEnd) -> Self::Ended;
+
     /// Nothing more is done with the actor here. `calls` were held back for its end.
-    fn ended(&mut self, end: ActorEnd, calls: Option<OrphanedReplies>) -> Self::Ended;
+    fn ended(&mut self, reason: Reason, calls: OrphanedReplies) -> Self::Ended;
 }
 
 impl<A: Actor> Serving<A> for (&mut A, &mut Context<A::Message>) {
@@ -70,8 +73,12 @@ impl<A: Actor> Serving<A> for (&mut A, &mut Context<A::Message>) {
         (self.0, self.1)
     }
 
-    fn ended(&mut self, end: ActorEnd, _: Option<OrphanedReplies>) -> ActorEnd {
+    fn served(end: ActorEnd) -> ActorEnd {
         end
+    }
+
+    fn ended(&mut self, reason: Reason, _: OrphanedReplies) -> ActorEnd {
+        ActorEnd::Failed(reason)
     }
 }
 
@@ -89,9 +96,10 @@ impl<A: Actor> ServingActor<A> {
 
     /// Drops the actor, gives the calls back to the turn, and drops the context. The first failure is the cause of
     /// the end.
-    fn ended(&mut self, end: ActorEnd, calls: Option<OrphanedReplies>) -> Result {
-        let Some((actor, ctx)) = self.0.take() else { return Err(end.reason()) };
-        let reason = first_failure(end.reason(), try_drop(actor));
+    #[inline]
+    fn ended(&mut self, reason: Reason, calls: OrphanedReplies) -> Result {
+        let Some((actor, ctx)) = self.0.take() else { return Err(reason) };
+        let reason = first_failure(reason, try_drop(actor));
         drop(calls);
         drop(ctx);
         Err(reason)
@@ -118,7 +126,7 @@ impl<A: Actor> ServingActor<A> {
             }
             let calls = current::take_orphans();
             let terminated = Contained::new(actor.terminate(ctx, &panic)).await;
-            self.ended(ActorEnd::Failed(first_failure(panic, terminated)), Some(calls))
+            self.ended(first_failure(panic, terminated), calls)
         }
     }
 }
@@ -132,8 +140,12 @@ impl<A: Actor> Serving<A> for &mut ServingActor<A> {
         ServingActor::parts(self)
     }
 
-    fn ended(&mut self, end: ActorEnd, calls: Option<OrphanedReplies>) -> Result {
-        ServingActor::ended(self, end, calls)
+    fn served(end: ActorEnd) -> Result {
+        Err(end.reason())
+    }
+
+    fn ended(&mut self, reason: Reason, calls: OrphanedReplies) -> Result {
+        ServingActor::ended(self, reason, calls)
     }
 }
 
@@ -149,14 +161,19 @@ impl<A: Actor> Serving<A> for SurvivingActor<A> {
         self.0.parts()
     }
 
-    fn ended(&mut self, end: ActorEnd, calls: Option<OrphanedReplies>) -> Result {
-        self.0.ended(end, calls)
+    fn served(end: ActorEnd) -> Result {
+        Err(end.reason())
+    }
+
+    #[inline]
+    fn ended(&mut self, reason: Reason, calls: OrphanedReplies) -> Result {
+        self.0.ended(reason, calls)
     }
 }
 
 impl<A: Actor> Drop for SurvivingActor<A> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if self.0.0.is_some() && std::thread::panicking() {
             self.survive();
         }
     }
@@ -190,7 +207,7 @@ pub(crate) fn serve<A: Actor, P: Serving<A>>(
             ctx.stop_in_order();
             let prepared = Contained::new(actor.init(ctx)).await.unwrap_or_else(Err);
             if let Err(reason) = prepared {
-                return served.ended(ActorEnd::Failed(reason), None);
+                return served.ended(reason, OrphanedReplies::NONE);
             }
             let (_, ctx) = served.parts();
             ctx.initialised();
@@ -224,7 +241,7 @@ pub(crate) fn serve<A: Actor, P: Serving<A>>(
             }
         };
         if !P::IS_WHOLE {
-            return served.ended(end, None);
+            return P::served(end);
         }
         let reason = end.reason();
         let (actor, ctx) = served.parts();
@@ -243,7 +260,7 @@ pub(crate) fn serve<A: Actor, P: Serving<A>>(
         let terminated = Contained::new(actor.terminate(ctx, &reason)).await;
         // The first failure is the cause, whatever fails afterwards.
         let reason = first_failure(reason, terminated);
-        served.ended(ActorEnd::Failed(reason), Some(calls))
+        served.ended(reason, calls)
     }
 }
 

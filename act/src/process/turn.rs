@@ -249,13 +249,11 @@ where
     fn end(mut self: Pin<Box<Self>>, reason: Reason) {
         self.cell.progress.rest();
         let dropped = contained::contain_inline(|| self.as_mut().project().stage.set(Stage::Ended));
-        // A future that is dropped while the thread unwinds, for whatever reason, leaves its state.
-        let dropped = if dropped.is_err() | std::thread::panicking() {
-            dropped.and(current::drop_survivor())
+        let reason = if dropped.is_err() | std::thread::panicking() {
+            after_unwinding(reason, dropped)
         } else {
-            dropped
+            reason
         };
-        let reason = crash::first_failure(reason, dropped);
         if current::is_traced() {
             let in_order = matches!(reason.kind(), ReasonKind::Normal | ReasonKind::Shutdown);
             current::end_handling(if in_order { None } else { Some(reason.kind().as_str()) });
@@ -265,6 +263,13 @@ where
         crash::drop_contained(Ready::new(self));
         current::settle_orphans(OrphanCause::Dropped);
     }
+}
+
+/// The first failure of an end in which the thread has unwound: a future that is dropped then leaves its state.
+#[cold]
+fn after_unwinding(reason: Reason, dropped: Result) -> Reason {
+    let dropped = dropped.and(current::drop_survivor());
+    crash::first_failure(reason, dropped)
 }
 
 impl<S: FnOnce() -> F, F> Stage<S, F> {
