@@ -96,7 +96,11 @@ impl<A: Actor> ServingActor<A> {
 
     /// Drops the actor, gives the calls back to the turn, and drops the context. The first failure is the cause of
     /// the end.
-    #[inline]
+    #[allow(
+        clippy::inline_always,
+        reason = "one call for each end of an actor: 1 per cent of a spawn"
+    )]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn ended(&mut self, reason: Reason, calls: OrphanedReplies) -> Result {
         let Some((actor, ctx)) = self.0.take() else { return Err(reason) };
         let reason = first_failure(reason, try_drop(actor));
@@ -165,7 +169,11 @@ impl<A: Actor> Serving<A> for SurvivingActor<A> {
         Err(end.reason())
     }
 
-    #[inline]
+    #[allow(
+        clippy::inline_always,
+        reason = "one call for each end of an actor: 1 per cent of a spawn"
+    )]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn ended(&mut self, reason: Reason, calls: OrphanedReplies) -> Result {
         self.0.ended(reason, calls)
     }

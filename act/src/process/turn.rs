@@ -248,12 +248,17 @@ where
     /// Drops the state and then ends the process (rule D6).
     fn end(mut self: Pin<Box<Self>>, reason: Reason) {
         self.cell.progress.rest();
-        let dropped = contained::contain_inline(|| self.as_mut().project().stage.set(Stage::Ended));
-        let reason = if dropped.is_err() | std::thread::panicking() {
-            after_unwinding(reason, dropped)
-        } else {
-            reason
-        };
+        let dropped = contained::contain_inline(|| {
+            self.as_mut().project().stage.set(Stage::Ended);
+            // On a thread that unwinds for another reason, what was just dropped has survived.
+            if std::thread::panicking() {
+                drop(current::take_survivor());
+            }
+        });
+        if dropped.is_err() {
+            current::drop_survivor();
+        }
+        let reason = crash::first_failure(reason, dropped);
         if current::is_traced() {
             let in_order = matches!(reason.kind(), ReasonKind::Normal | ReasonKind::Shutdown);
             current::end_handling(if in_order { None } else { Some(reason.kind().as_str()) });
@@ -263,13 +268,6 @@ where
         crash::drop_contained(Ready::new(self));
         current::settle_orphans(OrphanCause::Dropped);
     }
-}
-
-/// The first failure of an end in which the thread has unwound: a future that is dropped then leaves its state.
-#[cold]
-fn after_unwinding(reason: Reason, dropped: Result) -> Reason {
-    let dropped = dropped.and(current::drop_survivor());
-    crash::first_failure(reason, dropped)
 }
 
 impl<S: FnOnce() -> F, F> Stage<S, F> {

@@ -12,7 +12,7 @@
 //! Nothing of a user's runs between the two. A guard that is dropped outside a turn of its own process leaves nothing.
 
 use super::local::pid;
-use crate::process::crash::{drop_contained, try_drop};
+use crate::process::crash::drop_contained;
 use crate::sync::thread_local;
 use krarup_gen::{Pid, Reason, Result};
 use std::cell::{Cell, RefCell};
@@ -60,11 +60,9 @@ pub(crate) fn take_survivor() -> Option<Survivor> {
     None
 }
 
-/// Drops what has survived a panic while the future of the process was dropped.
-///
-/// # Errors
-/// Returns the panic of a destructor.
+/// Drops what has survived a panic of a destructor of the future. A panic in this has been printed and has no further
+/// effect: the other one came first.
 #[cold]
-pub(crate) fn drop_survivor() -> Result {
-    try_drop(take())
+pub(crate) fn drop_survivor() {
+    drop_contained(take());
 }
