@@ -1,0 +1,177 @@
+//! Actors that panic, and what survives of them for `terminate` (`process/current/survivors.rs`).
+
+use super::checker::model;
+use super::model_host::ModelHost;
+use crate::actor::Actor;
+use crate::addressing::address::Address;
+use crate::context::Context;
+use crate::host::host::Host;
+use crate::lifecycle::spawn::Spawn;
+use crate::process::current;
+use krarup_gen::{Reason, Result};
+use std::sync::{Arc, Mutex};
+
+/// What happened, in its order.
+#[derive(Clone, Default)]
+struct Steps(Arc<Mutex<Vec<String>>>);
+
+impl Steps {
+    fn note(&self, step: impl Into<String>) {
+        self.0.lock().expect("nothing panics under a lock").push(step.into());
+    }
+
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().expect("nothing panics under a lock"))
+    }
+}
+
+type AtDrop = Box<dyn FnOnce() + Send>;
+
+/// Runs this when it is dropped.
+struct OnDrop(Option<AtDrop>);
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        if let Some(f) = self.0.take() {
+            f();
+        }
+    }
+}
+
+/// How a handler panics: with this in hand, at once or after it has waited.
+struct Panics {
+    in_hand: Option<AtDrop>,
+    waits: bool,
+    lives: bool,
+}
+
+/// Panics as it is told, and notes what it still does.
+struct Fragile {
+    name: &'static str,
+    steps: Steps,
+}
+
+impl Actor for Fragile {
+    type Message = Panics;
+
+    async fn handle_message(&mut self, _: &mut Context<Panics>, panics: Panics) -> Result {
+        let _in_hand = OnDrop(panics.in_hand);
+        if panics.waits {
+            crate::lifecycle::in_place::yield_now().await;
+        }
+        if panics.lives {
+            std::future::pending::<()>().await;
+        }
+        panic!("{}", self.name);
+    }
+
+    async fn terminate(&mut self, _: &mut Context<Panics>, reason: &Reason) {
+        let Reason::Panic(panic) = reason else { unreachable!("it only panics") };
+        self.steps.note(format!("{} terminates: {}", self.name, panic.message()));
+        crate::lifecycle::in_place::yield_now().await;
+        self.steps.note(format!("{} has terminated", self.name));
+    }
+}
+
+impl Drop for Fragile {
+    fn drop(&mut self) {
+        self.steps.note(format!("{} dropped", self.name));
+    }
+}
+
+fn fragile(host: &Arc<ModelHost>, name: &'static str, steps: &Steps) -> Address<Panics> {
+    let actor = Fragile { name, steps: steps.clone() };
+    let address = Spawn::outside(host.host(), move || actor).start().expect("a process");
+    host.settle_panicking();
+    address
+}
+
+fn ended(name: &str) -> [String; 3] {
+    [
+        format!("{name} terminates: {name}"),
+        format!("{name} has terminated"),
+        format!("{name} dropped"),
+    ]
+}
+
+fn panics(in_hand: Option<AtDrop>, waits: bool) -> Panics {
+    Panics { in_hand, waits, lives: false }
+}
+
+#[test]
+fn an_actor_terminates_after_a_panic_before_a_wait_and_after_it() {
+    model(|| {
+        for waits in [false, true] {
+            let (host, steps) = (ModelHost::new(), Steps::default());
+            assert!(fragile(&host, "one", &steps).send(panics(None, waits)).is_ok());
+            host.settle_panicking();
+            assert_eq!((steps.take(), host.retired()), (ended("one").to_vec(), 1));
+            assert!(!current::has_survivor());
+            host.clear();
+        }
+    });
+}
+
+/// The destructor of what a handler has in hand runs while it unwinds, and runs a process of another node that panics
+/// too.
+#[test]
+fn each_of_two_that_panic_within_each_other_terminates_for_its_own_panic() {
+    model(|| {
+        let (host, other) = (ModelHost::new(), ModelHost::new());
+        let steps = Steps::default();
+        let _ = host.next_pid();
+        let inner = fragile(&other, "inner", &steps);
+        let outer = fragile(&host, "outer", &steps);
+        let nested = Arc::clone(&other);
+        let in_hand: AtDrop = Box::new(move || {
+            assert!(inner.send(panics(None, true)).is_ok());
+            nested.settle_panicking();
+        });
+        assert!(outer.send(panics(Some(in_hand), true)).is_ok());
+        host.settle_panicking();
+        assert_eq!(steps.take(), [ended("inner"), ended("outer")].concat());
+        assert!(!current::has_survivor());
+        host.clear();
+        other.clear();
+    });
+}
+
+/// A process of another node is killed while this one unwinds. Its own future has not panicked.
+#[test]
+fn an_actor_that_is_killed_on_a_thread_that_unwinds_does_not_terminate() {
+    model(|| {
+        let (host, other) = (ModelHost::new(), ModelHost::new());
+        let steps = Steps::default();
+        let _ = host.next_pid();
+        let inner = fragile(&other, "inner", &steps);
+        let outer = fragile(&host, "outer", &steps);
+        let nested = Arc::clone(&other);
+        let in_hand: AtDrop = Box::new(move || {
+            inner.process().kill();
+            nested.settle_panicking();
+            assert!(!current::has_survivor());
+        });
+        assert!(outer.send(panics(Some(in_hand), false)).is_ok());
+        host.settle_panicking();
+        assert_eq!(steps.take(), [&["inner dropped".to_owned()], &ended("outer")[..]].concat());
+        host.clear();
+        other.clear();
+    });
+}
+
+/// The future of an actor that is killed while its handler waits is dropped, and a destructor in it panics.
+#[test]
+fn an_actor_whose_handler_panics_when_it_is_dropped_does_not_terminate() {
+    model(|| {
+        let (host, steps) = (ModelHost::new(), Steps::default());
+        let one = fragile(&host, "one", &steps);
+        let in_hand: AtDrop = Box::new(|| panic!("in hand"));
+        assert!(one.send(Panics { in_hand: Some(in_hand), waits: false, lives: true }).is_ok());
+        host.settle_panicking();
+        one.process().kill();
+        host.settle_panicking();
+        assert_eq!((steps.take(), host.retired()), (vec!["one dropped".to_owned()], 1));
+        assert!(!current::has_survivor());
+        host.clear();
+    });
+}
