@@ -13,9 +13,9 @@ use std::sync::{Arc, Mutex};
 
 /// What happened, in its order.
 #[derive(Clone, Default)]
-struct Steps(Arc<Mutex<Vec<String>>>);
+struct SurvivorSteps(Arc<Mutex<Vec<String>>>);
 
-impl Steps {
+impl SurvivorSteps {
     fn note(&self, step: impl Into<String>) {
         self.0.lock().expect("nothing panics under a lock").push(step.into());
     }
@@ -25,12 +25,12 @@ impl Steps {
     }
 }
 
-type AtDrop = Box<dyn FnOnce() + Send>;
+type ToRunAtDrop = Box<dyn FnOnce() + Send>;
 
 /// Runs this when it is dropped.
-struct OnDrop(Option<AtDrop>);
+struct RunsAtDrop(Option<ToRunAtDrop>);
 
-impl Drop for OnDrop {
+impl Drop for RunsAtDrop {
     fn drop(&mut self) {
         if let Some(f) = self.0.take() {
             f();
@@ -39,23 +39,27 @@ impl Drop for OnDrop {
 }
 
 /// How a handler panics: with this in hand, at once or after it has waited.
-struct Panics {
-    in_hand: Option<AtDrop>,
+struct HowItPanics {
+    in_hand: Option<ToRunAtDrop>,
     waits: bool,
     lives: bool,
 }
 
-/// Panics as it is told, and notes what it still does.
-struct Fragile {
+/// HowItPanics as it is told, and notes what it still does.
+struct Panicker {
     name: &'static str,
-    steps: Steps,
+    steps: SurvivorSteps,
 }
 
-impl Actor for Fragile {
-    type Message = Panics;
+impl Actor for Panicker {
+    type Message = HowItPanics;
 
-    async fn handle_message(&mut self, _: &mut Context<Panics>, panics: Panics) -> Result {
-        let _in_hand = OnDrop(panics.in_hand);
+    async fn handle_message(
+        &mut self,
+        _: &mut Context<HowItPanics>,
+        panics: HowItPanics,
+    ) -> Result {
+        let _in_hand = RunsAtDrop(panics.in_hand);
         if panics.waits {
             crate::lifecycle::in_place::yield_now().await;
         }
@@ -65,7 +69,7 @@ impl Actor for Fragile {
         panic!("{}", self.name);
     }
 
-    async fn terminate(&mut self, _: &mut Context<Panics>, reason: &Reason) {
+    async fn terminate(&mut self, _: &mut Context<HowItPanics>, reason: &Reason) {
         let Reason::Panic(panic) = reason else { unreachable!("it only panics") };
         self.steps.note(format!("{} terminates: {}", self.name, panic.message()));
         crate::lifecycle::in_place::yield_now().await;
@@ -73,14 +77,18 @@ impl Actor for Fragile {
     }
 }
 
-impl Drop for Fragile {
+impl Drop for Panicker {
     fn drop(&mut self) {
         self.steps.note(format!("{} dropped", self.name));
     }
 }
 
-fn fragile(host: &Arc<ModelHost>, name: &'static str, steps: &Steps) -> Address<Panics> {
-    let actor = Fragile { name, steps: steps.clone() };
+fn panicker(
+    host: &Arc<ModelHost>,
+    name: &'static str,
+    steps: &SurvivorSteps,
+) -> Address<HowItPanics> {
+    let actor = Panicker { name, steps: steps.clone() };
     let address = Spawn::outside(host.host(), move || actor).start().expect("a process");
     host.settle_panicking();
     address
@@ -94,16 +102,16 @@ fn ended(name: &str) -> [String; 3] {
     ]
 }
 
-fn panics(in_hand: Option<AtDrop>, waits: bool) -> Panics {
-    Panics { in_hand, waits, lives: false }
+fn panics(in_hand: Option<ToRunAtDrop>, waits: bool) -> HowItPanics {
+    HowItPanics { in_hand, waits, lives: false }
 }
 
 #[test]
 fn an_actor_terminates_after_a_panic_before_a_wait_and_after_it() {
     model(|| {
         for waits in [false, true] {
-            let (host, steps) = (ModelHost::new(), Steps::default());
-            assert!(fragile(&host, "one", &steps).send(panics(None, waits)).is_ok());
+            let (host, steps) = (ModelHost::new(), SurvivorSteps::default());
+            assert!(panicker(&host, "one", &steps).send(panics(None, waits)).is_ok());
             host.settle_panicking();
             assert_eq!((steps.take(), host.retired()), (ended("one").to_vec(), 1));
             assert!(!current::has_survivor());
@@ -118,12 +126,12 @@ fn an_actor_terminates_after_a_panic_before_a_wait_and_after_it() {
 fn each_of_two_that_panic_within_each_other_terminates_for_its_own_panic() {
     model(|| {
         let (host, other) = (ModelHost::new(), ModelHost::new());
-        let steps = Steps::default();
+        let steps = SurvivorSteps::default();
         let _ = host.next_pid();
-        let inner = fragile(&other, "inner", &steps);
-        let outer = fragile(&host, "outer", &steps);
+        let inner = panicker(&other, "inner", &steps);
+        let outer = panicker(&host, "outer", &steps);
         let nested = Arc::clone(&other);
-        let in_hand: AtDrop = Box::new(move || {
+        let in_hand: ToRunAtDrop = Box::new(move || {
             assert!(inner.send(panics(None, true)).is_ok());
             nested.settle_panicking();
         });
@@ -141,12 +149,12 @@ fn each_of_two_that_panic_within_each_other_terminates_for_its_own_panic() {
 fn an_actor_that_is_killed_on_a_thread_that_unwinds_does_not_terminate() {
     model(|| {
         let (host, other) = (ModelHost::new(), ModelHost::new());
-        let steps = Steps::default();
+        let steps = SurvivorSteps::default();
         let _ = host.next_pid();
-        let inner = fragile(&other, "inner", &steps);
-        let outer = fragile(&host, "outer", &steps);
+        let inner = panicker(&other, "inner", &steps);
+        let outer = panicker(&host, "outer", &steps);
         let nested = Arc::clone(&other);
-        let in_hand: AtDrop = Box::new(move || {
+        let in_hand: ToRunAtDrop = Box::new(move || {
             inner.process().kill();
             nested.settle_panicking();
             assert!(!current::has_survivor());
@@ -163,10 +171,12 @@ fn an_actor_that_is_killed_on_a_thread_that_unwinds_does_not_terminate() {
 #[test]
 fn an_actor_whose_handler_panics_when_it_is_dropped_does_not_terminate() {
     model(|| {
-        let (host, steps) = (ModelHost::new(), Steps::default());
-        let one = fragile(&host, "one", &steps);
-        let in_hand: AtDrop = Box::new(|| panic!("in hand"));
-        assert!(one.send(Panics { in_hand: Some(in_hand), waits: false, lives: true }).is_ok());
+        let (host, steps) = (ModelHost::new(), SurvivorSteps::default());
+        let one = panicker(&host, "one", &steps);
+        let in_hand: ToRunAtDrop = Box::new(|| panic!("in hand"));
+        assert!(
+            one.send(HowItPanics { in_hand: Some(in_hand), waits: false, lives: true }).is_ok()
+        );
         host.settle_panicking();
         one.process().kill();
         host.settle_panicking();

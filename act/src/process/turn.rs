@@ -14,6 +14,10 @@
 //!                  ended, or exit pending ──► end: drop the future, then see `ending.rs`
 //! ```
 //!
+//! Each poll is contained, once for all that the process does in it. Where a panic has unwound through the future and something
+//! has survived that ([`current`]), the turn makes the rest of the process of it, which runs `terminate`, and polls that in place
+//! of the future from then on (`Stage::Terminating`).
+//!
 //! No closure here that knows the future is given to a method of `Option` or `bool`: a debug build would compile all that
 //! uses these methods again when a handler is edited (docs/decisions.md). So it says `if` where `then` would do.
 
