@@ -1,11 +1,9 @@
 //! The actor: a process that serves messages one after the other.
 
 use crate::addressing::dynamic::Dynamic;
-use crate::behavior::Behavior;
 use crate::context::Context;
 use crate::observe::inspect_request::InspectRequest;
-use crate::serving;
-use krarup_gen::{Down, Exit, Inspection, ProcessKind, Reason, Result};
+use krarup_gen::{Down, Exit, Inspection, Reason, Result};
 use std::future::ready;
 
 /// A process that serves messages one after the other: Erlang's `gen_server`.
@@ -154,31 +152,6 @@ pub trait Actor: Sized + Send + 'static {
     ) -> impl Future<Output = ()> + Send {
         let _ = (ctx, reason);
         ready(())
-    }
-}
-
-impl<A: Actor> Behavior for A {
-    type Message = A::Message;
-    type Command = A::Message;
-
-    fn run(self, ctx: Context<A::Message>) -> impl Future<Output = Result> + Send {
-        serving::run_contained(self, ctx)
-    }
-
-    fn run_in_turn(self, ctx: Context<A::Message>) -> impl Future<Output = Result> + Send {
-        serving::run_in_turn(self, ctx)
-    }
-
-    fn kind() -> ProcessKind {
-        ProcessKind::Actor
-    }
-
-    fn show_message(message: &A::Message) -> Option<String> {
-        <A as Actor>::show_message(message)
-    }
-
-    fn show_command(command: &A::Message) -> Option<String> {
-        <A as Actor>::show_message(command)
     }
 }
 

@@ -14,18 +14,44 @@
 //! contained ([`run_contained`]).
 
 use crate::actor::{Actor, ActorEnd};
+use crate::behavior::Behavior;
 use crate::context::Context;
 use crate::process::contained::Contained;
 use crate::process::crash::{drop_contained, first_failure, try_drop};
 use crate::process::current::{self, OrphanedReplies, Rest};
 use crate::process::progress::ContextMark;
 use crate::received::{Delivery, Received};
-use krarup_gen::{Reason, Result};
+use krarup_gen::{ProcessKind, Reason, Result};
 use std::future::{pending, ready};
 use std::pin::Pin;
 
+impl<A: Actor> Behavior for A {
+    type Message = A::Message;
+    type Command = A::Message;
+
+    fn run(self, ctx: Context<A::Message>) -> impl Future<Output = Result> + Send {
+        run_contained(self, ctx)
+    }
+
+    fn run_in_turn(self, ctx: Context<A::Message>) -> impl Future<Output = Result> + Send {
+        run_in_turn(self, ctx)
+    }
+
+    fn kind() -> ProcessKind {
+        ProcessKind::Actor
+    }
+
+    fn show_message(message: &A::Message) -> Option<String> {
+        <A as Actor>::show_message(message)
+    }
+
+    fn show_command(command: &A::Message) -> Option<String> {
+        <A as Actor>::show_message(command)
+    }
+}
+
 /// The life of an actor for the turn that polls it, which runs what survives a panic.
-pub(crate) fn run_in_turn<A: Actor>(
+fn run_in_turn<A: Actor>(
     actor: A,
     ctx: Context<A::Message>,
 ) -> impl Future<Output = Result> + Send {
@@ -33,7 +59,7 @@ pub(crate) fn run_in_turn<A: Actor>(
 }
 
 /// The life of an actor within another future. Its panics are reasons.
-pub(crate) fn run_contained<A: Actor>(
+fn run_contained<A: Actor>(
     actor: A,
     ctx: Context<A::Message>,
 ) -> impl Future<Output = Result> + Send {
@@ -48,7 +74,7 @@ pub(crate) fn run_contained<A: Actor>(
 }
 
 /// What [`serve`] works on: an actor and its context.
-pub(crate) trait Serving<A: Actor>: Send {
+pub(crate) trait ServingParts<A: Actor>: Send {
     /// What is known at the end.
     type Ended: Send;
 
@@ -64,7 +90,7 @@ pub(crate) trait Serving<A: Actor>: Send {
     fn ended(&mut self, reason: Reason, calls: OrphanedReplies) -> Self::Ended;
 }
 
-impl<A: Actor> Serving<A> for (&mut A, &mut Context<A::Message>) {
+impl<A: Actor> ServingParts<A> for (&mut A, &mut Context<A::Message>) {
     type Ended = ActorEnd;
     const IS_WHOLE: bool = false;
 
@@ -135,7 +161,7 @@ impl<A: Actor> ServingActor<A> {
     }
 }
 
-impl<A: Actor> Serving<A> for &mut ServingActor<A> {
+impl<A: Actor> ServingParts<A> for &mut ServingActor<A> {
     type Ended = Result;
     const IS_WHOLE: bool = true;
 
@@ -156,7 +182,7 @@ impl<A: Actor> Serving<A> for &mut ServingActor<A> {
 /// An actor that survives a panic of its handler, for its `terminate` (rule D5).
 struct SurvivingActor<A: Actor>(ServingActor<A>);
 
-impl<A: Actor> Serving<A> for SurvivingActor<A> {
+impl<A: Actor> ServingParts<A> for SurvivingActor<A> {
     type Ended = Result;
     const IS_WHOLE: bool = true;
 
@@ -206,7 +232,7 @@ impl<A: Actor> SurvivingActor<A> {
     clippy::manual_async_fn,
     reason = "an `async fn` stores its arguments twice in every process"
 )]
-pub(crate) fn serve<A: Actor, P: Serving<A>>(
+pub(crate) fn serve<A: Actor, P: ServingParts<A>>(
     mut served: P,
 ) -> impl Future<Output = P::Ended> + Send {
     async move {
