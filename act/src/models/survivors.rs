@@ -45,7 +45,7 @@ struct HowItPanics {
     lives: bool,
 }
 
-/// HowItPanics as it is told, and notes what it still does.
+/// Panics as it is told, and notes what it still does.
 struct Panicker {
     name: &'static str,
     steps: SurvivorSteps,
@@ -153,11 +153,13 @@ fn an_actor_that_is_killed_on_a_thread_that_unwinds_does_not_terminate() {
         let _ = host.next_pid();
         let inner = panicker(&other, "inner", &steps);
         let outer = panicker(&host, "outer", &steps);
-        let nested = Arc::clone(&other);
+        let (nested, noted) = (Arc::clone(&other), steps.clone());
         let in_hand: ToRunAtDrop = Box::new(move || {
             inner.process().kill();
             nested.settle_panicking();
-            assert!(!current::has_survivor());
+            if current::has_survivor() {
+                noted.note("inner survives");
+            }
         });
         assert!(outer.send(panics(Some(in_hand), false)).is_ok());
         host.settle_panicking();
