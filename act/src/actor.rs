@@ -1,16 +1,10 @@
 //! The actor: a process that serves messages one after the other.
 
 use crate::addressing::dynamic::Dynamic;
-use crate::behavior::Behavior;
 use crate::context::Context;
 use crate::observe::inspect_request::InspectRequest;
-use crate::process::contained::Contained;
-use crate::process::crash::{drop_contained, first_failure, try_drop};
-use crate::process::current;
-use crate::received::{Delivery, Received};
-use krarup_gen::{Down, Exit, Inspection, ProcessKind, Reason, Result};
-use std::future::{Future, pending, ready};
-use std::pin::Pin;
+use krarup_gen::{Down, Exit, Inspection, Reason, Result};
+use std::future::ready;
 
 /// A process that serves messages one after the other: Erlang's `gen_server`.
 ///
@@ -161,142 +155,6 @@ pub trait Actor: Sized + Send + 'static {
     }
 }
 
-impl<A: Actor> Behavior for A {
-    type Message = A::Message;
-    type Command = A::Message;
-
-    #[allow(
-        clippy::manual_async_fn,
-        reason = "an `async fn` stores its arguments twice in every process"
-    )]
-    fn run(self, ctx: Context<A::Message>) -> impl Future<Output = Result> + Send {
-        let mut served = ServingActor { actor: self, ctx };
-        async move {
-            served.ctx.stop_in_order();
-            let ServingActor { actor, ctx } = &mut served;
-            if let Err(reason) = Contained::new(actor.init(ctx)).await.unwrap_or_else(Err) {
-                return Err(first_failure(reason, try_drop(served.actor)));
-            }
-            served.ctx.initialised();
-            // One guard around the loop costs once for each poll; a guard for each message
-            // would cost more.
-            let reason = match Contained::new(serve(&mut served)).await {
-                Ok(end) => end.reason(),
-                Err(panic) => panic,
-            };
-            if served.ctx.cell.has_own_exit() {
-                // The turn ends it with that reason, and without `terminate` (rules D5, L7). Nothing is kept here
-                // that is kept below too: that would have a place of its own in every process.
-                drop_contained(reason);
-                let _calls = current::take_orphans();
-                return pending().await;
-            }
-            // Hold back the calls whose reply tokens were dropped in this turn: `terminate`
-            // may wait, and they would then fail with `NoReply`. When this is dropped at the
-            // end they fail with the reason of the end (rule C2).
-            let _calls = current::take_orphans();
-            // The first failure is the cause, whatever fails afterwards.
-            let ServingActor { actor, ctx } = &mut served;
-            let terminated = Contained::new(actor.terminate(ctx, &reason)).await;
-            let reason = first_failure(reason, terminated);
-            Err(first_failure(reason, try_drop(served.actor)))
-        }
-    }
-
-    fn kind() -> ProcessKind {
-        ProcessKind::Actor
-    }
-
-    fn show_message(message: &A::Message) -> Option<String> {
-        <A as Actor>::show_message(message)
-    }
-
-    fn show_command(command: &A::Message) -> Option<String> {
-        <A as Actor>::show_message(command)
-    }
-}
-
-/// An actor with the context of its process. A process that serves has one reference on both; two would take room
-/// in every process.
-struct ServingActor<A: Actor> {
-    actor: A,
-    ctx: Context<A::Message>,
-}
-
-/// What [`serve`] works on: an actor and its context.
-pub(crate) trait ServingParts<A: Actor>: Send {
-    fn parts(&mut self) -> (&mut A, &mut Context<A::Message>);
-}
-
-impl<A: Actor> ServingParts<A> for &mut ServingActor<A> {
-    #[inline]
-    fn parts(&mut self) -> (&mut A, &mut Context<A::Message>) {
-        (&mut self.actor, &mut self.ctx)
-    }
-}
-
-impl<A: Actor> ServingParts<A> for (&mut A, &mut Context<A::Message>) {
-    #[inline]
-    fn parts(&mut self) -> (&mut A, &mut Context<A::Message>) {
-        (self.0, self.1)
-    }
-}
-
-/// Handles items until the actor is to end, or has failed.
-#[allow(clippy::manual_async_fn, reason = "as at `run`")]
-pub(crate) fn serve<A: Actor>(
-    mut served: impl ServingParts<A>,
-) -> impl Future<Output = ActorEnd> + Send {
-    async move {
-        while !served.parts().1.is_stopping() {
-            let message = {
-                let next = served.parts().1.next_message().await;
-                // Moved as a whole: of a value that is taken apart here, the rest would be kept across the awaits.
-                let mut other = None;
-                let Some(message) = message_of(next, &mut other) else {
-                    let (actor, ctx) = served.parts();
-                    if let Err(end) = handle_apart(actor, ctx, &mut other).await {
-                        return end;
-                    }
-                    continue;
-                };
-                message
-            };
-            let (actor, ctx) = served.parts();
-            if let Err(reason) = actor.handle_message(ctx, message).await {
-                return ActorEnd::Failed(reason);
-            }
-        }
-        served.parts().1.take_stop().map_or(ActorEnd::Finished, ActorEnd::Told)
-    }
-}
-
-/// The message that was delivered; anything else is put aside.
-#[allow(clippy::inline_always, reason = "see `in_transit`")]
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn message_of<M>(next: Delivery<M>, other: &mut Option<Box<Received<M>>>) -> Option<M> {
-    match next {
-        Delivery::Message(message) => Some(message),
-        Delivery::Other(item) => {
-            *other = Some(item);
-            None
-        }
-    }
-}
-
-/// The future of an item that is not a message on its fast path. Boxed, so that it takes no space in every process.
-#[cold]
-fn handle_apart<'a, A: Actor>(
-    actor: &'a mut A,
-    ctx: &'a mut Context<A::Message>,
-    item: &mut Option<Box<Received<A::Message>>>,
-) -> Pin<Box<dyn Future<Output = Result<(), ActorEnd>> + Send + 'a>> {
-    match item.take() {
-        Some(item) => Box::pin(handle(actor, ctx, *item)),
-        None => Box::pin(ready(Ok(()))),
-    }
-}
-
 /// Why an actor, or another state that a process serves with, is to end.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ActorEnd {
@@ -315,38 +173,6 @@ impl ActorEnd {
         match self {
             ActorEnd::Failed(reason) | ActorEnd::Told(reason) => reason,
             ActorEnd::Finished => Reason::Normal,
-        }
-    }
-}
-
-/// Handles an item that is not a message on its fast path.
-async fn handle<A: Actor>(
-    actor: &mut A,
-    ctx: &mut Context<A::Message>,
-    item: Received<A::Message>,
-) -> Result<(), ActorEnd> {
-    match item {
-        Received::Exit(exit) => actor.handle_exit(ctx, exit).await.map_err(ActorEnd::Failed),
-        Received::Down(down) => actor.handle_down(ctx, down).await.map_err(ActorEnd::Failed),
-        Received::Timeout => actor.handle_timeout(ctx).await.map_err(ActorEnd::Failed),
-        Received::Other(message) => {
-            actor.handle_other(ctx, message).await.map_err(ActorEnd::Failed)
-        }
-        Received::State(reply) => {
-            reply.send(actor.state());
-            Ok(())
-        }
-        Received::Inspect(request) => {
-            let inspection = actor.handle_inspect(&request);
-            request.send(inspection);
-            Ok(())
-        }
-        // A request to manage the process is dropped: actors do not offer any.
-        Received::Alarm(_) | Received::Manage(_) => Ok(()),
-        Received::Stop(reason) => Err(ActorEnd::Told(reason)),
-        Received::Finish => Err(ActorEnd::Finished),
-        Received::Message(message) | Received::Command(message) => {
-            actor.handle_message(ctx, message).await.map_err(ActorEnd::Failed)
         }
     }
 }

@@ -33,6 +33,20 @@ pub trait Behavior: Send + 'static {
     fn run(self, ctx: Context<Self::Message, Self::Command>)
     -> impl Future<Output = Result> + Send;
 
+    /// Does the same as [`Behavior::run`] for the turn of the process alone, which polls nothing but this future. A
+    /// panic may leave it then, and the turn runs what it has left: an [`Actor`](crate::Actor) needs less
+    /// room so.
+    #[doc(hidden)]
+    fn run_in_turn(
+        self,
+        ctx: Context<Self::Message, Self::Command>,
+    ) -> impl Future<Output = Result> + Send
+    where
+        Self: Sized,
+    {
+        self.run(ctx)
+    }
+
     /// The label of the process in displays of the process tree; the type's name unless
     /// overridden.
     #[must_use]

@@ -37,6 +37,7 @@ mod process;
 mod received;
 mod registry;
 mod same_type;
+mod serving;
 mod settle_lock;
 mod slots;
 mod sync;

@@ -1,7 +1,8 @@
 //! States that a process can replace when they fail.
 
-use crate::actor::{Actor, ActorEnd, serve};
+use crate::actor::{Actor, ActorEnd};
 use crate::context::Context;
+use crate::serving::serve;
 use krarup_gen::{ProcessKind, Reason, Result};
 
 /// A state with which a process serves its messages, and which [`InPlace`](crate::InPlace) can

@@ -8,6 +8,7 @@
 //! | [`suspending`] | suspensions |
 //! | [`room`] | senders that wait for room |
 //! | [`within`] | a process that runs inside the turn of another |
+//! | [`survivors`] | actors that panic, and what survives for `terminate` |
 //! | [`refused`] | a process that its executor refused |
 //! | [`in_place`] | restarts in place |
 //! | [`aliases`] | aliases that are revoked |
@@ -48,6 +49,7 @@ mod registry;
 mod room;
 mod settle_lock;
 mod slot;
+mod survivors;
 mod suspending;
 mod tasks;
 mod topics;

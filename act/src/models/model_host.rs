@@ -210,6 +210,18 @@ impl ModelHost {
         }
     }
 
+    /// Does the same for processes of which some are to panic.
+    pub(super) fn settle_panicking(&self) {
+        loop {
+            let ready = self.queue.lock().ready.pop_front();
+            let Some(ready) = ready else { return };
+            if let Some(again) = ready.run(&LIMITS) {
+                self.schedule(again);
+            }
+            self.panicked.lock().take();
+        }
+    }
+
     /// Acts as the watchdog: pokes listed processes until the host is closed.
     pub(super) fn watch(&self) {
         let mut queue = self.queue.lock();

@@ -75,6 +75,9 @@ pub(crate) enum ContextMark {
     StopsInOrder = 8,
     /// A spawner waits for the start, and its slot is in the mailbox.
     HasStarter = 16,
+    /// An actor serves: a panic now is one of its handlers, which it survives for its `terminate`
+    /// (`current/survivors.rs`).
+    Serves = 32,
 }
 
 impl Progress {

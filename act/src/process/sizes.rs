@@ -44,12 +44,12 @@ fn life_of<B: Behavior, F>(_: fn(B, Context<B::Message, B::Command>) -> F) -> us
 #[test]
 fn v58_the_future_of_an_actor_is_not_larger_than_its_handler_needs() {
     // The handler's own: actor, context, message and state. Beside it: the handle on the cell, the stage, the actor, the
-    // context, the reference on both, and the states of the two futures around the handler.
+    // context, and the state of the future around the handler.
     let handler = 8 + 8 + 16 + 8;
     let context = size_of::<Context<[u64; 2]>>();
     assert_eq!(
-        life_of(<HandlesAtOnce as Behavior>::run),
-        8 + 8 + 8 + context + 8 + 8 + 8 + handler
+        life_of(<HandlesAtOnce as Behavior>::run_in_turn),
+        8 + 8 + 8 + context + 8 + handler
     );
 }
 

@@ -14,6 +14,10 @@
 //!                  ended, or exit pending ──► end: drop the future, then see `ending.rs`
 //! ```
 //!
+//! Each poll is contained, once for all that the process does in it. Where a panic has unwound through the future and something
+//! has survived that ([`current`]), the turn makes the rest of the process of it, which runs `terminate`, and polls that in place
+//! of the future from then on (`Stage::Terminating`).
+//!
 //! No closure here that knows the future is given to a method of `Option` or `bool`: a debug build would compile all that
 //! uses these methods again when a handler is edited (docs/decisions.md). So it says `if` where `then` would do.
 
@@ -23,7 +27,7 @@ mod parking;
 use self::parking::Parked;
 use super::awaited::AwaitedProcess;
 use super::cell::Cell;
-use super::current::OrphanCause;
+use super::current::{OrphanCause, Rest};
 use super::turn_span::TurnSpan;
 use super::waker::WakingHandle;
 use super::{contained, crash, current, ending};
@@ -58,8 +62,10 @@ pin_project_lite::pin_project! {
     #[project = StageProjection]
     enum Stage<S, F> {
         NotStarted { seed: Option<S> },
-Running { #[pin] future: F },
-Ended,
+        Running { #[pin] future: F },
+        // What has survived a panic of the future.
+        Terminating { rest: Rest },
+        Ended,
     }
 }
 
@@ -99,7 +105,7 @@ where
                 self.end(pending_exit);
                 return None;
             }
-            match self.as_mut().poll_once() {
+            match self.as_mut().poll_to_end() {
                 Poll::Ready(reason) => {
                     let Some(own) = self.cell.take_own_exit() else {
                         self.end(reason);
@@ -189,18 +195,40 @@ where
         current::begin_poll(&waker, waited);
         let mut cx = Context::from_waker(&waker);
         let polled = contained::contain_inline(|| {
-            if let StageProjection::NotStarted { seed } = life.stage.as_mut().project()
-                && let Some(seed) = seed.take()
+            if !matches!(*life.stage, Stage::Running { .. })
+                && let Some(polled) = life.stage.as_mut().begin(&mut cx)
             {
-                let future = seed();
-                life.stage.set(Stage::Running { future });
+                return polled;
             }
             match life.stage.as_mut().project() {
                 StageProjection::Running { future } => future.poll(&mut cx),
-                // Unreachable: a future that has panicked or ended is not polled again.
-                StageProjection::NotStarted { .. } | StageProjection::Ended => Poll::Ready(Ok(())),
+                // Unreachable: it has just begun.
+                _ => Poll::Ready(Ok(())),
             }
         });
+        match polled {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(Ok(()))) => Poll::Ready(Reason::Normal),
+            Ok(Poll::Ready(Err(reason))) | Err(reason) => Poll::Ready(reason),
+        }
+    }
+
+    /// Polls the future. If it has panicked, goes on with what has survived that, in the same turn.
+    #[inline]
+    fn poll_to_end(mut self: Pin<&mut Self>) -> Poll<Reason> {
+        let Poll::Ready(reason) = self.as_mut().poll_once() else { return Poll::Pending };
+        if current::has_survivor() { self.terminate(reason) } else { Poll::Ready(reason) }
+    }
+
+    #[cold]
+    fn terminate(self: Pin<&mut Self>, panic: Reason) -> Poll<Reason> {
+        let mut life = self.project();
+        let Some(survivor) = current::take_survivor() else { return Poll::Ready(panic) };
+        let waker = life.cell.lend();
+        let mut cx = Context::from_waker(&waker);
+        let mut rest = survivor(panic);
+        let polled = contained::contain_inline(|| rest.as_mut().poll(&mut cx));
+        life.stage.set(Stage::Terminating { rest });
         match polled {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(Ok(()))) => Poll::Ready(Reason::Normal),
@@ -224,7 +252,16 @@ where
     /// Drops the state and then ends the process (rule D6).
     fn end(mut self: Pin<Box<Self>>, reason: Reason) {
         self.cell.progress.rest();
-        let dropped = contained::contain_inline(|| self.as_mut().project().stage.set(Stage::Ended));
+        let dropped = contained::contain_inline(|| {
+            self.as_mut().project().stage.set(Stage::Ended);
+            // On a thread that unwinds for another reason, what was just dropped has survived.
+            if std::thread::panicking() {
+                drop(current::take_survivor());
+            }
+        });
+        if dropped.is_err() {
+            current::drop_survivor();
+        }
         let reason = crash::first_failure(reason, dropped);
         if current::is_traced() {
             let in_order = matches!(reason.kind(), ReasonKind::Normal | ReasonKind::Shutdown);
@@ -234,5 +271,24 @@ where
         // The last handle on the cell drops its route, which is user code.
         crash::drop_contained(Ready::new(self));
         current::settle_orphans(OrphanCause::Dropped);
+    }
+}
+
+impl<S: FnOnce() -> F, F> Stage<S, F> {
+    /// Makes the future from its seed. If that is over, polls what has survived it.
+    #[inline]
+    fn begin(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Option<Poll<Result>> {
+        if let StageProjection::NotStarted { seed } = self.as_mut().project()
+            && let Some(seed) = seed.take()
+        {
+            let future = seed();
+            self.set(Stage::Running { future });
+            return None;
+        }
+        match self.project() {
+            StageProjection::Terminating { rest } => Some(rest.as_mut().poll(cx)),
+            // Unreachable: a future that has panicked or ended is not polled again.
+            _ => Some(Poll::Ready(Ok(()))),
+        }
     }
 }

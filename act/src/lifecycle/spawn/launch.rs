@@ -94,7 +94,7 @@ where
         starter: Option<SlotSender<Result<(), SpawnError>>>,
     ) -> Result<AddressOf<B>, SpawnError> {
         let Spawn { factory, overflow, order, options, .. } = self;
-        let run = |ctx| factory().run(ctx);
+        let run = |ctx| factory().run_in_turn(ctx);
         let AdmittedProcess { own, ctx } =
             options.make(overflow, order, facts::<B, _, _>(&run), starter)?;
         let cell = Arc::clone(&ctx.cell);

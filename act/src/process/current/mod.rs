@@ -11,6 +11,7 @@
 //! | [`budget`] | how much the turn may still do |
 //! | [`waits`] | what the process waits for |
 //! | [`orphans`] | reply tokens that are dropped during the turn |
+//! | [`survivors`] | what survives a panic of the process |
 //! | [`send_path`] | what a send in progress has passed |
 //! | [`traces`] | the trace context in which the turn runs |
 
@@ -19,6 +20,7 @@ mod local;
 mod orphans;
 mod poll;
 mod send_path;
+mod survivors;
 mod traces;
 mod waits;
 
@@ -34,6 +36,7 @@ pub(crate) use poll::{
 };
 pub use send_path::note_receiver;
 pub(crate) use send_path::{once, take_receiver};
+pub(crate) use survivors::{Rest, drop_survivor, has_survivor, survive, take_survivor};
 pub(crate) use traces::{
     CurrentContext, await_call, begin_call, begin_handling, carry, carry_aside, context,
     context_of_child, end_call, end_handling, enter_context, is_traced, keep, refuse_call, resume,

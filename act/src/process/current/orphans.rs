@@ -198,6 +198,8 @@ pub(crate) struct OrphanedReplies(
 );
 
 impl OrphanedReplies {
+    pub(crate) const NONE: OrphanedReplies = OrphanedReplies(None);
+
     /// Fails the calls with this reason.
     pub(crate) fn settle(mut self, reason: &Reason) {
         for orphan in self.0.take().into_iter().flat_map(|orphans| *orphans) {
