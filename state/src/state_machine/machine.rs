@@ -10,11 +10,11 @@
 //!                  └── handle_event ──── an error, a panic, a stop ──► terminate, with the state
 //! ```
 
-use crate::state_machine::engine::{Instruction, MachineEngine, ProcessLimits};
+use crate::state_machine::driven_engine::DrivenEngine;
+use crate::state_machine::engine::{Instruction, ProcessLimits};
 use crate::state_machine::event::{Event, ITSELF, SentEvent};
 use crate::state_machine::next::Actions;
 use crate::state_machine::state_machine::StateMachine;
-use crate::state_machine::timeouts::AlarmOrder;
 use krarup_act::{
     ActorEnd, Behavior, BehaviorContext, Contained, Context, Delivery, DroppedCalls,
     InspectRequest, OwnProcess, Received, Restartable, contain, first_failure,
@@ -37,15 +37,13 @@ use std::task::Poll;
 /// the time `left`), and what the machine says itself (rule F14).
 pub struct Machine<S: StateMachine> {
     callbacks: S,
-    engine: MachineEngine<S>,
-    /// For alarms, and to count what waits when it is dropped. `None` before `init`.
-    own: Option<OwnProcess<S::Message>>,
+    driven: DrivenEngine<S>,
 }
 
 impl<S: StateMachine> Machine<S> {
     /// Creates the behaviour of this machine.
     pub const fn new(machine: S) -> Self {
-        Machine { callbacks: machine, engine: MachineEngine::new(), own: None }
+        Machine { callbacks: machine, driven: DrivenEngine::new() }
     }
 
     /// Polls for the next event of the machine's own, behind requests to stop or to be inspected.
@@ -54,19 +52,21 @@ impl<S: StateMachine> Machine<S> {
         ctx: &mut Context<S::Message>,
     ) -> Poll<Result<Option<Event<S>>, ActorEnd>> {
         let Poll::Ready(request) = ctx.poll_request() else {
-            arm(&mut self.engine, self.own.as_ref());
+            self.driven.arm();
             return Poll::Pending;
         };
         Poll::Ready(match request {
             Some(request) => self.received(ctx, request),
-            None => Ok(self.engine.next_event().map(|SentEvent { sender, trace, event }| {
-                ctx.set_sender(pid_of(ctx.pid(), sender));
-                // What the machine has inserted belongs to the trace of the event in progress.
-                if sender != ITSELF {
-                    ctx.resume_trace(trace, event.message_type());
-                }
-                event
-            })),
+            None => {
+                Ok(self.driven.engine.next_event().map(|SentEvent { sender, trace, event }| {
+                    ctx.set_sender(pid_of(ctx.pid(), sender));
+                    // What the machine has inserted belongs to the trace of the event in progress.
+                    if sender != ITSELF {
+                        ctx.resume_trace(trace, event.message_type());
+                    }
+                    event
+                }))
+            }
         })
     }
 
@@ -84,13 +84,14 @@ impl<S: StateMachine> Machine<S> {
             Received::Exit(exit) => Some(Event::Exit(Box::new(exit))),
             Received::Down(down) => Some(Event::Down(Box::new(down))),
             Received::Other(other) => Some(Event::Other(Box::new(other))),
-            Received::Alarm(alarm) => self.engine.fired(alarm),
+            Received::Alarm(alarm) => self.driven.engine.fired(alarm),
             Received::Inspect(request) => {
                 self.inspect(ctx, request);
                 None
             }
             Received::State(reply) => {
-                reply.send(self.engine.state().and_then(|state| self.callbacks.debug(state)));
+                reply
+                    .send(self.driven.engine.state().and_then(|state| self.callbacks.debug(state)));
                 None
             }
             Received::Stop(reason) => return Err(ActorEnd::Told(reason)),
@@ -103,7 +104,7 @@ impl<S: StateMachine> Machine<S> {
 
     /// Does what the engine says, until the last event is done whole or a state is to be entered.
     fn follow<'a>(&'a mut self, ctx: &'a mut Context<S::Message>) -> Option<Entering<'a>> {
-        while let Some(instruction) = self.engine.instruction() {
+        while let Some(instruction) = self.driven.engine.instruction() {
             match instruction {
                 Instruction::Enter { from, to } => {
                     return Some(Box::pin(self.enter(ctx, from, to)));
@@ -123,8 +124,8 @@ impl<S: StateMachine> Machine<S> {
         to: S::State,
     ) -> Result<(), ActorEnd> {
         let entered = {
-            let Machine { callbacks, engine, own } = &mut *self;
-            arming(callbacks.enter(ctx, from, to), engine, own.as_ref()).await
+            let Machine { callbacks, driven } = &mut *self;
+            arming(callbacks.enter(ctx, from, to), driven).await
         };
         match entered {
             Ok(entered) if !ctx.is_stopping() => {
@@ -133,11 +134,11 @@ impl<S: StateMachine> Machine<S> {
                     bound: &|| ctx.mailbox_bound(),
                     trace: &|| ctx.keep_trace(),
                 };
-                self.engine.entered(entered, limits);
+                self.driven.engine.entered(entered, limits);
                 Ok(())
             }
             entered => {
-                self.engine.enter_failed();
+                self.driven.engine.enter_failed();
                 Err(entered.map_or_else(ActorEnd::Failed, |_| stopped(ctx)))
             }
         }
@@ -145,7 +146,7 @@ impl<S: StateMachine> Machine<S> {
 
     /// Loses a message that cannot be postponed (rule F13).
     fn refuse(&self, mut event: SentEvent<S>) {
-        let Some(own) = &self.own else { return };
+        let Some(own) = &self.driven.own else { return };
         event.fail_trace(DeadLetterCause::Overflow);
         let sender = pid_of(own.pid(), event.sender);
         match event.event {
@@ -157,25 +158,25 @@ impl<S: StateMachine> Machine<S> {
 
     /// Makes the state the label of the process (rule F14).
     fn show(&self, ctx: &Context<S::Message>) {
-        if let Some(state) = self.engine.state() {
+        if let Some(state) = self.driven.engine.state() {
             ctx.show_state(state);
         }
     }
 
     fn inspect(&self, ctx: &Context<S::Message>, request: InspectRequest) {
         let mut inspection = self.callbacks.handle_inspect(&request);
-        if let Some(state) = self.engine.state() {
+        if let Some(state) = self.driven.engine.state() {
             inspection.set("state", format!("{state:?}"));
         }
-        inspection.set("postponed", self.engine.postponed());
-        inspection.set("queued", self.engine.queued());
-        inspection.set("timers", Value::List(self.engine.timers(ctx.now())));
+        inspection.set("postponed", self.driven.engine.postponed());
+        inspection.set("queued", self.driven.engine.queued());
+        inspection.set("timers", Value::List(self.driven.engine.timers(ctx.now())));
         request.send(inspection);
     }
 
     /// Loses what the machine wanted to postpone or insert as it stopped (rule F16).
     fn lose(&self, actions: Actions<S>, sender: u64) {
-        if let Some(own) = &self.own {
+        if let Some(own) = &self.driven.own {
             actions.into_events(sender).for_each(|event| lose(own, event));
         }
     }
@@ -187,47 +188,17 @@ type Entering<'a> = Pin<Box<dyn Future<Output = Result<(), ActorEnd>> + Send + '
 /// Awaits a callback, and sets the alarms whenever it waits.
 async fn arming<S: StateMachine, F: Future>(
     callback: F,
-    engine: &mut MachineEngine<S>,
-    own: Option<&OwnProcess<S::Message>>,
+    driven: &mut DrivenEngine<S>,
 ) -> F::Output {
     let mut callback = pin!(callback);
     poll_fn(move |cx| {
         let outcome = callback.as_mut().poll(cx);
         if outcome.is_pending() {
-            arm(engine, own);
+            driven.arm();
         }
         outcome
     })
     .await
-}
-
-/// Sets the alarms that time-outs need, and cancels those that none needs: the process waits. While
-/// events are postponed it is not passivated.
-#[inline]
-fn arm<S: StateMachine>(engine: &mut MachineEngine<S>, own: Option<&OwnProcess<S::Message>>) {
-    if engine.has_agenda() {
-        arm_all(engine, own);
-    }
-}
-
-#[inline(never)]
-fn arm_all<S: StateMachine>(engine: &mut MachineEngine<S>, own: Option<&OwnProcess<S::Message>>) {
-    let Some(own) = own else { return };
-    while let Some(order) = engine.alarm() {
-        match order {
-            AlarmOrder::Cancel(key) => own.cancel_alarm(key),
-            AlarmOrder::Set { kind, at } => {
-                let alarm = own.set_alarm(at);
-                engine.armed(&kind, alarm);
-            }
-            AlarmOrder::Ring => {
-                let alarm = own.ring_alarm();
-                engine.rung(alarm);
-            }
-        }
-    }
-    own.set_holds_messages(engine.postponed() > 0);
-    engine.release();
 }
 
 /// The process with this number, in [`SentEvent`].
@@ -260,9 +231,9 @@ impl<S: StateMachine> Restartable for Machine<S> {
     type Message = S::Message;
 
     async fn init(&mut self, ctx: &mut Context<S::Message>) -> Result {
-        self.own = Some(ctx.own_process());
+        self.driven.own = Some(ctx.own_process());
         let first = self.callbacks.init(ctx).await?;
-        self.engine.started(first);
+        self.driven.engine.started(first);
         self.show(ctx);
         Ok(())
     }
@@ -284,7 +255,7 @@ impl<S: StateMachine> Restartable for Machine<S> {
                 }
                 // What follows is done for most messages: nothing else is to be done for them.
                 let (next, sender) = loop {
-                    let event = if self.engine.has_event() {
+                    let event = if self.driven.engine.has_event() {
                         match poll_fn(|_| self.poll_own(ctx)).await {
                             Ok(Some(event)) => event,
                             Ok(None) => continue,
@@ -294,7 +265,7 @@ impl<S: StateMachine> Restartable for Machine<S> {
                         match poll_fn(|cx| {
                             let delivery = Pin::new(&mut ctx.next_message()).poll(cx);
                             if delivery.is_pending() {
-                                arm(&mut self.engine, self.own.as_ref());
+                                self.driven.arm();
                             }
                             delivery
                         })
@@ -309,16 +280,17 @@ impl<S: StateMachine> Restartable for Machine<S> {
                         }
                     };
                     let sender = ctx.sender_number();
-                    let Some(state) = self.engine.state().cloned() else {
+                    let Some(state) = self.driven.engine.state().cloned() else {
                         return ActorEnd::Finished;
                     };
                     let next = {
-                        let Machine { callbacks, engine, own } = &mut *self;
+                        let Machine { callbacks, driven } = &mut *self;
                         let mut handling = pin!(callbacks.handle_event(ctx, state, event));
-                        poll_fn(|cx| {
+                        // Two references, which every process has room for: one on what it polls, and one to arm.
+                        poll_fn(move |cx| {
                             let next = handling.as_mut().poll(cx);
                             if next.is_pending() {
-                                arm(engine, own.as_ref());
+                                driven.arm();
                             }
                             next
                         })
@@ -330,7 +302,7 @@ impl<S: StateMachine> Restartable for Machine<S> {
                             self.lose(next.actions, sender);
                             return stopped(ctx);
                         }
-                        Ok(next) if self.engine.is_done_with(&next) => {}
+                        Ok(next) if self.driven.engine.is_done_with(&next) => {}
                         Ok(next) => break (next, sender),
                     }
                 };
@@ -339,7 +311,7 @@ impl<S: StateMachine> Restartable for Machine<S> {
                     bound: &|| ctx.mailbox_bound(),
                     trace: &|| ctx.keep_trace(),
                 };
-                self.engine.handled(next, sender, limits);
+                self.driven.engine.handled(next, sender, limits);
             }
         }
     }
@@ -353,7 +325,7 @@ impl<S: StateMachine> Restartable for Machine<S> {
     }
 
     async fn terminate(&mut self, ctx: &mut Context<S::Message>, reason: &Reason) {
-        if let Some(state) = self.engine.state().cloned() {
+        if let Some(state) = self.driven.engine.state().cloned() {
             self.callbacks.terminate(ctx, state, reason).await;
         }
     }
@@ -404,8 +376,8 @@ impl<S: StateMachine> Behavior for Machine<S> {
 /// the reason of its end (rule F11). Its alarms are cancelled.
 impl<S: StateMachine> Drop for Machine<S> {
     fn drop(&mut self) {
-        let Some(own) = &self.own else { return };
-        let (events, alarms) = self.engine.close();
+        let Some(own) = &self.driven.own else { return };
+        let (events, alarms) = self.driven.engine.close();
         events.for_each(|event| lose(own, event));
         alarms.for_each(|key| own.cancel_alarm(key));
     }
@@ -413,6 +385,8 @@ impl<S: StateMachine> Drop for Machine<S> {
 
 impl<S: StateMachine> fmt::Debug for Machine<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Machine").field("state", &self.engine.state()).finish_non_exhaustive()
+        f.debug_struct("Machine")
+            .field("state", &self.driven.engine.state())
+            .finish_non_exhaustive()
     }
 }

@@ -7,6 +7,7 @@
 //! | [`engine`], [`timeouts`] | the rules: pure, events and time in, one instruction out |
 //! | [`machine`] | the loop around them, on a plain context |
 
+pub(crate) mod driven_engine;
 pub(crate) mod engine;
 pub(crate) mod event;
 pub(crate) mod machine;
