@@ -53,6 +53,16 @@ where
 /// A behaviour that is made by a future; made by [`made_by`].
 pub struct MadeBy<F>(F);
 
+impl<F, B, E> MadeBy<F>
+where
+    F: Future<Output = Result<B, E>>,
+    E: Into<Reason>,
+{
+    async fn make(self) -> Result<B> {
+        self.0.await.map_err(Into::into)
+    }
+}
+
 impl<F, B, E> Behavior for MadeBy<F>
 where
     F: Future<Output = Result<B, E>> + Send + 'static,
@@ -63,10 +73,11 @@ where
     type Command = B::Command;
 
     async fn run(self, ctx: Context<B::Message, B::Command>) -> Result {
-        match self.0.await {
-            Ok(behavior) => behavior.run(ctx).await,
-            Err(error) => Err(error.into()),
-        }
+        self.make().await?.run(ctx).await
+    }
+
+    async fn run_in_turn(self, ctx: Context<B::Message, B::Command>) -> Result {
+        self.make().await?.run_in_turn(ctx).await
     }
 
     fn label() -> &'static str {

@@ -255,16 +255,30 @@ struct PartitionChild<B: Behavior> {
     places: Places<B::Message, B::Command>,
 }
 
+impl<B: Behavior> PartitionChild<B> {
+    /// Takes the place, and returns what runs there.
+    fn begin(self, ctx: &Context<B::Message, B::Command>) -> B {
+        let PartitionChild { child, index, places } = self;
+        let before = places[index].write().replace(ctx.address());
+        // The last handle on the process before: its destructor may be a user's.
+        let _ = krarup_act::contain(|| drop(before));
+        child
+    }
+}
+
 impl<B: Behavior> Behavior for PartitionChild<B> {
     type Message = B::Message;
     type Command = B::Command;
 
     fn run(self, ctx: Context<B::Message, B::Command>) -> impl Future<Output = Result> + Send {
-        let PartitionChild { child, index, places } = self;
-        let before = places[index].write().replace(ctx.address());
-        // The last handle on the process before: its destructor may be a user's.
-        let _ = krarup_act::contain(|| drop(before));
-        child.run(ctx)
+        self.begin(&ctx).run(ctx)
+    }
+
+    fn run_in_turn(
+        self,
+        ctx: Context<B::Message, B::Command>,
+    ) -> impl Future<Output = Result> + Send {
+        self.begin(&ctx).run_in_turn(ctx)
     }
 
     fn label() -> &'static str {

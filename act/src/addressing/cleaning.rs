@@ -4,7 +4,7 @@ use super::address::Address;
 use crate::lifecycle::cleaners::CleanerFn;
 
 impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
-    /// As [`CellCore::add_cleaner`](crate::process::cell_core::CellCore::add_cleaner).
+    /// As [`UntypedCell::add_cleaner`](crate::process::untyped_cell::UntypedCell).
     pub(crate) fn add_cleaner(&self, cleaner: CleanerFn) -> Result<(), CleanerFn> {
         self.cell.untyped().add_cleaner(cleaner)
     }

@@ -97,11 +97,16 @@ impl<M> Inbox<M> {
     /// dropped outside the lock.
     pub(crate) fn close(&mut self) -> DrainedMailbox<M> {
         self.phase = MailboxPhase::Terminated;
-        self.core.count_dropped();
-        DrainedMailbox {
+        let dropped = self.core.dropped();
+        let drained = DrainedMailbox {
             first: self.first.take(),
             main: self.main.take(),
             cold: self.core.cold.take(),
+        };
+        if dropped > 0 {
+            // The numbers of a process that has ended count them too.
+            self.core.cold().dropped = dropped;
         }
+        drained
     }
 }

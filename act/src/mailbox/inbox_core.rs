@@ -137,7 +137,7 @@ impl InboxCore {
     }
 
     /// How many user messages wait on Main, with those that room is kept for. `taken` is how many were taken off it: no more
-    /// than were accepted, for they were accepted under the lock that the caller has.
+    /// than were accepted, for it is read under the lock that the caller has, or before that: then it can only be too small.
     #[inline]
     pub(crate) fn waiting(&self, taken: u64) -> u32 {
         self.accepted.wrapping_sub(low_bits(taken))
@@ -148,13 +148,7 @@ impl InboxCore {
         taken + u64::from(self.waiting(taken))
     }
 
-    /// Counts the messages that were dropped to make room as accepted, when the mailbox is closed.
-    pub(super) fn count_dropped(&mut self) {
-        self.accepted = self.accepted.wrapping_add(low_bits(self.dropped()));
-    }
-
-    /// How many messages were accepted and then dropped to make room for later ones. When the
-    /// process has ended they are part of `accepted`.
+    /// How many messages were accepted and then dropped to make room for later ones.
     pub(crate) fn dropped(&self) -> u64 {
         self.cold.as_ref().map_or(0, |cold| cold.dropped)
     }

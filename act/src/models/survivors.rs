@@ -7,7 +7,6 @@ use crate::addressing::address::Address;
 use crate::context::Context;
 use crate::host::host::Host;
 use crate::lifecycle::spawn::Spawn;
-use crate::process::current;
 use krarup_gen::{Reason, Result};
 use std::sync::{Arc, Mutex};
 
@@ -41,6 +40,8 @@ impl Drop for RunsAtDrop {
 /// How a handler panics: with this in hand, at once or after it has waited.
 struct HowItPanics {
     in_hand: Option<ToRunAtDrop>,
+    /// What the destructor of what it throws runs.
+    thrown: Option<ToRunAtDrop>,
     waits: bool,
     lives: bool,
 }
@@ -66,12 +67,18 @@ impl Actor for Panicker {
         if panics.lives {
             std::future::pending::<()>().await;
         }
-        panic!("{}", self.name);
+        match panics.thrown {
+            Some(run) => std::panic::panic_any(RunsAtDrop(Some(run))),
+            None => panic!("{}", self.name),
+        }
     }
 
     async fn terminate(&mut self, _: &mut Context<HowItPanics>, reason: &Reason) {
-        let Reason::Panic(panic) = reason else { unreachable!("it only panics") };
-        self.steps.note(format!("{} terminates: {}", self.name, panic.message()));
+        let reason = match reason {
+            Reason::Panic(panic) => panic.message().to_owned(),
+            other => other.to_string(),
+        };
+        self.steps.note(format!("{} terminates: {reason}", self.name));
         crate::lifecycle::in_place::yield_now().await;
         self.steps.note(format!("{} has terminated", self.name));
     }
@@ -95,15 +102,19 @@ fn panicker(
 }
 
 fn ended(name: &str) -> [String; 3] {
+    ended_as(name, name)
+}
+
+fn ended_as(name: &str, reason: &str) -> [String; 3] {
     [
-        format!("{name} terminates: {name}"),
+        format!("{name} terminates: {reason}"),
         format!("{name} has terminated"),
         format!("{name} dropped"),
     ]
 }
 
 fn panics(in_hand: Option<ToRunAtDrop>, waits: bool) -> HowItPanics {
-    HowItPanics { in_hand, waits, lives: false }
+    HowItPanics { in_hand, thrown: None, waits, lives: false }
 }
 
 #[test]
@@ -114,7 +125,6 @@ fn an_actor_terminates_after_a_panic_before_a_wait_and_after_it() {
             assert!(panicker(&host, "one", &steps).send(panics(None, waits)).is_ok());
             host.settle_panicking();
             assert_eq!((steps.take(), host.retired()), (ended("one").to_vec(), 1));
-            assert!(!current::has_survivor());
             host.clear();
         }
     });
@@ -138,7 +148,6 @@ fn each_of_two_that_panic_within_each_other_terminates_for_its_own_panic() {
         assert!(outer.send(panics(Some(in_hand), true)).is_ok());
         host.settle_panicking();
         assert_eq!(steps.take(), [ended("inner"), ended("outer")].concat());
-        assert!(!current::has_survivor());
         host.clear();
         other.clear();
     });
@@ -153,13 +162,10 @@ fn an_actor_that_is_killed_on_a_thread_that_unwinds_does_not_terminate() {
         let _ = host.next_pid();
         let inner = panicker(&other, "inner", &steps);
         let outer = panicker(&host, "outer", &steps);
-        let (nested, noted) = (Arc::clone(&other), steps.clone());
+        let nested = Arc::clone(&other);
         let in_hand: ToRunAtDrop = Box::new(move || {
             inner.process().kill();
             nested.settle_panicking();
-            if current::has_survivor() {
-                noted.note("inner survives");
-            }
         });
         assert!(outer.send(panics(Some(in_hand), false)).is_ok());
         host.settle_panicking();
@@ -177,13 +183,82 @@ fn an_actor_whose_handler_panics_when_it_is_dropped_does_not_terminate() {
         let one = panicker(&host, "one", &steps);
         let in_hand: ToRunAtDrop = Box::new(|| panic!("in hand"));
         assert!(
-            one.send(HowItPanics { in_hand: Some(in_hand), waits: false, lives: true }).is_ok()
+            one.send(HowItPanics {
+                in_hand: Some(in_hand),
+                thrown: None,
+                waits: false,
+                lives: true
+            })
+            .is_ok()
         );
         host.settle_panicking();
         one.process().kill();
         host.settle_panicking();
         assert_eq!((steps.take(), host.retired()), (vec!["one dropped".to_owned()], 1));
-        assert!(!current::has_survivor());
         host.clear();
     });
+}
+
+/// What a handler throws is dropped by its turn. The destructor runs a process of another node: one that panics, or one
+/// that ends in order.
+#[test]
+fn an_actor_terminates_whatever_the_destructor_of_what_it_has_thrown_runs() {
+    model(|| {
+        for panics_too in [true, false] {
+            let (host, other) = (ModelHost::new(), ModelHost::new());
+            let steps = SurvivorSteps::default();
+            let _ = host.next_pid();
+            let inner = panicker(&other, "inner", &steps);
+            let outer = panicker(&host, "outer", &steps);
+            let nested = Arc::clone(&other);
+            let run: ToRunAtDrop = Box::new(move || {
+                if panics_too {
+                    assert!(inner.send(panics(None, false)).is_ok());
+                } else {
+                    inner.process().request_stop(Reason::Normal);
+                }
+                nested.settle_panicking();
+            });
+            let how = HowItPanics { thrown: Some(run), ..panics(None, false) };
+            assert!(outer.send(how).is_ok());
+            host.settle_panicking();
+            let seen = steps.take();
+            let (inner, outer) = seen.split_at(3);
+            let name = if panics_too { "inner" } else { "normal" };
+            assert_eq!(inner, ended_as("inner", name));
+            assert_eq!(outer, ended_as("outer", "a value that is not text"));
+            host.clear();
+            other.clear();
+        }
+    });
+}
+
+/// A thread whose places are destroyed runs an actor that panics, from the destructor of one of them.
+#[cfg(not(loom))]
+#[test]
+fn an_actor_terminates_on_a_thread_whose_locals_are_destroyed() {
+    use std::cell::RefCell;
+
+    thread_local! {
+        static HELD: RefCell<RunsAtDrop> = const { RefCell::new(RunsAtDrop(None)) };
+    }
+    let steps = SurvivorSteps::default();
+    let seen = steps.clone();
+    let thread = std::thread::spawn(move || {
+        // Destroyed last, because it was used first.
+        HELD.with(|held| assert!(held.borrow().0.is_none()));
+        let host = ModelHost::new();
+        let [first, last] = ["first", "last"].map(|name| panicker(&host, name, &steps));
+        assert!(first.send(panics(None, false)).is_ok());
+        host.settle_panicking();
+        HELD.with(|held| {
+            held.borrow_mut().0 = Some(Box::new(move || {
+                assert!(last.send(panics(None, false)).is_ok());
+                host.settle_panicking();
+                host.clear();
+            }));
+        });
+    });
+    assert!(thread.join().is_ok());
+    assert_eq!(seen.take(), [ended("first"), ended("last")].concat());
 }

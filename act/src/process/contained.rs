@@ -22,6 +22,19 @@ pub fn contain_inline<T>(f: impl FnOnce() -> T) -> Result<T, Reason> {
     catch_unwind(AssertUnwindSafe(f)).map_err(reason_of)
 }
 
+/// Does the same, and after a panic calls `take` before what was thrown is dropped: that is a user's value, whose
+/// destructor may run other processes on this thread.
+#[inline]
+pub(super) fn contain_and_take<T, L>(
+    f: impl FnOnce() -> T,
+    take: fn() -> L,
+) -> Result<T, (Reason, L)> {
+    catch_unwind(AssertUnwindSafe(f)).map_err(|thrown| {
+        let left = take();
+        (reason_of(thrown), left)
+    })
+}
+
 pin_project_lite::pin_project! {
     /// A future whose panics are returned as reasons.
     ///

@@ -10,7 +10,6 @@ use super::progress::ProcessMark;
 use super::untyped_cell::UntypedCell;
 use crate::addressing::route::Route;
 use crate::mailbox::inbox_core::{InboxCore, MailboxPhase};
-use crate::observe::state_label::StateLabel;
 use crate::sync::Ordering;
 use krarup_gen::{
     Class, MessageTotals, Pid, ProcessInfo, ProcessKind, ProcessState, Sample, Wait, WaitKind,
@@ -46,12 +45,11 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let numbers = self.numbers_of_any_phase();
         let inbox = self.inbox.lock();
         let (trapping, queues) = (inbox.marks.is_trapping(), inbox.queue_bytes());
-        let shown = inbox.shown;
         drop(inbox);
         let log = self.untyped().item_log();
         let is_traced = log.as_ref().is_some_and(|log| log.is_tracing());
         let (recorded, gauges) = (log.map_or(0, |log| log.size()), self.route());
-        let mut info = self.untyped().describe(numbers, shown);
+        let mut info = self.untyped().describe(numbers);
         info.trapping = trapping;
         info.traced |= is_traced;
         info.recorded = recorded;
@@ -85,12 +83,14 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 }
 
 impl dyn UntypedCell + '_ {
-    fn describe(&self, numbers: Sample, shown: StateLabel) -> ProcessInfo {
+    fn describe(&self, numbers: Sample) -> ProcessInfo {
         let core = self.cell_core();
-        let (name, aliases, own_label, links, (monitors, monitored_by)) = {
+        let (name, aliases, (own_label, shown), links, (monitors, monitored_by)) = {
             let relations = self.locked_relations();
-            let (name, own_label) = (relations.name().cloned(), relations.own_label().cloned());
-            (name, relations.aliases(), own_label, relations.links(), relations.monitors())
+            // Both are changed under the lock of the relations.
+            let label = (relations.own_label().cloned(), self.locked(|inbox| inbox.shown));
+            let name = relations.name().cloned();
+            (name, relations.aliases(), label, relations.links(), relations.monitors())
         };
         ProcessInfo::new(core.pid(), self.label(), numbers.state).with(|info| {
             info.name = name;

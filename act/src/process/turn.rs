@@ -27,7 +27,7 @@ mod parking;
 use self::parking::Parked;
 use super::awaited::AwaitedProcess;
 use super::cell::Cell;
-use super::current::{OrphanCause, Rest};
+use super::current::{OrphanCause, Rest, Survivor};
 use super::turn_span::TurnSpan;
 use super::waker::WakingHandle;
 use super::{contained, crash, current, ending};
@@ -105,7 +105,7 @@ where
                 self.end(pending_exit);
                 return None;
             }
-            match self.as_mut().poll_to_end() {
+            match self.as_mut().poll_once() {
                 Poll::Ready(reason) => {
                     let Some(own) = self.cell.take_own_exit() else {
                         self.end(reason);
@@ -188,13 +188,14 @@ where
         is_high || slot.is_detached()
     }
 
-    fn poll_once(self: Pin<&mut Self>) -> Poll<Reason> {
-        let mut life = self.project();
+    /// Polls the future. If it has panicked, goes on with what has survived that, in the same turn.
+    fn poll_once(mut self: Pin<&mut Self>) -> Poll<Reason> {
+        let mut life = self.as_mut().project();
         let waker = life.cell.lend();
         let waited = AwaitedProcess::of_word(life.cell.progress.waits_for.load(Ordering::Relaxed));
         current::begin_poll(&waker, waited);
         let mut cx = Context::from_waker(&waker);
-        let polled = contained::contain_inline(|| {
+        let poll = || {
             if !matches!(*life.stage, Stage::Running { .. })
                 && let Some(polled) = life.stage.as_mut().begin(&mut cx)
             {
@@ -205,25 +206,18 @@ where
                 // Unreachable: it has just begun.
                 _ => Poll::Ready(Ok(())),
             }
-        });
-        match polled {
+        };
+        match contained::contain_and_take(poll, current::take_survivor) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(Ok(()))) => Poll::Ready(Reason::Normal),
-            Ok(Poll::Ready(Err(reason))) | Err(reason) => Poll::Ready(reason),
+            Ok(Poll::Ready(Err(reason))) | Err((reason, None)) => Poll::Ready(reason),
+            Err((panic, Some(survivor))) => self.terminate(panic, survivor),
         }
     }
 
-    /// Polls the future. If it has panicked, goes on with what has survived that, in the same turn.
-    #[inline]
-    fn poll_to_end(mut self: Pin<&mut Self>) -> Poll<Reason> {
-        let Poll::Ready(reason) = self.as_mut().poll_once() else { return Poll::Pending };
-        if current::has_survivor() { self.terminate(reason) } else { Poll::Ready(reason) }
-    }
-
     #[cold]
-    fn terminate(self: Pin<&mut Self>, panic: Reason) -> Poll<Reason> {
+    fn terminate(self: Pin<&mut Self>, panic: Reason, survivor: Survivor) -> Poll<Reason> {
         let mut life = self.project();
-        let Some(survivor) = current::take_survivor() else { return Poll::Ready(panic) };
         let waker = life.cell.lend();
         let mut cx = Context::from_waker(&waker);
         let mut rest = survivor(panic);
@@ -252,16 +246,19 @@ where
     /// Drops the state and then ends the process (rule D6).
     fn end(mut self: Pin<Box<Self>>, reason: Reason) {
         self.cell.progress.rest();
-        let dropped = contained::contain_inline(|| {
+        let drop_state = || {
             self.as_mut().project().stage.set(Stage::Ended);
             // On a thread that unwinds for another reason, what was just dropped has survived.
             if std::thread::panicking() {
                 drop(current::take_survivor());
             }
+        };
+        let dropped = contained::contain_and_take(drop_state, current::take_survivor);
+        let dropped = dropped.map_err(|(reason, survivor)| {
+            // A panic in this has been printed and has no further effect: the other one came first.
+            survivor.into_iter().for_each(crash::drop_contained);
+            reason
         });
-        if dropped.is_err() {
-            current::drop_survivor();
-        }
         let reason = crash::first_failure(reason, dropped);
         if current::is_traced() {
             let in_order = matches!(reason.kind(), ReasonKind::Normal | ReasonKind::Shutdown);

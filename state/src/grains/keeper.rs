@@ -271,6 +271,23 @@ struct GrainOptions<K, B: Behavior> {
     idle: Option<Duration>,
 }
 
+impl<K, B> Grain<K, B>
+where
+    K: Hash + Eq + Clone + Send + Sync + 'static,
+    B: Behavior,
+{
+    /// Has the process passivated when it is idle, and returns what it runs.
+    fn begin(self, ctx: &mut Context<B::Message, B::Command>) -> B {
+        let Grain { behavior, key, kept: GrainOptions { shared, idle } } = self;
+        if let Some(idle) = idle {
+            let pid = ctx.pid();
+            let may_go = move || shared.upgrade().is_none_or(|shared| shared.lets_go(&key, pid));
+            ctx.passivate_if(idle, may_go);
+        }
+        behavior
+    }
+}
+
 impl<K, B> Behavior for Grain<K, B>
 where
     K: Hash + Eq + Clone + Send + Sync + 'static,
@@ -280,13 +297,14 @@ where
     type Command = B::Command;
 
     fn run(self, mut ctx: Context<B::Message, B::Command>) -> impl Future<Output = Result> + Send {
-        let Grain { behavior, key, kept: GrainOptions { shared, idle } } = self;
-        if let Some(idle) = idle {
-            let pid = ctx.pid();
-            let may_go = move || shared.upgrade().is_none_or(|shared| shared.lets_go(&key, pid));
-            ctx.passivate_if(idle, may_go);
-        }
-        behavior.run(ctx)
+        self.begin(&mut ctx).run(ctx)
+    }
+
+    fn run_in_turn(
+        self,
+        mut ctx: Context<B::Message, B::Command>,
+    ) -> impl Future<Output = Result> + Send {
+        self.begin(&mut ctx).run_in_turn(ctx)
     }
 
     fn label() -> &'static str {

@@ -36,7 +36,7 @@ pub(crate) use poll::{
 };
 pub use send_path::note_receiver;
 pub(crate) use send_path::{once, take_receiver};
-pub(crate) use survivors::{Rest, drop_survivor, has_survivor, survive, take_survivor};
+pub(crate) use survivors::{Rest, Survivor, survive, take_survivor};
 pub(crate) use traces::{
     CurrentContext, await_call, begin_call, begin_handling, carry, carry_aside, context,
     context_of_child, end_call, end_handling, enter_context, is_traced, keep, refuse_call, resume,

@@ -6,16 +6,19 @@
 //!
 //! ```text
 //!   poll ──► handler panics ──► guard dropped: survive ──► caught: take_survivor ──► Stage::Terminating
-//!   end  ──► future dropped, and its destructor panics: survive ──► caught: drop_survivor
+//!   end  ──► future dropped, and its destructor panics: survive ──► caught: take_survivor, and dropped
 //! ```
 //!
-//! Nothing of a user's runs between the two. A guard that is dropped outside a turn of its own process leaves nothing.
+//! The guard is the last value of the future that is dropped, and the turn takes before it drops what was thrown
+//! ([`contain_and_take`](crate::process::contained::contain_and_take)). So nothing of a user's runs between the two, and there is at most
+//! one. A guard that is dropped outside a turn of its own process leaves nothing.
 
 use super::local::pid;
 use crate::process::crash::drop_contained;
 use crate::sync::thread_local;
 use krarup_gen::{Pid, Reason, Result};
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
 
 /// The rest of a process that has panicked.
@@ -24,45 +27,33 @@ pub(crate) type Rest = Pin<Box<dyn Future<Output = Result> + Send>>;
 /// Makes the rest of a process that has panicked with this reason.
 pub(crate) type Survivor = Box<dyn FnOnce(Reason) -> Rest + Send>;
 
+/// A survivor with the process to which it belongs. Without a destructor: a thread has such a place until it has ended,
+/// also while its other places are destroyed, which may run processes.
+type Left = ManuallyDrop<Option<(Pid, Survivor)>>;
+
 thread_local! {
-    /// Whether there is one. Cheaper to read than the place, which has a destructor.
-    static HAS_SURVIVOR: Cell<bool> = const { Cell::new(false) };
-    /// With the process to which it belongs.
-    static SURVIVOR: RefCell<Option<(Pid, Survivor)>> = const { RefCell::new(None) };
+    static SURVIVOR: Cell<Left> = const { Cell::new(ManuallyDrop::new(None)) };
+}
+
+fn replace(left: Option<(Pid, Survivor)>) -> Option<(Pid, Survivor)> {
+    ManuallyDrop::into_inner(SURVIVOR.with(|place| place.replace(ManuallyDrop::new(left))))
 }
 
 /// Keeps what survives the panic that unwinds now.
 #[cold]
 pub(crate) fn survive(owner: Pid, survivor: Survivor) {
-    HAS_SURVIVOR.with(|has| has.set(true));
-    SURVIVOR.with(|place| *place.borrow_mut() = Some((owner, survivor)));
-}
-
-/// Whether something has survived the panic that was just caught.
-#[inline]
-pub(crate) fn has_survivor() -> bool {
-    HAS_SURVIVOR.with(Cell::get)
-}
-
-fn take() -> Option<(Pid, Survivor)> {
-    HAS_SURVIVOR.with(|has| has.set(false));
-    SURVIVOR.with(RefCell::take)
+    if let Some(before) = replace(Some((owner, survivor))) {
+        drop_contained(before);
+    }
 }
 
 /// Takes what has survived the panic of the current process that was just caught.
 #[cold]
 pub(crate) fn take_survivor() -> Option<Survivor> {
-    let (owner, survivor) = take()?;
+    let (owner, survivor) = replace(None)?;
     if pid() == Some(owner) {
         return Some(survivor);
     }
-    drop_contained(survivor);
+    replace(Some((owner, survivor)));
     None
-}
-
-/// Drops what has survived a panic of a destructor of the future. A panic in this has been printed and has no further
-/// effect: the other one came first.
-#[cold]
-pub(crate) fn drop_survivor() {
-    drop_contained(take());
 }
