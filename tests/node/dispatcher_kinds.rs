@@ -341,14 +341,21 @@ fn r1_one_thread_at_a_time_is_in_a_process_that_many_make_ready() {
 #[test]
 fn x2_a_stop_ends_processes_on_calling_threads_and_timers_reach_them() {
     let node = calling("x2here");
-    let (sent, woken) = mpsc::channel();
-    let sleeper = behavior_fn(move |ctx: Context<()>| async move {
-        ctx.sleep(Duration::from_millis(1)).await;
-        sent.send(thread_name()).unwrap();
-        std::future::pending().await
-    });
-    let sleeper = node.spawn(move || sleeper).dispatcher("here").start().unwrap();
-    assert_eq!(woken.recv().unwrap(), "x2here-timer");
+    // A timer that fires before the process has parked finds the thread that starts it still in it.
+    let sleeper = loop {
+        let (sent, woken) = mpsc::channel();
+        let sleeper = behavior_fn(move |ctx: Context<()>| async move {
+            ctx.sleep(Duration::from_millis(1)).await;
+            sent.send(thread_name()).unwrap();
+            std::future::pending().await
+        });
+        let sleeper = node.spawn(move || sleeper).dispatcher("here").start().unwrap();
+        let woken_on = woken.recv().unwrap();
+        if woken_on == "x2here-timer" {
+            break sleeper;
+        }
+        assert_eq!(woken_on, thread_name());
+    };
     let log = Log::new();
     let noted = Puppet::new("p", &log);
     node.spawn(move || noted).dispatcher("here").wait().unwrap();

@@ -202,7 +202,7 @@ fn an_actor_whose_handler_panics_when_it_is_dropped_does_not_terminate() {
 /// What a handler throws is dropped by its turn. The destructor runs a process of another node: one that panics, or one
 /// that ends in order.
 #[test]
-fn an_actor_terminates_whatever_the_destructor_of_what_it_has_thrown_runs() {
+fn d5_an_actor_terminates_whatever_the_destructor_of_what_it_has_thrown_runs() {
     model(|| {
         for panics_too in [true, false] {
             let (host, other) = (ModelHost::new(), ModelHost::new());
@@ -236,7 +236,7 @@ fn an_actor_terminates_whatever_the_destructor_of_what_it_has_thrown_runs() {
 /// A thread whose places are destroyed runs an actor that panics, from the destructor of one of them.
 #[cfg(not(loom))]
 #[test]
-fn an_actor_terminates_on_a_thread_whose_locals_are_destroyed() {
+fn d5_an_actor_terminates_on_a_thread_whose_locals_are_destroyed() {
     use std::cell::RefCell;
 
     thread_local! {

@@ -29,10 +29,10 @@ pub(crate) type Survivor = Box<dyn FnOnce(Reason) -> Rest + Send>;
 
 /// A survivor with the process to which it belongs. Without a destructor: a thread has such a place until it has ended,
 /// also while its other places are destroyed, which may run processes.
-type Left = ManuallyDrop<Option<(Pid, Survivor)>>;
+type LeftBehind = ManuallyDrop<Option<(Pid, Survivor)>>;
 
 thread_local! {
-    static SURVIVOR: Cell<Left> = const { Cell::new(ManuallyDrop::new(None)) };
+    static SURVIVOR: Cell<LeftBehind> = const { Cell::new(ManuallyDrop::new(None)) };
 }
 
 fn replace(left: Option<(Pid, Survivor)>) -> Option<(Pid, Survivor)> {
