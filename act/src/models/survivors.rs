@@ -162,14 +162,19 @@ fn an_actor_that_is_killed_on_a_thread_that_unwinds_does_not_terminate() {
         let _ = host.next_pid();
         let inner = panicker(&other, "inner", &steps);
         let outer = panicker(&host, "outer", &steps);
-        let nested = Arc::clone(&other);
+        let (nested, noted) = (Arc::clone(&other), steps.clone());
         let in_hand: ToRunAtDrop = Box::new(move || {
             inner.process().kill();
             nested.settle_panicking();
+            noted.note("inner has ended");
         });
         assert!(outer.send(panics(Some(in_hand), false)).is_ok());
         host.settle_panicking();
-        assert_eq!(steps.take(), [&["inner dropped".to_owned()], &ended("outer")[..]].concat());
+        assert_eq!(
+            steps.take(),
+            [&["inner dropped", "inner has ended"].map(ToOwned::to_owned)[..], &ended("outer")]
+                .concat()
+        );
         host.clear();
         other.clear();
     });
