@@ -101,6 +101,16 @@ fn panicker(
     address
 }
 
+/// Two nodes with an actor each, one of which is to run within the other, and what both note.
+fn nested() -> ([Arc<ModelHost>; 2], [Address<HowItPanics>; 2], SurvivorSteps) {
+    let (hosts, steps) = ([ModelHost::new(), ModelHost::new()], SurvivorSteps::default());
+    // The two actors have different numbers.
+    let _ = hosts[0].next_pid();
+    let inner = panicker(&hosts[1], "inner", &steps);
+    let outer = panicker(&hosts[0], "outer", &steps);
+    (hosts, [outer, inner], steps)
+}
+
 fn ended(name: &str) -> [String; 3] {
     ended_as(name, name)
 }
@@ -135,11 +145,7 @@ fn an_actor_terminates_after_a_panic_before_a_wait_and_after_it() {
 #[test]
 fn each_of_two_that_panic_within_each_other_terminates_for_its_own_panic() {
     model(|| {
-        let (host, other) = (ModelHost::new(), ModelHost::new());
-        let steps = SurvivorSteps::default();
-        let _ = host.next_pid();
-        let inner = panicker(&other, "inner", &steps);
-        let outer = panicker(&host, "outer", &steps);
+        let ([host, other], [outer, inner], steps) = nested();
         let nested = Arc::clone(&other);
         let in_hand: ToRunAtDrop = Box::new(move || {
             assert!(inner.send(panics(None, true)).is_ok());
@@ -157,11 +163,7 @@ fn each_of_two_that_panic_within_each_other_terminates_for_its_own_panic() {
 #[test]
 fn an_actor_that_is_killed_on_a_thread_that_unwinds_does_not_terminate() {
     model(|| {
-        let (host, other) = (ModelHost::new(), ModelHost::new());
-        let steps = SurvivorSteps::default();
-        let _ = host.next_pid();
-        let inner = panicker(&other, "inner", &steps);
-        let outer = panicker(&host, "outer", &steps);
+        let ([host, other], [outer, inner], steps) = nested();
         let (nested, noted) = (Arc::clone(&other), steps.clone());
         let in_hand: ToRunAtDrop = Box::new(move || {
             inner.process().kill();
@@ -210,11 +212,7 @@ fn an_actor_whose_handler_panics_when_it_is_dropped_does_not_terminate() {
 fn d5_an_actor_terminates_whatever_the_destructor_of_what_it_has_thrown_runs() {
     model(|| {
         for panics_too in [true, false] {
-            let (host, other) = (ModelHost::new(), ModelHost::new());
-            let steps = SurvivorSteps::default();
-            let _ = host.next_pid();
-            let inner = panicker(&other, "inner", &steps);
-            let outer = panicker(&host, "outer", &steps);
+            let ([host, other], [outer, inner], steps) = nested();
             let nested = Arc::clone(&other);
             let run: ToRunAtDrop = Box::new(move || {
                 if panics_too {
