@@ -4,7 +4,6 @@
 //! run processes. A [`Simulation`] is a node on one thread, in virtual time, in which every
 //! choice comes from a seed.
 
-#![forbid(unsafe_code)]
 // docs.rs marks what needs a feature.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -19,6 +19,8 @@ use std::time::Duration;
 enum Ask {
     /// Make the receiver call this process.
     Call(Address<Ask>),
+    /// Make the receiver call this process with high priority.
+    CallHigh(Address<Ask>),
     /// Make the receiver call these processes, each through the one before it.
     CallThrough(Vec<Address<Ask>>),
     /// Call these processes, each through the one before it, and answer then: 7 if the last has answered, 8 if a call has
@@ -57,6 +59,9 @@ async fn live(mut ctx: Context<Ask>, timeout: Option<Duration>, outcome: CallOut
                     Some(limit) => call.timeout(limit).await,
                 };
                 outcome.tell(answer);
+            }
+            Received::Message(Ask::CallHigh(other)) => {
+                outcome.tell(other.call_high(Ask::Hello).no_timeout().await);
             }
             Received::Message(Ask::CallThrough(path)) => outcome.tell(call_through(path).await),
             Received::Message(Ask::Through(path, reply)) => match call_through(path).await {
@@ -97,12 +102,12 @@ fn finish(host: &Arc<ModelHost>, process: &Address<Ask>) -> Reason {
 
 /// Processes in a ring, of which each calls the next at the same moment. Exactly one call fails, and the
 /// others are answered.
-fn a_ring(processes: usize, preemptions: usize) {
+fn a_ring(processes: usize, call: fn(Address<Ask>) -> Ask, preemptions: usize) {
     bounded(preemptions, move || {
         let host = ModelHost::until(processes as u64);
         let ring: Vec<_> = (0..processes).map(|_| process(&host, None)).collect();
         for ((one, _), (next, _)) in ring.iter().zip(ring.iter().cycle().skip(1)) {
-            assert!(one.send(Ask::Call(next.clone())).is_ok());
+            assert!(one.send(call(next.clone())).is_ok());
         }
         let workers = [host.worker(), host.worker()];
         for (_, outcome) in &ring {
@@ -126,12 +131,18 @@ fn a_ring(processes: usize, preemptions: usize) {
 
 #[test]
 fn of_two_that_call_each_other_exactly_one_fails() {
-    a_ring(2, 2);
+    a_ring(2, Ask::Call, 2);
+}
+
+/// The requests lie on a control lane, so who parks last has no message on Main.
+#[test]
+fn c5_of_two_that_call_each_other_with_priority_exactly_one_fails() {
+    a_ring(2, Ask::CallHigh, 2);
 }
 
 #[test]
 fn of_three_that_call_each_other_in_a_ring_exactly_one_fails() {
-    a_ring(3, 2);
+    a_ring(3, Ask::Call, 2);
 }
 
 /// A process calls another one, which calls the next before it answers, and the last calls the first. Its request lies in

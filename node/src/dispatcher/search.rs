@@ -11,11 +11,12 @@
 //!       └──────────────────────────────────────────┴────────────┘ woken
 //! ```
 
+use super::run_queue::RunQueueStealer;
 use super::searcher::Searcher;
 use super::shared::SharedDispatcher;
 use super::steal_policy::{Sibling, Theft};
 use crate::sync::Parker;
-use crossbeam_deque::{Steal, Stealer};
+use crossbeam_deque::Steal;
 use krarup_act::Ready;
 use rand::Rng;
 use rand::rngs::SmallRng;
@@ -34,7 +35,7 @@ impl SharedDispatcher {
         parker: &Parker,
         searcher: &mut Searcher,
         take: impl Fn() -> Option<Ready>,
-        steal: impl Fn(&Stealer<Ready>) -> Steal<(Ready, usize)>,
+        steal: impl Fn(&RunQueueStealer<Ready>) -> Steal<(Ready, usize)>,
     ) -> Option<Ready> {
         let counters = &self.counters[index];
         let now = || self.setup.time.clock.now();
@@ -49,6 +50,7 @@ impl SharedDispatcher {
             searcher.policy.has_run_dry(counters.snapshot().turns, now, self.siblings(index));
         }
         let patience = searcher.policy.patience(now, self.siblings(index));
+        let mut behind_turn = None;
         for round in 0..searcher.rounds {
             if let Some(ready) = take() {
                 searcher.has_taken();
@@ -64,11 +66,20 @@ impl SharedDispatcher {
             if self.priority_queue.interrupts() {
                 return None;
             }
+            if round == SPINS && patience.is_none() {
+                behind_turn = self.next_behind_turn(index);
+            }
             if round < SPINS {
                 (0..1_u32 << round).for_each(|_| std::hint::spin_loop());
             } else {
                 thread::yield_now();
             }
+        }
+        if let Some(behind) = behind_turn
+            && let Some(ready) = self.take_behind_turn(index, searcher, behind)
+        {
+            searcher.has_stolen();
+            return Some(ready);
         }
         let is_spare = index >= self.stealers.len();
         let any_work = || {
@@ -76,6 +87,8 @@ impl SharedDispatcher {
                 || (is_spare && self.spares.surplus())
                 || !self.injector.is_empty()
                 || (patience.is_none() && self.is_work_at_siblings())
+                // A thief was there when the worker looked.
+                || self.stealers.get(index).is_some_and(|own| own.next.is_full())
         };
         let begin = now();
         if self.sleep.park(index, parker, patience, any_work) {
@@ -95,13 +108,44 @@ impl SharedDispatcher {
         &self,
         index: usize,
         searcher: &mut Searcher,
-        steal: impl Fn(&Stealer<Ready>) -> Steal<(Ready, usize)>,
+        steal: impl Fn(&RunQueueStealer<Ready>) -> Steal<(Ready, usize)>,
     ) -> Option<Ready> {
         let (ready, processes, victim) = self.steal(index, &mut searcher.rng, steal)?;
+        self.note_theft(index, searcher, processes, victim);
+        Some(ready)
+    }
+
+    fn note_theft(&self, index: usize, searcher: &mut Searcher, processes: usize, victim: usize) {
         let when = self.setup.time.clock.now();
         let turns = self.counters[index].snapshot().turns;
         let theft = Theft { when, processes, from: self.sibling(victim), turns };
         searcher.policy.has_stolen(theft, self.siblings(index));
+    }
+
+    /// A sibling with a process in the place for its next one, and the turn that it is in.
+    fn next_behind_turn(&self, index: usize) -> Option<Sibling> {
+        let full = |sibling: &Sibling| self.stealers[sibling.worker].next.is_full();
+        self.siblings(index).find(full)
+    }
+
+    /// Takes the next process of a sibling that has been in the same turn for most of a search, some microseconds. It is stolen
+    /// behind a long turn only: its own worker runs it sooner, and a theft of it interrupts all cores.
+    #[cold]
+    fn take_behind_turn(
+        &self,
+        index: usize,
+        searcher: &mut Searcher,
+        behind: Sibling,
+    ) -> Option<Ready> {
+        if self.sibling(behind.worker).turns != behind.turns {
+            return None;
+        }
+        self.counters[index].count_steal_attempt();
+        let ready = self.stealers[behind.worker].next.steal()?;
+        self.counters[index].count_steal(1);
+        // The thefts of spares are not judged.
+        let processes = usize::from(index < self.stealers.len());
+        self.note_theft(index, searcher, processes, behind.worker);
         Some(ready)
     }
 
@@ -126,7 +170,7 @@ impl SharedDispatcher {
     }
 
     fn is_work_at_siblings(&self) -> bool {
-        self.stealers.iter().any(|stealer| !stealer.is_empty())
+        self.stealers.iter().any(|stealer| !stealer.rest.is_empty())
     }
 
     /// Steals. Returns the process to run, how many came with it, and from which worker.
@@ -134,7 +178,7 @@ impl SharedDispatcher {
         &self,
         policy: usize,
         rng: &mut SmallRng,
-        steal: impl Fn(&Stealer<Ready>) -> Steal<(Ready, usize)>,
+        steal: impl Fn(&RunQueueStealer<Ready>) -> Steal<(Ready, usize)>,
     ) -> Option<(Ready, usize, usize)> {
         let siblings = self.stealers.len();
         let start = rng.random_range(0..siblings);

@@ -28,6 +28,7 @@ use super::counters::Counters;
 use super::late_timers::LateTimers;
 use super::priority_queue::PriorityQueue;
 use super::reports::Reports;
+use super::run_queue::{RunQueue, RunQueueStealer};
 use super::searcher::Searcher;
 use super::setup::Setup;
 use super::sleep::IdleWorkers;
@@ -36,7 +37,7 @@ use super::turn;
 use super::watchdog::{INTERVAL, Watchdog};
 use crate::sync::Parker;
 use crate::threads;
-use crossbeam_deque::{Injector, Steal, Stealer, Worker};
+use crossbeam_deque::{Injector, Steal};
 use krarup_act::{Poke, Ready, contain, contain_inline};
 use krarup_gen::{DispatcherStats, Timestamp, one_line};
 use parking_lot::Mutex;
@@ -60,7 +61,7 @@ pub(crate) struct SharedDispatcher {
     pub(super) setup: Setup,
     pub(super) priority_queue: PriorityQueue<Ready>,
     pub(super) injector: Injector<Ready>,
-    pub(super) stealers: Vec<Stealer<Ready>>,
+    pub(super) stealers: Vec<RunQueueStealer<Ready>>,
     pub(super) sleep: IdleWorkers,
     pub(super) spares: SpareWorkers,
     watchdog: Watchdog,
@@ -76,7 +77,7 @@ pub(crate) struct SharedDispatcher {
 /// The index and the queue of a worker thread.
 pub(super) struct Local {
     pub(super) index: usize,
-    pub(super) queue: Worker<Ready>,
+    pub(super) queue: RunQueue<Ready>,
 }
 
 /// The takes of a worker from its queue.
@@ -123,8 +124,8 @@ impl SharedDispatcher {
     }
 
     /// Makes the dispatcher without threads, with the queues and parkers of its workers.
-    pub(super) fn make(setup: Setup) -> (Arc<Self>, Vec<Worker<Ready>>, Vec<Parker>) {
-        let queues: Vec<_> = (0..setup.workers).map(|_| Worker::new_fifo()).collect();
+    pub(super) fn make(setup: Setup) -> (Arc<Self>, Vec<RunQueue<Ready>>, Vec<Parker>) {
+        let queues: Vec<_> = (0..setup.workers).map(|_| RunQueue::new()).collect();
         let mut parkers: Vec<_> =
             (0..setup.workers + setup.spares).map(|_| Parker::new()).collect();
         let sleep = IdleWorkers::new(&parkers);
@@ -135,7 +136,7 @@ impl SharedDispatcher {
         let shared = Arc::new(SharedDispatcher {
             priority_queue: PriorityQueue::new(),
             injector: Injector::new(),
-            stealers: queues.iter().map(Worker::stealer).collect(),
+            stealers: queues.iter().map(RunQueue::stealer).collect(),
             sleep,
             spares: SpareWorkers::new(slots),
             watchdog: Watchdog::new(setup.long_turn),
@@ -187,14 +188,12 @@ impl SharedDispatcher {
     /// justifies waking a sibling.
     #[inline]
     fn push(&self, local: &Local, ready: Ready) {
-        if local.queue.is_empty() {
-            local.queue.push(ready);
-        } else {
+        if let Err(ready) = local.queue.push_alone(ready) {
             self.push_behind(local, ready);
         }
     }
 
-    /// Out of line, so that a push to an empty queue takes few steps.
+    /// Out of line, so that the push of a process that is alone takes few steps.
     #[inline(never)]
     fn push_behind(&self, local: &Local, ready: Ready) {
         let queued = local.queue.len();
@@ -233,7 +232,7 @@ impl SharedDispatcher {
         self.sleep.wake_one();
     }
 
-    fn work(self: &Arc<Self>, index: usize, queue: Worker<Ready>, parker: &Parker) {
+    fn work(self: &Arc<Self>, index: usize, queue: RunQueue<Ready>, parker: &Parker) {
         self.wake_watchdog();
         LOCAL.with(|local| {
             let local = local.get_or_init(|| Local { index, queue });
@@ -336,13 +335,21 @@ impl SharedDispatcher {
         let snapshots = self.counters.iter().map(Counters::snapshot);
         let look = self.watchdog.look(self.setup.time.clock.now(), snapshots, queued);
         self.reports.injector_holds(self.injector.len());
-        if look.hidden {
-            self.sleep.wake_one();
+        for worker in &look.hidden {
+            self.uncover(*worker);
         }
         self.fit_spares(look.stuck);
         self.reports.blocked(look.blocked);
         self.reports.tell(&look);
         self.set_watchdog();
+    }
+
+    /// Has others run what waits behind the turn of a stuck worker.
+    fn uncover(&self, worker: usize) {
+        match self.stealers.get(worker).and_then(|stealer| stealer.next.steal()) {
+            Some(next) => self.inject(next),
+            None => _ = self.sleep.wake_one(),
+        }
     }
 
     /// Tells the workers to end after their current turn. Does not wait, so it is safe to call
@@ -381,7 +388,7 @@ impl SharedDispatcher {
     }
 
     pub(crate) fn stats(&self) -> DispatcherStats {
-        let queued = |worker: usize| self.stealers.get(worker).map_or(0, Stealer::len);
+        let queued = |worker: usize| self.stealers.get(worker).map_or(0, RunQueueStealer::len);
         let each = self.counters.iter().enumerate();
         let each = each.map(|(index, counters)| counters.stats(queued(index))).collect();
         DispatcherStats::new(self.setup.name.clone(), self.stealers.len()).with(|stats| {

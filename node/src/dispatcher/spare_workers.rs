@@ -1,11 +1,11 @@
 //! Spare workers of a shared dispatcher: they fill in while handlers hold workers (rule R4).
 
 use super::calling_thread;
+use super::run_queue::RunQueueStealer;
 use super::searcher::{Searcher, with_number};
 use super::shared::SharedDispatcher;
 use super::spare_protocol::SpareSlot;
 use super::turn;
-use crossbeam_deque::Stealer;
 use krarup_act::{Ready, contain};
 use parking_lot::Mutex;
 use std::cell::Cell;
@@ -60,7 +60,7 @@ impl SharedDispatcher {
     pub(super) fn stand_in_for_busy(self: &Arc<Self>, slot: &SpareSlot) {
         // A spare steals one process at a time, so the steal policy does not apply.
         let mut searcher = Searcher::new(slot.index);
-        let steal = |stealer: &Stealer<Ready>| with_number(stealer.steal(), || 0);
+        let steal = |stealer: &RunQueueStealer<Ready>| with_number(stealer.rest.steal(), || 0);
         let counters = &self.counters[slot.index];
         // Whether its last process came from the injector.
         let injected = Cell::new(false);

@@ -2,10 +2,10 @@
 
 use super::calling_thread;
 use super::counters::SAMPLE_INTERVAL;
+use super::run_queue::RunQueueStealer;
 use super::searcher::{Searcher, with_number};
 use super::shared::{LOOK_UP_INTERVAL, Local, SharedDispatcher, TakeCount};
 use crate::sync::Parker;
-use crossbeam_deque::Stealer;
 use krarup_act::Ready;
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ impl SharedDispatcher {
     ) -> Option<Ready> {
         self.take_near(local, takes).or_else(|| {
             let take = || self.take_injected(local);
-            let steal = |stealer: &Stealer<Ready>| {
-                let stolen = stealer.steal_batch_and_pop(&local.queue);
+            let steal = |stealer: &RunQueueStealer<Ready>| {
+                let stolen = stealer.rest.steal_batch_and_pop(&local.queue.rest);
                 with_number(stolen, || 1 + local.queue.len())
             };
             let found = self.search(local.index, parker, searcher, take, steal)?;
@@ -85,7 +85,8 @@ impl SharedDispatcher {
         // but another worker may steal from the queue meanwhile.
         for _ in 0..BATCH {
             let room = most.saturating_sub(local.queue.len());
-            if room == 0 || self.injector.steal_batch_with_limit(&local.queue, room).is_empty() {
+            if room == 0 || self.injector.steal_batch_with_limit(&local.queue.rest, room).is_empty()
+            {
                 break;
             }
         }
@@ -93,7 +94,7 @@ impl SharedDispatcher {
     }
 
     pub(super) fn take_injected(&self, local: &Local) -> Option<Ready> {
-        let take = || self.injector.steal_batch_with_limit_and_pop(&local.queue, BATCH);
+        let take = || self.injector.steal_batch_with_limit_and_pop(&local.queue.rest, BATCH);
         let taken = Self::take_one(take)?;
         let counters = &self.counters[local.index];
         counters.count_injector_take();

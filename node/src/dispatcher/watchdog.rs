@@ -7,8 +7,8 @@
 //! - **Hidden work.** A worker that makes one process ready does not wake a sibling, because it
 //!   runs that process itself as soon as its turn is over (see `SharedDispatcher::push`). A
 //!   worker is *stuck* if it is still in the turn in which the last look found it. If work is
-//!   queued behind a stuck worker, the watchdog wakes a sibling, which steals that work. If no
-//!   sibling sleeps, a spare worker starts.
+//!   queued behind a stuck worker, the watchdog wakes a sibling, which steals that work; what lies in the worker's place for
+//!   its next process it moves to the injector first. If no sibling sleeps, a spare worker starts.
 //! - **Long turns.** A turn that has been seen for as long as the limit is reported, once.
 //! - **Running time.** As with the tick of an operating system, the time since the last look is
 //!   charged to the processes that run now. This costs a turn nothing, counts turns that still
@@ -54,8 +54,8 @@ struct WatchedWorker {
 pub(crate) struct WatchdogReport {
     /// Workers that are still in the turn of the last look.
     pub(crate) stuck: usize,
-    /// Whether one of them has work queued behind it.
-    pub(crate) hidden: bool,
+    /// Those of them that have work queued behind them.
+    pub(crate) hidden: Vec<usize>,
     /// Turns beyond the limit that still run.
     pub(crate) blocked: usize,
     /// The longest time for which a still running turn has been seen.
@@ -145,7 +145,9 @@ impl Watchdog {
                 *worker = WatchedWorker { snapshot, since: now, reported: false };
             } else {
                 look.stuck += 1;
-                look.hidden |= queued(index);
+                if queued(index) {
+                    look.hidden.push(index);
+                }
                 let held = now.since(worker.since);
                 look.longest = look.longest.max(held);
                 if !worker.reported && self.limit.is_some_and(|limit| held >= limit) {
@@ -183,13 +185,13 @@ mod tests {
             let look = watchdog.look(at(millis), snapshots(workers), queued);
             (look.stuck, look.hidden)
         };
-        assert_eq!(look(10, [(5, 1), (9, 2)], |_| true), (0, false));
-        assert_eq!(look(20, [(6, 1), (9, 2)], |worker| worker == 0), (1, false));
-        assert_eq!(look(30, [(6, 1), (9, 2)], |worker| worker == 0), (2, true));
-        assert_eq!(look(40, [(7, 1), (9, 2)], |_| false), (1, false));
+        assert_eq!(look(10, [(5, 1), (9, 2)], |_| true), (0, vec![]));
+        assert_eq!(look(20, [(6, 1), (9, 2)], |worker| worker == 0), (1, vec![]));
+        assert_eq!(look(30, [(6, 1), (9, 2)], |worker| worker == 0), (2, vec![0]));
+        assert_eq!(look(40, [(7, 1), (9, 2)], |_| false), (1, vec![]));
         // A worker without a process is never stuck.
-        assert_eq!(look(50, [(7, 0), (9, 0)], |_| true), (0, false));
-        assert_eq!(look(60, [(7, 0), (9, 0)], |_| true), (0, false));
+        assert_eq!(look(50, [(7, 0), (9, 0)], |_| true), (0, vec![]));
+        assert_eq!(look(60, [(7, 0), (9, 0)], |_| true), (0, vec![]));
     }
 
     #[test]

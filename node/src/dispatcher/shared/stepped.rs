@@ -5,7 +5,7 @@
 //! The test's thread is worker 0 of a dispatcher whose other workers do not run, and work from
 //! outside comes from a thread that ends at once.
 
-use super::{AT, LOCAL, Local, Searcher, SharedDispatcher, TakeCount, Worker};
+use super::{AT, LOCAL, Local, RunQueue, RunQueueStealer, Searcher, SharedDispatcher, TakeCount};
 use crate::core::{Core, DispatcherHost};
 use crate::dispatcher::any::Dispatcher;
 use crate::dispatcher::steal_policy::StealPolicy;
@@ -18,6 +18,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+mod behind_turns;
 mod flooders;
 mod rotation;
 mod searching;
@@ -41,7 +42,7 @@ struct SteppedWorker {
     nursery: SpawnQueue,
     shared: Arc<SharedDispatcher>,
     /// The queues of the workers that do not run.
-    others: Vec<Worker<Ready>>,
+    others: Vec<RunQueue<Ready>>,
     takes: TakeCount,
     policy: StealPolicy,
 }
@@ -147,7 +148,7 @@ impl SteppedWorker {
 
     fn queued(&self) -> (usize, usize, Vec<usize>) {
         let own = LOCAL.with(|local| local.get().unwrap().queue.len());
-        (own, self.shared.injector.len(), self.others.iter().map(Worker::len).collect())
+        (own, self.shared.injector.len(), self.others.iter().map(RunQueue::len).collect())
     }
 
     fn worker(&self) -> WorkerStats {

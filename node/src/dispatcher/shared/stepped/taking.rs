@@ -1,6 +1,6 @@
 //! Where a worker takes its next process from.
 
-use super::super::{LOCAL_CAPACITY, Stealer};
+use super::super::{LOCAL_CAPACITY, RunQueueStealer};
 use super::{LOCAL, Searcher, SharedDispatcher, as_worker, options};
 use crate::dispatcher::searcher::with_number;
 use crate::sync::Parker;
@@ -31,8 +31,8 @@ fn r1_a_worker_takes_local_work_then_a_batch_of_injected_work_then_half_of_a_sib
         let stolen = LOCAL.with(|local| {
             let queue = &local.get().unwrap().queue;
             let mut rng = SmallRng::seed_from_u64(1);
-            let steal = |stealer: &Stealer<Ready>| {
-                with_number(stealer.steal_batch_and_pop(queue), || 1 + queue.len())
+            let steal = |stealer: &RunQueueStealer<Ready>| {
+                with_number(stealer.rest.steal_batch_and_pop(&queue.rest), || 1 + queue.len())
             };
             stepped.shared.steal(0, &mut rng, steal)
         });
@@ -57,8 +57,10 @@ fn r1_a_worker_that_has_nothing_looks_everywhere_before_it_would_park() {
             let parker = Parker::new();
             // Without this token the worker would sleep for ever.
             parker.unparker().unpark();
-            let steal = |stealer: &Stealer<Ready>| {
-                with_number(stealer.steal_batch_and_pop(&local.queue), || 1 + local.queue.len())
+            let steal = |stealer: &RunQueueStealer<Ready>| {
+                with_number(stealer.rest.steal_batch_and_pop(&local.queue.rest), || {
+                    1 + local.queue.len()
+                })
             };
             let take = || stepped.shared.take_injected(local);
             assert!(stepped.shared.search(0, &parker, &mut searcher, take, steal).is_none());
@@ -79,8 +81,10 @@ fn x4_a_worker_that_sees_work_at_the_last_look_has_not_parked() {
             let local = local.get().unwrap();
             let parker = Parker::new();
             parker.unparker().unpark();
-            let steal = |stealer: &Stealer<Ready>| {
-                with_number(stealer.steal_batch_and_pop(&local.queue), || 1 + local.queue.len())
+            let steal = |stealer: &RunQueueStealer<Ready>| {
+                with_number(stealer.rest.steal_batch_and_pop(&local.queue.rest), || {
+                    1 + local.queue.len()
+                })
             };
             // The process arrived after the worker had looked everywhere.
             let found = stepped.shared.search(0, &parker, &mut searcher, || None, steal);

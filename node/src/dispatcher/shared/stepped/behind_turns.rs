@@ -1,0 +1,68 @@
+//! What a worker runs next, while its turn lasts: others take it if the turn is long (rule R4).
+
+use super::{RunQueueStealer, Searcher, SteppedWorker, as_worker, options};
+use crate::dispatcher::searcher::with_number;
+use crate::sync::Parker;
+use krarup_act::Ready;
+use krarup_gen::Class;
+
+/// A search of worker 1, which has run dry. `meanwhile` is called in each of its rounds.
+fn search_of_sibling(stepped: &SteppedWorker, meanwhile: impl Fn()) -> Option<Ready> {
+    let parker = Parker::new();
+    // Without this token the worker would sleep for ever.
+    parker.unparker().unpark();
+    let own = &stepped.others[0];
+    let steal = |stealer: &RunQueueStealer<Ready>| {
+        with_number(stealer.rest.steal_batch_and_pop(&own.rest), || 1 + own.len())
+    };
+    let take = || {
+        meanwhile();
+        None
+    };
+    stepped.shared.search(1, &parker, &mut Searcher::new(1), take, steal)
+}
+
+#[test]
+fn r4_a_worker_that_runs_dry_takes_what_is_next_behind_a_long_turn_alone() {
+    as_worker(options(2), |stepped| {
+        stepped.nursery.flooded(0, Class::Normal, 1);
+        let counters = &stepped.shared.counters[0];
+        assert!(search_of_sibling(stepped, || counters.count_turn()).is_none());
+        assert_eq!(stepped.queued(), (1, 0, vec![0]), "its own worker runs it sooner");
+        let ready = search_of_sibling(stepped, || ()).expect("the turn of the sibling is long");
+        assert_eq!(stepped.queued(), (0, 0, vec![0]));
+        assert!(ready.run(&stepped.shared.setup.limits).is_none());
+        assert_eq!(stepped.taken(), [0]);
+        let thief = stepped.shared.stats().each[1];
+        assert_eq!((thief.steal_attempts, thief.steals, thief.stolen), (33, 1, 1));
+    });
+}
+
+#[test]
+fn r4_what_is_next_behind_a_stuck_worker_is_moved_to_the_injector() {
+    as_worker(options(2), |stepped| {
+        stepped.nursery.flood(0..2, 1);
+        assert_eq!(stepped.queued(), (2, 0, vec![0]));
+        stepped.shared.uncover(0);
+        assert_eq!(stepped.queued(), (1, 1, vec![0]));
+        // The rest is stolen from its queue.
+        stepped.shared.uncover(0);
+        assert_eq!(stepped.queued(), (1, 1, vec![0]));
+        stepped.run_until_idle();
+        assert_eq!(stepped.taken(), [1, 0]);
+    });
+}
+
+#[test]
+fn r1_what_is_next_and_the_queue_behind_it_are_one_queue() {
+    as_worker(options(1), |stepped| {
+        stepped.nursery.flood(0..3, 1);
+        assert_eq!(stepped.shared.stats().longest_queue, 3);
+        stepped.step();
+        // The place is free again, but others wait.
+        stepped.nursery.flood(3..5, 1);
+        assert_eq!(stepped.queued(), (4, 0, vec![]));
+        stepped.run_until_idle();
+        assert_eq!(stepped.taken(), [0, 1, 2, 3, 4]);
+    });
+}
