@@ -348,7 +348,7 @@ impl SharedDispatcher {
     fn uncover(&self, worker: usize) {
         match self.stealers.get(worker).and_then(|stealer| stealer.next.steal()) {
             Some(next) => self.inject(next),
-            None => _ = self.sleep.wake_one(),
+            None => self.sleep.wake_one(),
         }
     }
 

@@ -6,8 +6,8 @@ use crate::sync::Parker;
 use krarup_act::Ready;
 use krarup_gen::Class;
 
-/// A search of worker 1, which has run dry. `meanwhile` is called in each of its rounds.
-fn search_of_sibling(stepped: &SteppedWorker, meanwhile: impl Fn()) -> Option<Ready> {
+/// A search of a worker that has run dry. `meanwhile` is called in each of its rounds.
+fn search(stepped: &SteppedWorker, worker: usize, meanwhile: impl Fn()) -> Option<Ready> {
     let parker = Parker::new();
     // Without this token the worker would sleep for ever.
     parker.unparker().unpark();
@@ -19,7 +19,7 @@ fn search_of_sibling(stepped: &SteppedWorker, meanwhile: impl Fn()) -> Option<Re
         meanwhile();
         None
     };
-    stepped.shared.search(1, &parker, &mut Searcher::new(1), take, steal)
+    stepped.shared.search(worker, &parker, &mut Searcher::new(worker), take, steal)
 }
 
 #[test]
@@ -27,9 +27,9 @@ fn r4_a_worker_that_runs_dry_takes_what_is_next_behind_a_long_turn_alone() {
     as_worker(options(2), |stepped| {
         stepped.nursery.flooded(0, Class::Normal, 1);
         let counters = &stepped.shared.counters[0];
-        assert!(search_of_sibling(stepped, || counters.count_turn()).is_none());
+        assert!(search(stepped, 1, || counters.count_turn()).is_none());
         assert_eq!(stepped.queued(), (1, 0, vec![0]), "its own worker runs it sooner");
-        let ready = search_of_sibling(stepped, || ()).expect("the turn of the sibling is long");
+        let ready = search(stepped, 1, || ()).expect("the turn of the sibling is long");
         assert_eq!(stepped.queued(), (0, 0, vec![0]));
         assert!(ready.run(&stepped.shared.setup.limits).is_none());
         assert_eq!(stepped.taken(), [0]);
@@ -57,12 +57,26 @@ fn r4_what_is_next_behind_a_stuck_worker_is_moved_to_the_injector() {
 fn r1_what_is_next_and_the_queue_behind_it_are_one_queue() {
     as_worker(options(1), |stepped| {
         stepped.nursery.flood(0..3, 1);
-        assert_eq!(stepped.shared.stats().longest_queue, 3);
+        let stats = stepped.shared.stats();
+        assert_eq!((stats.queued, stats.longest_queue), (3, 3));
         stepped.step();
         // The place is free again, but others wait.
         stepped.nursery.flood(3..5, 1);
         assert_eq!(stepped.queued(), (4, 0, vec![]));
         stepped.run_until_idle();
         assert_eq!(stepped.taken(), [0, 1, 2, 3, 4]);
+    });
+}
+
+/// A thief was at the place when the worker looked, and has left without the process.
+#[test]
+fn r4_a_worker_whose_next_process_a_thief_has_left_does_not_park() {
+    as_worker(options(2), |stepped| {
+        stepped.nursery.flooded(0, Class::Normal, 1);
+        assert!(search(stepped, 0, || ()).is_none());
+        let stats = stepped.shared.stats();
+        assert_eq!((stats.parks, stats.parked, stats.queued), (0, 0, 1));
+        stepped.run_until_idle();
+        assert_eq!(stepped.taken(), [0]);
     });
 }
