@@ -51,7 +51,9 @@ impl CallOutcome {
 async fn live(mut ctx: Context<Ask>, timeout: Option<Duration>, outcome: CallOutcome) {
     loop {
         match ctx.receive().await {
-            Received::Message(Ask::Hello(reply)) => reply.send(7),
+            Received::Message(Ask::Hello(reply)) | Received::Command(Ask::Hello(reply)) => {
+                reply.send(7)
+            }
             Received::Message(Ask::Call(other)) => {
                 let call = other.call(Ask::Hello);
                 let answer = match timeout {
@@ -101,8 +103,13 @@ fn finish(host: &Arc<ModelHost>, process: &Address<Ask>) -> Reason {
 }
 
 /// Processes in a ring, of which each calls the next at the same moment. Exactly one call fails, and the
-/// others are answered.
-fn a_ring(processes: usize, call: fn(Address<Ask>) -> Ask, preemptions: usize) {
+/// others are answered; with `call_high`, where a request overtakes the message that has its receiver call, at most one.
+fn a_ring(
+    processes: usize,
+    call: fn(Address<Ask>) -> Ask,
+    least_failed: usize,
+    preemptions: usize,
+) {
     bounded(preemptions, move || {
         let host = ModelHost::until(processes as u64);
         let ring: Vec<_> = (0..processes).map(|_| process(&host, None)).collect();
@@ -124,25 +131,26 @@ fn a_ring(processes: usize, call: fn(Address<Ask>) -> Ask, preemptions: usize) {
             .iter()
             .filter(|outcome| matches!(outcome, Err(CallError::Deadlock(_))))
             .count();
-        assert_eq!((answered, failed), (processes - 1, 1), "{outcomes:?}");
+        assert_eq!(answered + failed, processes, "{outcomes:?}");
+        assert!((least_failed..=1).contains(&failed), "{outcomes:?}");
         host.clear();
     });
 }
 
 #[test]
 fn of_two_that_call_each_other_exactly_one_fails() {
-    a_ring(2, Ask::Call, 2);
+    a_ring(2, Ask::Call, 1, 2);
 }
 
 /// The requests lie on a control lane, so who parks last has no message on Main.
 #[test]
-fn c5_of_two_that_call_each_other_with_priority_exactly_one_fails() {
-    a_ring(2, Ask::CallHigh, 2);
+fn c5_of_two_that_call_each_other_with_priority_at_most_one_fails() {
+    a_ring(2, Ask::CallHigh, 0, 2);
 }
 
 #[test]
 fn of_three_that_call_each_other_in_a_ring_exactly_one_fails() {
-    a_ring(3, Ask::Call, 2);
+    a_ring(3, Ask::Call, 1, 2);
 }
 
 /// A process calls another one, which calls the next before it answers, and the last calls the first. Its request lies in

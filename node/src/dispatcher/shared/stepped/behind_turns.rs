@@ -54,6 +54,23 @@ fn r4_what_is_next_behind_a_stuck_worker_is_moved_to_the_injector() {
 }
 
 #[test]
+fn r4_two_looks_at_the_same_turn_move_what_is_next_behind_it() {
+    as_worker(options(2), |stepped| {
+        stepped.nursery.flooded(0, Class::Normal, 1);
+        let counters = &stepped.shared.counters[0];
+        for (begins, left) in [(true, 1), (true, 1), (false, 0)] {
+            if begins {
+                counters.begin_turn(7);
+            }
+            stepped.shared.look();
+            assert_eq!(stepped.queued(), (left, 1 - left, vec![0]));
+        }
+        stepped.run_until_idle();
+        assert_eq!(stepped.taken(), [0]);
+    });
+}
+
+#[test]
 fn r1_what_is_next_and_the_queue_behind_it_are_one_queue() {
     as_worker(options(1), |stepped| {
         stepped.nursery.flood(0..3, 1);
