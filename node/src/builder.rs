@@ -7,6 +7,7 @@ use crate::applications::error::ApplicationError;
 use crate::applications::table::declared;
 use crate::block_on::block_on;
 use crate::core::{Core, DispatcherHost};
+use crate::dispatcher::process_barrier;
 use crate::dispatchers::{Dispatchers, Named};
 use crate::error::NodeError;
 use crate::mailbox_alarm::{self, FIRST};
@@ -303,6 +304,7 @@ impl NodeBuilder {
             KEEP_ALIVE,
             Arc::clone(&around),
         );
+        process_barrier::prepare_early();
         let core = Core::new(name, rand::random::<u32>().max(1), Clock::real(), blocking);
         core.mailbox_alarm.set(self.mailbox_alarm);
         core.set_around(&around);

@@ -151,15 +151,18 @@ fn x4_thefts_are_counted() {
     let options = DispatcherOptions::new().workers(2).spare_workers(0);
     let node = Node::builder("x4steal").options(options).start().unwrap();
     let meet = Arc::new(Barrier::new(2));
-    // One makes another ready on its own queue and waits for it.
+    // One makes two others ready on its own queue and waits for the second. The first is what its worker runs next: that
+    // may be moved.
+    let next = puppet(&node, "next", &Log::new());
     let behind = puppet(&node, "behind", &Log::new());
-    while behind.info().state != ProcessState::Idle {
+    while [&next, &behind].iter().any(|process| process.info().state != ProcessState::Idle) {
         thread::yield_now();
     }
     let (waits, comes) = (Arc::clone(&meet), meet);
     let (met, have_met) = mpsc::channel();
     let before = stats(&node);
     puppet(&node, "waits", &Log::new()).tells(move |_| {
+        assert!(next.tells(|_| {}));
         assert!(behind.tells(move |_| {
             comes.wait();
         }));

@@ -43,7 +43,7 @@ mod next_place;
 pub(crate) mod pinned;
 pub(crate) mod priority_queue;
 pub(crate) mod priority_turns;
-mod process_barrier;
+pub(crate) mod process_barrier;
 mod recorded_turns;
 pub(crate) mod reports;
 mod run_queue;

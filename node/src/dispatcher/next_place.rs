@@ -11,11 +11,13 @@
 //! taken by the thief.
 //!
 //! The owner's barrier is none for the processor ([`super::process_barrier`]); the thief pays for both. It comes for a process behind
-//! a long turn only. Where the system has no such barrier, or refuses it from some moment on, the place is
-//! closed: nothing is put in, and what lies there is the owner's.
+//! a long turn only. A thread that the system interrupts while its flag is up keeps the other from the item for as long.
+//! Where the system has no such barrier the place is closed. If it refuses one that it had, the thief
+//! closes the place and leaves: nothing is put in, and what lies there is the owner's.
 //!
 //! | `thief` | owner puts | owner takes | a thief takes |
 //! |---|---|---|---|
+//! | `NOT_OPEN` | no | there is nothing | no; the owner makes it `AWAY` once there is a barrier |
 //! | `AWAY` | yes | yes | raises it to `HERE` |
 //! | `HERE` | no | no | waits for the other thief |
 //! | `CLOSED` | no | yes | no, never again |
@@ -34,6 +36,7 @@ use std::sync::Arc;
 const AWAY: u8 = 0;
 const HERE: u8 = 1;
 const CLOSED: u8 = 2;
+const NOT_OPEN: u8 = 3;
 
 /// On cache lines of its own: the owner writes there at each message.
 #[repr(align(128))]
@@ -88,7 +91,7 @@ impl<T> NextPlace<T> {
     pub(super) fn new() -> Self {
         let place = Place {
             owner: AtomicBool::new(false),
-            thief: AtomicU8::new(if is_available() { AWAY } else { CLOSED }),
+            thief: AtomicU8::new(if is_available() { AWAY } else { NOT_OPEN }),
             full: AtomicBool::new(false),
             item: UnsafeCell::new(None),
             thieves: Mutex::new(()),
@@ -98,6 +101,15 @@ impl<T> NextPlace<T> {
 
     pub(super) fn theft(&self) -> NextTheft<T> {
         NextTheft(Arc::clone(&self.place))
+    }
+
+    /// Opens the place, if it has not been open and there is a barrier by now.
+    pub(super) fn open(&self) {
+        let thief = &self.place.thief;
+        // No thief changes this value, so it is the owner's.
+        if thief.load(Ordering::Relaxed) == NOT_OPEN && is_available() {
+            thief.store(AWAY, Ordering::Relaxed);
+        }
     }
 
     /// Whether there is an item. True also for a moment after a thief has taken it.
@@ -144,12 +156,18 @@ impl<T> NextTheft<T> {
     /// Takes the item, if there is one and the place is not closed. Costs some microseconds.
     #[cold]
     pub(super) fn steal(&self) -> Option<T> {
+        self.steal_by(heavy)
+    }
+
+    /// Steals with this barrier, which says whether it was one.
+    fn steal_by(&self, heavy: impl FnOnce() -> bool) -> Option<T> {
         let place = &*self.0;
         if !place.is_full() {
             return None;
         }
         let _alone = place.thieves.lock();
-        if place.thief.load(Ordering::Relaxed) == CLOSED {
+        // Another thief may have been here, and this one would pay for nothing.
+        if !place.is_full() || place.thief.load(Ordering::Relaxed) != AWAY {
             return None;
         }
         place.thief.store(HERE, Ordering::Relaxed);
@@ -175,14 +193,25 @@ mod tests {
 
     #[test]
     fn r4_a_place_is_closed_when_the_system_refuses_its_barrier_and_its_item_stays_the_owners() {
+        let (next, barrier) = (NextPlace::new(), || true);
+        next.place.thief.store(NOT_OPEN, Ordering::Relaxed);
+        assert_eq!((next.put(0), next.take()), (Err(0), None), "there is no barrier yet");
+        next.place.thief.store(AWAY, Ordering::Relaxed);
+        assert_eq!((next.put(1), next.put(2), next.take()), (Ok(()), Err(2), Some(1)));
+        let theft = next.theft();
+        assert_eq!((next.put(3), theft.steal_by(barrier), next.take()), (Ok(()), Some(3), None));
+        assert_eq!((next.put(4), theft.steal_by(|| false)), (Ok(()), None), "it is refused");
+        assert_eq!((theft.steal_by(barrier), next.take(), next.put(5)), (None, Some(4), Err(5)));
+        next.open();
+        assert_eq!(next.put(6), Err(6), "it is closed for ever");
+    }
+
+    #[test]
+    fn r4_a_place_opens_when_there_is_a_barrier() {
+        crate::dispatcher::process_barrier::prepare();
         let next = NextPlace::new();
-        if next.place.thief.load(Ordering::Relaxed) == AWAY {
-            assert_eq!((next.put(1), next.put(2), next.take()), (Ok(()), Err(2), Some(1)));
-            assert_eq!((next.put(3), next.theft().steal(), next.take()), (Ok(()), Some(3), None));
-            assert_eq!(next.put(4), Ok(()));
-        }
-        let had = next.is_full().then_some(4);
-        next.place.thief.store(CLOSED, Ordering::Release);
-        assert_eq!((next.theft().steal(), next.take(), next.put(5)), (None, had, Err(5)));
+        next.place.thief.store(NOT_OPEN, Ordering::Relaxed);
+        next.open();
+        assert_eq!(next.put(1).is_ok(), is_available());
     }
 }

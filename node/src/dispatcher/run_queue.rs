@@ -35,6 +35,11 @@ impl<T> RunQueue<T> {
         RunQueueStealer { next: self.next.theft(), rest: self.rest.stealer() }
     }
 
+    /// To be called now and then: the place may be used only when the system is ready for it.
+    pub(super) fn open_place(&self) {
+        self.next.open();
+    }
+
     /// Puts an item in if it is alone then, else returns it.
     #[inline]
     pub(super) fn push_alone(&self, item: T) -> Result<(), T> {

@@ -50,7 +50,7 @@ impl SharedDispatcher {
             searcher.policy.has_run_dry(counters.snapshot().turns, now, self.siblings(index));
         }
         let patience = searcher.policy.patience(now, self.siblings(index));
-        let mut behind_turn = None;
+        searcher.behind_turns.clear();
         for round in 0..searcher.rounds {
             if let Some(ready) = take() {
                 searcher.has_taken();
@@ -67,7 +67,7 @@ impl SharedDispatcher {
                 return None;
             }
             if round == SPINS && patience.is_none() {
-                behind_turn = self.next_behind_turn(index);
+                searcher.behind_turns.extend(self.with_next(index));
             }
             if round < SPINS {
                 (0..1_u32 << round).for_each(|_| std::hint::spin_loop());
@@ -75,9 +75,7 @@ impl SharedDispatcher {
                 thread::yield_now();
             }
         }
-        if let Some(behind) = behind_turn
-            && let Some(ready) = self.take_behind_turn(index, searcher, behind)
-        {
+        if let Some(ready) = self.take_behind_turn(index, searcher) {
             searcher.has_stolen();
             return Some(ready);
         }
@@ -122,30 +120,31 @@ impl SharedDispatcher {
         searcher.policy.has_stolen(theft, self.siblings(index));
     }
 
-    /// A sibling with a process in the place for its next one, and the turn that it is in.
-    fn next_behind_turn(&self, index: usize) -> Option<Sibling> {
-        let full = |sibling: &Sibling| self.stealers[sibling.worker].next.is_full();
-        self.siblings(index).find(full)
+    /// The siblings with a process in the place for their next one, and the turns that they are in.
+    fn with_next(&self, index: usize) -> impl Iterator<Item = Sibling> {
+        self.siblings(index).filter(|sibling| self.stealers[sibling.worker].next.is_full())
     }
 
     /// Takes the next process of a sibling that has been in the same turn for most of a search, some microseconds. It is stolen
     /// behind a long turn only: its own worker runs it sooner, and a theft of it interrupts all cores.
-    #[cold]
-    fn take_behind_turn(
-        &self,
-        index: usize,
-        searcher: &mut Searcher,
-        behind: Sibling,
-    ) -> Option<Ready> {
-        if self.sibling(behind.worker).turns != behind.turns {
+    fn take_behind_turn(&self, index: usize, searcher: &mut Searcher) -> Option<Ready> {
+        if searcher.behind_turns.is_empty() {
             return None;
         }
-        self.counters[index].count_steal_attempt();
-        let ready = self.stealers[behind.worker].next.steal()?;
+        let behind = std::mem::take(&mut searcher.behind_turns);
+        let start = searcher.rng.random_range(0..behind.len());
+        let same_turn = |seen: &&Sibling| self.sibling(seen.worker).turns == seen.turns;
+        let found =
+            behind[start..].iter().chain(&behind[..start]).filter(same_turn).find_map(|seen| {
+                self.counters[index].count_steal_attempt();
+                Some((self.stealers[seen.worker].next.steal()?, seen.worker))
+            });
+        searcher.behind_turns = behind;
+        let (ready, victim) = found?;
         self.counters[index].count_steal(1);
         // The thefts of spares are not judged.
         let processes = usize::from(index < self.stealers.len());
-        self.note_theft(index, searcher, processes, behind.worker);
+        self.note_theft(index, searcher, processes, victim);
         Some(ready)
     }
 

@@ -1,6 +1,6 @@
 //! A worker that looks for work outside its own queue.
 
-use super::steal_policy::StealPolicy;
+use super::steal_policy::{Sibling, StealPolicy};
 use crossbeam_deque::Steal;
 use krarup_act::Ready;
 use rand::SeedableRng;
@@ -23,6 +23,8 @@ pub(super) struct Searcher {
     pub(super) rng: SmallRng,
     /// The rounds of its next search.
     pub(super) rounds: u32,
+    /// The siblings that had a next process when this search had begun, and the turns that they were in.
+    pub(super) behind_turns: Vec<Sibling>,
     /// Whether it was woken soon after it had fallen asleep, and has found nothing since.
     slept_shortly: bool,
 }
@@ -36,6 +38,7 @@ impl Searcher {
             policy: StealPolicy::default(),
             rng,
             rounds: ROUNDS.0,
+            behind_turns: Vec::new(),
             slept_shortly: false,
         }
     }

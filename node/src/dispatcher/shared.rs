@@ -27,6 +27,7 @@ use super::calling_thread;
 use super::counters::Counters;
 use super::late_timers::LateTimers;
 use super::priority_queue::PriorityQueue;
+use super::process_barrier;
 use super::reports::Reports;
 use super::run_queue::{RunQueue, RunQueueStealer};
 use super::searcher::Searcher;
@@ -268,8 +269,12 @@ impl SharedDispatcher {
             AT.set(0);
             // Processes that will not run any more are dropped with the injector, not with the
             // thread.
-            while let Some(ready) = local.queue.pop() {
-                self.injector.push(ready);
+            while !local.queue.is_empty() {
+                match local.queue.pop() {
+                    Some(ready) => self.injector.push(ready),
+                    // The watchdog is about to move it.
+                    None => std::thread::yield_now(),
+                }
             }
             self.clear();
         });
@@ -315,6 +320,8 @@ impl SharedDispatcher {
         if self.stopped.load(Ordering::SeqCst) {
             return;
         }
+        // Here nobody waits for it.
+        process_barrier::prepare();
         self.pokes.iter().for_each(|pokes| _ = pokes.poke());
         let workers = self.stealers.len();
         // The spares first: they are started here and nowhere else.
@@ -344,10 +351,18 @@ impl SharedDispatcher {
         self.set_watchdog();
     }
 
-    /// Has others run what waits behind the turn of a stuck worker.
+    /// Has others run what waits behind the turn of a stuck worker, if there are others.
     fn uncover(&self, worker: usize) {
-        match self.stealers.get(worker).and_then(|stealer| stealer.next.steal()) {
-            Some(next) => self.inject(next),
+        let has_others = self.counters.len() > 1;
+        let behind = self.stealers.get(worker).filter(|_| has_others);
+        match behind.and_then(|stealer| stealer.next.steal()) {
+            Some(next) => {
+                self.inject(next);
+                if self.stopped.load(Ordering::SeqCst) {
+                    // All others may have cleared up before it came.
+                    self.clear();
+                }
+            }
             None => self.sleep.wake_one(),
         }
     }

@@ -5,7 +5,10 @@
 //! The test's thread is worker 0 of a dispatcher whose other workers do not run, and work from
 //! outside comes from a thread that ends at once.
 
-use super::{AT, LOCAL, Local, RunQueue, RunQueueStealer, Searcher, SharedDispatcher, TakeCount};
+use super::{
+    AT, LOCAL, Local, RunQueue, RunQueueStealer, Searcher, SharedDispatcher, TakeCount,
+    process_barrier,
+};
 use crate::core::{Core, DispatcherHost};
 use crate::dispatcher::any::Dispatcher;
 use crate::dispatcher::steal_policy::StealPolicy;
@@ -92,6 +95,7 @@ impl SpawnQueue {
 
 impl SteppedWorker {
     fn new(options: &DispatcherOptions) -> Self {
+        process_barrier::prepare();
         let name = Name::new("stepped").unwrap();
         let core = Core::new(name, 1, Clock::simulated(), Blocking::none());
         let setup =

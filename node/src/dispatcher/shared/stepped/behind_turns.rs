@@ -1,17 +1,29 @@
 //! What a worker runs next, while its turn lasts: others take it if the turn is long (rule R4).
 
-use super::{RunQueueStealer, Searcher, SteppedWorker, as_worker, options};
+use super::{
+    RunQueueStealer, Searcher, SharedDispatcher, SteppedWorker, as_worker, options, process_barrier,
+};
 use crate::dispatcher::searcher::with_number;
 use crate::sync::Parker;
 use krarup_act::Ready;
 use krarup_gen::Class;
+
+/// Runs a test as worker 0, if the system has the barrier that the place for the next process needs.
+fn with_places(workers: usize, test: impl FnOnce(&mut SteppedWorker) + Send + 'static) {
+    process_barrier::prepare();
+    if process_barrier::is_available() {
+        as_worker(options(workers), test);
+    } else {
+        eprintln!("the system has no membarrier: what needs it is not tested");
+    }
+}
 
 /// A search of a worker that has run dry. `meanwhile` is called in each of its rounds.
 fn search(stepped: &SteppedWorker, worker: usize, meanwhile: impl Fn()) -> Option<Ready> {
     let parker = Parker::new();
     // Without this token the worker would sleep for ever.
     parker.unparker().unpark();
-    let own = &stepped.others[0];
+    let own = stepped.others.last().unwrap();
     let steal = |stealer: &RunQueueStealer<Ready>| {
         with_number(stealer.rest.steal_batch_and_pop(&own.rest), || 1 + own.len())
     };
@@ -24,7 +36,7 @@ fn search(stepped: &SteppedWorker, worker: usize, meanwhile: impl Fn()) -> Optio
 
 #[test]
 fn r4_a_worker_that_runs_dry_takes_what_is_next_behind_a_long_turn_alone() {
-    as_worker(options(2), |stepped| {
+    with_places(2, |stepped| {
         stepped.nursery.flooded(0, Class::Normal, 1);
         let counters = &stepped.shared.counters[0];
         assert!(search(stepped, 1, || counters.count_turn()).is_none());
@@ -40,7 +52,7 @@ fn r4_a_worker_that_runs_dry_takes_what_is_next_behind_a_long_turn_alone() {
 
 #[test]
 fn r4_what_is_next_behind_a_stuck_worker_is_moved_to_the_injector() {
-    as_worker(options(2), |stepped| {
+    with_places(2, |stepped| {
         stepped.nursery.flood(0..2, 1);
         assert_eq!(stepped.queued(), (2, 0, vec![0]));
         stepped.shared.uncover(0);
@@ -53,9 +65,39 @@ fn r4_what_is_next_behind_a_stuck_worker_is_moved_to_the_injector() {
     });
 }
 
+/// Where nobody else can run it, it stays the next.
+#[test]
+fn r4_what_is_next_stays_if_there_is_one_worker() {
+    as_worker(options(1), |stepped| {
+        stepped.nursery.flood(0..2, 1);
+        stepped.shared.uncover(0);
+        assert_eq!(stepped.queued(), (2, 0, vec![]));
+        stepped.run_until_idle();
+        assert_eq!(stepped.taken(), [0, 1]);
+    });
+}
+
+#[test]
+fn r4_what_is_next_behind_one_long_turn_is_found_beside_short_turns() {
+    with_places(3, |stepped| {
+        stepped.nursery.flooded(0, Class::Normal, 1);
+        stepped.outside(|from| from.flood(1..2, 1));
+        let shared = &stepped.shared;
+        let other = SharedDispatcher::take_one(|| shared.injector.steal()).unwrap();
+        assert!(stepped.others[0].push_alone(other).is_ok());
+        // The turns of worker 0 are short.
+        let ready =
+            search(stepped, 2, || shared.counters[0].count_turn()).expect("behind worker 1");
+        assert_eq!(stepped.queued(), (1, 0, vec![0, 0]));
+        assert!(ready.run(&shared.setup.limits).is_none());
+        assert_eq!(stepped.taken(), [1]);
+        stepped.run_until_idle();
+    });
+}
+
 #[test]
 fn r4_two_looks_at_the_same_turn_move_what_is_next_behind_it() {
-    as_worker(options(2), |stepped| {
+    with_places(2, |stepped| {
         stepped.nursery.flooded(0, Class::Normal, 1);
         let counters = &stepped.shared.counters[0];
         for (begins, left) in [(true, 1), (true, 1), (false, 0)] {
