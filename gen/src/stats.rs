@@ -85,8 +85,8 @@ pub struct DispatcherStats {
     /// How often a process was put into a queue: when it became ready, and after a turn that
     /// left it with more to do.
     pub scheduled: u64,
-    /// Processes put into the shared queue: from outside, by timers and spare workers, or as
-    /// spills.
+    /// Processes put into the shared queue: from outside, by timers and spare workers, as
+    /// spills, or by the watchdog from behind a long turn.
     pub injected: u64,
     /// Processes put into the shared queue because the worker's own queue was full (1 048 576).
     /// They are included in `injected`.
@@ -96,7 +96,7 @@ pub struct DispatcherStats {
     /// The most processes seen in the shared queue, sampled every 10 ms while any worker is
     /// awake.
     pub longest_injector: usize,
-    /// The most processes ever in the queue of one worker. Exact from two on; a length of one
+    /// The most processes ever in the queue of one worker, with the one that it runs next. From two on; a length of one
     /// is not recorded.
     pub longest_queue: usize,
     /// How often a worker took from the shared queue: one process and up to 16 more each time.
@@ -104,7 +104,7 @@ pub struct DispatcherStats {
     /// How often a worker looked at another worker's queue to steal from it, also if it was
     /// empty.
     pub steal_attempts: u64,
-    /// Batches stolen from another worker.
+    /// Batches stolen from another worker by a worker.
     pub steals: u64,
     /// Processes stolen.
     pub stolen: u64,

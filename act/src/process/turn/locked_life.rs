@@ -9,7 +9,7 @@
 //!
 //! The lock lies in the cell, on which the life itself has the handle, and which another worker may free as soon
 //! as the lock is released. Safe code would hold a second handle for that moment: two atomic operations in each turn, a
-//! fifth of the time of a message (docs/decisions.md). The others with `unsafe` are `calls/slot_ends.rs` and `process/waker.rs`.
+//! fifth of the time of a message (docs/decisions.md). docs/architecture.md names the other files with `unsafe`.
 
 #![allow(
     unsafe_code,
