@@ -40,7 +40,7 @@ const NOT_OPEN: u8 = 3;
 
 /// On cache lines of its own: the owner writes there at each message.
 #[repr(align(128))]
-struct Place<T> {
+struct SharedPlace<T> {
     /// Whether the owner is at the item.
     owner: AtomicBool,
     thief: AtomicU8,
@@ -53,18 +53,18 @@ struct Place<T> {
 
 // SAFETY: the item is touched by one thread at a time (see the module), each of which sees what the one before has done: who
 // lowers its flag releases, and who finds it lowered acquires. So the item goes from thread to thread, and is not shared.
-unsafe impl<T: Send> Sync for Place<T> {}
+unsafe impl<T: Send> Sync for SharedPlace<T> {}
 
 /// The owner's end. It may move to another thread, but two threads cannot have it at once.
 pub(super) struct NextPlace<T> {
-    place: Arc<Place<T>>,
+    place: Arc<SharedPlace<T>>,
     one_thread: PhantomData<Cell<()>>,
 }
 
 /// What other threads have of it.
-pub(super) struct NextTheft<T>(Arc<Place<T>>);
+pub(super) struct NextTheft<T>(Arc<SharedPlace<T>>);
 
-impl<T> Place<T> {
+impl<T> SharedPlace<T> {
     /// Lets the owner to the item, if the thief's flag has one of these values.
     #[inline]
     fn enter(&self, allowed: impl FnOnce(u8) -> bool) -> bool {
@@ -89,7 +89,7 @@ impl<T> Place<T> {
 
 impl<T> NextPlace<T> {
     pub(super) fn new() -> Self {
-        let place = Place {
+        let place = SharedPlace {
             owner: AtomicBool::new(false),
             thief: AtomicU8::new(if is_available() { AWAY } else { NOT_OPEN }),
             full: AtomicBool::new(false),
