@@ -52,7 +52,7 @@ async fn live(mut ctx: Context<Ask>, timeout: Option<Duration>, outcome: CallOut
     loop {
         match ctx.receive().await {
             Received::Message(Ask::Hello(reply)) | Received::Command(Ask::Hello(reply)) => {
-                reply.send(7)
+                reply.send(7);
             }
             Received::Message(Ask::Call(other)) => {
                 let call = other.call(Ask::Hello);
