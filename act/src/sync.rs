@@ -24,6 +24,7 @@ mod ordinary {
 
 #[cfg(all(test, loom))]
 mod modelled {
+    pub(crate) use crate::models::checker::UnsafeCell;
     pub(crate) use loom::hint::spin_loop;
     pub(crate) use loom::sync::MutexGuard;
     pub(crate) use loom::sync::atomic::{
@@ -37,20 +38,6 @@ mod modelled {
         };
     }
     pub(crate) use thread_local_of_models as thread_local;
-
-    /// loom's cell with the interface of the standard library's. A pointer that is taken counts as one write,
-    /// at that moment.
-    pub(crate) struct UnsafeCell<T>(loom::cell::UnsafeCell<T>);
-
-    impl<T> UnsafeCell<T> {
-        pub(crate) fn new(value: T) -> Self {
-            UnsafeCell(loom::cell::UnsafeCell::new(value))
-        }
-
-        pub(crate) fn get(&self) -> *mut T {
-            self.0.with_mut(|pointer| pointer)
-        }
-    }
 
     /// loom's lock with the interface of `parking_lot`'s.
     #[derive(Default)]

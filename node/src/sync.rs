@@ -26,26 +26,13 @@ mod ordinary {
 
 #[cfg(all(test, loom))]
 mod modelled {
+    pub(crate) use crate::models::checker::UnsafeCell;
     pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering, fence};
     use loom::sync::{RwLockReadGuard, RwLockWriteGuard};
     pub(crate) use loom::thread::yield_now;
     use std::ops::{Deref, DerefMut};
     use std::sync::Arc;
     use std::time::Duration;
-
-    /// loom's cell with the interface of the standard library's. A pointer that is taken counts as one write,
-    /// at that moment.
-    pub(crate) struct UnsafeCell<T>(loom::cell::UnsafeCell<T>);
-
-    impl<T> UnsafeCell<T> {
-        pub(crate) fn new(value: T) -> Self {
-            UnsafeCell(loom::cell::UnsafeCell::new(value))
-        }
-
-        pub(crate) fn get(&self) -> *mut T {
-            self.0.with_mut(|pointer| pointer)
-        }
-    }
 
     /// loom's mutex with the interface of `parking_lot`'s.
     #[derive(Default)]

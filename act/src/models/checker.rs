@@ -106,6 +106,22 @@ mod many_times {
     }
 }
 
+/// loom's cell with the interface of the standard library's. A pointer that is taken counts as one write,
+/// at that moment.
+#[cfg(loom)]
+pub(crate) struct UnsafeCell<T>(loom::cell::UnsafeCell<T>);
+
+#[cfg(loom)]
+impl<T> UnsafeCell<T> {
+    pub(crate) fn new(value: T) -> Self {
+        UnsafeCell(loom::cell::UnsafeCell::new(value))
+    }
+
+    pub(crate) fn get(&self) -> *mut T {
+        self.0.with_mut(|pointer| pointer)
+    }
+}
+
 /// A lock that the checker observes.
 #[derive(Default)]
 pub(crate) struct Mutex<T>(raw::Mutex<T>);
