@@ -3,11 +3,11 @@
 use crate::counters::Counters;
 use krarup::Ref;
 use krarup::prelude::*;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// The most monitors of one watcher. Monitors of processes that never end would grow
+/// The most monitors of one watcher, and the most processes that it is linked to. Monitors of processes that never end would grow
 /// without bound and hide a leak. A storm makes some dozens of them, so a monitor whose
 /// notice was lost still exists at the next rest.
 const MOST: usize = 1_000;
@@ -24,7 +24,15 @@ pub(crate) enum Watch {
 pub(crate) struct Watcher {
     counters: Arc<Counters>,
     monitors: BTreeMap<Ref, Pid>,
-    links: BTreeSet<Pid>,
+    links: BTreeMap<Pid, Linked>,
+}
+
+/// What there was with one process since the last unlink. A link that exists is not made again; one whose exit notice
+/// waits in the mailbox is none any more, so it is, and both notices come (rule L5).
+#[derive(Default)]
+struct Linked {
+    asked: u32,
+    notices: u32,
 }
 
 impl Watcher {
@@ -32,8 +40,18 @@ impl Watcher {
         Watcher {
             counters: Arc::clone(counters),
             monitors: BTreeMap::new(),
-            links: BTreeSet::new(),
+            links: BTreeMap::new(),
         }
+    }
+
+    /// Whether a notice of this process may still come, as it does now.
+    fn is_due(&mut self, pid: Pid) -> bool {
+        let Some(linked) = self.links.get_mut(&pid) else { return false };
+        linked.notices += 1;
+        if linked.notices == linked.asked {
+            self.links.remove(&pid);
+        }
+        true
     }
 }
 
@@ -60,7 +78,12 @@ impl Actor for Watcher {
             Watch::Link(pid) if pid != ctx.pid() && Some(pid) != ctx.parent() => {
                 self.counters.bonds.fetch_add(1, Ordering::Relaxed);
                 ctx.link(pid);
-                self.links.insert(pid);
+                self.links.entry(pid).or_default().asked += 1;
+                if self.links.len() > MOST
+                    && let Some((oldest, _)) = self.links.pop_first()
+                {
+                    ctx.unlink(oldest);
+                }
             }
             Watch::Monitor(_) | Watch::Link(_) => {}
             Watch::Forget => {
@@ -68,12 +91,14 @@ impl Actor for Watcher {
                 if let Some((monitor, _)) = self.monitors.pop_last() {
                     ctx.demonitor(monitor);
                 }
-                if let Some(pid) = self.links.pop_last() {
+                if let Some((pid, _)) = self.links.pop_last() {
                     ctx.unlink(pid);
                 }
             }
             Watch::Owed(reply) => {
-                reply.send(self.monitors.values().chain(&self.links).copied().collect());
+                let owes = |(pid, linked): (&Pid, &Linked)| (linked.notices == 0).then_some(*pid);
+                let owed = self.links.iter().filter_map(owes);
+                reply.send(self.monitors.values().copied().chain(owed).collect());
             }
         }
         Ok(())
@@ -81,7 +106,7 @@ impl Actor for Watcher {
 
     async fn handle_exit(&mut self, _: &mut Context<Watch>, exit: Exit) -> Result {
         // An exit signal from outside any process does not come over a link.
-        let known = exit.pid.is_node() || self.links.remove(&exit.pid);
+        let known = exit.pid.is_node() || self.is_due(exit.pid);
         self.counters.record_loss_if(!known, || format!("an exit notice of {} too many", exit.pid));
         Ok(())
     }
