@@ -19,7 +19,7 @@
 //! The parts of the shared dispatcher:
 //! - [`sleep`]: how its workers park and wake.
 //! - [`priority_queue`] holds processes of high class, and [`priority_turns`] runs them.
-//! - [`run_queue`]: what a worker has to run, with a place for the next process ([`next_place`], [`process_barrier`]).
+//! - [`run_queue`]: what a worker has to run, in a private queue ([`private_queue`], [`process_barrier`]) and a shared one.
 //! - [`take`] and [`search`]: how workers take work from their queues, and look for it elsewhere. [`steal_policy`] decides whether they steal it from
 //!   each other.
 //! - [`spare_protocol`] and [`spare_workers`]: spare workers, which fill in for stuck ones.
@@ -37,12 +37,13 @@ pub(crate) mod calling_thread;
 pub(crate) mod counters;
 pub(crate) mod executor;
 pub(crate) mod late_timers;
+mod look;
 #[cfg(test)]
 mod models;
-mod next_place;
 pub(crate) mod pinned;
 pub(crate) mod priority_queue;
 pub(crate) mod priority_turns;
+mod private_queue;
 pub(crate) mod process_barrier;
 mod recorded_turns;
 pub(crate) mod reports;

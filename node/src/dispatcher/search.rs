@@ -6,17 +6,21 @@
 //! for each of them (docs/decisions.md).
 //!
 //! ```text
-//!   injector ──► half of a sibling's queue, ──► spin, yield ──► park
-//!       ▲        if stealing pays                  │            │
-//!       └──────────────────────────────────────────┴────────────┘ woken
+//!   injector ──► half of a sibling's shared queue, ──► spin, yield ──► half of a private queue ──► park
+//!       ▲        if stealing pays                         │                                       │
+//!       └─────────────────────────────────────────────────┴───────────────────────────────────────┘ woken
 //! ```
+//!
+//! What is private to a sibling ([`super::run_queue`]) is stolen at the end of a search: what its turns make ready meanwhile is
+//! shared, because a worker searches. Private is then what was there before, and a process that is alone. The latter is stolen behind
+//! a turn only that has lasted for most of the search, some microseconds: its own worker runs it sooner, and a theft
+//! interrupts all cores. So a worker that sleeps has left no sibling two private processes.
 
-use super::run_queue::RunQueueStealer;
+use super::run_queue::{RunQueue, RunQueueStealer, until_settled};
 use super::searcher::Searcher;
 use super::shared::SharedDispatcher;
 use super::steal_policy::{Sibling, Theft};
 use crate::sync::Parker;
-use crossbeam_deque::Steal;
 use krarup_act::Ready;
 use rand::Rng;
 use rand::rngs::SmallRng;
@@ -28,14 +32,14 @@ const SPINS: u32 = 4;
 
 impl SharedDispatcher {
     /// Takes from the injector or from a sibling, and parks if both are empty. On `None` the
-    /// worker looks again.
+    /// worker looks again. A spare has no queue of its own, and takes one process at a time.
     pub(super) fn search(
         self: &Arc<Self>,
         index: usize,
         parker: &Parker,
         searcher: &mut Searcher,
         take: impl Fn() -> Option<Ready>,
-        steal: impl Fn(&RunQueueStealer<Ready>) -> Steal<(Ready, usize)>,
+        own: Option<&RunQueue<Ready>>,
     ) -> Option<Ready> {
         let counters = &self.counters[index];
         let now = || self.setup.time.clock.now();
@@ -50,14 +54,14 @@ impl SharedDispatcher {
             searcher.policy.has_run_dry(counters.snapshot().turns, now, self.siblings(index));
         }
         let patience = searcher.policy.patience(now, self.siblings(index));
-        searcher.behind_turns.clear();
+        searcher.with_private.clear();
         for round in 0..searcher.rounds {
             if let Some(ready) = take() {
                 searcher.has_taken();
                 return Some(ready);
             }
             if patience.is_none()
-                && let Some(ready) = self.take_from_others(index, searcher, &steal)
+                && let Some(ready) = self.take_from_others(index, searcher, own)
             {
                 searcher.has_stolen();
                 return Some(ready);
@@ -67,7 +71,7 @@ impl SharedDispatcher {
                 return None;
             }
             if round == SPINS && patience.is_none() {
-                searcher.behind_turns.extend(self.with_next(index));
+                searcher.with_private.extend(self.with_private(index));
             }
             if round < SPINS {
                 (0..1_u32 << round).for_each(|_| std::hint::spin_loop());
@@ -75,7 +79,7 @@ impl SharedDispatcher {
                 thread::yield_now();
             }
         }
-        if let Some(ready) = self.take_behind_turn(index, searcher) {
+        if let Some(ready) = self.take_private(index, searcher, own) {
             searcher.has_stolen();
             return Some(ready);
         }
@@ -86,7 +90,7 @@ impl SharedDispatcher {
                 || !self.injector.is_empty()
                 || (patience.is_none() && self.is_work_at_siblings())
                 // A thief was there when the worker looked.
-                || self.stealers.get(index).is_some_and(|own| own.next.is_full())
+                || self.stealers.get(index).is_some_and(|own| own.private_len() > 0)
         };
         let begin = now();
         if self.sleep.park(index, parker, patience, any_work) {
@@ -106,9 +110,9 @@ impl SharedDispatcher {
         &self,
         index: usize,
         searcher: &mut Searcher,
-        steal: impl Fn(&RunQueueStealer<Ready>) -> Steal<(Ready, usize)>,
+        own: Option<&RunQueue<Ready>>,
     ) -> Option<Ready> {
-        let (ready, processes, victim) = self.steal(index, &mut searcher.rng, steal)?;
+        let (ready, processes, victim) = self.steal(index, &mut searcher.rng, own)?;
         self.note_theft(index, searcher, processes, victim);
         Some(ready)
     }
@@ -120,30 +124,35 @@ impl SharedDispatcher {
         searcher.policy.has_stolen(theft, self.siblings(index));
     }
 
-    /// The siblings with a process in the place for their next one, and the turns that they are in.
-    fn with_next(&self, index: usize) -> impl Iterator<Item = Sibling> {
-        self.siblings(index).filter(|sibling| self.stealers[sibling.worker].next.is_full())
+    /// The siblings with private processes, and the turns that they are in.
+    fn with_private(&self, index: usize) -> impl Iterator<Item = Sibling> {
+        self.siblings(index).filter(|sibling| self.stealers[sibling.worker].private_len() > 0)
     }
 
-    /// Takes the next process of a sibling that has been in the same turn for most of a search, some microseconds. It is stolen
-    /// behind a long turn only: its own worker runs it sooner, and a theft of it interrupts all cores.
-    fn take_behind_turn(&self, index: usize, searcher: &mut Searcher) -> Option<Ready> {
-        if searcher.behind_turns.is_empty() {
+    /// Takes private processes of a sibling, at the end of a search.
+    fn take_private(
+        &self,
+        index: usize,
+        searcher: &mut Searcher,
+        own: Option<&RunQueue<Ready>>,
+    ) -> Option<Ready> {
+        if searcher.with_private.is_empty() {
             return None;
         }
-        let behind = std::mem::take(&mut searcher.behind_turns);
-        let start = searcher.rng.random_range(0..behind.len());
-        let same_turn = |seen: &&Sibling| self.sibling(seen.worker).turns == seen.turns;
-        let found =
-            behind[start..].iter().chain(&behind[..start]).filter(same_turn).find_map(|seen| {
-                self.counters[index].count_steal_attempt();
-                Some((self.stealers[seen.worker].next.steal()?, seen.worker))
-            });
-        searcher.behind_turns = behind;
-        let (ready, victim) = found?;
-        self.counters[index].count_steal(1);
-        // The thefts of spares are not judged.
-        let processes = usize::from(index < self.stealers.len());
+        let with_private = std::mem::take(&mut searcher.with_private);
+        let start = searcher.rng.random_range(0..with_private.len());
+        let pays = |seen: &&Sibling| {
+            self.stealers[seen.worker].private_len() > 1
+                || self.sibling(seen.worker).turns == seen.turns
+        };
+        let (before, after) = with_private.split_at(start);
+        let found = after.iter().chain(before).filter(pays).find_map(|seen| {
+            self.counters[index].count_steal_attempt();
+            Some((self.stealers[seen.worker].steal_private(own)?, seen.worker))
+        });
+        searcher.with_private = with_private;
+        let ((ready, processes), victim) = found?;
+        self.counters[index].count_steal(processes.max(1));
         self.note_theft(index, searcher, processes, victim);
         Some(ready)
     }
@@ -169,7 +178,7 @@ impl SharedDispatcher {
     }
 
     fn is_work_at_siblings(&self) -> bool {
-        self.stealers.iter().any(|stealer| !stealer.rest.is_empty())
+        self.stealers.iter().any(RunQueueStealer::has_shared)
     }
 
     /// Steals. Returns the process to run, how many came with it, and from which worker.
@@ -177,7 +186,7 @@ impl SharedDispatcher {
         &self,
         policy: usize,
         rng: &mut SmallRng,
-        steal: impl Fn(&RunQueueStealer<Ready>) -> Steal<(Ready, usize)>,
+        own: Option<&RunQueue<Ready>>,
     ) -> Option<(Ready, usize, usize)> {
         let siblings = self.stealers.len();
         let start = rng.random_range(0..siblings);
@@ -187,7 +196,7 @@ impl SharedDispatcher {
                 continue;
             }
             self.counters[policy].count_steal_attempt();
-            if let Some((ready, with_it)) = Self::take_one(|| steal(&self.stealers[victim])) {
+            if let Some((ready, with_it)) = until_settled(|| self.stealers[victim].steal(own)) {
                 self.counters[policy].count_steal(with_it.max(1));
                 return Some((ready, with_it, victim));
             }

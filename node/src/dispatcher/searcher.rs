@@ -1,8 +1,6 @@
 //! A worker that looks for work outside its own queue.
 
 use super::steal_policy::{Sibling, StealPolicy};
-use crossbeam_deque::Steal;
-use krarup_act::Ready;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use std::time::Duration;
@@ -23,8 +21,8 @@ pub(super) struct Searcher {
     pub(super) rng: SmallRng,
     /// The rounds of its next search.
     pub(super) rounds: u32,
-    /// The siblings that had a next process when this search had begun, and the turns that they were in.
-    pub(super) behind_turns: Vec<Sibling>,
+    /// The siblings that had private processes when this search had begun, and the turns that they were in.
+    pub(super) with_private: Vec<Sibling>,
     /// Whether it was woken soon after it had fallen asleep, and has found nothing since.
     slept_shortly: bool,
 }
@@ -38,7 +36,7 @@ impl Searcher {
             policy: StealPolicy::default(),
             rng,
             rounds: ROUNDS.0,
-            behind_turns: Vec::new(),
+            with_private: Vec::new(),
             slept_shortly: false,
         }
     }
@@ -64,18 +62,6 @@ impl Searcher {
     pub(super) fn has_stolen(&mut self) {
         self.slept_shortly = false;
         self.rounds = ROUNDS.0;
-    }
-}
-
-/// Adds to a stolen process the number of processes that came with it.
-pub(super) fn with_number(
-    stolen: Steal<Ready>,
-    number: impl Fn() -> usize,
-) -> Steal<(Ready, usize)> {
-    match stolen {
-        Steal::Success(ready) => Steal::Success((ready, number())),
-        Steal::Empty => Steal::Empty,
-        Steal::Retry => Steal::Retry,
     }
 }
 

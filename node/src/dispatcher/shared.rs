@@ -27,7 +27,6 @@ use super::calling_thread;
 use super::counters::Counters;
 use super::late_timers::LateTimers;
 use super::priority_queue::PriorityQueue;
-use super::process_barrier;
 use super::reports::Reports;
 use super::run_queue::{RunQueue, RunQueueStealer};
 use super::searcher::Searcher;
@@ -35,7 +34,7 @@ use super::setup::Setup;
 use super::sleep::IdleWorkers;
 use super::spare_protocol::{SpareSlot, SpareWorkers};
 use super::turn;
-use super::watchdog::{INTERVAL, Watchdog};
+use super::watchdog::Watchdog;
 use crate::sync::Parker;
 use crate::threads;
 use crossbeam_deque::{Injector, Steal};
@@ -65,12 +64,12 @@ pub(crate) struct SharedDispatcher {
     pub(super) stealers: Vec<RunQueueStealer<Ready>>,
     pub(super) sleep: IdleWorkers,
     pub(super) spares: SpareWorkers,
-    watchdog: Watchdog,
-    reports: Reports,
+    pub(super) watchdog: Watchdog,
+    pub(super) reports: Reports,
     pub(super) stopped: AtomicBool,
     /// The counters of the workers, then of the spares.
     pub(super) counters: Vec<Counters>,
-    pokes: Vec<LateTimers>,
+    pub(super) pokes: Vec<LateTimers>,
     injected: AtomicU64,
     pub(super) threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -189,20 +188,26 @@ impl SharedDispatcher {
     /// justifies waking a sibling.
     #[inline]
     fn push(&self, local: &Local, ready: Ready) {
-        if let Err(ready) = local.queue.push_alone(ready) {
-            self.push_behind(local, ready);
+        let unwanted = |queued| queued < LOCAL_CAPACITY && !self.sleep.wants_work();
+        match local.queue.push_private(ready, unwanted) {
+            Ok(0) => {}
+            Ok(queued) => self.counters[local.index].note_length(queued + 1),
+            Err(ready) => self.push_behind(local, ready),
         }
     }
 
-    /// Out of line, so that the push of a process that is alone takes few steps.
+    /// Out of line, so that the push of a process that nobody else wants takes few steps.
     #[inline(never)]
     fn push_behind(&self, local: &Local, ready: Ready) {
         let queued = local.queue.len();
         if queued >= LOCAL_CAPACITY {
             return self.spill(local, ready);
         }
-        local.queue.push(ready);
         self.counters[local.index].note_length(queued + 1);
+        if !self.sleep.wants_work() {
+            return local.queue.push_unwanted(ready);
+        }
+        local.queue.push(ready);
         // This worker will take the process in any case, so a hint is enough to decide. The
         // fence of a certain answer would cost as much as the push.
         if self.sleep.could_wake() {
@@ -280,23 +285,6 @@ impl SharedDispatcher {
         });
     }
 
-    pub(super) fn take_one<T>(steal: impl Fn() -> Steal<T>) -> Option<T> {
-        loop {
-            match steal() {
-                Steal::Success(ready) => return Some(ready),
-                Steal::Empty => return None,
-                Steal::Retry => {}
-            }
-        }
-    }
-
-    pub(super) fn wake_watchdog(self: &Arc<Self>) {
-        if self.watchdog.activate(|| self.setup.time.clock.now()) {
-            self.watchdog.begin(self.watchdog.recent_time());
-            self.set_watchdog();
-        }
-    }
-
     /// The time of the watchdog's last look, for a worker: the watchdog is awake because the worker is.
     pub(crate) fn recent_time(&self) -> Option<Timestamp> {
         (AT.get() == std::ptr::from_ref(self).addr()).then(|| self.watchdog.recent_time())
@@ -309,62 +297,6 @@ impl SharedDispatcher {
             here && local.get().is_some_and(|local| self.pokes[local.index].add(process))
         });
         added.unwrap_or(false)
-    }
-
-    fn set_watchdog(self: &Arc<Self>) {
-        self.setup.time.look_after(INTERVAL, self, Self::look);
-    }
-
-    /// Called when the watchdog's timer fires.
-    fn look(self: &Arc<Self>) {
-        if self.stopped.load(Ordering::SeqCst) {
-            return;
-        }
-        // Here nobody waits for it.
-        process_barrier::prepare();
-        self.pokes.iter().for_each(|pokes| _ = pokes.poke());
-        let workers = self.stealers.len();
-        // The spares first: they are started here and nowhere else.
-        let all_asleep = || {
-            self.spares.live() == 0
-                && self.sleep.parked() == workers
-                && self.pokes.iter().all(LateTimers::is_empty)
-        };
-        if self.watchdog.rest(all_asleep, || self.setup.time.clock.now()) {
-            self.reports.blocked(0);
-            return;
-        }
-        let queued = |worker: usize| {
-            self.priority_queue.len() > 0
-                || !self.injector.is_empty()
-                || self.stealers.get(worker).is_some_and(|s| !s.is_empty())
-        };
-        let snapshots = self.counters.iter().map(Counters::snapshot);
-        let look = self.watchdog.look(self.setup.time.clock.now(), snapshots, queued);
-        self.reports.injector_holds(self.injector.len());
-        for worker in &look.hidden {
-            self.uncover(*worker);
-        }
-        self.fit_spares(look.stuck);
-        self.reports.blocked(look.blocked);
-        self.reports.tell(&look);
-        self.set_watchdog();
-    }
-
-    /// Has others run what waits behind the turn of a stuck worker, if there are others.
-    fn uncover(&self, worker: usize) {
-        let has_others = self.counters.len() > 1;
-        let behind = self.stealers.get(worker).filter(|_| has_others);
-        match behind.and_then(|stealer| stealer.next.steal()) {
-            Some(next) => {
-                self.inject(next);
-                if self.stopped.load(Ordering::SeqCst) {
-                    // All others may have cleared up before it came.
-                    self.clear();
-                }
-            }
-            None => self.sleep.wake_one(),
-        }
     }
 
     /// Tells the workers to end after their current turn. Does not wait, so it is safe to call

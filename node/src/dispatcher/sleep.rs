@@ -64,6 +64,13 @@ impl IdleWorkers {
             && self.searching.load(Ordering::Relaxed) == 0
     }
 
+    /// Whether a worker searches, or sleeps and will not wake by itself. A hint, as above.
+    #[inline]
+    pub(crate) fn wants_work(&self) -> bool {
+        self.searching.load(Ordering::Relaxed) > 0
+            || self.parked.load(Ordering::Relaxed) > self.dozing.load(Ordering::Relaxed)
+    }
+
     /// Wakes a parked worker if no worker is searching. Called after a push.
     #[inline]
     pub(crate) fn wake_one(&self) {

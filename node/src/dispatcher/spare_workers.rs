@@ -1,12 +1,12 @@
 //! Spare workers of a shared dispatcher: they fill in while handlers hold workers (rule R4).
 
 use super::calling_thread;
-use super::run_queue::RunQueueStealer;
-use super::searcher::{Searcher, with_number};
+use super::run_queue::until_settled;
+use super::searcher::Searcher;
 use super::shared::SharedDispatcher;
 use super::spare_protocol::SpareSlot;
 use super::turn;
-use krarup_act::{Ready, contain};
+use krarup_act::contain;
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -60,7 +60,6 @@ impl SharedDispatcher {
     pub(super) fn stand_in_for_busy(self: &Arc<Self>, slot: &SpareSlot) {
         // A spare steals one process at a time, so the steal policy does not apply.
         let mut searcher = Searcher::new(slot.index);
-        let steal = |stealer: &RunQueueStealer<Ready>| with_number(stealer.rest.steal(), || 0);
         let counters = &self.counters[slot.index];
         // Whether its last process came from the injector.
         let injected = Cell::new(false);
@@ -72,16 +71,16 @@ impl SharedDispatcher {
             // always has more to do would keep the spare from all that lies behind long turns.
             let from_others = injected
                 .take()
-                .then(|| self.take_from_others(slot.index, &mut searcher, steal))
+                .then(|| self.take_from_others(slot.index, &mut searcher, None))
                 .flatten();
             let ready = from_others.or_else(|| {
                 let take = || {
-                    let taken = Self::take_one(|| self.injector.steal())?;
+                    let taken = until_settled(|| self.injector.steal())?;
                     counters.count_injector_take();
                     injected.set(true);
                     Some(taken)
                 };
-                self.search(slot.index, &slot.parker, &mut searcher, take, steal)
+                self.search(slot.index, &slot.parker, &mut searcher, take, None)
             });
             let Some(ready) = ready else { continue };
             if std::mem::take(&mut searcher.searching) {

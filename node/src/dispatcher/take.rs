@@ -2,8 +2,7 @@
 
 use super::calling_thread;
 use super::counters::SAMPLE_INTERVAL;
-use super::run_queue::RunQueueStealer;
-use super::searcher::{Searcher, with_number};
+use super::searcher::Searcher;
 use super::shared::{LOOK_UP_INTERVAL, Local, SharedDispatcher, TakeCount};
 use crate::sync::Parker;
 use krarup_act::Ready;
@@ -24,12 +23,9 @@ impl SharedDispatcher {
         takes: &mut TakeCount,
     ) -> Option<Ready> {
         self.take_near(local, takes).or_else(|| {
-            let take = || self.take_injected(local);
-            let steal = |stealer: &RunQueueStealer<Ready>| {
-                let stolen = stealer.rest.steal_batch_and_pop(&local.queue.rest);
-                with_number(stolen, || 1 + local.queue.len())
-            };
-            let found = self.search(local.index, parker, searcher, take, steal)?;
+            // Its own queue too: a thief may have been there, and has left some.
+            let take = || self.take_injected(local).or_else(|| local.queue.pop());
+            let found = self.search(local.index, parker, searcher, take, Some(&local.queue))?;
             if self.priority_queue.records() {
                 // It is to be recorded: the worker comes back for it.
                 local.queue.push(found);
@@ -54,7 +50,7 @@ impl SharedDispatcher {
     #[cold]
     fn look_up(&self, local: &Local, takes: &mut TakeCount) -> Option<Ready> {
         takes.look_up = takes.begun + u64::from(LOOK_UP_INTERVAL);
-        local.queue.open_place();
+        local.queue.maintain();
         if takes.begun.is_multiple_of(u64::from(SAMPLE_INTERVAL)) {
             self.run_apart(local, false);
         }
@@ -86,8 +82,7 @@ impl SharedDispatcher {
         // but another worker may steal from the queue meanwhile.
         for _ in 0..BATCH {
             let room = most.saturating_sub(local.queue.len());
-            if room == 0 || self.injector.steal_batch_with_limit(&local.queue.rest, room).is_empty()
-            {
+            if room == 0 || !local.queue.fill(&self.injector, room) {
                 break;
             }
         }
@@ -95,8 +90,7 @@ impl SharedDispatcher {
     }
 
     pub(super) fn take_injected(&self, local: &Local) -> Option<Ready> {
-        let take = || self.injector.steal_batch_with_limit_and_pop(&local.queue.rest, BATCH);
-        let taken = Self::take_one(take)?;
+        let taken = local.queue.fill_and_pop(&self.injector, BATCH)?;
         let counters = &self.counters[local.index];
         counters.count_injector_take();
         counters.note_length(local.queue.len());

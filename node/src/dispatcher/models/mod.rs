@@ -1,6 +1,6 @@
 //! Models of the shared dispatcher: how workers fall asleep and are woken ([`sleep`]), spare
 //! workers that start and leave ([`spares`]), the watchdog ([`watchdog`]), the queues between
-//! workers ([`queues`]), the place for a worker's next process ([`next_place`]), and the queue of high processes ([`priority_queue`]).
+//! workers ([`queues`]), a worker's private queue ([`private_queue`]), and the queue of high processes ([`priority_queue`]).
 //!
 //! Each model runs the real [`IdleWorkers`](super::sleep::IdleWorkers),
 //! [`SpareWorkers`](super::spare_protocol::SpareWorkers) or
@@ -9,8 +9,8 @@
 //! time is left out. Each such copy must fail, which shows the purpose of the line and that the
 //! model would notice its absence.
 
-mod next_place;
 mod priority_queue;
+mod private_queue;
 mod protocol;
 mod queues;
 mod sleep;

@@ -4,24 +4,14 @@
 //! The queues are `crossbeam-deque`'s, which loom cannot model. So the real ones are put under
 //! stress, and a queue of which half is stolen in one step shows which bug they avoid.
 
+use crate::dispatcher::run_queue::until_settled;
 use crate::models::checker::{joined, thread};
-use crossbeam_deque::{Injector, Steal, Stealer, Worker};
+use crossbeam_deque::{Injector, Stealer, Worker};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const STEALERS: usize = 3;
 const ITEMS: usize = if cfg!(miri) { 60 } else { 20_000 };
-
-/// Retries until it has an item or the queue is empty, as `SharedDispatcher::take_one` does.
-fn take(steal: impl Fn() -> Steal<usize>) -> Option<usize> {
-    loop {
-        match steal() {
-            Steal::Success(item) => return Some(item),
-            Steal::Empty => return None,
-            Steal::Retry => {}
-        }
-    }
-}
 
 /// The owner of a queue pushes, and pops now and then. The rest spills to the injector. Stealing
 /// threads take batches of both into queues of their own. Each item is taken once.
@@ -40,8 +30,10 @@ fn conserves() {
                 while taken.load(Ordering::Relaxed) < ITEMS {
                     let item = mine
                         .pop()
-                        .or_else(|| take(|| injector.steal_batch_with_limit_and_pop(&mine, 17)))
-                        .or_else(|| take(|| stealer.steal_batch_and_pop(&mine)));
+                        .or_else(|| {
+                            until_settled(|| injector.steal_batch_with_limit_and_pop(&mine, 17))
+                        })
+                        .or_else(|| until_settled(|| stealer.steal_batch_and_pop(&mine)));
                     match item {
                         Some(item) => {
                             items.push(item);
@@ -94,7 +86,8 @@ fn two_workers_that_steal_from_each_other_make_progress() {
             (0..ITEMS / 2).for_each(|item| mine.push(item));
             thread::spawn(move || {
                 while run.load(Ordering::Relaxed) < ITEMS / 2 * 2 {
-                    let item = take(|| other.steal_batch_and_pop(&mine)).or_else(|| mine.pop());
+                    let item =
+                        until_settled(|| other.steal_batch_and_pop(&mine)).or_else(|| mine.pop());
                     match item {
                         Some(_) => {
                             run.fetch_add(1, Ordering::Relaxed);

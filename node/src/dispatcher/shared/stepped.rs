@@ -5,12 +5,10 @@
 //! The test's thread is worker 0 of a dispatcher whose other workers do not run, and work from
 //! outside comes from a thread that ends at once.
 
-use super::{
-    AT, LOCAL, Local, RunQueue, RunQueueStealer, Searcher, SharedDispatcher, TakeCount,
-    process_barrier,
-};
+use super::{AT, LOCAL, Local, RunQueue, Searcher, SharedDispatcher, TakeCount};
 use crate::core::{Core, DispatcherHost};
 use crate::dispatcher::any::Dispatcher;
+use crate::dispatcher::process_barrier;
 use crate::dispatcher::steal_policy::StealPolicy;
 use crate::options::{DEFAULT, DispatcherOptions};
 use crate::side_threads::blocking::Blocking;
@@ -21,8 +19,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-mod behind_turns;
 mod flooders;
+mod private;
 mod rotation;
 mod searching;
 mod spawn_times;

@@ -2,6 +2,7 @@
 //! queue, then the injector, then a sibling's queue (rule R1; seeds G-015).
 
 use super::{LOCAL, Searcher, SteppedWorker, as_worker, options};
+use crate::dispatcher::run_queue::until_settled;
 use crate::sync::Parker;
 use krarup_gen::Class;
 use std::time::Duration;
@@ -35,7 +36,7 @@ impl Search {
 
 /// Moves the processes in the injector to the sibling's queue.
 fn give_to_sibling(stepped: &SteppedWorker) {
-    while let Some(ready) = super::SharedDispatcher::take_one(|| stepped.shared.injector.steal()) {
+    while let Some(ready) = until_settled(|| stepped.shared.injector.steal()) {
         stepped.others[0].push(ready);
     }
 }

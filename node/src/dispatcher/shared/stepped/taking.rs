@@ -1,10 +1,9 @@
 //! Where a worker takes its next process from.
 
-use super::super::{LOCAL_CAPACITY, RunQueueStealer};
-use super::{LOCAL, Searcher, SharedDispatcher, as_worker, options};
-use crate::dispatcher::searcher::with_number;
+use super::super::LOCAL_CAPACITY;
+use super::{LOCAL, Searcher, as_worker, options};
+use crate::dispatcher::run_queue::until_settled;
 use crate::sync::Parker;
-use krarup_act::Ready;
 use krarup_gen::Class;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
@@ -25,16 +24,13 @@ fn r1_a_worker_takes_local_work_then_a_batch_of_injected_work_then_half_of_a_sib
         stepped.run_until_idle();
         assert_eq!(stepped.taken(), (2..41).collect::<Vec<_>>());
         stepped.outside(|from| from.flood(0..8, 1));
-        while let Some(ready) = SharedDispatcher::take_one(|| stepped.shared.injector.steal()) {
+        while let Some(ready) = until_settled(|| stepped.shared.injector.steal()) {
             stepped.others[0].push(ready);
         }
         let stolen = LOCAL.with(|local| {
             let queue = &local.get().unwrap().queue;
             let mut rng = SmallRng::seed_from_u64(1);
-            let steal = |stealer: &RunQueueStealer<Ready>| {
-                with_number(stealer.rest.steal_batch_and_pop(&queue.rest), || 1 + queue.len())
-            };
-            stepped.shared.steal(0, &mut rng, steal)
+            stepped.shared.steal(0, &mut rng, Some(queue))
         });
         let (first, number, _) = stolen.unwrap();
         assert_eq!((number, stepped.queued()), (4, (3, 0, vec![4])));
@@ -57,13 +53,13 @@ fn r1_a_worker_that_has_nothing_looks_everywhere_before_it_would_park() {
             let parker = Parker::new();
             // Without this token the worker would sleep for ever.
             parker.unparker().unpark();
-            let steal = |stealer: &RunQueueStealer<Ready>| {
-                with_number(stealer.rest.steal_batch_and_pop(&local.queue.rest), || {
-                    1 + local.queue.len()
-                })
-            };
             let take = || stepped.shared.take_injected(local);
-            assert!(stepped.shared.search(0, &parker, &mut searcher, take, steal).is_none());
+            assert!(
+                stepped
+                    .shared
+                    .search(0, &parker, &mut searcher, take, Some(&local.queue))
+                    .is_none()
+            );
         });
         let stats = stepped.shared.stats();
         // Sixteen rounds over two siblings, then one park.
@@ -81,13 +77,9 @@ fn x4_a_worker_that_sees_work_at_the_last_look_has_not_parked() {
             let local = local.get().unwrap();
             let parker = Parker::new();
             parker.unparker().unpark();
-            let steal = |stealer: &RunQueueStealer<Ready>| {
-                with_number(stealer.rest.steal_batch_and_pop(&local.queue.rest), || {
-                    1 + local.queue.len()
-                })
-            };
             // The process arrived after the worker had looked everywhere.
-            let found = stepped.shared.search(0, &parker, &mut searcher, || None, steal);
+            let found =
+                stepped.shared.search(0, &parker, &mut searcher, || None, Some(&local.queue));
             assert!(found.is_none());
         });
         let stats = stepped.shared.stats();
