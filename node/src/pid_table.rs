@@ -25,6 +25,8 @@ type Shard = CachePadded<Lock<ShardTable>>;
 #[derive(Default)]
 struct ShardTable {
     pages: HashMap<u64, Box<PidPage>, BuildHasherDefault<NumberHasher>>,
+    /// The last page that became empty: where processes come and go, pages do so too.
+    spare: Option<Box<PidPage>>,
     /// How many were admitted here.
     spawned: u64,
     /// What has ended here. It changes under the lock under which the process is removed.
@@ -110,7 +112,8 @@ impl PidTable {
         if is_refused(&*process) {
             return Err(SpawnError::NodeStopping);
         }
-        let page = table.pages.entry(page).or_default();
+        let ShardTable { pages, spare, .. } = &mut *table;
+        let page = pages.entry(page).or_insert_with(|| spare.take().unwrap_or_default());
         page.living += 1;
         page.places[place] = Some(process);
         table.spawned += 1;
@@ -125,7 +128,7 @@ impl PidTable {
         let gone = page.places[place].take()?;
         page.living -= 1;
         if page.living == 0 {
-            table.pages.remove(&number);
+            table.spare = table.pages.remove(&number);
         }
         table.ended.by_kind[end.kind as usize] += 1;
         table.ended.messages.add(&end.messages);

@@ -278,7 +278,7 @@ impl Ending<'_> {
 
     /// Drops the remaining values one by one, because two panics must not coincide. Most of
     /// them remain only if a stage did not complete.
-    fn let_go(mut self, mail: &mut dyn EndedMailbox) {
+    fn let_go(&mut self, mail: &mut dyn EndedMailbox) {
         if let Some(muted) = self.muted.take() {
             muted.into_iter().for_each(drop_contained);
         }
@@ -296,7 +296,7 @@ impl Ending<'_> {
         if let Some(bonds) = self.bonds.take() {
             drop_contained(bonds);
         }
-        let reason = self.reason;
+        let reason = std::mem::replace(&mut self.reason, Reason::Normal);
         // A call whose token lies in a reason is failed by nothing else.
         if !matches!(reason, Reason::Normal | Reason::Shutdown) {
             drop_contained(reason);

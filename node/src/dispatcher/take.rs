@@ -50,8 +50,8 @@ impl SharedDispatcher {
     #[cold]
     fn look_up(&self, local: &Local, takes: &mut TakeCount) -> Option<Ready> {
         takes.look_up = takes.begun + u64::from(LOOK_UP_INTERVAL);
-        local.queue.maintain();
         if takes.begun.is_multiple_of(u64::from(SAMPLE_INTERVAL)) {
+            local.queue.maintain();
             self.run_apart(local, false);
         }
         let held = local.queue.len();
