@@ -96,8 +96,8 @@ pub struct DispatcherStats {
     /// The most processes seen in the shared queue, sampled every 10 ms while any worker is
     /// awake.
     pub longest_injector: usize,
-    /// The most processes ever in the queue of one worker, with the one that it runs next. From two on; a length of one
-    /// is not recorded.
+    /// The most processes ever in the queue of one worker, in both of its parts. From two on; a length of one is not
+    /// recorded.
     pub longest_queue: usize,
     /// How often a worker took from the shared queue: one process and up to 16 more each time.
     pub injector_takes: u64,

@@ -47,6 +47,11 @@ mod modelled {
             let locked = Some(self.0.lock().expect("nothing panics under a lock"));
             MutexGuard { mutex: &self.0, locked }
         }
+
+        pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+            let locked = Some(self.0.try_lock().ok()?);
+            Some(MutexGuard { mutex: &self.0, locked })
+        }
     }
 
     /// Empty only while its thread waits on a [`Condvar`].

@@ -9,11 +9,14 @@
 use super::counters::Counters;
 use super::late_timers::LateTimers;
 use super::process_barrier;
-use super::run_queue::RunQueueStealer;
 use super::shared::SharedDispatcher;
 use super::watchdog::INTERVAL;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// The most processes that a look moves from behind one turn. It holds up the timers meanwhile, some tenths of a
+/// millisecond; workers that run dry take the rest.
+const MOVED_AT_ONCE: usize = 1024;
 
 impl SharedDispatcher {
     pub(super) fn wake_watchdog(self: &Arc<Self>) {
@@ -67,7 +70,7 @@ impl SharedDispatcher {
     pub(super) fn uncover(&self, worker: usize) {
         let has_others = self.counters.len() > 1;
         let behind = self.stealers.get(worker).filter(|_| has_others);
-        let moved = behind.map_or_else(Vec::new, RunQueueStealer::empty_private);
+        let moved = behind.map_or_else(Vec::new, |stealer| stealer.take_private(MOVED_AT_ONCE));
         if moved.is_empty() {
             return self.sleep.wake_one();
         }

@@ -20,7 +20,7 @@
 //! |---|---|---|---|
 //! | `NOT_OPEN` | no | there is nothing | no; the owner makes it `AWAY` once there is a barrier |
 //! | `AWAY` | yes | yes | raises it to `HERE` |
-//! | `HERE` | no | no | waits for the other thief |
+//! | `HERE` | no | no | no |
 //! | `CLOSED` | no | yes | no, never again |
 //!
 //! A queue of this kind is called a private deque in U. A. Acar, A. Charguéraud and M. Rainey, "Scheduling parallel programs by
@@ -58,7 +58,7 @@ struct SharedQueue<T> {
     taken: AtomicUsize,
     /// As many slots as a power of two. The item of a number lies in the slot of its lower bits.
     slots: UnsafeCell<Box<[Option<T>]>>,
-    /// Thieves come one at a time.
+    /// Held by the one thief that is there.
     thieves: Mutex<()>,
 }
 
@@ -93,12 +93,12 @@ impl<T> SharedQueue<T> {
         self.owner.store(false, Ordering::Release);
     }
 
-    /// The number of items. A thief that reads the two numbers while others change them may see too few, or none.
+    /// The number of items. Who reads the two numbers while others change them may see too few, or none.
     #[inline]
     fn len(&self) -> usize {
-        let taken = self.taken.load(Ordering::Relaxed);
-        let len = self.put.load(Ordering::Relaxed).wrapping_sub(taken);
-        // More were taken than put: one of the two is older than the other.
+        let put = self.put.load(Ordering::Relaxed);
+        let len = put.wrapping_sub(self.taken.load(Ordering::Relaxed));
+        // More were taken than put: the first is the older.
         if len > isize::MAX as usize { 0 } else { len }
     }
 
@@ -213,21 +213,31 @@ impl<T> PrivateTheft<T> {
         self.0.len()
     }
 
-    /// Takes the oldest of the items, as many as `share` says for a number of them. None if the queue is closed. Costs some
-    /// microseconds.
+    /// The number of items that may be stolen: a hint, as above.
+    pub(super) fn open_len(&self) -> usize {
+        if self.0.thief.load(Ordering::Relaxed) == CLOSED { 0 } else { self.len() }
+    }
+
+    /// Takes the oldest of the items, as many as `share` says for a number of them. None if the queue is closed, or if another
+    /// thief is there. Costs some microseconds.
     #[cold]
     pub(super) fn steal(&self, share: impl FnOnce(usize) -> usize) -> Vec<T> {
         self.steal_by(heavy, share)
     }
 
     /// Steals with this barrier, which says whether it was one.
-    fn steal_by(&self, heavy: impl FnOnce() -> bool, share: impl FnOnce(usize) -> usize) -> Vec<T> {
+    pub(super) fn steal_by(
+        &self,
+        heavy: impl FnOnce() -> bool,
+        share: impl FnOnce(usize) -> usize,
+    ) -> Vec<T> {
         let queue = &*self.0;
         if queue.len() == 0 {
             return Vec::new();
         }
-        let _alone = queue.thieves.lock();
-        // Another thief may have been here, and this one would pay for nothing.
+        // Where there is another thief, this one looks elsewhere.
+        let Some(_alone) = queue.thieves.try_lock() else { return Vec::new() };
+        // One may have been here before, and this one would pay for nothing.
         if queue.len() == 0 || queue.thief.load(Ordering::Relaxed) != AWAY {
             return Vec::new();
         }

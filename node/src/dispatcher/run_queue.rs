@@ -21,7 +21,8 @@
 //! An item that is alone is private: it runs next, and to wake a sibling for it would cost more than it saves.
 //!
 //! If the private queue refuses an item, because a thief is there or for ever, the item is shared and what is private is the older from
-//! then on: it would wait for ever otherwise. Only at such a moment the order is not kept (rule R1).
+//! then on: it would wait for ever otherwise. At such a moment, and when the worker takes while a thief is there, the order is not kept
+//! (rule R1).
 
 use super::private_queue::{PrivateQueue, PrivateTheft};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker};
@@ -116,9 +117,14 @@ impl<T> RunQueue<T> {
         }
     }
 
+    /// What is private becomes the older part, and all is shared if the private queue is closed for ever.
     #[cold]
     fn push_refused(&self, item: T) {
         self.shared_is_older.set(false);
+        // None, while a thief is there.
+        while let Some(private) = self.private.take() {
+            self.shared.push(private);
+        }
         self.shared.push(item);
     }
 
@@ -195,20 +201,24 @@ impl<T> RunQueueStealer<T> {
     /// The same from the private queue. Costs some microseconds.
     pub(super) fn steal_private(&self, into: Option<&RunQueue<T>>) -> Option<(T, usize)> {
         let share = |len: usize| if into.is_some() { len.div_ceil(2).min(BATCH) } else { 1 };
-        let mut stolen = self.private.steal(share).into_iter();
+        let stolen = self.private.steal(share);
+        let number = into.map_or(0, |_| stolen.len());
+        let mut stolen = stolen.into_iter();
         let first = stolen.next()?;
-        let Some(own) = into else { return Some((first, 0)) };
-        stolen.for_each(|item| own.push(item));
-        Some((first, 1 + own.len()))
+        if let Some(own) = into {
+            stolen.for_each(|item| own.push(item));
+        }
+        Some((first, number))
     }
 
-    /// Takes all that is private.
-    pub(super) fn empty_private(&self) -> Vec<T> {
-        self.private.steal(|len| len)
+    /// Takes up to so many private items.
+    pub(super) fn take_private(&self, most: usize) -> Vec<T> {
+        self.private.steal(|len| len.min(most))
     }
 
+    /// How many private items may be stolen.
     pub(super) fn private_len(&self) -> usize {
-        self.private.len()
+        self.private.open_len()
     }
 
     pub(super) fn has_shared(&self) -> bool {
@@ -340,6 +350,25 @@ mod tests {
         let stolen = private.or_else(|| stealer.steal(Some(&own)).success());
         assert_eq!((stolen, popped(&own)), (Some((0, 4)), vec![1, 2, 3]));
         assert_eq!(popped(&queue), [4, 5, 6]);
+    }
+
+    /// A sandbox that came later refuses the barrier.
+    #[test]
+    fn r4_what_is_private_in_a_closed_queue_is_shared_at_the_next_push() {
+        let queue = queue();
+        if !process_barrier::is_available() {
+            return;
+        }
+        queue.push(0);
+        (1..3).for_each(|item| queue.push_unwanted(item));
+        let stealer = queue.stealer();
+        assert_eq!((parts(&queue), stealer.private_len()), ((1, 2), 2));
+        assert_eq!(stealer.private.steal_by(|| false, |len| len), []);
+        assert_eq!((stealer.private_len(), stealer.len()), (0, 3), "none that can be stolen");
+        queue.push_unwanted(3);
+        assert_eq!(parts(&queue), (4, 0));
+        queue.push_unwanted(4);
+        assert_eq!((popped(&queue), queue.len()), (vec![0, 1, 2, 3, 4], 0));
     }
 
     #[test]

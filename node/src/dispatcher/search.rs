@@ -6,15 +6,16 @@
 //! for each of them (docs/decisions.md).
 //!
 //! ```text
-//!   injector ──► half of a sibling's shared queue, ──► spin, yield ──► half of a private queue ──► park
-//!       ▲        if stealing pays                         │                                       │
-//!       └─────────────────────────────────────────────────┴───────────────────────────────────────┘ woken
+//!   injector ──► half of a sibling's shared queue, ──► spin ──► half of a private queue, ──► yield ──► a private ──► park
+//!       ▲        if stealing pays                       │      if it holds several          │    process behind     │
+//!       │                                               │                                   │    the same turn      │
+//!       └───────────────────────────────────────────────┴───────────────────────────────────┴───────────────────────┘ woken
 //! ```
 //!
-//! What is private to a sibling ([`super::run_queue`]) is stolen at the end of a search: what its turns make ready meanwhile is
-//! shared, because a worker searches. Private is then what was there before, and a process that is alone. The latter is stolen behind
-//! a turn only that has lasted for most of the search, some microseconds: its own worker runs it sooner, and a theft
-//! interrupts all cores. So a worker that sleeps has left no sibling two private processes.
+//! What is private to a sibling ([`super::run_queue`]) is stolen later than what is shared: a theft interrupts all cores, and what the
+//! sibling's turns make ready while a worker searches is shared. Several private processes were there before. A private process that
+//! is alone is stolen at the end of a search, behind a turn only that has lasted for most of it, some microseconds: its own worker
+//! runs it sooner.
 
 use super::run_queue::{RunQueue, RunQueueStealer, until_settled};
 use super::searcher::Searcher;
@@ -72,6 +73,10 @@ impl SharedDispatcher {
             }
             if round == SPINS && patience.is_none() {
                 searcher.with_private.extend(self.with_private(index));
+                let several = |seen: &Sibling| self.stealers[seen.worker].private_len() > 1;
+                if let Some(ready) = self.take_private(index, searcher, own, several) {
+                    return Some(ready);
+                }
             }
             if round < SPINS {
                 (0..1_u32 << round).for_each(|_| std::hint::spin_loop());
@@ -79,8 +84,8 @@ impl SharedDispatcher {
                 thread::yield_now();
             }
         }
-        if let Some(ready) = self.take_private(index, searcher, own) {
-            searcher.has_stolen();
+        let same_turn = |seen: &Sibling| self.sibling(seen.worker).turns == seen.turns;
+        if let Some(ready) = self.take_private(index, searcher, own, same_turn) {
             return Some(ready);
         }
         let is_spare = index >= self.stealers.len();
@@ -88,7 +93,8 @@ impl SharedDispatcher {
             !self.priority_queue.is_quiet()
                 || (is_spare && self.spares.surplus())
                 || !self.injector.is_empty()
-                || (patience.is_none() && self.is_work_at_siblings())
+                || (patience.is_none()
+                    && (self.is_work_at_siblings() || self.is_several_private(index)))
                 // A thief was there when the worker looked.
                 || self.stealers.get(index).is_some_and(|own| own.private_len() > 0)
         };
@@ -129,24 +135,21 @@ impl SharedDispatcher {
         self.siblings(index).filter(|sibling| self.stealers[sibling.worker].private_len() > 0)
     }
 
-    /// Takes private processes of a sibling, at the end of a search.
+    /// Takes private processes of one of the siblings that had some, if that pays.
     fn take_private(
         &self,
         index: usize,
         searcher: &mut Searcher,
         own: Option<&RunQueue<Ready>>,
+        pays: impl Fn(&Sibling) -> bool,
     ) -> Option<Ready> {
         if searcher.with_private.is_empty() {
             return None;
         }
         let with_private = std::mem::take(&mut searcher.with_private);
-        let start = searcher.rng.random_range(0..with_private.len());
-        let pays = |seen: &&Sibling| {
-            self.stealers[seen.worker].private_len() > 1
-                || self.sibling(seen.worker).turns == seen.turns
-        };
-        let (before, after) = with_private.split_at(start);
-        let found = after.iter().chain(before).filter(pays).find_map(|seen| {
+        let (before, after) =
+            with_private.split_at(searcher.rng.random_range(0..with_private.len()));
+        let found = after.iter().chain(before).filter(|seen| pays(seen)).find_map(|seen| {
             self.counters[index].count_steal_attempt();
             Some((self.stealers[seen.worker].steal_private(own)?, seen.worker))
         });
@@ -154,7 +157,13 @@ impl SharedDispatcher {
         let ((ready, processes), victim) = found?;
         self.counters[index].count_steal(processes.max(1));
         self.note_theft(index, searcher, processes, victim);
+        searcher.has_stolen();
         Some(ready)
+    }
+
+    /// Whether a sibling has several private processes.
+    fn is_several_private(&self, index: usize) -> bool {
+        self.siblings(index).any(|sibling| self.stealers[sibling.worker].private_len() > 1)
     }
 
     /// The other workers, as the steal policy sees them.

@@ -86,11 +86,13 @@ pub(super) struct TakeCount {
     pub(super) begun: u64,
     /// At this take it looks first at the processes from outside.
     pub(super) look_up: u64,
+    /// How often it has.
+    pub(super) looks: u32,
 }
 
 impl TakeCount {
     pub(super) fn new() -> Self {
-        TakeCount { begun: 0, look_up: LOOK_UP_INTERVAL.into() }
+        TakeCount { begun: 0, look_up: LOOK_UP_INTERVAL.into(), looks: 0 }
     }
 }
 
@@ -191,7 +193,13 @@ impl SharedDispatcher {
         let unwanted = |queued| queued < LOCAL_CAPACITY && !self.sleep.wants_work();
         match local.queue.push_private(ready, unwanted) {
             Ok(0) => {}
-            Ok(queued) => self.counters[local.index].note_length(queued + 1),
+            Ok(queued) => {
+                self.counters[local.index].note_length(queued + 1);
+                // A sibling may have fallen asleep meanwhile.
+                if self.sleep.could_wake() {
+                    self.sleep.wake_one();
+                }
+            }
             Err(ready) => self.push_behind(local, ready),
         }
     }
@@ -277,7 +285,7 @@ impl SharedDispatcher {
             while !local.queue.is_empty() {
                 match local.queue.pop() {
                     Some(ready) => self.injector.push(ready),
-                    // The watchdog is about to move it.
+                    // The watchdog or a sibling is about to take it.
                     None => std::thread::yield_now(),
                 }
             }

@@ -50,7 +50,8 @@ impl SharedDispatcher {
     #[cold]
     fn look_up(&self, local: &Local, takes: &mut TakeCount) -> Option<Ready> {
         takes.look_up = takes.begun + u64::from(LOOK_UP_INTERVAL);
-        if takes.begun.is_multiple_of(u64::from(SAMPLE_INTERVAL)) {
+        takes.looks = takes.looks.wrapping_add(1);
+        if takes.looks.is_multiple_of(SAMPLE_INTERVAL / LOOK_UP_INTERVAL) {
             local.queue.maintain();
             self.run_apart(local, false);
         }

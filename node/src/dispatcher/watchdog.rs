@@ -7,8 +7,8 @@
 //! - **Hidden work.** A worker that makes one process ready does not wake a sibling, because it
 //!   runs that process itself as soon as its turn is over (see `SharedDispatcher::push`). A
 //!   worker is *stuck* if it is still in the turn in which the last look found it. If work is
-//!   queued behind a stuck worker, the watchdog wakes a sibling, which steals that work; what lies in the worker's place for
-//!   its next process it moves to the injector first. If no sibling sleeps, a spare worker starts.
+//!   queued behind a stuck worker, the watchdog wakes a sibling, which steals that work; what is private to the
+//!   worker it moves to the injector first. If no sibling sleeps, a spare worker starts.
 //! - **Long turns.** A turn that has been seen for as long as the limit is reported, once.
 //! - **Running time.** As with the tick of an operating system, the time since the last look is
 //!   charged to the processes that run now. This costs a turn nothing, counts turns that still

@@ -21,6 +21,7 @@ fn open_queue() -> PrivateQueue<usize> {
 fn work(queue: &PrivateQueue<usize>, items: usize, at_a_time: usize) -> Vec<usize> {
     let mut own = Vec::new();
     for first in (0..items).step_by(at_a_time) {
+        queue.maintain();
         let mut before = own.len();
         for item in first..(first + at_a_time).min(items) {
             if let Err(refused) = queue.put(item) {

@@ -1,10 +1,11 @@
 //! What is private to a worker while its turn lasts: others take it where it would wait for long (rule R4).
 
-use super::{Searcher, SteppedWorker, as_worker, options, process_barrier};
+use super::{LOCAL, Searcher, SteppedWorker, as_worker, options, process_barrier};
 use crate::dispatcher::run_queue::until_settled;
 use crate::sync::Parker;
 use krarup_act::Ready;
 use krarup_gen::Class;
+use std::cell::Cell;
 
 /// Runs a test as worker 0, if the system has the barrier that private queues need.
 fn with_private_queues(workers: usize, test: impl FnOnce(&mut SteppedWorker) + Send + 'static) {
@@ -69,7 +70,7 @@ fn r1_a_worker_that_runs_dry_takes_half_of_what_is_private_to_a_sibling() {
         stepped.run_until_idle();
         assert_eq!(stepped.taken(), [0, 1, 2, 3, 4]);
         let thief = stepped.shared.stats().each[1];
-        assert_eq!((thief.steal_attempts, thief.steals, thief.stolen), (17, 1, 3));
+        assert_eq!((thief.steal_attempts, thief.steals, thief.stolen), (6, 1, 3));
     });
 }
 
@@ -110,6 +111,20 @@ fn r1_what_becomes_ready_while_a_sibling_wants_work_is_shared_but_for_what_is_al
         assert_eq!((private(stepped), stepped.queued()), (1, (3, 0, vec![0])));
         stepped.run_until_idle();
         assert_eq!(stepped.taken(), [4, 5, 6]);
+    });
+}
+
+/// The timers wait meanwhile.
+#[test]
+fn r4_a_look_moves_a_thousand_private_processes() {
+    with_private_queues(2, |stepped| {
+        stepped.nursery.flood(0..1_500, 1);
+        stepped.shared.uncover(0);
+        assert_eq!(stepped.queued(), (1_500 - 1_024, 1_024, vec![0]));
+        stepped.shared.uncover(0);
+        assert_eq!(stepped.queued(), (0, 1_500, vec![0]));
+        stepped.run_until_idle();
+        assert_eq!(stepped.taken().len(), 1_500);
     });
 }
 
@@ -190,6 +205,29 @@ fn r1_what_is_private_and_what_is_shared_are_one_queue() {
         assert_eq!(stepped.queued(), (4, 0, vec![]));
         stepped.run_until_idle();
         assert_eq!(stepped.taken(), [0, 1, 2, 3, 4]);
+    });
+}
+
+/// They were put in by a sibling that the system had put aside since before the search.
+#[test]
+fn r1_a_worker_does_not_park_beside_several_private_processes() {
+    with_private_queues(2, |stepped| {
+        stepped.outside(|from| from.flood(0..2, 1));
+        let injected = || until_settled(|| stepped.shared.injector.steal());
+        let processes = Cell::new(vec![injected().unwrap(), injected().unwrap()]);
+        let rounds = Cell::new(0);
+        let found = search(stepped, 1, || {
+            rounds.set(rounds.get() + 1);
+            if rounds.get() == 16 {
+                let own =
+                    |ready| LOCAL.with(|local| local.get().unwrap().queue.push_unwanted(ready));
+                processes.take().into_iter().for_each(own);
+            }
+        });
+        assert!(found.is_none());
+        assert_eq!((private(stepped), stepped.shared.stats().parks), (2, 0));
+        stepped.run_until_idle();
+        assert_eq!(stepped.taken(), [0, 1]);
     });
 }
 

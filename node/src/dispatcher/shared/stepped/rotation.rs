@@ -44,6 +44,18 @@ fn x4_every_976th_turn_is_measured() {
     });
 }
 
+/// A recording begins the count of takes anew, wherever it comes.
+#[test]
+fn x4_turns_are_measured_after_a_recording_too() {
+    as_worker(options(1).throughput(8), |stepped| {
+        stepped.nursery.flood(0..2, 8 * 3000);
+        stepped.steps(7);
+        stepped.takes.look_up = stepped.takes.begun + 61;
+        stepped.run_until_idle();
+        assert_eq!(stepped.worker().messages_per_turn.count(), 6);
+    });
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 64 }))]
 
