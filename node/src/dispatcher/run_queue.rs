@@ -341,6 +341,19 @@ mod tests {
         assert_eq!(ran, Vec::from_iter(0..numbers(0).start));
     }
 
+    /// The first is run at once: that is what the worker looks outside for.
+    #[test]
+    fn r1_what_comes_with_the_first_from_outside_goes_behind_all_that_is_there() {
+        let (queue, injector) = (queue(), Injector::new());
+        queue.push(0);
+        queue.push_unwanted(1);
+        (2..10).for_each(|item| injector.push(item));
+        assert_eq!(queue.fill_and_pop(&injector, 4), Some(2));
+        let own = popped(&queue);
+        assert_eq!(own, Vec::from_iter([0, 1].into_iter().chain(3..own.len() as u32 + 1)));
+        assert!(own.len() > 3);
+    }
+
     #[test]
     fn r1_what_a_thief_takes_is_the_older_half() {
         let (queue, own) = (queue(), RunQueue::new());

@@ -193,13 +193,9 @@ impl SharedDispatcher {
         let unwanted = |queued| queued < LOCAL_CAPACITY && !self.sleep.wants_work();
         match local.queue.push_private(ready, unwanted) {
             Ok(0) => {}
-            Ok(queued) => {
-                self.counters[local.index].note_length(queued + 1);
-                // A sibling may have fallen asleep meanwhile.
-                if self.sleep.could_wake() {
-                    self.sleep.wake_one();
-                }
-            }
+            // A sibling that looks for work now finds it: a search takes longer than this. If the system puts
+            // this worker aside right here, and for as long, its next push wakes the sibling, or the watchdog.
+            Ok(queued) => self.counters[local.index].note_length(queued + 1),
             Err(ready) => self.push_behind(local, ready),
         }
     }
