@@ -338,7 +338,7 @@ mod tests {
             numbers(1).for_each(|item| queue.push_unwanted(item));
         }
         ran.extend(popped(&queue));
-        assert_eq!(ran, Vec::from_iter(0..numbers(0).start));
+        assert!(ran.iter().copied().eq(0..numbers(0).start), "{ran:?}");
     }
 
     /// The first is run at once: that is what the worker looks outside for.
@@ -349,9 +349,9 @@ mod tests {
         queue.push_unwanted(1);
         (2..10).for_each(|item| injector.push(item));
         assert_eq!(queue.fill_and_pop(&injector, 4), Some(2));
+        // A short injector gives a half.
         let own = popped(&queue);
-        assert_eq!(own, Vec::from_iter([0, 1].into_iter().chain(3..own.len() as u32 + 1)));
-        assert!(own.len() > 3);
+        assert!([0, 1, 3, 4, 5].starts_with(&own) && own.len() > 3, "{own:?}");
     }
 
     #[test]
