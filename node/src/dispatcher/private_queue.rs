@@ -151,6 +151,11 @@ impl<T> PrivateQueue<T> {
         }
     }
 
+    /// Whether it will never be open again.
+    pub(super) fn is_closed(&self) -> bool {
+        self.queue.thief.load(Ordering::Acquire) == CLOSED
+    }
+
     /// The number of items. Too many for a moment after a thief has taken some.
     #[inline]
     pub(super) fn len(&self) -> usize {

@@ -121,9 +121,9 @@ impl<T> RunQueue<T> {
     #[cold]
     fn push_refused(&self, item: T) {
         self.shared_is_older.set(false);
-        // None, while a thief is there.
-        while let Some(private) = self.private.take() {
-            self.shared.push(private);
+        if self.private.is_closed() {
+            std::iter::from_fn(|| self.private.take())
+                .for_each(|private| self.shared.push(private));
         }
         self.shared.push(item);
     }

@@ -96,7 +96,7 @@ impl SharedDispatcher {
                 || (patience.is_none()
                     && (self.is_work_at_siblings() || self.is_several_private(index)))
                 // A thief was there when the worker looked.
-                || self.stealers.get(index).is_some_and(|own| own.private_len() > 0)
+                || self.stealers.get(index).is_some_and(|own| !own.is_empty())
         };
         let begin = now();
         if self.sleep.park(index, parker, patience, any_work) {
