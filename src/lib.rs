@@ -264,7 +264,7 @@ pub mod behavior {
         ActorEnd, Behavior, BehaviorContext, BehaviorFn, Contained, Delegate, Delivery,
         DroppedCalls, ExpiredMessage, HeldMessage, MadeBy, NextMessage, OwnProcess, Receive,
         Received, RoomFuture, Route, UnusedPid, behavior_fn, contain, current_pid, first_failure,
-        holding, is_in_process, made_by, next_turn, note_receiver, yield_now,
+        holding, is_in_process, local_behavior_fn, made_by, next_turn, note_receiver, yield_now,
     };
 }
 

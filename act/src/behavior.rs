@@ -29,6 +29,11 @@ pub trait Behavior: Send + 'static {
     /// The type of messages on the Urgent and System lanes.
     type Command: Send + 'static;
 
+    /// Whether all turns of the process must be on one thread (rule R8), as those of
+    /// [`local_behavior_fn`](crate::local_behavior_fn). A behaviour that runs another one in its
+    /// process has the value of that one.
+    const ONE_THREAD: bool = false;
+
     /// Runs the process from its start to its end.
     fn run(self, ctx: Context<Self::Message, Self::Command>)
     -> impl Future<Output = Result> + Send;

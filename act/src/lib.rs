@@ -24,6 +24,7 @@ mod groups;
 mod host;
 mod in_transit;
 mod lifecycle;
+mod local_behavior;
 mod lock;
 mod made_by;
 mod mailbox;
@@ -93,6 +94,7 @@ pub use lifecycle::next_turn::next_turn;
 pub use lifecycle::restartable::Restartable;
 pub use lifecycle::spawn::{AddressOf, Inside, KILL_GRACE, Outside, Spawn};
 pub use lifecycle::stop::Stop;
+pub use local_behavior::{LocalBehaviorFn, local_behavior_fn};
 #[cfg(not(all(test, loom)))]
 pub use lock::{Lock, LockGuard};
 pub use made_by::{MadeBy, made_by};

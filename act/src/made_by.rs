@@ -72,6 +72,8 @@ where
     type Message = B::Message;
     type Command = B::Command;
 
+    const ONE_THREAD: bool = B::ONE_THREAD;
+
     async fn run(self, ctx: Context<B::Message, B::Command>) -> Result {
         self.make().await?.run(ctx).await
     }

@@ -270,6 +270,8 @@ impl<B: Behavior> Behavior for PartitionChild<B> {
     type Message = B::Message;
     type Command = B::Command;
 
+    const ONE_THREAD: bool = B::ONE_THREAD;
+
     fn run(self, ctx: Context<B::Message, B::Command>) -> impl Future<Output = Result> + Send {
         self.begin(&ctx).run(ctx)
     }

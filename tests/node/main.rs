@@ -31,6 +31,7 @@ mod fairness;
 mod idle;
 mod letters;
 mod listeners;
+mod local_processes;
 mod mailbox_alarm;
 mod managing;
 mod name_waits;

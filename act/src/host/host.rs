@@ -158,6 +158,11 @@ pub trait Host: Send + Sync + 'static {
     /// Returns the name of the dispatcher.
     fn dispatcher_name(&self) -> &str;
 
+    /// Whether a process of this host has all its turns on one thread (rule R8).
+    fn keeps_to_one_thread(&self) -> bool {
+        false
+    }
+
     /// Returns the class in which processes of this host are scheduled (rule R6).
     fn class(&self) -> Class {
         Class::Normal

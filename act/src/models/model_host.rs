@@ -137,6 +137,7 @@ impl ModelHost {
                 show_message: |_| None,
                 show_command: |_| None,
                 routes_main: || false,
+                one_thread: false,
                 future: 0,
             },
             bound,

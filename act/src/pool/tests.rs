@@ -49,6 +49,7 @@ fn context(host: &Arc<ModelHost>) -> OwnContext {
             show_message: |_| None,
             show_command: |_| None,
             routes_main: || false,
+            one_thread: false,
             future: 0,
         },
         bound: UNBOUNDED,

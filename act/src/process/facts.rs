@@ -17,6 +17,8 @@ pub(crate) struct BehaviorFacts {
     pub(crate) show_command: fn(&dyn Any) -> Option<String>,
     /// Returns whether it hands its messages on. It is user code.
     pub(crate) routes_main: fn() -> bool,
+    /// Whether all its turns must be on one thread.
+    pub(crate) one_thread: bool,
     /// The bytes of the future that runs the behaviour.
     pub(crate) future: usize,
 }

@@ -114,6 +114,8 @@ where
     type Message = B::Message;
     type Command = B::Command;
 
+    const ONE_THREAD: bool = B::ONE_THREAD;
+
     async fn run(self, ctx: Context<B::Message, B::Command>) -> Result {
         let Requested { core, name, make, start, .. } = self;
         let RequestedStart { arguments, gate, permit, .. } = start;

@@ -38,6 +38,9 @@ pub enum SpawnError {
     Record(TooManyRecorded),
     /// There is no dispatcher with this name.
     UnknownDispatcher(String),
+    /// The dispatcher with this name runs a process on more than one thread, and all turns of this one must be on the
+    /// same (rule R8).
+    ManyThreads(String),
     /// A thread of its dispatcher could not be started.
     NoThread(ThreadError),
     /// `init` did not return within this time. The process was killed.
@@ -107,6 +110,10 @@ impl fmt::Display for SpawnError {
             SpawnError::Order(error) => fmt::Display::fmt(error, f),
             SpawnError::Record(error) => fmt::Display::fmt(error, f),
             SpawnError::UnknownDispatcher(name) => write!(f, "unknown dispatcher {name:?}"),
+            SpawnError::ManyThreads(name) => write!(
+                f,
+                "dispatcher {name:?} runs a process on many threads, and this one needs a pinned dispatcher"
+            ),
             SpawnError::NoThread(error) => match error.dispatcher() {
                 Some(name) => write!(f, "cannot start a thread of dispatcher {name:?}: {error}"),
                 None => write!(f, "cannot start a thread: {error}"),
@@ -136,6 +143,7 @@ impl Error for SpawnError {
             | SpawnError::Order(_)
             | SpawnError::Record(_)
             | SpawnError::UnknownDispatcher(_)
+            | SpawnError::ManyThreads(_)
             | SpawnError::Timeout(_)
             | SpawnError::NodeStopping
             | SpawnError::ApplicationStopping(_)
@@ -188,6 +196,11 @@ mod tests {
                 None,
             ),
             (SpawnError::UnknownDispatcher("disk".into()), "unknown dispatcher \"disk\"", None),
+            (
+                SpawnError::ManyThreads("disk".into()),
+                "dispatcher \"disk\" runs a process on many threads, and this one needs a pinned dispatcher",
+                None,
+            ),
             (SpawnError::from(thread), "cannot start a thread: no memory", Some("no memory")),
             (SpawnError::Timeout(Duration::from_secs(3)), "init did not return within 3s", None),
             (SpawnError::NodeStopping, "node is stopping", None),

@@ -227,6 +227,10 @@ impl Host for DispatcherHost {
         &self.name
     }
 
+    fn keeps_to_one_thread(&self) -> bool {
+        self.dispatcher.keeps_to_one_thread()
+    }
+
     fn class(&self) -> Class {
         self.class
     }

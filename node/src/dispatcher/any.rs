@@ -87,6 +87,15 @@ impl Dispatcher {
         }
     }
 
+    /// See [`Host::keeps_to_one_thread`](krarup_act::Host::keeps_to_one_thread).
+    pub(crate) fn keeps_to_one_thread(&self) -> bool {
+        match self {
+            Dispatcher::Pinned(_) | Dispatcher::Simulated(_) => true,
+            Dispatcher::Executor(executor) => executor.keeps_to_one_thread(),
+            Dispatcher::Shared(_) | Dispatcher::Classed(..) | Dispatcher::CallingThread(_) => false,
+        }
+    }
+
     /// The recorder of events, if this is the dispatcher of a simulation.
     #[inline]
     pub(crate) fn recorder(&self) -> Option<&Recorder> {

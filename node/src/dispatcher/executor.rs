@@ -128,6 +128,13 @@ pub trait Executor: Send + Sync + 'static {
     /// refused again, its process becomes idle and is offered again later (rule R7). Dropping a
     /// task, or panicking with it, is a refusal.
     fn execute(&self, task: ExecutorTask) -> Result<(), ExecutorTask>;
+
+    /// Whether all tasks of a process run on one thread, so that it may keep what is not `Send`
+    /// ([`local_behavior_fn`](krarup_act::local_behavior_fn), rule R8): the loop of a user interface does that.
+    /// False unless overridden.
+    fn keeps_to_one_thread(&self) -> bool {
+        false
+    }
 }
 
 /// One turn of a process, to be run by an [`Executor`].
@@ -188,6 +195,11 @@ thread_local! {
 }
 
 impl ExecutorDispatcher {
+    /// Whether the executor keeps a process on one thread.
+    pub(crate) fn keeps_to_one_thread(&self) -> bool {
+        self.executor.keeps_to_one_thread()
+    }
+
     pub(crate) fn new(setup: Setup, executor: Arc<dyn Executor>) -> Arc<Self> {
         Arc::new(ExecutorDispatcher {
             last: Calling::new(setup.name.clone(), setup.limits),

@@ -296,6 +296,8 @@ where
     type Message = B::Message;
     type Command = B::Command;
 
+    const ONE_THREAD: bool = B::ONE_THREAD;
+
     fn run(self, mut ctx: Context<B::Message, B::Command>) -> impl Future<Output = Result> + Send {
         self.begin(&mut ctx).run(ctx)
     }

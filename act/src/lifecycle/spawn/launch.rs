@@ -129,6 +129,9 @@ impl UntypedOptions {
             matches!(overflow, Overflow::Refuse),
             matches!(overflow, Overflow::DropOldest),
         )?;
+        if behavior.one_thread {
+            keeps_to_one_thread(&*checked.shared.host)?;
+        }
         let own = WakingHandle::first(Cell::new(NewProcess {
             pid: checked.pid,
             parent: checked.place.parent,
@@ -282,6 +285,15 @@ fn hands_on_nothing(behavior: &BehaviorFacts) -> Result<(), SpawnError> {
     Ok(())
 }
 
+/// Checks that a process is to run where all its turns are on one thread. Compiled once.
+#[cold]
+fn keeps_to_one_thread(host: &dyn Host) -> Result<(), SpawnError> {
+    if host.keeps_to_one_thread() {
+        return Ok(());
+    }
+    Err(SpawnError::ManyThreads(host.dispatcher_name().into()))
+}
+
 /// The facts of a behaviour whose future is the result of `run`.
 fn facts<B: Behavior, T, F>(run: &impl FnOnce(T) -> F) -> &'static BehaviorFacts {
     let _ = run;
@@ -297,6 +309,7 @@ impl<B: Behavior, F> FactsOf<B, F> {
         show_message: Self::show_message,
         show_command: Self::show_command,
         routes_main: B::routes_main,
+        one_thread: B::ONE_THREAD,
         future: size_of::<F>(),
     };
 
