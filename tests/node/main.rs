@@ -16,6 +16,7 @@ mod application_support;
 mod application_threads;
 mod applications;
 mod as_data;
+mod asked_to_stop;
 mod blocking;
 mod classes;
 mod cleaners;

@@ -114,7 +114,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 
     /// Returns the sender of the message in progress: the original sender if it was forwarded
-    /// (rule P1), `None` if it came from outside any process.
+    /// (rule P1), `None` if it came from outside any process, or from another node. Who sends from there
+    /// says who it is in the message: a field of the type [`Pid`].
     #[must_use]
     pub fn sender(&self) -> Option<Pid> {
         let sender = self.sender_id();

@@ -4,6 +4,8 @@ const WAKE: u8 = 1;
 const SEARCH: u8 = 2;
 const TRAPPING: u8 = 4;
 const OTHERS: u8 = 8;
+const NAMES: u8 = 16;
+const ASKED: u8 = 32;
 
 /// Marks of a mailbox, under its lock. Those of a process that is not parked are set by any thread and taken by the
 /// process when it parks; the others are choices of the process, and stay.
@@ -60,6 +62,31 @@ impl ParkMarks {
 
     pub(crate) fn set_others(&mut self, takes: bool) {
         self.set(OTHERS, takes);
+    }
+
+    /// Records that the process waits for a name, so that a stop wakes it. The mark stays.
+    pub(crate) fn note_name_wait(&mut self) {
+        self.0 |= NAMES;
+    }
+
+    /// Whether it has waited for a name.
+    pub(crate) fn waits_for_names(self) -> bool {
+        self.0 & NAMES != 0
+    }
+
+    /// Records that the process was asked to stop.
+    pub(crate) fn note_stop(&mut self) {
+        self.0 |= ASKED;
+    }
+
+    /// Forgets that the process was asked to stop: it takes that as a notice.
+    pub(crate) fn forget_stop(&mut self) {
+        self.0 &= !ASKED;
+    }
+
+    /// Whether the process was asked to stop.
+    pub(crate) fn is_asked_to_stop(self) -> bool {
+        self.0 & ASKED != 0
     }
 
     fn set(&mut self, mark: u8, is_set: bool) {

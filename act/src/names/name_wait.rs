@@ -4,6 +4,7 @@ use crate::addressing::address::Address;
 use crate::calls::deadline::{DEFAULT_CALL_TIMEOUT, within};
 use crate::calls::pending::Pending;
 use crate::host::host::{CheckedName, Host};
+use crate::names::name_scope::NameScope;
 use crate::process::current;
 use crate::process::process::Process;
 use krarup_gen::{AwaitNameError, Name, Pid};
@@ -22,7 +23,8 @@ use std::time::Duration;
 /// It is ready at once if a living process has the name, and otherwise as soon as one is spawned
 /// with it or registers it: it is woken, and does not look again and again. The default timeout is
 /// 5 s. When the node begins to stop and nobody has the name, it ends with
-/// [`AwaitNameError::NodeStopped`], so that it delays no stop (rule H1).
+/// [`AwaitNameError::NodeStopped`], so that it delays no stop (rule H1); in a process that is asked to stop with
+/// [`AwaitNameError::Stopping`] (rule H10).
 #[must_use = "nothing is looked up until it is awaited or waited for"]
 pub struct LookupOrWait<M, C = M> {
     host: Arc<dyn Host>,
@@ -76,7 +78,8 @@ impl<M: Send + 'static, C: Send + 'static> IntoFuture for LookupOrWait<M, C> {
             };
             match process {
                 Some(Ok(process)) => Ok(Address::of(&process)?),
-                Some(Err(NodeStops)) => Err(AwaitNameError::NodeStopped { name }),
+                Some(Err(NoWait::NodeStops)) => Err(AwaitNameError::NodeStopped { name }),
+                Some(Err(NoWait::AskedToStop)) => Err(AwaitNameError::Stopping { name }),
                 None => {
                     let limit = timeout.unwrap_or_default();
                     Err(AwaitNameError::Timeout { name, limit })
@@ -95,9 +98,14 @@ impl<M, C> fmt::Debug for LookupOrWait<M, C> {
     }
 }
 
-/// Nobody has the name, and the node begins to stop, or has stopped.
+/// Why a wait for a name that nobody has ends.
 #[derive(Debug)]
-pub(crate) struct NodeStops;
+pub(crate) enum NoWait {
+    /// The node begins to stop, or has stopped.
+    NodeStops,
+    /// Who waits is asked to stop.
+    AskedToStop,
+}
 
 /// A future of the process that has the name.
 pub(crate) struct NameWait {
@@ -107,14 +115,16 @@ pub(crate) struct NameWait {
     except: Option<Pid>,
     /// The number of the waker in the table.
     number: Option<u64>,
+    /// The scope in which it was polled first, outside processes.
+    scope: Option<Arc<NameScope>>,
 }
 
 impl NameWait {
     pub(crate) fn new(host: &Arc<dyn Host>, name: &Name, except: Option<Pid>) -> Self {
-        NameWait { host: Arc::clone(host), name: name.clone(), except, number: None }
+        NameWait { host: Arc::clone(host), name: name.clone(), except, number: None, scope: None }
     }
 
-    fn check(&self) -> Option<Result<Arc<dyn Process>, NodeStops>> {
+    fn check(&self) -> Option<Result<Arc<dyn Process>, NoWait>> {
         if let Some(holder) = self.host.whereis(self.name.as_str())
             && self.except.is_none_or(|ended| !holder.pid().is_same_process(ended))
         {
@@ -122,7 +132,18 @@ impl NameWait {
         }
         // Without a table nobody would wake it.
         let ends = self.host.is_node_stopping() || self.host.has_stopped();
-        (ends || self.host.name_waits().is_none()).then_some(Err(NodeStops))
+        (ends || self.host.name_waits().is_none()).then_some(Err(NoWait::NodeStops))
+    }
+
+    /// Whether who waits is asked to stop. If not, it will be woken when it is.
+    fn is_asked_to_stop(&mut self) -> bool {
+        if let Some(pid) = current::pid() {
+            return self.host.process(pid).is_some_and(|process| process.begin_name_wait());
+        }
+        if self.scope.is_none() {
+            self.scope = NameScope::current();
+        }
+        self.scope.as_ref().is_some_and(|scope| scope.is_over())
     }
 
     fn leave(&mut self) {
@@ -133,7 +154,7 @@ impl NameWait {
 }
 
 impl Future for NameWait {
-    type Output = Result<Arc<dyn Process>, NodeStops>;
+    type Output = Result<Arc<dyn Process>, NoWait>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let wait = self.get_mut();
@@ -145,6 +166,9 @@ impl Future for NameWait {
                 wait.host.name_waits().map(|waits| waits.enter(&wait.name, wait.number, waker));
             // The name may have been given away before the waker was in the table.
             found = wait.check();
+            if found.is_none() && wait.is_asked_to_stop() {
+                found = Some(Err(NoWait::AskedToStop));
+            }
         }
         match found {
             Some(found) => {

@@ -15,7 +15,7 @@ use crate::calls::deadline::{DEFAULT_CALL_TIMEOUT, Sleep, within};
 use crate::calls::pending::Pending;
 use crate::calls::reply::Reply;
 use crate::host::host::Host;
-use crate::names::name_wait::{NameWait, NodeStops};
+use crate::names::name_wait::{NameWait, NoWait};
 use crate::names::named_address::NamedAddress;
 use crate::names::retry::{Again, Retry};
 use krarup_gen::{CallError, NamedCallError, Pid, Timestamp};
@@ -245,7 +245,12 @@ impl CallTime<'_> {
                 named.remember(&address);
                 return Ok(address);
             }
-            Some(Err(NodeStops)) => NamedCallError::NodeStopped { name: named.full_name().clone() },
+            Some(Err(NoWait::NodeStops)) => {
+                NamedCallError::NodeStopped { name: named.full_name().clone() }
+            }
+            Some(Err(NoWait::AskedToStop)) => {
+                NamedCallError::Stopping { name: named.full_name().clone() }
+            }
             None => NamedCallError::NoName {
                 name: named.full_name().clone(),
                 waited: self.host.now().since(self.start),

@@ -44,6 +44,8 @@ impl dyn UntypedCell + '_ {
                 return (StopOrder::Stop(reason), None, None);
             }
             if inbox.marks.is_trapping() {
+                // It may go on, and may wait for names again.
+                inbox.marks.forget_stop();
                 let exit = Exit { pid: core.host.node_pid(), reason };
                 return (StopOrder::Exit(exit), None, None);
             }
@@ -109,7 +111,7 @@ impl CellCore {
         match self.effect_of_exit(exit, via, ExitHabits::of(self, inbox)) {
             ExitEffect::Nothing(exit) => TakenExit::Put(Put::unheard(None), Some(exit.reason)),
             ExitEffect::End(reason, source) => self.take_end(inbox, reason, source),
-            ExitEffect::Stop(reason) => self.take_urgent(inbox, ControlEntry::Stop(reason)),
+            ExitEffect::Stop(reason) => self.take_order(inbox, reason),
             ExitEffect::Notice { exit, link, urgent: true } => {
                 let ready = self.put_urgent(inbox, ControlEntry::Exit { exit, link });
                 TakenExit::Put(Put::notice(ready), None)
@@ -124,14 +126,10 @@ impl CellCore {
         match inbox.phase {
             MailboxPhase::Terminated => TakenExit::Put(Put::unheard(None), Some(reason)),
             // Whether it stops in order is known only after its first poll has returned.
-            MailboxPhase::Active if !self.progress.has_started() => {
-                self.take_urgent(inbox, ControlEntry::Stop(reason))
-            }
+            MailboxPhase::Active if !self.progress.has_started() => self.take_order(inbox, reason),
             // A suspended process takes no notices from Main. So a trapping one gets a control
             // entry, which it receives as an exit.
-            _ if orderly || (trapping && suspended) => {
-                self.take_urgent(inbox, ControlEntry::Stop(reason))
-            }
+            _ if orderly || (trapping && suspended) => self.take_order(inbox, reason),
             _ if trapping => {
                 let exit = Exit { pid: self.host.node_pid(), reason };
                 TakenExit::Notice { exit, link: None }
@@ -143,8 +141,15 @@ impl CellCore {
         }
     }
 
-    fn take_urgent(&self, inbox: &mut InboxCore, entry: ControlEntry) -> TakenExit {
-        TakenExit::Put(Put::unheard(self.put_urgent(inbox, entry)), None)
+    /// Puts in a stop in order. A handler that waits for a name goes on, and finds that it waits for nothing.
+    fn take_order(&self, inbox: &mut InboxCore, reason: Reason) -> TakenExit {
+        inbox.marks.note_stop();
+        let ready = self.put_urgent(inbox, ControlEntry::Stop(reason));
+        if ready.is_some() || !inbox.marks.waits_for_names() {
+            return TakenExit::Put(Put::unheard(ready), None);
+        }
+        let ready = inbox.ready_for_wake();
+        TakenExit::Put(Put::unheard(self.noted(inbox, ready)), None)
     }
 
     fn take_end(&self, inbox: &mut InboxCore, reason: Reason, source: ExitSource) -> TakenExit {

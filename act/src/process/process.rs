@@ -133,6 +133,13 @@ pub trait Process: Any + Send + Sync {
     /// For a process that links to it or monitors it from now on it has ended (rules L2, L4).
     fn has_pending_exit(&self) -> bool;
 
+    /// Has a stop in order, requested from now on, wake the process, which begins to wait for a name. Returns whether
+    /// one was requested before (rule H10).
+    #[doc(hidden)]
+    fn begin_name_wait(&self) -> bool {
+        false
+    }
+
     /// Requests an orderly stop, as a parent or the node does (rule M3). A bare process
     /// receives an exit signal.
     fn request_stop(self: Arc<Self>, reason: Reason);

@@ -97,6 +97,12 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         self.inbox.lock().has_pending_exit()
     }
 
+    fn begin_name_wait(&self) -> bool {
+        let mut inbox = self.inbox.lock();
+        inbox.marks.note_name_wait();
+        inbox.marks.is_asked_to_stop()
+    }
+
     fn request_stop(self: Arc<Self>, reason: Reason) {
         let mut inbox = self.inbox.lock();
         let ready = match self.take_stop(&mut inbox, reason) {

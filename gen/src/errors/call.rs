@@ -253,6 +253,13 @@ pub enum NamedCallError {
         /// The name.
         name: Name,
     },
+    /// No process has the name, and the caller is asked to stop, or the server for whose request the call is made (rule
+    /// H10). The request was not made.
+    #[error("no process has the name {:?}, and who waits for it is asked to stop", name.as_str())]
+    Stopping {
+        /// The name.
+        name: Name,
+    },
     /// A process has the name, and it takes other messages.
     #[error(transparent)]
     Lookup(LookupError),
@@ -494,6 +501,11 @@ mod tests {
                 false,
             ),
             (
+                NamedCallError::Stopping { name: stock() },
+                "no process has the name \"stock\", and who waits for it is asked to stop",
+                false,
+            ),
+            (
                 NamedCallError::Lookup(LookupError::NoName("stock".into())),
                 "no process has the name \"stock\"",
                 false,
@@ -525,6 +537,7 @@ mod tests {
         for error in [
             NamedCallError::NoName { name: stock(), waited: TIME },
             NamedCallError::NodeStopped { name: stock() },
+            NamedCallError::Stopping { name: stock() },
             NamedCallError::Lookup(LookupError::NoName("stock".into())),
             RetryError::NoAttempts.into(),
         ] {

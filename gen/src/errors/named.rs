@@ -26,6 +26,13 @@ pub enum AwaitNameError {
         /// The name.
         name: Name,
     },
+    /// The process that waits is asked to stop, or the server whose request waits. Who asks may be the supervisor that
+    /// would start the next process with the name, so nothing is waited for (rule H10).
+    #[error("no process has the name {:?}, and who waits for it is asked to stop", name.as_str())]
+    Stopping {
+        /// The name.
+        name: Name,
+    },
     /// A process has the name, and it takes other messages.
     #[error(transparent)]
     Lookup(#[from] LookupError),
@@ -80,6 +87,11 @@ mod tests {
             (
                 AwaitNameError::NodeStopped { name: name() },
                 "no process has the name \"stock\", and the node stops".to_owned(),
+            ),
+            (
+                AwaitNameError::Stopping { name: name() },
+                "no process has the name \"stock\", and who waits for it is asked to stop"
+                    .to_owned(),
             ),
             (
                 LookupError::NoName("stock".into()).into(),

@@ -121,9 +121,9 @@ impl From<NamedCallError> for CallRejection {
     fn from(error: NamedCallError) -> Self {
         match error {
             NamedCallError::Call { error, .. } => error.into(),
-            NamedCallError::NoName { .. } | NamedCallError::NodeStopped { .. } => {
-                Self::unavailable(&error)
-            }
+            NamedCallError::NoName { .. }
+            | NamedCallError::NodeStopped { .. }
+            | NamedCallError::Stopping { .. } => Self::unavailable(&error),
             NamedCallError::Lookup(error) => error.into(),
             _ => Self::internal(&error),
         }
@@ -142,9 +142,9 @@ impl From<LookupError> for CallRejection {
 impl From<AwaitNameError> for CallRejection {
     fn from(error: AwaitNameError) -> Self {
         match error {
-            AwaitNameError::Timeout { .. } | AwaitNameError::NodeStopped { .. } => {
-                Self::unavailable(&error)
-            }
+            AwaitNameError::Timeout { .. }
+            | AwaitNameError::NodeStopped { .. }
+            | AwaitNameError::Stopping { .. } => Self::unavailable(&error),
             AwaitNameError::Lookup(error) => error.into(),
             _ => Self::internal(&error),
         }
@@ -289,6 +289,8 @@ mod tests {
         assert_eq!(answer(missing.clone()), (503, soon(1)));
         assert_eq!(answer(CallError::from(missing)), (503, soon(1)));
         assert_eq!(answer(NamedCallError::NodeStopped { name: name.clone() }), (503, soon(1)));
+        assert_eq!(answer(NamedCallError::Stopping { name: name.clone() }), (503, soon(1)));
+        assert_eq!(answer(AwaitNameError::Stopping { name: name.clone() }), (503, soon(1)));
         assert_eq!(answer(NamedCallError::from(RetryError::NoAttempts)), (500, None));
         assert_eq!(answer(AwaitNameError::Timeout { name, limit: second }), (503, soon(1)));
         assert_eq!(answer(LookupError::NoName("till".into())), (503, soon(1)));

@@ -4,7 +4,7 @@
 //! read here, within the time of [`HttpServer::head_timeout`](crate::HttpServer::head_timeout), and
 //! given to hyper again.
 
-use crate::timeout_body::TimeoutRoutes;
+use crate::request_routes::RequestRoutes;
 use crate::timeout_stream::TimeoutStream;
 use hyper::server::conn::http2::{Builder, Connection};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -38,9 +38,9 @@ pub(crate) async fn begin(
 /// has as long again to answer.
 pub(crate) fn serve<S>(
     stream: S,
-    routes: TimeoutRoutes,
+    routes: RequestRoutes,
     silence: Duration,
-) -> Connection<TokioIo<S>, TimeoutRoutes, TokioExecutor>
+) -> Connection<TokioIo<S>, RequestRoutes, TokioExecutor>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {

@@ -3,7 +3,7 @@
 use crate::client_timeouts::{ClientTimeouts, LONGEST};
 use crate::open_connections::{HttpVersion, OpenConnections};
 use axum::Router;
-use krarup::behavior::{Behavior, Received};
+use krarup::behavior::{Behavior, NameScope, Received};
 use krarup::supervisor::{ChildSpec, Shutdown};
 use krarup::{Context, Reason};
 use std::convert::Infallible;
@@ -69,7 +69,7 @@ impl HttpServer {
             version: HttpVersion::Http1,
             connections: 1024,
             timeouts: ClientTimeouts::default(),
-            drain: Duration::from_secs(10),
+            drain: Duration::from_secs(5),
             bound: Arc::default(),
         }
     }
@@ -128,7 +128,8 @@ impl HttpServer {
         self
     }
 
-    /// Sets how long a stopping server waits for the requests under way. The default is 10 s.
+    /// Sets how long a stopping server waits for the requests under way. The default is 5 s, half of the time that a node
+    /// has for its stop by default: a longer one needs a longer [`stop_timeout`](krarup::NodeBuilder::stop_timeout).
     #[must_use]
     pub fn drain(mut self, limit: Duration) -> Self {
         self.drain = limit;
@@ -181,8 +182,13 @@ impl Behavior for HttpServer {
         ctx.stop_in_order();
         let socket = self.bind().await?;
         ctx.initialised();
-        let mut open =
-            OpenConnections::new(self.routes, self.version, self.connections, self.timeouts);
+        let mut open = OpenConnections::new(
+            self.routes,
+            self.version,
+            self.connections,
+            self.timeouts,
+            NameScope::new(&ctx),
+        );
         let reason = loop {
             tokio::select! {
                 item = ctx.receive() => match item {

@@ -19,6 +19,7 @@ mod http2_connection;
 mod http_server;
 mod open_connections;
 mod progress_timeout;
+mod request_routes;
 mod timeout_body;
 mod timeout_stream;
 

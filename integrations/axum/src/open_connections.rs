@@ -3,7 +3,7 @@
 use crate::client_timeouts::ClientTimeouts;
 #[cfg(feature = "http2")]
 use crate::http2_connection;
-use crate::timeout_body::TimeoutRoutes;
+use crate::request_routes::RequestRoutes;
 use crate::timeout_stream::TimeoutStream;
 use axum::Router;
 use axum::http::HeaderValue;
@@ -14,6 +14,7 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
+use krarup::behavior::NameScope;
 use krarup::observe::Inspection;
 use std::convert::Infallible;
 use std::io;
@@ -58,6 +59,8 @@ pub(crate) struct OpenConnections {
     tasks: JoinSet<()>,
     accepted: u64,
     stopping: Arc<AtomicBool>,
+    /// What requests under way wait for by name.
+    names: Arc<NameScope>,
     #[cfg(feature = "http2")]
     ending: tokio::sync::watch::Sender<()>,
 }
@@ -68,6 +71,7 @@ impl OpenConnections {
         version: HttpVersion,
         most: usize,
         timeouts: ClientTimeouts,
+        names: Arc<NameScope>,
     ) -> Self {
         OpenConnections {
             // Their state is given: axum prepares the routes once, and not for each request.
@@ -80,6 +84,7 @@ impl OpenConnections {
             tasks: JoinSet::new(),
             accepted: 0,
             stopping: Arc::default(),
+            names,
             #[cfg(feature = "http2")]
             ending: tokio::sync::watch::Sender::new(()),
         }
@@ -109,7 +114,7 @@ impl OpenConnections {
     }
 
     fn serve_http1(&mut self, stream: TcpStream, place: OwnedSemaphorePermit) {
-        let routes = TimeoutRoutes::new(self.routes.clone(), self.timeouts.body);
+        let routes = self.request_routes();
         let stopping = Arc::clone(&self.stopping);
         // Around all routes, not a layer of the router: that would be two boxes for each request.
         let service = service_fn(move |request: Request<Incoming>| {
@@ -135,9 +140,14 @@ impl OpenConnections {
         });
     }
 
+    /// The routes for one connection.
+    fn request_routes(&self) -> RequestRoutes {
+        RequestRoutes::new(self.routes.clone(), self.timeouts.body, Arc::clone(&self.names))
+    }
+
     #[cfg(feature = "http2")]
     fn serve_http2(&mut self, stream: TcpStream, place: OwnedSemaphorePermit) {
-        let routes = TimeoutRoutes::new(self.routes.clone(), self.timeouts.body);
+        let routes = self.request_routes();
         let (timeouts, watcher) = (self.timeouts, self.open.watcher());
         let mut ending = self.ending.subscribe();
         self.tasks.spawn(async move {
@@ -154,9 +164,10 @@ impl OpenConnections {
         });
     }
 
-    /// From now on every answer says that its connection is closed.
+    /// From now on every answer says that its connection is closed, and no request waits for a name.
     pub(crate) fn begin_to_stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
+        self.names.end();
     }
 
     /// Waits until the requests under way are answered, or the time is up. Then it cuts them off.

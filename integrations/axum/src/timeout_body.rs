@@ -1,38 +1,12 @@
 //! The body of a request, with a limit of the time without progress (rule Q11).
 
 use crate::progress_timeout::ProgressTimeout;
+use axum::BoxError;
 use axum::body::Bytes;
-use axum::{BoxError, Router};
-use hyper::Request;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
-use hyper::service::Service;
-use hyper_util::service::TowerToHyperService;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-
-/// Routes whose requests have a [`TimeoutBody`].
-#[derive(Clone)]
-pub(crate) struct TimeoutRoutes {
-    routes: TowerToHyperService<Router>,
-    limit: Duration,
-}
-
-impl TimeoutRoutes {
-    pub(crate) fn new(routes: Router, limit: Duration) -> Self {
-        TimeoutRoutes { routes: TowerToHyperService::new(routes), limit }
-    }
-}
-
-impl Service<Request<Incoming>> for TimeoutRoutes {
-    type Response = <TowerToHyperService<Router> as Service<Request<TimeoutBody>>>::Response;
-    type Error = <TowerToHyperService<Router> as Service<Request<TimeoutBody>>>::Error;
-    type Future = <TowerToHyperService<Router> as Service<Request<TimeoutBody>>>::Future;
-
-    fn call(&self, request: Request<Incoming>) -> Self::Future {
-        self.routes.call(request.map(|body| TimeoutBody::new(body, self.limit)))
-    }
-}
 
 /// A body that ends with an error when its reader has waited too long for the next bytes. The time in which
 /// nobody has begun to read does not count.
@@ -44,7 +18,7 @@ pub(crate) struct TimeoutBody<B = Incoming> {
 }
 
 impl<B> TimeoutBody<B> {
-    fn new(body: B, limit: Duration) -> Self {
+    pub(crate) fn new(body: B, limit: Duration) -> Self {
         let timeout = ProgressTimeout::new("the client has sent nothing of the body", limit);
         TimeoutBody { body: Some(body), timeout }
     }

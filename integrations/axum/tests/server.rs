@@ -305,6 +305,36 @@ fn q6_a_stop_waits_for_the_request_in_hand_of_this_server() {
     node.stop().wait().unwrap();
 }
 
+/// As under a supervisor of which the server is a later child than the process that it waits for.
+#[test]
+fn h10_a_stop_ends_the_waits_for_a_name_of_requests_under_way() {
+    let runtime = runtime();
+    let node = node("h10_axum", &runtime);
+    let (begun, begins) = channel();
+    let waits = move |counter: ByName<Counter>| {
+        let begun = begun.clone();
+        async move {
+            let _ = begun.send(());
+            let count = counter.call(Count::Next).no_timeout().await;
+            Ok::<_, CallRejection>(count?.to_string())
+        }
+    };
+    let processes = Processes::new().with::<Counter>(&node).unwrap();
+    let routes = Router::new().route("/waits", get(waits)).with_state(Shop { processes });
+    let server = HttpServer::new(ANY, routes).drain(Duration::from_secs(60));
+    let one = server.clone();
+    let process = node.spawn(move || one).wait().unwrap();
+    let mut client = connect(server.bound().unwrap());
+    send(&client, "/waits");
+    begins.recv().unwrap();
+    let end = process.watch();
+    process.process().request_stop(Reason::Shutdown);
+    let (head, _) = answer(&mut client);
+    assert!(head.starts_with("http/1.1 503") && head.contains("retry-after: 1"), "{head}");
+    assert_eq!(end.wait().unwrap().reason, Reason::Shutdown);
+    node.stop().wait().unwrap();
+}
+
 /// Sends when it is dropped.
 struct Dropped(std::sync::mpsc::Sender<()>);
 

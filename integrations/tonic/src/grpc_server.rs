@@ -16,7 +16,7 @@ use tonic::service::Routes;
 ///
 /// It is a child of a supervisor, restarted on the same port. When it is asked to stop, it accepts no
 /// more, tells its clients so, completes the requests under way, and ends; what takes longer than
-/// [`HttpServer::drain`], 10 s unless it is set, is cut off. A response that is a stream without an end is
+/// [`HttpServer::drain`], 5 s unless it is set, is cut off. A response that is a stream without an end is
 /// such a request.
 ///
 /// A stream of messages from a client may pause for any time, so there is no

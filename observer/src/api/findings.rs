@@ -12,7 +12,7 @@ use crate::time::{ms, readable};
 use hyper::StatusCode;
 use krarup_gen::{NodeStats, Pid, ProcessState, SupervisionAction, Timestamp, WaitKind};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 /// The most findings of an answer.
@@ -255,10 +255,14 @@ fn of_rings(shared: &Shared) -> Vec<Finding> {
     }
     // By supervisor, how many restarts in its period.
     let mut storms: BTreeMap<Pid, (u32, Option<String>, u32, Duration)> = BTreeMap::new();
+    let mut given_up = BTreeSet::new();
     for recorded in shared.view.restarts(0, DECISIONS).items {
         let (event, since) = (&*recorded.item, now.since(recorded.at));
         let name = event.by_name.as_ref().map(ToString::to_string);
         let who = name.clone().unwrap_or_else(|| event.by.to_string());
+        if event.what == SupervisionAction::GaveUp {
+            given_up.insert(event.by);
+        }
         if event.what == SupervisionAction::GaveUp && since <= GAVE_UP {
             let finding = Finding::new(
                 "gave_up",
@@ -274,7 +278,8 @@ fn of_rings(shared: &Shared) -> Vec<Finding> {
         }
     }
     for (pid, (count, name, intensity, period)) in storms {
-        if count * 2 >= intensity {
+        // One that has given up restarts nothing any more.
+        if count * 2 >= intensity && !given_up.contains(&pid) {
             let who = name.clone().unwrap_or_else(|| pid.to_string());
             let text = format!(
                 "{who} restarted {count} times in {}; it gives up after {intensity}",
