@@ -4,7 +4,7 @@ use axum::extract::{FromRef, FromRequestParts};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use krarup::{NameError, NamedAddress, Node};
+use krarup::{Context, NameError, NamedAddress, Node};
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
 use std::fmt;
@@ -39,12 +39,12 @@ impl Processes {
         Processes::default()
     }
 
-    /// Adds a process of this node, which need not have been spawned yet.
+    /// Adds a process of this node, which need not have been spawned yet. In a process its context stands for the node.
     ///
     /// # Errors
     /// [`NameError`]: [`NamedProcess::NAME`] is no name.
-    pub fn with<P: NamedProcess>(mut self, node: &Node) -> Result<Self, NameError> {
-        let address = node.named_address::<P::Message, P::Command>(P::NAME)?;
+    pub fn with<P: NamedProcess>(mut self, node: &impl FindsByName) -> Result<Self, NameError> {
+        let address = node.address_of::<P>()?;
         Arc::make_mut(&mut self.by_type).insert(TypeId::of::<P>(), Arc::new(address));
         Ok(self)
     }
@@ -54,6 +54,41 @@ impl Processes {
     pub fn address<P: NamedProcess>(&self) -> Option<NamedAddress<P::Message, P::Command>> {
         let address = self.by_type.get(&TypeId::of::<P>())?;
         address.downcast_ref::<NamedAddress<P::Message, P::Command>>().cloned()
+    }
+}
+
+/// A [`Node`], or the [`Context`] of one of its processes: where [`Processes::with`] finds a process.
+pub trait FindsByName: found::Sealed {
+    /// Returns the address by name of a process.
+    ///
+    /// # Errors
+    /// [`NameError`]: [`NamedProcess::NAME`] is no name.
+    fn address_of<P: NamedProcess>(
+        &self,
+    ) -> Result<NamedAddress<P::Message, P::Command>, NameError>;
+}
+
+mod found {
+    pub trait Sealed {}
+}
+
+impl found::Sealed for Node {}
+
+impl FindsByName for Node {
+    fn address_of<P: NamedProcess>(
+        &self,
+    ) -> Result<NamedAddress<P::Message, P::Command>, NameError> {
+        self.named_address(P::NAME)
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> found::Sealed for Context<M, C> {}
+
+impl<M: Send + 'static, C: Send + 'static> FindsByName for Context<M, C> {
+    fn address_of<P: NamedProcess>(
+        &self,
+    ) -> Result<NamedAddress<P::Message, P::Command>, NameError> {
+        self.named_address(P::NAME)
     }
 }
 

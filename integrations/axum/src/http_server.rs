@@ -15,6 +15,9 @@ use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 
+/// Makes the routes of a server, at each of its starts.
+type RoutesOf = Arc<dyn Fn(&Context<Infallible>) -> krarup::Result<Router> + Send + Sync>;
+
 /// An axum router behind a TCP port, as a process: a child of a supervisor, restarted by it on the same
 /// port, and stopped in order (rule Q6).
 ///
@@ -51,7 +54,7 @@ use tokio::time::{sleep, timeout};
 #[derive(Clone)]
 pub struct HttpServer {
     address: SocketAddr,
-    routes: Router,
+    routes: RoutesOf,
     version: HttpVersion,
     connections: usize,
     timeouts: ClientTimeouts,
@@ -63,9 +66,45 @@ impl HttpServer {
     /// Creates the server of these routes. With port 0 the system chooses one, and a restarted server
     /// uses the same.
     pub fn new(address: impl Into<SocketAddr>, routes: Router) -> Self {
+        HttpServer::routed(address, move |_| Ok(routes.clone()))
+    }
+
+    /// Creates a server whose routes are made at each of its starts, from the context of its process. For a
+    /// description that is made before there is a node, as an application with settings from a file is.
+    /// What they need of the node is in the context: [`Processes::with`](crate::Processes::with) takes it.
+    /// If they cannot be made, the server does not start.
+    ///
+    /// ```
+    /// use axum::Router;
+    /// use axum::routing::get;
+    /// use krarup::prelude::*;
+    /// use krarup_axum::{ByName, CallRejection, HttpServer, NamedProcess, Processes};
+    ///
+    /// struct Till;
+    ///
+    /// impl NamedProcess for Till {
+    ///     const NAME: &'static str = "till";
+    ///     type Message = Reply<u64>;
+    ///     type Command = Reply<u64>;
+    /// }
+    ///
+    /// async fn total(till: ByName<Till>) -> Result<String, CallRejection> {
+    ///     Ok(till.call(|reply| reply).await?.to_string())
+    /// }
+    ///
+    /// let server = HttpServer::routed(([127, 0, 0, 1], 8080), |ctx| {
+    ///     let processes = Processes::new().with::<Till>(ctx)?;
+    ///     Ok(Router::new().route("/total", get(total)).with_state(processes))
+    /// });
+    /// # let _ = server;
+    /// ```
+    pub fn routed(
+        address: impl Into<SocketAddr>,
+        make: impl Fn(&Context<Infallible>) -> krarup::Result<Router> + Send + Sync + 'static,
+    ) -> Self {
         HttpServer {
             address: address.into(),
-            routes,
+            routes: Arc::new(make),
             version: HttpVersion::Http1,
             connections: 1024,
             timeouts: ClientTimeouts::default(),
@@ -180,10 +219,11 @@ impl Behavior for HttpServer {
 
     async fn run(self, mut ctx: Context<Infallible>) -> krarup::Result {
         ctx.stop_in_order();
+        let routes = (self.routes)(&ctx)?;
         let socket = self.bind().await?;
         ctx.initialised();
         let mut open = OpenConnections::new(
-            self.routes,
+            routes,
             self.version,
             self.connections,
             self.timeouts,

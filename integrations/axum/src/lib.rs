@@ -23,6 +23,6 @@ mod request_routes;
 mod timeout_body;
 mod timeout_stream;
 
-pub use by_name::{ByName, NamedProcess, Processes, UnknownProcess};
+pub use by_name::{ByName, FindsByName, NamedProcess, Processes, UnknownProcess};
 pub use call_rejection::CallRejection;
 pub use http_server::HttpServer;

@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::extract::FromRef;
 use axum::http::{Request, StatusCode};
 use axum::routing::get;
+use krarup::application::Application;
 use krarup::prelude::*;
 use krarup::supervisor::SupervisorAddress;
 use krarup::testing::Faults;
@@ -332,6 +333,61 @@ fn h10_a_stop_ends_the_waits_for_a_name_of_requests_under_way() {
     let (head, _) = answer(&mut client);
     assert!(head.starts_with("http/1.1 503") && head.contains("retry-after: 1"), "{head}");
     assert_eq!(end.wait().unwrap().reason, Reason::Shutdown);
+    node.stop().wait().unwrap();
+}
+
+#[derive(Clone, serde::Deserialize)]
+struct ShopSettings {
+    port: u16,
+    greeting: String,
+}
+
+#[test]
+fn q6_the_routes_of_an_application_with_settings_are_made_when_its_server_starts() {
+    let runtime = runtime();
+    let (made, servers) = channel();
+    let shop = Application::configured("shop", move |settings: ShopSettings| {
+        let ShopSettings { port, greeting } = settings;
+        let server = HttpServer::routed(([127, 0, 0, 1], port), move |ctx| {
+            let processes = Processes::new().with::<Counter>(ctx)?;
+            let (text, routes) = (greeting.clone(), Router::new());
+            let hello = get(move || ready(text.clone()));
+            let next = get(async |counter: ByName<Counter>| next(counter).await);
+            let routes = routes.route("/hello", hello).route("/next", next);
+            Ok(routes.with_state(Shop { processes }))
+        });
+        made.send(server.clone()).unwrap();
+        Supervisor::one_for_one()
+            .intensity(3, Duration::from_secs(5))
+            .child(ChildSpec::worker("counter", Counter::default).name(Counter::NAME))
+            .child(server.child("http"))
+    });
+    let file = "node.name = 'q6_app'\n[application.shop.settings]\nport = 0\ngreeting = 'good day'";
+    let node = krarup::NodeBuilder::from_toml(file).unwrap().tokio(runtime.handle().clone());
+    let node = node.application(shop).start().unwrap();
+    let server = servers.recv().unwrap();
+    let mut client = connect(server.bound().unwrap());
+    assert_eq!(ask(&mut client, "/hello").1, "good day");
+    assert_eq!(ask(&mut client, "/next").1, "1");
+    // They are made again with each restart.
+    let first = node.whereis("http").unwrap();
+    node.kill(first);
+    node.watch(first).wait().unwrap();
+    let next = node.lookup_or_wait::<Infallible, Infallible>("http").wait().unwrap();
+    node.inspect(next.pid()).wait().unwrap();
+    assert_eq!(ask(&mut connect(server.bound().unwrap()), "/next").1, "2");
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn q6_a_server_whose_routes_cannot_be_made_does_not_start() {
+    let runtime = runtime();
+    let node = node("q6_routes", &runtime);
+    let server = HttpServer::routed(ANY, |_| Err(Reason::error("no templates")));
+    let one = server.clone();
+    let said = node.spawn(move || one).wait().map(|_| ()).unwrap_err().to_string();
+    assert_eq!(said, "init failed: no templates");
+    assert_eq!(server.bound(), None);
     node.stop().wait().unwrap();
 }
 
