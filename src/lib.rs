@@ -335,6 +335,13 @@ pub mod settings {
     pub use krarup_node::{Settings, SettingsError, SettingsFault};
 }
 
+/// The signals that ask a program to stop ([`Signals`](signals::Signals)), for programs on tokio.
+#[cfg(feature = "signals")]
+pub mod signals {
+    #[doc(inline)]
+    pub use krarup_node::Signals;
+}
+
 #[cfg(feature = "io")]
 #[doc(inline)]
 pub use krarup_io as io;

@@ -36,6 +36,8 @@ mod runtime;
 #[cfg(feature = "settings")]
 mod settings;
 mod side_threads;
+#[cfg(feature = "signals")]
+mod signals;
 mod simulation;
 mod stop;
 mod sync;
@@ -57,6 +59,8 @@ pub use options::DispatcherOptions;
 pub use run::ProgramError;
 #[cfg(feature = "settings")]
 pub use settings::{Settings, SettingsError, SettingsFault};
+#[cfg(feature = "signals")]
+pub use signals::Signals;
 pub use simulation::codecs::{Carried, CodecFailure};
 pub use simulation::explore::FailingSeed;
 pub use simulation::faults::{Fault, Faults, Victim};

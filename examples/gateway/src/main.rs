@@ -22,7 +22,7 @@
 //! | `named` | the way to a process that may be replaced |
 //! | `listener`, `service`, `query`, `body`, `answer`, `health` | HTTP |
 //! | `observing` | the view into the node: a page, an API, probes, metrics |
-//! | `flags`, `panics`, `signals` | the program around the service |
+//! | `flags`, `panics` | the program around the service |
 //! | `demo`, `load`, `view` | the demonstration under load |
 
 #![forbid(unsafe_code)]
@@ -43,7 +43,6 @@ mod observing;
 mod panics;
 mod query;
 mod service;
-mod signals;
 mod tally;
 mod tree;
 mod view;
@@ -52,8 +51,8 @@ mod worker;
 use flags::{Asked, Options};
 use gateway::Gateway;
 use krarup::prelude::*;
+use krarup::signals::Signals;
 use panics::Report;
-use signals::Signals;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::process::ExitCode;

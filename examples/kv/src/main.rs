@@ -49,8 +49,6 @@ mod connection;
 mod demo;
 mod protocol;
 mod registry;
-#[path = "../../gateway/src/signals.rs"]
-mod signals;
 #[cfg(test)]
 mod tests;
 
@@ -59,7 +57,7 @@ use connection::Connection;
 use krarup::NodeBuilder;
 use krarup::io::{AcceptorAddress, AcceptorRequest};
 use krarup::prelude::*;
-use signals::Signals;
+use krarup::signals::Signals;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;

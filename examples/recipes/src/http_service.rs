@@ -13,6 +13,7 @@ use axum::Router;
 use axum::extract::Path;
 use axum::routing::{get, post};
 use krarup::prelude::*;
+use krarup::signals::Signals;
 use krarup_axum::{ByName, CallRejection, HttpServer, NamedProcess, Processes};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -134,50 +135,11 @@ async fn serve(node: &Node, address: SocketAddr) -> Result {
     tokio::select! {
         signal = signals.next() => {
             println!("{signal}: answering what was accepted");
-            tokio::spawn(async move {
-                signals.next().await;
-                std::process::exit(1);                  // asked a second time: at once
-            });
+            // Asked a second time, it ends at once.
+            tokio::spawn(signals.exit_at_the_next());
             Ok(())
         }
         // The supervisor has given up: end with an error, so that what watches this program starts it again.
         end = tree.watch() => Err(Reason::error(format!("the tree has ended: {}", end.reason))),
-    }
-}
-
-/// Ctrl-C, and on Unix `SIGTERM`. On Unix a signal that comes between two calls of `next` is kept.
-struct Signals {
-    #[cfg(unix)]
-    interrupt: tokio::signal::unix::Signal,
-    #[cfg(unix)]
-    terminate: tokio::signal::unix::Signal,
-}
-
-impl Signals {
-    #[cfg(unix)]
-    fn new() -> Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        let (interrupt, terminate) =
-            (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-        Ok(Signals { interrupt, terminate })
-    }
-
-    #[cfg(not(unix))]
-    #[allow(clippy::unnecessary_wraps, reason = "on Unix it can fail")]
-    fn new() -> Result<Self> {
-        Ok(Signals {})
-    }
-
-    async fn next(&mut self) -> &'static str {
-        #[cfg(unix)]
-        tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
-        }
-        #[cfg(not(unix))]
-        {
-            let _ = tokio::signal::ctrl_c().await;
-            "Ctrl-C"
-        }
     }
 }

@@ -1,0 +1,134 @@
+//! The signals that ask a program to stop (rule X16).
+
+use std::fmt;
+use std::future::poll_fn;
+use std::io;
+use std::process;
+use std::task::Poll;
+
+/// The signals that ask a program to stop: `SIGINT` (Ctrl-C) and `SIGTERM`; on other systems than Unix Ctrl-C.
+///
+/// From [`Signals::new`] on a signal does not end the program. One that comes while nobody waits for it is kept on Unix, so
+/// it is made before what it is to stop. It needs a tokio runtime with I/O.
+///
+/// ```no_run
+/// use krarup_node::{Node, Signals};
+/// use tokio::runtime::Handle;
+///
+/// # async fn start(_: &Node) -> krarup_gen::Result { Ok(()) }
+/// #[tokio::main]
+/// async fn main() -> krarup_gen::Result {
+///     let mut signals = Signals::new()?;
+///     let node = Node::builder("shop@localhost").tokio(Handle::current());
+///     node.run_async(async |node| {
+///         start(node).await?;
+///         println!("{}: stopping", signals.next().await);
+///         // The node stops now. Asked a second time, the program ends at once.
+///         tokio::spawn(signals.exit_at_the_next());
+///         Ok(())
+///     })
+///     .await
+/// }
+/// ```
+pub struct Signals {
+    #[cfg(unix)]
+    interrupt: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    terminate: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    /// Catches the signals from now on.
+    ///
+    /// # Errors
+    /// The system refuses it.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime with I/O.
+    #[cfg(unix)]
+    pub fn new() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let interrupt = signal(SignalKind::interrupt())?;
+        let terminate = signal(SignalKind::terminate())?;
+        Ok(Signals { interrupt, terminate })
+    }
+
+    /// Catches the signals from now on.
+    ///
+    /// # Errors
+    /// None on this system.
+    #[cfg(not(unix))]
+    #[allow(clippy::unnecessary_wraps, reason = "on Unix it can fail")]
+    pub fn new() -> io::Result<Self> {
+        Ok(Signals {})
+    }
+
+    /// Waits for the next signal, and returns its name. Dropping the future loses none.
+    #[cfg(unix)]
+    pub async fn next(&mut self) -> &'static str {
+        poll_fn(|cx| {
+            if self.terminate.poll_recv(cx).is_ready() {
+                Poll::Ready("SIGTERM")
+            } else if self.interrupt.poll_recv(cx).is_ready() {
+                Poll::Ready("SIGINT")
+            } else {
+                Poll::Pending
+            }
+        })
+        .await
+    }
+
+    /// Waits for the next signal, and returns its name.
+    #[cfg(not(unix))]
+    pub async fn next(&mut self) -> &'static str {
+        let _ = tokio::signal::ctrl_c().await;
+        "Ctrl-C"
+    }
+
+    /// Ends the program at the next signal with the exit code 1, whatever is under way. For a task beside an orderly
+    /// stop: who asks a second time does not want to wait.
+    pub async fn exit_at_the_next(mut self) {
+        let signal = self.next().await;
+        eprintln!("{signal} again; ending now");
+        process::exit(1);
+    }
+}
+
+impl fmt::Debug for Signals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Signals")
+    }
+}
+
+#[cfg(all(test, unix, not(loom)))]
+mod tests {
+    use super::Signals;
+    use std::pin::pin;
+    use std::process::{Command, id};
+    use std::task::{Context, Waker};
+
+    fn kill(signal: &str) {
+        let status = Command::new("kill").args([signal, &id().to_string()]).status();
+        assert!(status.is_ok_and(|status| status.success()));
+    }
+
+    #[test]
+    fn x16_signals_are_told_by_name_and_kept_until_somebody_waits() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+        runtime.block_on(async {
+            let mut signals = Signals::new().unwrap();
+            {
+                // A wait that is given up.
+                let mut given_up = pin!(signals.next());
+                assert!(
+                    given_up.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending()
+                );
+            }
+            kill("-INT");
+            assert_eq!(signals.next().await, "SIGINT");
+            kill("-TERM");
+            assert_eq!(signals.next().await, "SIGTERM");
+            assert_eq!(format!("{signals:?}"), "Signals");
+        });
+    }
+}
