@@ -167,7 +167,7 @@ fn m7_every_send_or_notice_to_an_ended_process_is_a_dead_letter() {
     }
 }
 
-/// A message of its own type for [`taker`], or one that is converted.
+/// A message that is converted to one of a [`taker`].
 struct Converted;
 
 impl From<Converted> for u32 {

@@ -17,10 +17,10 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// Servers that answer when the test says so, by the ports of their addresses.
 #[derive(Clone, Default)]
-struct Servers(Arc<Mutex<BTreeMap<u16, Server>>>);
+struct Servers(Arc<Mutex<BTreeMap<u16, ScriptedServer>>>);
 
 #[derive(Default)]
-struct Server {
+struct ScriptedServer {
     /// How often a connection was begun, and how many of these are still there.
     begun: usize,
     open: usize,
@@ -29,7 +29,7 @@ struct Server {
 }
 
 impl Servers {
-    fn with<T>(&self, port: u16, action: impl FnOnce(&mut Server) -> T) -> T {
+    fn with<T>(&self, port: u16, action: impl FnOnce(&mut ScriptedServer) -> T) -> T {
         action(self.0.lock().entry(port).or_default())
     }
 
