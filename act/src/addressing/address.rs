@@ -319,10 +319,7 @@ where
     fn room(&self) -> RoomInLine<T> {
         let address = self.clone();
         Box::pin(async move {
-            let room = address.reserve_or_wait().await;
-            // It is for a message, which is given back.
-            let noted = room.inspect_err(|error| address.note_given_back(error));
-            noted.map(|permit| Room::Permit(permit.converting()))
+            address.room_for_message().await.map(|permit| Room::Permit(permit.converting()))
         })
     }
 
