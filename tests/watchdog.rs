@@ -6,6 +6,7 @@
 mod support;
 
 use krarup::dispatcher::DispatcherOptions;
+use krarup::observe::Memory;
 use krarup::prelude::*;
 use std::cell::RefCell;
 use std::sync::{Mutex, Once, mpsc};
@@ -82,8 +83,9 @@ fn r4_a_handler_that_holds_its_worker_is_reported_once_for_each_turn() {
     listen();
     let options = DispatcherOptions::new().workers(1).long_turn(Duration::from_millis(1));
     let node = Node::builder("r4warn").dispatcher("held", options).workers(1).start().unwrap();
+    node.remember(Memory { long_turns: 9, ..Memory::default() });
     let name = support::Puppet::new("hog", &Log::new());
-    let hog = node.spawn(move || name).dispatcher("held").wait().unwrap();
+    let hog = node.spawn(move || name).name("hog").dispatcher("held").wait().unwrap();
     let held = || node.stats().dispatchers.into_iter().find(|stats| stats.name == "held").unwrap();
     for turn in 1..=2 {
         let release = hold(&hog);
@@ -95,9 +97,14 @@ fn r4_a_handler_that_holds_its_worker_is_reported_once_for_each_turn() {
     }
     let lines = warnings("held");
     assert_eq!(lines.len(), 2, "{lines:?}");
-    for part in [&format!("pid={}", hog.pid()), "Puppet", "worker=0", "held=", "ctx.block"] {
+    let pid = format!("pid={} ", hog.pid());
+    for part in [&pid, " name=\"hog\" ", "Puppet", "worker=0", "held=", "ctx.block"] {
         assert!(lines[0].contains(part), "{part} in {lines:?}");
     }
+    // The record of the first one was made before the second began.
+    let record = &node.view().long_turns(0, 9).items[0].item;
+    let named = record.name.as_ref().map(ToString::to_string);
+    assert_eq!((named.as_deref(), record.pid), (Some("hog"), Some(hog.pid())));
     node.stop().wait().unwrap();
 }
 

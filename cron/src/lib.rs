@@ -40,6 +40,7 @@ mod error;
 mod info;
 mod job;
 mod pattern;
+mod pattern_days;
 mod plan;
 mod work;
 

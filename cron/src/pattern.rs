@@ -10,6 +10,7 @@
 //! | `*/30 2 * * *`, every half of an hour | not on that day | at 02:00, 02:30, 02:00, 02:30 |
 
 use crate::error::{AddJobError, UnknownZone};
+use crate::pattern_days::PatternDays;
 use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
 use chrono_tz::{GapInfo, Tz};
 use std::fmt;
@@ -90,6 +91,7 @@ pub(crate) enum RunTimes {
 pub(crate) struct ZonedPattern {
     text: String,
     cron: croner::Cron,
+    days: PatternDays,
     zone: Tz,
 }
 
@@ -98,7 +100,8 @@ impl RunTimes {
     pub(crate) fn pattern(name: &str, text: &str, zone: Tz) -> Result<Self, AddJobError> {
         match text.parse::<croner::Cron>() {
             Ok(cron) => {
-                Ok(RunTimes::Pattern(Box::new(ZonedPattern { text: text.to_owned(), cron, zone })))
+                let (text, days) = (text.to_owned(), PatternDays::of(&cron.pattern));
+                Ok(RunTimes::Pattern(Box::new(ZonedPattern { text, cron, days, zone })))
             }
             Err(error) => Err(AddJobError::BadPattern {
                 name: name.to_owned(),
@@ -114,8 +117,7 @@ impl RunTimes {
             RunTimes::Once(at) => (*at > date).then_some(*at),
             RunTimes::Pattern(pattern) => {
                 let from = date.clamp(first(), last()).with_timezone(&pattern.zone);
-                let next = pattern.cron.find_next_occurrence(&from, false).ok();
-                let next = next.or_else(|| pattern.after_long_gap(from))?;
+                let next = pattern.first_after(from)?;
                 Some(next.with_timezone(&Utc)).filter(|next| *next > date)
             }
         }
@@ -148,6 +150,19 @@ impl RunTimes {
 }
 
 impl ZonedPattern {
+    /// The first time after this date; `None` if there is none, which is found out without a search.
+    fn first_after(&self, from: DateTime<Tz>) -> Option<DateTime<Tz>> {
+        // A clock that is set back at midnight comes to the day before.
+        let day = from.date_naive();
+        let comes = self.days.come_from(&self.cron.pattern, day.pred_opt().unwrap_or(day));
+        if comes { self.search_after(from) } else { None }
+    }
+
+    fn search_after(&self, from: DateTime<Tz>) -> Option<DateTime<Tz>> {
+        let next = self.cron.find_next_occurrence(&from, false).ok();
+        next.or_else(|| self.after_long_gap(from))
+    }
+
     /// The first time after this date, where croner finds none: a job at a time falls into a gap of more than two
     /// hours, when a zone leaves out a day or the half of a night. As with other gaps the time is then the end of
     /// the gap, if the pattern has this day.
@@ -200,7 +215,9 @@ impl fmt::Display for RunTimes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chrono::TimeZone;
+    use chrono::{NaiveDate, TimeZone};
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
 
     /// The times of a pattern in a zone from midnight of a day on, as texts.
     fn times(text: &str, zone: Tz, from: (i32, u32, u32), count: usize) -> Vec<String> {
@@ -216,6 +233,41 @@ mod tests {
     }
 
     const BERLIN: Tz = chrono_tz::Europe::Berlin;
+
+    /// A pattern whose day comes rarely or never, and a date, mostly near the turn of a year.
+    fn rare_pattern(random: &mut ChaCha8Rng) -> (String, Date) {
+        let mut one_of = |all: &[&'static str]| all[random.random_range(0..all.len())];
+        let day = one_of(&["28", "29", "30", "31", "30,31", "L", "LW", "29W", "31W", "*"]);
+        let month = one_of(&["2", "2", "2,4", "4,6,9,11", "12", "1", "*"]);
+        let weekday = one_of(&["*", "*", "+MON", "+FRI#5", "SUN#5", "+SUN#L", "SAT"]);
+        let hour = one_of(&["0", "2", "23", "*/6"]);
+        let years = one_of(&["*", "*", "2025-4999/2", "2024", "2010-2030/3", "1900", "4996-5000"]);
+        let year = random.random_range(2008..2034);
+        let day_of_year = [1, 2, 59, 60, 364, 365][random.random_range(0..6)];
+        let date = NaiveDate::from_yo_opt(year, day_of_year).unwrap();
+        let time = TimeDelta::seconds(random.random_range(0..86_400));
+        let at = date.and_time(NaiveTime::MIN).and_utc() + time;
+        (format!("0 30 {hour} {day} {month} {weekday} {years}"), at)
+    }
+
+    #[test]
+    fn t7_a_time_that_is_not_searched_for_is_one_that_a_search_does_not_find() {
+        const ZONES: [Tz; 4] =
+            [Tz::UTC, BERLIN, chrono_tz::Pacific::Apia, chrono_tz::America::Sao_Paulo];
+        let mut random = ChaCha8Rng::seed_from_u64(3);
+        let mut outcomes = [0, 0];
+        for number in 0..200 {
+            let (text, at) = rare_pattern(&mut random);
+            let zone = ZONES[number % ZONES.len()];
+            let times = RunTimes::pattern("test", &text, zone).unwrap();
+            let RunTimes::Pattern(pattern) = &times else { panic!("{text} is a pattern") };
+            let from = at.with_timezone(&zone);
+            let found = pattern.search_after(from);
+            assert_eq!(pattern.first_after(from), found, "{text} in {zone} after {at}");
+            outcomes[usize::from(found.is_some())] += 1;
+        }
+        assert!(outcomes.iter().all(|count| *count > 30), "{outcomes:?}");
+    }
 
     #[test]
     fn t7_a_clock_that_goes_forward_in_berlin() {

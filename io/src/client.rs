@@ -2,25 +2,25 @@
 
 use crate::channel::FrameChannel;
 use crate::connection::Connection;
-use crate::error::ConnectError;
+use crate::connection_attempts::{EstablishedConnection, connected};
 use crate::options::ConnectionOptions;
 use crate::protocol::Protocol;
 use crate::securing::Securing;
 use crate::server_host::ServerHost;
-use crate::transport_connection::connected;
 use crate::wire::SocketStream;
 use krarup_act::{Behavior, Context};
 use krarup_gen::{ProcessKind, Result};
 use mio::net::TcpStream;
 use std::any::type_name;
 use std::fmt;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// Connects to a TCP server and runs a [`Protocol`]: one process, one connection.
 ///
 /// Its spawn completes when it is connected and [`Protocol::connected`] has returned, or
-/// fails with a [`ConnectError`]. When the connection is lost, the process ends with
+/// fails with a [`ConnectError`](crate::ConnectError). When the connection is lost, the process ends with
 /// [`Closed`](crate::Closed) as its reason, so a supervisor reconnects it, with a back-off if
 /// the child has one. Messages to its address are handled by [`Protocol::handle_message`].
 ///
@@ -83,10 +83,17 @@ impl<P: Protocol> Client<P> {
     /// The system's resolver is asked at each spawn, so a client that its supervisor restarts goes
     /// where the name leads by then. It is asked on a side thread
     /// ([`Context::block`](krarup_act::Context::block)), for at most the
-    /// [`connect_timeout`](ConnectionOptions::connect_timeout). The addresses are tried one after the other, in the order of the
-    /// resolver, each for at most the `connect_timeout`; the error of the last one fails the spawn.
-    /// A name that has no address fails it with [`ConnectError::Unresolved`], and a resolver that does not answer
-    /// in time with [`ConnectError::Unanswered`] (rule I1).
+    /// [`connect_timeout`](ConnectionOptions::connect_timeout).
+    ///
+    /// The addresses are tried in the order of the resolver, but the two families by turns, beginning with that of the first
+    /// address. The next one is tried when the one before has failed, or when the
+    /// [`attempt_delay`](ConnectionOptions::attempt_delay) is over; the first connection that is established is used and the
+    /// others are dropped (RFC 8305, "happy eyeballs"). All of them together have the `connect_timeout`.
+    ///
+    /// The spawn fails with the failure that came last if all of them fail, and with `ConnectError::Timeout`, which names the last
+    /// one that has not answered, if the time is over. A name that has no address fails it with
+    /// [`ConnectError::Unresolved`](crate::ConnectError::Unresolved), and a resolver that does not answer
+    /// in time with [`ConnectError::Unanswered`](crate::ConnectError::Unanswered) (rule I1).
     ///
     /// ```
     /// # mod krarup { pub use {krarup_act::*, krarup_gen::*, krarup_io as io}; }
@@ -110,11 +117,10 @@ impl<P: Protocol> Client<P> {
         Client { server, others, protocol, options, securing: Securing::Clear }
     }
 
-    /// Adds addresses of the same server, which are tried after the others. If a connection
-    /// cannot be made they are tried one after the other, each for at most the
-    /// [`connect_timeout`](ConnectionOptions::connect_timeout); the error of the last one fails
-    /// the spawn. If the host of [`Client::to_host`] could not be resolved, for whatever reason, they
-    /// are tried alone.
+    /// Adds addresses of the same server, which are tried after the others, in this order, as those of a
+    /// [host](Client::to_host) are: the next one when the one before has failed or the
+    /// [`attempt_delay`](ConnectionOptions::attempt_delay) is over. If the host of [`Client::to_host`] could not be
+    /// resolved, for whatever reason, they are tried alone.
     #[must_use]
     pub fn or(mut self, addresses: impl IntoIterator<Item = SocketAddr>) -> Self {
         self.others.extend(addresses);
@@ -122,8 +128,9 @@ impl<P: Protocol> Client<P> {
     }
 
     /// Connects over TLS to a server that must have a certificate for this name, the name of a host
-    /// or an address (feature `io-tls`). The time for connecting includes the handshake; a certificate of either side
-    /// that is refused then fails the spawn with [`ConnectError::Tls`]. With TLS 1.3 the server
+    /// or an address (feature `io-tls`). The time for connecting includes the handshake, and of several addresses the first
+    /// one is used whose handshake is complete; a certificate of either side
+    /// that is refused then fails the spawn with [`ConnectError::Tls`](crate::ConnectError::Tls). With TLS 1.3 the server
     /// judges that of this side later: if it refuses it the connection is lost.
     #[cfg(feature = "tls")]
     #[must_use]
@@ -156,16 +163,11 @@ impl<P: Protocol> Behavior for Client<P> {
     async fn run(self, mut ctx: Context<P::Message>) -> Result {
         self.options.check()?;
         let Client { server, others, protocol, options, securing } = self;
-        let (mut address, others) = server.addresses(others, &mut ctx, options.connect).await?;
-        let mut connected = connect(&mut ctx, address, &options, &securing).await;
-        for other in others {
-            if connected.is_ok() {
-                break;
-            }
-            address = other;
-            connected = connect(&mut ctx, address, &options, &securing).await;
-        }
-        let wire = connected?;
+        let (first, others) = server.addresses(others, &mut ctx, options.connect).await?;
+        let addresses = [vec![first], others].concat();
+        let attempts = addresses.into_iter().map(|address| (address, begin(address)));
+        let EstablishedConnection { wire, address, .. } =
+            connected(&mut ctx, attempts, &options, &securing).await?;
         let local = wire.local()?;
         let channel =
             FrameChannel::new(ctx, wire, protocol.codec(), Arc::new(options), address, local);
@@ -181,25 +183,21 @@ impl<P: Protocol> Behavior for Client<P> {
     }
 }
 
-async fn connect<M: Send + 'static>(
-    ctx: &mut Context<M>,
-    address: SocketAddr,
-    options: &ConnectionOptions,
-    securing: &Securing,
-) -> Result<Arc<SocketStream>, ConnectError> {
-    let begun = TcpStream::connect(address).and_then(SocketStream::new);
-    let wire = begun.map_err(|source| ConnectError::Failed { address, source })?;
-    connected(ctx, wire, address, options, securing).await.map(|(wire, _)| wire)
+/// Begins a connection to this address.
+fn begin(address: SocketAddr) -> io::Result<SocketStream> {
+    TcpStream::connect(address).and_then(SocketStream::new)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ConnectError;
     use crate::silent_protocol::SilentProtocol;
     use crate::wire::tests::to_itself;
     use krarup_act::behavior_fn;
     use krarup_node::Simulation;
     use std::io::ErrorKind;
+    use std::iter;
     use std::sync::mpsc::channel;
 
     #[test]
@@ -209,9 +207,8 @@ mod tests {
         let process = behavior_fn(move |mut ctx: Context<()>| async move {
             let wire = to_itself();
             let address = wire.local()?;
-            let connected =
-                connected(&mut ctx, wire, address, &ConnectionOptions::new(), &Securing::Clear)
-                    .await;
+            let (attempt, options) = (iter::once((address, Ok(wire))), ConnectionOptions::new());
+            let connected = connected(&mut ctx, attempt, &options, &Securing::Clear).await;
             let _ = told.send((address, connected.err()));
             Ok(())
         });

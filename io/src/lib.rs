@@ -77,6 +77,7 @@ mod channel;
 mod client;
 mod codecs;
 mod connection;
+mod connection_attempts;
 mod datagram;
 mod error;
 mod incoming;

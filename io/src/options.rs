@@ -18,6 +18,11 @@ const CLOSE: Duration = Duration::from_secs(30);
 const KEEPALIVE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(32_767));
 /// The default time for connecting.
 const CONNECT: Duration = Duration::from_secs(10);
+/// The default time between two attempts to connect, which RFC 8305 recommends.
+const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
+/// The shortest time between two attempts that RFC 8305 allows, and the longest that it recommends.
+pub(crate) const ATTEMPT_DELAYS: (Duration, Duration) =
+    (Duration::from_millis(10), Duration::from_secs(2));
 
 /// The limits of a connection: how much it buffers, and how long it waits for its peer.
 ///
@@ -32,6 +37,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// | [`close_timeout`](Self::close_timeout) | 30 s | [`Closed::Unsent`](crate::Closed::Unsent) |
 /// | [`linger`](Self::linger) | 1 s | the connection is closed although the peer's end is open |
 /// | [`connect_timeout`](Self::connect_timeout) | 10 s | [`ConnectError::Timeout`](crate::ConnectError::Timeout) |
+/// | [`attempt_delay`](Self::attempt_delay) | 250 ms | the next address of the server is tried as well |
 ///
 /// A server with unknown clients should set all of them: a client may send nothing, or one
 /// byte a minute, or never read.
@@ -47,6 +53,7 @@ pub struct ConnectionOptions {
     pub(crate) linger: Duration,
     pub(crate) expects_loss: bool,
     pub(crate) connect: Duration,
+    pub(crate) attempt_delay: Duration,
     pub(crate) nodelay: bool,
     pub(crate) keepalive: Option<Duration>,
     pub(crate) send_buffer: Option<usize>,
@@ -65,6 +72,7 @@ impl Default for ConnectionOptions {
             linger: LINGER,
             expects_loss: false,
             connect: CONNECT,
+            attempt_delay: ATTEMPT_DELAY,
             nodelay: true,
             keepalive: None,
             send_buffer: None,
@@ -92,7 +100,7 @@ pub enum OptionsError {
     /// A time must not be zero; `None` means no limit.
     #[error("{0} is zero: it must be greater than zero")]
     NoTime(&'static str),
-    /// The operating system does not support this time.
+    /// The operating system, or the protocol, does not support this time.
     #[error("{option} is {time:?}: it must be from {least:?} to {most:?}")]
     NoSuchTime {
         /// The option.
@@ -189,10 +197,20 @@ impl ConnectionOptions {
         self
     }
 
-    /// Sets how long a client may take to connect.
+    /// Sets how long a client may take to connect, to all addresses of its server together, with the handshake of TLS. The
+    /// resolver of [`Client::to_host`](crate::Client::to_host) has the same time before.
     #[must_use]
     pub fn connect_timeout(mut self, limit: Duration) -> Self {
         self.connect = limit;
+        self
+    }
+
+    /// Sets how long a client waits for one address of its server before it tries the next one as well, from 10 ms to 2 s
+    /// (the Connection Attempt Delay of RFC 8305). It is shorter if not all addresses would otherwise have their turn within
+    /// the [`connect_timeout`](Self::connect_timeout), but never below 10 ms. After a failure the next one is tried at once.
+    #[must_use]
+    pub fn attempt_delay(mut self, delay: Duration) -> Self {
+        self.attempt_delay = delay;
         self
     }
 
@@ -253,13 +271,15 @@ impl ConnectionOptions {
                 return Err(OptionsError::NoTime(name));
             }
         }
-        let (least, most) = KEEPALIVE;
-        match self.keepalive {
-            Some(time) if time < least || time > most => {
-                Err(OptionsError::NoSuchTime { option: "keepalive", time, least, most })
+        for (option, time, (least, most)) in [
+            ("attempt_delay", Some(self.attempt_delay), ATTEMPT_DELAYS),
+            ("keepalive", self.keepalive, KEEPALIVE),
+        ] {
+            if let Some(time) = time.filter(|time| !(least..=most).contains(time)) {
+                return Err(OptionsError::NoSuchTime { option, time, least, most });
             }
-            _ => Ok(()),
         }
+        Ok(())
     }
 }
 
@@ -269,7 +289,7 @@ mod tests {
 
     #[test]
     fn i9_each_option_is_set_independently_and_can_be_reset() {
-        let time = Duration::from_secs(7);
+        let (time, second) = (Duration::from_secs(7), Duration::from_secs(1));
         let new = ConnectionOptions::new;
         assert_eq!(new(), ConnectionOptions::default());
         let set = [
@@ -287,6 +307,7 @@ mod tests {
             (new().linger(time), ConnectionOptions { linger: time, ..new() }),
             (new().expects_loss(), ConnectionOptions { expects_loss: true, ..new() }),
             (new().connect_timeout(time), ConnectionOptions { connect: time, ..new() }),
+            (new().attempt_delay(second), ConnectionOptions { attempt_delay: second, ..new() }),
             (new().send_buffer(7), ConnectionOptions { send_buffer: Some(7), ..new() }),
             (new().send_buffer(7).send_buffer(None), new()),
             (new().nodelay(false), ConnectionOptions { nodelay: false, ..new() }),
@@ -314,6 +335,7 @@ mod tests {
             linger: seconds(1),
             expects_loss: false,
             connect: seconds(10),
+            attempt_delay: Duration::from_millis(250),
             nodelay: true,
             keepalive: None,
             send_buffer: None,
@@ -340,6 +362,15 @@ mod tests {
         let least = ConnectionOptions::new().linger(Duration::ZERO);
         let least = least.write_limit(1).read_limit(1).mailbox(1);
         assert_eq!(least.check(), Ok(()));
+    }
+
+    #[test]
+    fn i9_the_delay_of_an_attempt_is_from_ten_milliseconds_to_two_seconds() {
+        let delay = |millis| ConnectionOptions::new().attempt_delay(Duration::from_millis(millis));
+        let valid = [9, 10, 2_000, 2_001].map(|millis| delay(millis).check().is_ok());
+        assert_eq!(valid, [false, true, true, false]);
+        let says = delay(0).check().unwrap_err().to_string();
+        assert_eq!(says, "attempt_delay is 0ns: it must be from 10ms to 2s");
     }
 
     #[test]

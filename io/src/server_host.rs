@@ -70,12 +70,57 @@ async fn resolve<M: Send + 'static>(
         Ok(addresses) => addresses,
         Err(source) => return Err(ConnectError::Unresolved { host, source }.into()),
     };
-    let mut addresses = addresses.into_iter();
+    let mut addresses = by_turns(addresses).into_iter();
     match addresses.next() {
         Some(first) => Ok((first, addresses.collect())),
         None => {
             let source = io::Error::new(ErrorKind::NotFound, "the name has no address");
             Err(ConnectError::Unresolved { host, source }.into())
         }
+    }
+}
+
+/// Takes the two families by turns, beginning with that of the first address; within a family the order stays. So a family
+/// that leads nowhere costs one attempt before the other is tried (RFC 8305, section 4).
+fn by_turns(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
+    let begins_with_v6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
+    let (first, second): (Vec<_>, Vec<_>) =
+        addresses.into_iter().partition(|address| address.is_ipv6() == begins_with_v6);
+    let (mut first, mut second) = (first.into_iter(), second.into_iter());
+    let mut ordered = Vec::new();
+    loop {
+        let pair = [first.next(), second.next()];
+        if pair == [None, None] {
+            return ordered;
+        }
+        ordered.extend(pair.into_iter().flatten());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The order of these addresses, each by its family and a number.
+    fn order(addresses: &[(u8, u8)]) -> Vec<(u8, u8)> {
+        let address = |&(family, number): &(u8, u8)| match family {
+            4 => ([127, 0, 0, number], 7).into(),
+            _ => ([0, 0, 0, 0, 0, 0, 0, u16::from(number)], 7).into(),
+        };
+        let number = |address: SocketAddr| match address {
+            SocketAddr::V4(v4) => (4, v4.ip().octets()[3]),
+            SocketAddr::V6(v6) => (6, v6.ip().octets()[15]),
+        };
+        by_turns(addresses.iter().map(address).collect()).into_iter().map(number).collect()
+    }
+
+    #[test]
+    fn i1_the_families_of_addresses_take_turns_and_keep_their_order() {
+        assert_eq!(order(&[]), []);
+        assert_eq!(order(&[(4, 1)]), [(4, 1)]);
+        assert_eq!(order(&[(6, 2), (6, 1), (4, 3)]), [(6, 2), (4, 3), (6, 1)]);
+        assert_eq!(order(&[(4, 1), (4, 2), (4, 3)]), [(4, 1), (4, 2), (4, 3)]);
+        let mixed = order(&[(4, 1), (4, 2), (6, 1), (6, 2), (6, 3), (6, 4)]);
+        assert_eq!(mixed, [(4, 1), (6, 1), (4, 2), (6, 2), (6, 3), (6, 4)]);
     }
 }

@@ -2,22 +2,19 @@
 
 use crate::channel::FrameChannel;
 use crate::connection::Connection;
-use crate::error::ConnectError;
+use crate::connection_attempts::{EstablishedConnection, connected};
 use crate::options::ConnectionOptions;
 use crate::protocol::Protocol;
 use crate::securing::Securing;
-use crate::timer::MovingTimer;
 use crate::transport::Transport;
 use crate::wire::SocketStream;
 use krarup_act::{Behavior, Context};
 use krarup_gen::Result;
 use std::any::type_name;
 use std::fmt;
-use std::future::poll_fn;
-use std::io;
+use std::iter;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::task::Poll;
 
 /// A process that runs a [`Protocol`] over a [`Transport`]: what a [`Client`](crate::Client) and
 /// an accepted connection are over TCP.
@@ -82,7 +79,9 @@ impl<P: Protocol> Behavior for TransportConnection<P> {
         let wire = SocketStream::over(transport);
         let local = wire.local()?;
         let address = dialled.unwrap_or(local);
-        let (wire, peer) = connected(&mut ctx, wire, address, &options, &securing).await?;
+        let attempt = iter::once((address, Ok(wire)));
+        let EstablishedConnection { wire, peer, .. } =
+            connected(&mut ctx, attempt, &options, &securing).await?;
         let channel =
             FrameChannel::new(ctx, wire, protocol.codec(), Arc::new(options), peer, local);
         Connection::new(protocol, channel, dialled.is_some()).serve().await
@@ -91,35 +90,4 @@ impl<P: Protocol> Behavior for TransportConnection<P> {
     fn label() -> &'static str {
         type_name::<P>()
     }
-}
-
-/// Waits until a connection that was begun is established, and sets its options.
-pub(crate) async fn connected<M: Send + 'static>(
-    ctx: &mut Context<M>,
-    wire: SocketStream,
-    address: SocketAddr,
-    options: &ConnectionOptions,
-    securing: &Securing,
-) -> Result<(Arc<SocketStream>, SocketAddr), ConnectError> {
-    let limit = options.connect;
-    let failed = |source: io::Error| {
-        if securing.has_failed(&source) {
-            ConnectError::Tls { address, source }
-        } else {
-            ConnectError::Failed { address, source }
-        }
-    };
-    let wire = securing.secure(wire).map_err(failed)?;
-    let due = ctx.now() + limit;
-    let mut timer = MovingTimer::default();
-    let peer = poll_fn(|cx| {
-        if let Poll::Ready(connected) = wire.poll_connected(cx) {
-            let stands = connected.and_then(|peer| wire.check_peer(peer).map(|()| peer));
-            return Poll::Ready(stands.map_err(failed));
-        }
-        timer.poll(ctx, due, cx).map(|()| Err(ConnectError::Timeout { address, limit }))
-    })
-    .await?;
-    wire.set_up(options).map_err(failed)?;
-    Ok((Arc::new(wire), peer))
 }

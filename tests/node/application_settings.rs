@@ -145,7 +145,15 @@ fn a11_errors_name_line_key_and_what_is_allowed() {
         ),
         (
             "[application.shop.settings]\nport = 1\n[application.web.settings]\nport = 1",
-            "line 3: application.web.settings belongs to no application with settings (known applications: shop)",
+            "line 3: application.web belongs to no application with settings (known applications: shop)",
+        ),
+        (
+            "[application.shop.settings]\nport = 1\n[application.web]",
+            "line 3: application.web belongs to no application with settings (known applications: shop)",
+        ),
+        (
+            "[application.shop]",
+            "line 1: application.shop.settings.port is not set, and has no default",
         ),
     ] {
         assert_eq!(error(text), said, "{text}");

@@ -699,6 +699,8 @@ fn v14_refusals_are_counted_under_the_cause_that_their_senders_see() {
     let drained = sim.spawn(|| Pool::new(1, || Worker)).wait().unwrap();
     drained.drain().wait().unwrap();
     drained.send(Job::Nothing).unwrap_err();
+    drained.send_or_wait(Job::Nothing).wait().unwrap_err();
+    drained.recipient::<Job>().send_or_wait(Job::Nothing).wait().unwrap_err();
     drained.reopen().wait().unwrap();
     drained.remove_workers(1).wait().unwrap();
     drained.send(Job::Nothing).unwrap_err();
@@ -711,7 +713,7 @@ fn v14_refusals_are_counted_under_the_cause_that_their_senders_see() {
     sim.run_until_idle();
     gone.send(1).unwrap_err();
     let counts = [Full, NoWorkers, Draining, RateLimited, NoProcess].map(refusals);
-    assert_eq!(counts, [162, 1, 1, 1, 1]);
+    assert_eq!(counts, [162, 1, 3, 1, 1]);
 }
 
 /// A process with room for one message, which holds one and takes none.

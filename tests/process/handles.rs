@@ -10,6 +10,7 @@ use krarup::observe::{DeadLetter, DebugError, EventTopic, Lifecycle};
 use krarup::prelude::*;
 use krarup::{Alias, CannotWait, Dynamic, LookupError, MessageTypes, Recipient};
 use std::sync::mpsc;
+use std::task::Poll;
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -163,6 +164,84 @@ fn m7_every_send_or_notice_to_an_ended_process_is_a_dead_letter() {
         ));
         sim.run_until_idle();
         assert!(dead_letters.take().is_empty());
+    }
+}
+
+/// A message that is converted to one of a [`taker`].
+struct Converted;
+
+impl From<Converted> for u32 {
+    fn from(_: Converted) -> u32 {
+        7
+    }
+}
+
+#[test]
+fn m7_a_send_that_waits_for_room_at_an_ended_process_is_a_dead_letter() {
+    for sim in simulations(3) {
+        let dead_letters = dead_letters(&sim);
+        let dead = taker(&sim, &Log::new());
+        sim.kill(dead.pid());
+        sim.run_until_idle();
+        // It has ended before.
+        let (own, converting): (Recipient<u32>, Recipient<Converted>) =
+            (dead.recipient(), dead.recipient());
+        assert!(dead.send_or_wait(1).wait().is_err());
+        assert!(own.send_or_wait(1).wait().is_err());
+        assert!(converting.send_or_wait(Converted).wait().is_err());
+        sim.run_until_idle();
+        let dead_letter = |from| format!("u32 to {}{from}: no such process", dead.pid());
+        assert_eq!(dead_letters.take(), vec![dead_letter(String::new()); 3]);
+        assert!(dead.reserve_or_wait().wait().is_err());
+        sim.run_until_idle();
+        assert!(dead_letters.take().is_empty(), "there was no message");
+        let to = dead.clone();
+        let sender = behavior_fn(move |_: Context<()>| async move {
+            assert!(to.send_or_wait(1).await.is_err());
+            assert!(own.send_or_wait(1).await.is_err());
+            Ok(())
+        });
+        let sender = sim.spawn(move || sender).start().unwrap();
+        sim.run_until_idle();
+        let from = format!(" from {}", sender.pid());
+        assert_eq!(dead_letters.take(), vec![dead_letter(from); 2]);
+    }
+}
+
+#[test]
+fn m7_a_send_whose_receiver_ends_while_it_waits_for_room_is_a_dead_letter() {
+    for sim in simulations(3) {
+        let dead_letters = dead_letters(&sim);
+        let full = behavior_fn(|mut ctx: Context<u32>| async move {
+            ctx.sleep(SECOND).await;
+            ctx.receive().await;
+            Ok(())
+        });
+        let full = sim.spawn(move || full).mailbox(1).start().unwrap();
+        full.send(1).unwrap();
+        sim.run_until_idle();
+        let (own, converting): (Recipient<u32>, Recipient<Converted>) =
+            (full.recipient(), full.recipient());
+        let (mut first, mut second) =
+            (full.send_or_wait(2).into_future(), own.send_or_wait(3).into_future());
+        let mut third = converting.send_or_wait(Converted).into_future();
+        let mut fourth = full.reserve_or_wait().into_future();
+        let waits = [poll_once(&mut first).is_pending(), poll_once(&mut second).is_pending()];
+        assert_eq!(waits, [true; 2]);
+        let waits = [poll_once(&mut third).is_pending(), poll_once(&mut fourth).is_pending()];
+        assert_eq!(waits, [true; 2]);
+        sim.kill(full.pid());
+        sim.run_until_idle();
+        let lost = "receiver ended before it handled the message";
+        assert_eq!(dead_letters.take(), [format!("u32 to {}: {lost}", full.pid())]);
+        let given_back = poll_once(&mut first);
+        assert!(matches!(given_back, Poll::Ready(Err(SendError::NoProcess { message: 2, .. }))));
+        let given_back = poll_once(&mut second);
+        assert!(matches!(given_back, Poll::Ready(Err(SendError::NoProcess { message: 3, .. }))));
+        assert!(poll_once(&mut third).is_ready() && poll_once(&mut fourth).is_ready());
+        sim.run_until_idle();
+        let gone = "no such process";
+        assert_eq!(dead_letters.take(), vec![format!("u32 to {}: {gone}", full.pid()); 3]);
     }
 }
 

@@ -319,7 +319,7 @@ where
     fn room(&self) -> RoomInLine<T> {
         let address = self.clone();
         Box::pin(async move {
-            address.reserve_or_wait().await.map(|permit| Room::Permit(permit.converting()))
+            address.room_for_message().await.map(|permit| Room::Permit(permit.converting()))
         })
     }
 

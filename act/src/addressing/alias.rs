@@ -78,7 +78,7 @@ impl<M: Send + 'static, C: Send + 'static> DeliverMessage<M> for ByAlias<M, C> {
                 by.address.dead_letter(DeadLetterCause::Revoked);
                 return Err(SendError::Revoked { message: (), alias: by.alias });
             }
-            let room = by.address.reserve_or_wait().await?;
+            let room = by.address.room_for_message().await?;
             Ok(Room::Permit(Permit::new(RoomByAlias { room, by })))
         })
     }

@@ -56,7 +56,7 @@ pub(crate) trait DeliverMessage<T>: Send + Sync {
     /// Reserves room for one message.
     fn reserve(&self) -> Result<Permit<T>, SendError<()>>;
 
-    /// Waits in line for room for one message.
+    /// Waits in line for room for one message. If there is none the message is given back: it is counted here.
     fn room(&self) -> RoomInLine<T>;
 
     /// Sends into room at another node that [`DeliverMessage::room`] has granted, on behalf of

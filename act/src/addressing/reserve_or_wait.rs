@@ -33,6 +33,11 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     pub fn reserve_or_wait(&self) -> ReserveOrWait<M, C> {
         ReserveOrWait { address: self.clone(), timeout: None }
     }
+
+    /// Waits for room for a message. If there is none the message is given back, and counted.
+    pub(super) async fn room_for_message(&self) -> Result<Permit<M>, SendError<()>> {
+        reserved(self, None).await.inspect_err(|error| self.note_given_back(error))
+    }
 }
 
 /// A reservation that waits for room; made by [`Address::reserve_or_wait`].

@@ -58,7 +58,7 @@ impl<M: Send + 'static, C: Send + 'static> SendOrWait<M, C> {
         };
         let on_route = address.room_on_route(&message);
         match wait(&**address.host(), room(&address, timeout, on_route)) {
-            Ok(room) => send_into(room, message),
+            Ok(room) => send_into(&address, room, message),
             Err(cause) => Err(SendError::CannotWait { message, cause }),
         }
     }
@@ -83,7 +83,8 @@ impl<M: Send + 'static, C: Send + 'static> IntoFuture for SendOrWait<M, C> {
                 return Err(SendError::OwnMailbox { message, to: address.pid() });
             }
             let on_route = address.room_on_route(&message);
-            send_into(room(&address, timeout, on_route).await, message)
+            let room = room(&address, timeout, on_route).await;
+            send_into(&address, room, message)
         })
     }
 }
@@ -112,14 +113,25 @@ where
     address.send_before_waiting(message)
 }
 
-/// Sends with the permit that was waited for, or returns the message.
-fn send_into<M>(room: Result<Permit<M>, SendError<()>>, message: M) -> Result<(), SendError<M>> {
+/// Sends with the permit that was waited for, or returns the message: a dead letter if the process has ended (rule M7).
+fn send_into<M, C>(
+    address: &Address<M, C>,
+    room: Result<Permit<M>, SendError<()>>,
+    message: M,
+) -> Result<(), SendError<M>>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+{
     match room {
         Ok(permit) => {
             permit.send(message);
             Ok(())
         }
-        Err(error) => Err(error.with_message(message)),
+        Err(error) => {
+            address.note_given_back(&error);
+            Err(error.with_message(message))
+        }
     }
 }
 

@@ -79,9 +79,7 @@ where
         let named = self.clone();
         Box::pin(async move {
             let room = named.reserve_or_wait().await;
-            if let Err(error @ (SendError::NoName { .. } | SendError::NoProcess { .. })) = &room {
-                named.note_given_back(error);
-            }
+            let room = room.inspect_err(|error| named.note_given_back(error));
             room.map(|(_, permit)| Room::Permit(permit.converting()))
         })
     }

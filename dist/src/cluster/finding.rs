@@ -74,10 +74,8 @@ impl Cluster {
         match &self.settings.network {
             None => {
                 let others = others.to_vec();
-                // All of them have the time of one dial.
-                let share = DIAL_LIMIT / u32::try_from(found.len()).unwrap_or(u32::MAX);
                 let client = move || {
-                    let options = options().connect_timeout(share);
+                    let options = options().connect_timeout(DIAL_LIMIT);
                     let client = Client::new(address, protocol).or(others).options(options);
                     encryption.dials(client, &host)
                 };

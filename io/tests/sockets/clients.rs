@@ -290,7 +290,7 @@ fn i5_a_client_uses_the_limits_in_its_options() {
 }
 
 #[test]
-fn i1_the_addresses_of_a_client_are_tried_one_after_the_other() {
+fn i1_the_addresses_of_a_client_are_tried_in_order() {
     let node = Node::start("several@localhost").unwrap();
     let nobody = || {
         let listener = TcpListener::bind(any_port()).unwrap();
@@ -313,6 +313,21 @@ fn i1_the_addresses_of_a_client_are_tried_one_after_the_other() {
         panic!("{reason}")
     };
     assert_eq!(*address, second);
+    node.stop().wait().unwrap();
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn i1_a_server_with_a_silent_address_is_reached_at_the_next_one() {
+    let node = Node::start("eyeballs@localhost").unwrap();
+    let (silent, _keep) = nobody_answers();
+    let listener = TcpListener::bind(any_port()).unwrap();
+    let there = listener.local_addr().unwrap();
+    // The silent one would need all of it.
+    let options = ConnectionOptions::new().connect_timeout(Duration::from_secs(3600));
+    let client = move || Client::new(silent, Hello).or([there]).options(options);
+    node.spawn(client).wait().unwrap();
+    assert_eq!(greeting(&listener), "hello\n");
     node.stop().wait().unwrap();
 }
 

@@ -123,6 +123,8 @@ fn i9_an_invalid_option_is_an_error_that_names_it() {
         (options().keepalive(Duration::from_millis(500)), no_keepalive(500)),
         (options().keepalive(Duration::from_secs(40_000)), no_keepalive(40_000_000)),
         (options().keepalive(zero), no_keepalive(0)),
+        (options().attempt_delay(Duration::from_millis(9)), no_attempt_delay(9)),
+        (options().attempt_delay(Duration::from_millis(2_001)), no_attempt_delay(2_001)),
     ];
     for (options, error) in cases {
         let for_client = options.clone();
@@ -297,13 +299,16 @@ fn too_many_workers() -> OptionsError {
 }
 
 fn no_keepalive(millis: u64) -> OptionsError {
-    let (least, most) = (Duration::from_secs(1), Duration::from_secs(32_767));
-    OptionsError::NoSuchTime {
-        option: "keepalive",
-        time: Duration::from_millis(millis),
-        least,
-        most,
-    }
+    no_such_time("keepalive", millis, (1_000, 32_767_000))
+}
+
+fn no_attempt_delay(millis: u64) -> OptionsError {
+    no_such_time("attempt_delay", millis, (10, 2_000))
+}
+
+fn no_such_time(option: &'static str, millis: u64, (least, most): (u64, u64)) -> OptionsError {
+    let [time, least, most] = [millis, least, most].map(Duration::from_millis);
+    OptionsError::NoSuchTime { option, time, least, most }
 }
 
 fn failed<T>(spawned: Result<T, SpawnError>) -> krarup_gen::Reason {

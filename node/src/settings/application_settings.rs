@@ -28,6 +28,8 @@ impl ApplicationSettings {
         for SettingLine { key: name, at, given } in items {
             let above = path("application", &name);
             let Given::Table(items) = given else { return Err(not_a_table(&at, &above, &given)) };
+            // One without settings names its application, too.
+            tables.insert(name.clone(), Placed { value: Given::Table(Vec::new()), at });
             for SettingLine { key, at, given } in items {
                 let key_path = path(&above, &key);
                 if key != SETTINGS {
@@ -58,7 +60,7 @@ impl ApplicationSettings {
         match self.tables.iter().find(|(name, _)| !known.contains(&name.as_str())) {
             None => Ok(()),
             Some((name, table)) => Err(table.at.error(SettingsFault::UnknownApplication {
-                key: path(&path("application", name), SETTINGS),
+                key: path("application", name),
                 known: if known.is_empty() {
                     "none".to_owned()
                 } else {
@@ -99,13 +101,19 @@ mod tests {
 
     #[test]
     fn a11_settings_of_an_application_that_nobody_has_say_which_there_are() {
-        let settings = Settings::from_toml("[application.web.settings]\nport = 1").unwrap();
-        let said = |known: &[&str]| {
-            settings.layer.applications.check_names(known).unwrap_err().to_string()
-        };
-        let nobody = "application.web.settings belongs to no application with settings";
-        assert_eq!(said(&[]), format!("line 1: {nobody} (known applications: none)"));
-        assert_eq!(said(&["a", "b"]), format!("line 1: {nobody} (known applications: a, b)"));
-        assert!(settings.layer.applications.check_names(&["web"]).is_ok());
+        let nobody = "application.web belongs to no application with settings";
+        // Also those that say nothing.
+        for text in [
+            "[application.web.settings]\nport = 1",
+            "[application.web.settings]",
+            "[application.web]",
+        ] {
+            let settings = Settings::from_toml(text).unwrap();
+            let check = |known: &[&str]| settings.layer.applications.check_names(known);
+            let said = |known| check(known).unwrap_err().to_string();
+            assert_eq!(said(&[]), format!("line 1: {nobody} (known applications: none)"));
+            assert_eq!(said(&["a", "b"]), format!("line 1: {nobody} (known applications: a, b)"));
+            assert!(check(&["web"]).is_ok());
+        }
     }
 }

@@ -163,7 +163,7 @@ pub enum SettingsFault {
         /// What the type says.
         message: String,
     },
-    /// The node has no such application, or it takes no settings.
+    /// The node has no such application, or it takes no settings. Also of a table that is empty.
     #[error("{key} belongs to no application with settings (known applications: {known})")]
     UnknownApplication {
         /// The key.

@@ -16,7 +16,7 @@ use crate::text::cut;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
-use hyper::{Method, Request};
+use hyper::{Method, Request, StatusCode};
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult, ConstString,
     ContentBlock, CustomRequest, CustomResult, ErrorCode, Implementation, ListToolsResult,
@@ -26,7 +26,7 @@ use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,7 +47,7 @@ pub(crate) async fn answer(
     request: RouteRequest,
 ) -> Result<HttpAnswer, Refusal> {
     let RouteRequest { head, body, peer, stop, .. } = request;
-    let body = body?;
+    let message = Bytes::from(body?);
     let server =
         McpServer { shared: Arc::clone(shared), headers: head.headers.clone(), peer, stop };
     // The guard has checked the host and the origin, more strictly than the SDK does.
@@ -61,13 +61,18 @@ pub(crate) async fn answer(
         .disable_allowed_origins();
     let sessions = Arc::new(NeverSessionManager::default());
     let service = StreamableHttpService::new(move || Ok(server.clone()), sessions, config);
-    let request = Request::from_parts(head, Full::new(Bytes::from(body)));
+    let request = Request::from_parts(head, Full::new(message.clone()));
     let answered = timeout(LONGEST, async {
         let (head, body) = service.handle(request).await.into_parts();
         (head, Limited::new(body, limits::ANSWER).collect().await)
     });
     let late = || Refusal::new(Code::Timeout, "the tool did not answer in time");
     let (head, body) = answered.await.map_err(|_| late())?;
+    // The guard has checked the type of the body: the SDK says this of a body that it cannot read.
+    if head.status == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+        let error = unreadable_message(&message).to_string();
+        return Ok(with_type(StatusCode::BAD_REQUEST, JSON, error));
+    }
     let large = |_| {
         let message = format!("the answer has more than {} bytes", limits::ANSWER);
         Refusal::new(Code::TooLarge, message)
@@ -149,6 +154,21 @@ impl ServerHandler for McpServer {
             }
         }))
     }
+}
+
+/// The answer to what is no message of JSON-RPC 2.0: without the id of the message, unless there is one.
+fn unreadable_message(message: &[u8]) -> Value {
+    let (id, code, why) = match serde_json::from_slice::<Value>(message) {
+        Err(error) => {
+            (Value::Null, ErrorCode::PARSE_ERROR, format!("the message is not JSON: {error}"))
+        }
+        Ok(message) => {
+            let id = message.get("id").filter(|id| id.is_string() || id.is_number()).cloned();
+            let why = "the message is no request, notification or answer of JSON-RPC 2.0";
+            (id.unwrap_or_default(), ErrorCode::INVALID_REQUEST, why.to_owned())
+        }
+    };
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code.0, "message": why } })
 }
 
 /// Why the SDK could not read a call of a tool.

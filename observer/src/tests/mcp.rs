@@ -16,7 +16,11 @@ const ACTS: &str = "Authorization: Bearer action-action-action-action-action-act
 
 /// Sends a message, as a client without an SDK does.
 fn post(address: SocketAddr, headers: &str, message: &Value) -> HttpReply {
-    let body = message.to_string();
+    post_text(address, headers, &message.to_string())
+}
+
+/// Sends a text that may be no message.
+fn post_text(address: SocketAddr, headers: &str, body: &str) -> HttpReply {
     let head = format!(
         "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
          Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
@@ -327,6 +331,34 @@ fn v52_the_guard_stands_before_the_tools() {
     let large = message("ping", &json!({ "_meta": { "x": "y".repeat(17 << 10) } }));
     assert_eq!(post(observer.address(), &reads, &large).status, 413);
     assert_eq!(post(observer.probes_address().unwrap(), &reads, &json!({})).status, 404);
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn v51_what_is_no_message_of_the_protocol_is_an_error_of_json_rpc() {
+    let (node, observer) = observed(|it| it);
+    let (no_json, no_request) = (-32_700, -32_600);
+    for (body, id, code) in [
+        ("", json!(null), no_json),
+        ("{", json!(null), no_json),
+        (r#"{"jsonrpc": "2.0", "id": 7, "method": "ping""#, json!(null), no_json),
+        (&"[".repeat(9_000), json!(null), no_json),
+        ("null", json!(null), no_request),
+        ("{}", json!(null), no_request),
+        (r#"[{"jsonrpc": "2.0", "id": 7, "method": "ping"}]"#, json!(null), no_request),
+        (r#"{"jsonrpc": "1.0", "id": 7, "method": "ping"}"#, json!(7), no_request),
+        (r#"{"jsonrpc": "2.0", "id": "a", "method": 3}"#, json!("a"), no_request),
+        (r#"{"jsonrpc": "2.0", "id": [1], "method": 3}"#, json!(null), no_request),
+    ] {
+        let reply = post_text(observer.address(), "", body);
+        assert_eq!(reply.status, 400, "{body}: {reply:?}");
+        assert!(reply.head.contains("content-type: application/json"), "{reply:?}");
+        let answer = reply.json();
+        assert_eq!((&answer["jsonrpc"], &answer["id"]), (&json!("2.0"), &id), "{body}: {answer}");
+        assert_eq!(answer["error"]["code"], code, "{body}: {answer}");
+        assert!(answer["error"]["message"].is_string(), "{body}: {answer}");
+    }
+    assert_eq!(post(observer.address(), "", &message("ping", &json!({}))).status, 200);
     node.stop().wait().unwrap();
 }
 

@@ -149,18 +149,17 @@ fn j9_a_stop_with_nothing_to_wait_for_takes_no_time_and_a_kill_leaves_no_task() 
 #[test]
 fn j9_the_tasks_that_a_stop_had_to_end_are_reported() {
     let sim = Simulation::new(1);
-    let tasks = sim.spawn(|| Tasks::new().shutdown(SECOND)).wait().unwrap();
+    let tasks = sim.spawn(|| Tasks::new().shutdown(SECOND)).name("jobs").wait().unwrap();
     let pid = run(&sim, &tasks, std::future::pending::<()>()).unwrap();
     let lines = Arc::new(Mutex::new(Vec::new()));
     let reported = Arc::clone(&lines);
     tracing::subscriber::with_default(Reports(reported), || tasks.stop().wait().unwrap());
     let lines = lines.lock().unwrap();
-    assert!(
-        lines
-            .iter()
-            .any(|line| line.contains("task ended by shutdown") && line.contains(&pid.to_string())),
-        "{lines:?}"
-    );
+    let is_told = |line: &String| {
+        let parts = ["task ended by shutdown", &pid.to_string(), "tasks_name=\"jobs\""];
+        parts.iter().all(|part| line.contains(part))
+    };
+    assert!(lines.iter().any(is_told), "{lines:?}");
     assert_eq!(sim.process_info(pid), None);
 }
 
