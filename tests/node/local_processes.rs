@@ -321,7 +321,7 @@ fn r8_a_stop_drops_the_state_of_a_local_process_that_blocks_on_its_thread() {
     process.send(Count::Add(1)).unwrap();
     meet.wait();
     let stopping = node.stop().timeout(Duration::from_nanos(1));
-    let released = thread::spawn(move || drop(meet.wait()));
+    let released = thread::spawn(move || meet.wait());
     let _late = stopping.wait();
     released.join().unwrap();
     only_thread(&seen);
