@@ -95,18 +95,18 @@ impl<F: Future> Future for InNameScope<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        let _inside = Inside { outer: SCOPE.replace(this.scope.take()), scope: this.scope };
+        let _inside = ScopedPoll { outer: SCOPE.replace(this.scope.take()), scope: this.scope };
         this.future.poll(cx)
     }
 }
 
 /// A poll in a scope. The one around it is set again however the poll ends.
-struct Inside<'a> {
+struct ScopedPoll<'a> {
     outer: Option<Arc<NameScope>>,
     scope: &'a mut Option<Arc<NameScope>>,
 }
 
-impl Drop for Inside<'_> {
+impl Drop for ScopedPoll<'_> {
     fn drop(&mut self) {
         *self.scope = SCOPE.replace(self.outer.take());
     }
