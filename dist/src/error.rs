@@ -85,7 +85,7 @@ pub enum QueueLimitsError {
     Soft,
     /// The hard limit is not greater than the soft one.
     #[error(
-        "a hard limit of {hard} bytes would end connections before the soft one, {soft} bytes, refuses messages"
+        "a hard limit of {hard} bytes is not greater than the soft one, {soft} bytes: connections would be ended, and no message refused"
     )]
     Hard {
         /// The soft limit in bytes.

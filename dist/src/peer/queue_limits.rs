@@ -15,7 +15,9 @@ impl QueueLimits {
     /// 1 MiB and 512 MiB.
     pub(crate) const DEFAULT: QueueLimits = QueueLimits { soft: 1 << 20, hard: 512 << 20 };
 
-    /// Creates limits.
+    /// Creates limits. A message is refused if more than the soft limit waits before it, and the
+    /// connection is ended if more than the hard limit waits with it. With equal limits, the message
+    /// that goes beyond the one goes beyond the other: no message would ever be refused.
     ///
     /// # Errors
     /// [`QueueLimitsError`].
@@ -40,6 +42,9 @@ mod tests {
         for hard in [0, 8, 9] {
             assert_eq!(QueueLimits::new(9, hard), Err(QueueLimitsError::Hard { soft: 9, hard }));
         }
+        // What it says is so of equal limits, too.
+        let equal = QueueLimitsError::Hard { soft: 9, hard: 9 }.to_string();
+        assert!(equal.contains("9 bytes is not greater than the soft one, 9 bytes"), "{equal}");
         assert_eq!(QueueLimits::new(1, 2), Ok(QueueLimits { soft: 1, hard: 2 }));
         let QueueLimits { soft, hard } = QueueLimits::DEFAULT;
         assert_eq!(QueueLimits::new(soft, hard), Ok(QueueLimits::DEFAULT));
