@@ -11,13 +11,14 @@ use std::task::Poll;
 /// From [`Signals::new`] on a signal does not end the program. One that comes while nobody waits for it is kept on Unix, so
 /// it is made before what it is to stop. It needs a tokio runtime with I/O.
 ///
-/// ```no_run
-/// use krarup_node::{Node, Signals};
+/// ```
+/// # use krarup_gen::Result;
+/// # use krarup_node::{Node, Signals};
 /// use tokio::runtime::Handle;
 ///
-/// # async fn start(_: &Node) -> krarup_gen::Result { Ok(()) }
-/// #[tokio::main]
-/// async fn main() -> krarup_gen::Result {
+/// # async fn start(_: &Node) -> Result { Ok(()) }
+/// // The body of an async `main`.
+/// async fn run() -> Result {
 ///     let mut signals = Signals::new()?;
 ///     let node = Node::builder("shop@localhost").tokio(Handle::current());
 ///     node.run_async(async |node| {
@@ -29,6 +30,7 @@ use std::task::Poll;
 ///     })
 ///     .await
 /// }
+/// # let _ = run;
 /// ```
 pub struct Signals {
     #[cfg(unix)]
