@@ -13,7 +13,7 @@ use std::sync::Arc;
 impl Cluster {
     /// Carries the groups of the node to other nodes, in this scope: `ctx.join("stock")` makes the
     /// process a member on all nodes that have the scope, and `ctx.groups()` has the members of all
-    /// of them (rules Zpg1 to Zpg6). Erlang nodes take part with OTP's `pg`, whose default scope is
+    /// of them (rules Zpg1 to Zpg7). Erlang nodes take part with OTP's `pg`, whose default scope is
     /// `pg`. Without it no groups are carried, and nothing that nodes say of theirs is heard.
     ///
     /// The pid of a member is told to other nodes, which can send to it, link to it and end it.

@@ -1,4 +1,4 @@
-//! Process groups over nodes, as OTP's `pg` has them (rules Zpg1 to Zpg6).
+//! Process groups over nodes, as OTP's `pg` has them (rules Zpg1 to Zpg7).
 //!
 //! ```text
 //!  ctx.join("stock") ─► GroupTable ── changes of this node ──►┌────────────┐  join, leave, sync
@@ -40,6 +40,19 @@
 //! one. A message is read on the thread of its connection ([`scope_signal`]). One that is malformed, or
 //! names processes of another node than the one that has sent it, changes nothing, and is counted.
 //!
+//! **A scope that starts later**, or starts again, on a node that is connected already greets this node
+//! only if it is one of Krarup. So a node that has not answered is greeted again ([`greeting_plan`]).
+//! There is one timer, for the next greeting, and none if all nodes have answered (rule Zpg7):
+//!
+//! | a node is | it comes up, or this scope starts | `discover` or `sync` of a scope that is known then | the last known scope there ends | its time is over | its connection is lost |
+//! |---|---|---|---|---|---|
+//! | not connected | greeted; waits 1 s | - | - | - | - |
+//! | waiting | greeted; waits 1 s | has answered | waiting | greeted; waits twice as long, 30 s at most | not connected |
+//! | one that has answered | greeted; waits 1 s | has answered | waits 1 s | - | not connected |
+//!
+//! A greeting to a node without the scope is one small message, and is no dead letter there. A node that may not
+//! know of the scope by the rights that it has here is not greeted, and does not wait.
+//!
 //! **Bounds.** One peer may announce so many members ([`peer_scopes`]); more are refused and counted.
 //! What waits in a scope's mailbox is bounded by its weight ([`shared`]): beyond it messages are missed
 //! and counted, and the node is greeted again behind those that wait, so its `sync` repairs what was
@@ -55,6 +68,7 @@
 //! ([`group_names`]); both are read as that text. A group of a peer with any other name is kept with
 //! its term, and found by [`TermGroups`](crate::TermGroups).
 
+pub(crate) mod greeting_plan;
 pub(crate) mod group_key;
 pub(crate) mod group_names;
 pub(crate) mod peer_scopes;

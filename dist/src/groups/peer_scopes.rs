@@ -83,6 +83,11 @@ impl PeerScopes {
         self.known.contains_key(&scope)
     }
 
+    /// Whether any scope of this incarnation of a node is known.
+    pub(crate) fn knows_one_of(&self, incarnation: u32) -> bool {
+        self.shares.contains_key(&incarnation)
+    }
+
     /// Whether one more scope of its node can be known.
     pub(crate) fn has_room_for(&self, scope: Pid) -> bool {
         self.shares.get(&scope.node()).is_none_or(|share| share.scopes < MOST_SCOPES)

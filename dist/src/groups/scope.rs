@@ -1,16 +1,17 @@
 //! The process of a scope.
 
+use super::greeting_plan::GreetingPlan;
 use super::group_key::GroupKey;
 use super::peer_scopes::{MemberChanges, PeerScopes};
 use super::scope_message::ScopeMessage;
 use super::scope_signal::{ScopeSignal, discover, join, leave};
 use super::shared::SharedScope;
-use super::telling::{OwnMembers, ToldScope};
+use super::telling::{OwnMembers, ToldScope, may_know};
 use crate::core::ClusterCore;
 use crate::events::NodeEvent;
 use crate::peer::PeerNode;
 use krarup_act::{Actor, BehaviorContext, Context, Network};
-use krarup_gen::{Down, GroupChange, Inspection, Pid, Result};
+use krarup_gen::{Down, GroupChange, Inspection, Pid, Ref, Result, Timestamp};
 use krarup_wire::etf::{Atom, Term, WriteLimits};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -31,12 +32,18 @@ pub(crate) struct GroupScope {
     /// The scopes that are told all members later, and no changes until then: their nodes were too
     /// busy, or they ask again.
     owed: BTreeSet<Pid>,
+    /// The nodes that have not answered.
+    greetings: GreetingPlan,
+    /// The timer for the next greeting, with its time.
+    greets_at: Option<(Timestamp, Ref)>,
 }
 
 impl GroupScope {
     pub(crate) fn new(core: Arc<ClusterCore>, scope: Arc<SharedScope>) -> Self {
         let (own, peers) = (OwnMembers::default(), PeerScopes::new(scope.limit));
-        GroupScope { core, scope, pid: None, own, peers, owed: BTreeSet::new() }
+        let greetings = GreetingPlan::default();
+        let (owed, greets_at) = (BTreeSet::new(), None);
+        GroupScope { core, scope, pid: None, own, peers, owed, greetings, greets_at }
     }
 
     /// Sends a message to those scopes.
@@ -62,6 +69,52 @@ impl GroupScope {
     fn greet(&self, ctx: &Context<ScopeMessage>, peer: &Arc<PeerNode>) {
         let message = discover(self.core.named(ctx.pid()));
         self.tell(ctx, [ToldScope::Named(&self.scope.atom, peer)], &message);
+    }
+
+    /// Greets a node that is up from now on, or was up before this scope.
+    fn greet_new(&mut self, ctx: &Context<ScopeMessage>, peer: &Arc<PeerNode>) {
+        if may_know(peer, &self.scope.name) {
+            self.greet(ctx, peer);
+            self.greetings.greeted(&peer.name, ctx.now());
+        }
+    }
+
+    /// Greets the nodes again that have not answered for their time (rule Zpg7).
+    fn greet_due(&mut self, ctx: &Context<ScopeMessage>) {
+        for node in self.greetings.due(ctx.now()) {
+            match self.core.peer(&node).filter(|peer| peer.is_up()) {
+                Some(peer) => self.greet(ctx, &peer),
+                None => self.greetings.is_over(&node),
+            }
+        }
+    }
+
+    /// Sets the timer for the next greeting, or none if all nodes have answered.
+    fn set_timer(&mut self, ctx: &mut Context<ScopeMessage>) {
+        let next = self.greetings.next();
+        if self.greets_at.map(|(at, _)| at) == next {
+            return;
+        }
+        if let Some((_, timer)) = self.greets_at.take() {
+            ctx.disarm(timer);
+        }
+        self.greets_at = next.map(|at| {
+            let wait = at.since(ctx.now());
+            (at, ctx.send_after(wait, ScopeMessage::GreetingsDue(at)))
+        });
+    }
+
+    /// A scope of another node has ended. Others of the node may be known; if not, the next one that
+    /// starts there is to be found.
+    fn has_ended(&mut self, ctx: &Context<ScopeMessage>, scope: Pid) {
+        if self.peers.knows_one_of(scope.node()) {
+            return;
+        }
+        if let Some(peer) = self.core.connected_peer_of(scope)
+            && may_know(&peer, &self.scope.name)
+        {
+            self.greetings.scope_ended(&peer.name, ctx.now());
+        }
     }
 
     /// A process of this node has joined or left.
@@ -92,19 +145,30 @@ impl GroupScope {
     }
 
     /// A scope of another node says something.
-    fn hear(&mut self, ctx: &mut Context<ScopeMessage>, signal: &ScopeSignal) {
+    fn hear(&mut self, ctx: &mut Context<ScopeMessage>, node: &Atom, signal: &ScopeSignal) {
         let changes = match signal {
-            ScopeSignal::Discover { from } => return self.discovered(ctx, *from),
+            ScopeSignal::Discover { from } => {
+                self.discovered(ctx, *from);
+                return self.answered(node, *from);
+            }
             ScopeSignal::Sync { from, groups } => {
                 if !self.peers.knows(*from) && !self.meet(ctx, *from) {
                     return;
                 }
+                self.answered(node, *from);
                 self.peers.sync(*from, groups)
             }
             ScopeSignal::Join { from, group, pids } => self.peers.join(*from, group, pids),
             ScopeSignal::Leave { from, pids, groups } => self.peers.leave(*from, pids, groups),
         };
         self.apply(changes);
+    }
+
+    /// A node has said something that makes its scope known, unless that cannot be.
+    fn answered(&mut self, node: &Atom, scope: Pid) {
+        if self.peers.knows(scope) {
+            self.greetings.is_over(node);
+        }
     }
 
     fn discovered(&mut self, ctx: &mut Context<ScopeMessage>, from: Pid) {
@@ -213,8 +277,9 @@ impl Actor for GroupScope {
             members.iter().for_each(|pid| self.own.join(group, *pid));
         }
         for peer in self.core.connected() {
-            self.greet(ctx, &peer);
+            self.greet_new(ctx, &peer);
         }
+        self.set_timer(ctx);
         Ok(())
     }
 
@@ -227,14 +292,20 @@ impl Actor for GroupScope {
             ScopeMessage::Own(change) => self.announce(ctx, &change),
             ScopeMessage::Node(NodeEvent::Up(node)) => {
                 if let Some(peer) = self.core.peer_of(&node) {
-                    self.greet(ctx, &peer);
+                    self.greet_new(ctx, &peer);
                 }
             }
-            // Its scopes are monitored.
-            ScopeMessage::Node(_) => {}
+            // Its scopes are monitored. It may be up again.
+            ScopeMessage::Node(NodeEvent::Down(node)) => {
+                if let Some(peer) = self.core.peer_of(&node)
+                    && !peer.is_up()
+                {
+                    self.greetings.is_over(&peer.name);
+                }
+            }
             ScopeMessage::Signal(node, signal, weight) => {
                 self.scope.taken(&node, weight);
-                self.hear(ctx, &signal);
+                self.hear(ctx, &node, &signal);
             }
             ScopeMessage::Missed(node) => {
                 self.scope.missed_taken(&node);
@@ -245,13 +316,23 @@ impl Actor for GroupScope {
                     self.send_all(ctx, scope);
                 }
             }
+            ScopeMessage::GreetingsDue(at) => {
+                // A timer that was set anew meanwhile stands.
+                self.greets_at.take_if(|(set, _)| *set == at);
+                self.greet_due(ctx);
+            }
         }
+        self.set_timer(ctx);
         Ok(())
     }
 
-    async fn handle_down(&mut self, _: &mut Context<ScopeMessage>, down: Down) -> Result {
+    async fn handle_down(&mut self, ctx: &mut Context<ScopeMessage>, down: Down) -> Result {
         let gone = self.peers.gone(down.monitor);
         self.apply(gone);
+        if let Some(scope) = down.pid() {
+            self.has_ended(ctx, scope);
+        }
+        self.set_timer(ctx);
         Ok(())
     }
 
@@ -264,6 +345,7 @@ impl Actor for GroupScope {
             .with("peer_scopes", scopes as u64)
             .with("peer_weight", weight as u64)
             .with("owed", self.owed.len() as u64)
+            .with("unanswered", self.greetings.count() as u64)
     }
 }
 

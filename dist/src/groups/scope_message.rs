@@ -2,7 +2,7 @@
 
 use super::scope_signal::ScopeSignal;
 use crate::events::NodeEvent;
-use krarup_gen::GroupChange;
+use krarup_gen::{GroupChange, Timestamp};
 use krarup_wire::etf::Atom;
 
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub(crate) enum ScopeMessage {
     Missed(Atom),
     /// The time has come to send what is owed.
     Owed,
+    /// This time has come, at which nodes that have not answered are greeted again.
+    GreetingsDue(Timestamp),
 }
 
 impl From<GroupChange> for ScopeMessage {

@@ -65,6 +65,12 @@ pub(crate) enum ToldScope<'a> {
     Named(&'a Atom, &'a Arc<PeerNode>),
 }
 
+/// Whether a node may know of this scope, by the rights that it has here (rule Zsec4).
+pub(crate) fn may_know(peer: &PeerNode, scope: &Name) -> bool {
+    let may = |rights: &Arc<NodeRights>| rights.groups.has(|| Some(scope.as_str()));
+    peer.rights.as_ref().is_none_or(may)
+}
+
 impl ClusterCore {
     /// The node of a process, if it is connected.
     pub(crate) fn connected_peer_of(&self, pid: Pid) -> Option<Arc<PeerNode>> {
@@ -90,8 +96,7 @@ impl ClusterCore {
                 (Arc::clone(peer), control, None)
             }
         };
-        let may_know = |rights: &Arc<NodeRights>| rights.groups.has(|| Some(name.as_str()));
-        if !peer.rights.as_ref().is_none_or(may_know) {
+        if !may_know(&peer, name) {
             return;
         }
         let payload = SignalPayload::Bytes(message.to_vec());

@@ -70,7 +70,9 @@ impl Dispatch<'_> {
             {
                 return self.rex(&message);
             }
-            return self.unreachable(Name::new(name).ok().map(Target::from));
+            let is_lost = !Self::is_greeting(payload);
+            let to = is_lost.then(|| Name::new(name).ok().map(Target::from));
+            return self.unreachable(to.flatten());
         };
         let inlet = self.core.exports.of_name(name).map(|export| export.inlet);
         self.deliver(process, inlet, &|| sys, None, payload);

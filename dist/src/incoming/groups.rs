@@ -61,6 +61,13 @@ impl Dispatch<'_> {
         }
     }
 
+    /// Whether a message to a name that nobody has is a greeting of a scope. A node with groups greets
+    /// those without again and again (rule Zpg7), so it is counted, and no dead letter.
+    pub(super) fn is_greeting(payload: &Payload<'_>) -> bool {
+        let mut decoder = payload.decoder();
+        matches!(decoder.tuple(), Ok(Some(2 | 3))) && decoder.atom("discover") == Ok(true)
+    }
+
     fn sender_node(&self) -> Option<SenderNode> {
         let state = self.current()?;
         let Phase::Up(up) = &state.phase else { return None };

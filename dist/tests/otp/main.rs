@@ -6,6 +6,7 @@ mod certificates;
 mod support;
 
 mod functions;
+mod groups;
 mod remote_spawns;
 mod tags;
 mod third_nodes;

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 pub(crate) mod groups;
+pub(crate) mod otp_scope;
 
 use krarup_act::{Actor, Context, Recipient, Reply};
 use krarup_dist::{

@@ -5,6 +5,7 @@ mod sim_support;
 
 mod cluster;
 mod functions;
+mod groups_late_scopes;
 mod groups_limits;
 mod groups_over_nodes;
 mod groups_seeds;
