@@ -44,16 +44,14 @@
 //! only if it is one of Krarup. So a node that has not answered is greeted again ([`greeting_plan`]).
 //! There is one timer, for the next greeting, and none if all nodes have answered (rule Zpg7):
 //!
-//! ```text
 //! | a node is | it comes up, or this scope starts | `discover` or `sync` of a scope that is known then | the last known scope there ends | its time is over | its connection is lost |
 //! |---|---|---|---|---|---|
 //! | not connected | greeted; waits 1 s | - | - | - | - |
 //! | waiting | greeted; waits 1 s | has answered | waiting | greeted; waits twice as long, 30 s at most | not connected |
 //! | one that has answered | greeted; waits 1 s | has answered | waits 1 s | - | not connected |
-//! ```
 //!
-//! A greeting to a scope that does not run costs both sides one small message and nothing else. A node that
-//! may not know of the scope by the rights that it has here is not greeted, and does not wait.
+//! A greeting to a node without the scope is one small message, and is no dead letter there. A node that may not
+//! know of the scope by the rights that it has here is not greeted, and does not wait.
 //!
 //! **Bounds.** One peer may announce so many members ([`peer_scopes`]); more are refused and counted.
 //! What waits in a scope's mailbox is bounded by its weight ([`shared`]): beyond it messages are missed
