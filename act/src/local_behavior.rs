@@ -17,7 +17,7 @@ use crate::process::crash::drop_contained;
 use krarup_gen::{Reason, Result};
 use std::any::type_name;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -88,11 +88,8 @@ where
 
     const ONE_THREAD: bool = true;
 
-    async fn run(self, ctx: Context<M, C>) -> Result {
-        // The first turn of the process: the future is made on its thread. No reference to it leaves this
-        // statement, so this function may be sent on.
-        let kept = KeptFuture::new((self.run)(ctx));
-        kept.await
+    fn run(self, ctx: Context<M, C>) -> impl Future<Output = Result> + Send {
+        LocalRun { unmade: Some((self.run, ctx)), kept: None }
     }
 
     fn label() -> &'static str {
@@ -100,11 +97,42 @@ where
     }
 }
 
+/// The process: what its future is made of, and then the number of that.
+struct LocalRun<M: Send + 'static, C: Send + 'static, F> {
+    unmade: Option<(F, Context<M, C>)>,
+    kept: Option<KeptFuture>,
+}
+
+/// It has no part that is pinned.
+impl<M: Send + 'static, C: Send + 'static, F> Unpin for LocalRun<M, C, F> {}
+
+impl<M, C, F, R> Future for LocalRun<M, C, F>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    F: FnOnce(Context<M, C>) -> R,
+    R: Future<Output = Result> + 'static,
+{
+    type Output = Result;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Result> {
+        // The first turn: the future is made on the thread of the process.
+        if let Some((run, ctx)) = self.unmade.take() {
+            self.kept = Some(KeptFuture::new(run(ctx)));
+        }
+        match &mut self.kept {
+            Some(kept) => Pin::new(kept).poll(cx),
+            // Its making has panicked. It is not polled after that.
+            None => Poll::Pending,
+        }
+    }
+}
+
 type LocalFuture = Pin<Box<dyn Future<Output = Result>>>;
 
 /// The futures of the local processes of a thread, by their numbers.
 #[derive(Default)]
-struct LocalFutures(RefCell<HashMap<u64, LocalFuture>>);
+struct LocalFutures(RefCell<BTreeMap<u64, LocalFuture>>);
 
 /// The thread ends, and drops what was left here. A destructor that panics would abort the program.
 impl Drop for LocalFutures {
@@ -150,15 +178,30 @@ impl Future for KeptFuture {
     type Output = Result;
 
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Result> {
-        let Some(mut future) = self.take() else {
+        let Some(future) = self.take() else {
             return Poll::Ready(Err(Reason::error(OtherThread)));
         };
-        // If it panics it is dropped here, while the stack unwinds.
-        let polled = future.as_mut().poll(cx);
-        if polled.is_pending() {
-            self.put(future);
+        // If it panics it is put back, and dropped with the process: contained, and not while the stack unwinds.
+        let mut polled = PolledFuture { kept: &self, future: Some(future) };
+        let outcome = polled.future.as_mut().map_or(Poll::Pending, |it| it.as_mut().poll(cx));
+        if outcome.is_ready() {
+            drop(polled.future.take());
         }
-        polled
+        outcome
+    }
+}
+
+/// A future that is out of the table for a poll.
+struct PolledFuture<'a> {
+    kept: &'a KeptFuture,
+    future: Option<LocalFuture>,
+}
+
+impl Drop for PolledFuture<'_> {
+    fn drop(&mut self) {
+        if let Some(future) = self.future.take() {
+            self.kept.put(future);
+        }
     }
 }
 

@@ -2,14 +2,14 @@
 
 use std::fmt;
 use std::future::poll_fn;
-use std::io;
+use std::io::{self, Write};
 use std::process;
 use std::task::Poll;
 
-/// The signals that ask a program to stop: `SIGINT` (Ctrl-C) and `SIGTERM`; on other systems than Unix Ctrl-C.
+/// The signals that ask a program to stop: `SIGINT` (Ctrl-C) and `SIGTERM`; on Windows Ctrl-C.
 ///
-/// From [`Signals::new`] on a signal does not end the program. One that comes while nobody waits for it is kept on Unix, so
-/// it is made before what it is to stop. It needs a tokio runtime with I/O.
+/// From [`Signals::new`] on a signal does not end the program. One that comes while nobody waits for it is kept, so it is
+/// made before what it is to stop. It needs a tokio runtime with I/O.
 ///
 /// ```
 /// # use krarup_gen::Result;
@@ -37,6 +37,8 @@ pub struct Signals {
     interrupt: tokio::signal::unix::Signal,
     #[cfg(unix)]
     terminate: tokio::signal::unix::Signal,
+    #[cfg(windows)]
+    interrupt: tokio::signal::windows::CtrlC,
 }
 
 impl Signals {
@@ -58,40 +60,30 @@ impl Signals {
     /// Catches the signals from now on.
     ///
     /// # Errors
-    /// None on this system.
-    #[cfg(not(unix))]
-    #[allow(clippy::unnecessary_wraps, reason = "on Unix it can fail")]
+    /// The system refuses it.
+    #[cfg(windows)]
     pub fn new() -> io::Result<Self> {
-        Ok(Signals {})
+        Ok(Signals { interrupt: tokio::signal::windows::ctrl_c()? })
     }
 
     /// Waits for the next signal, and returns its name. Dropping the future loses none.
-    #[cfg(unix)]
     pub async fn next(&mut self) -> &'static str {
         poll_fn(|cx| {
+            #[cfg(unix)]
             if self.terminate.poll_recv(cx).is_ready() {
-                Poll::Ready("SIGTERM")
-            } else if self.interrupt.poll_recv(cx).is_ready() {
-                Poll::Ready("SIGINT")
-            } else {
-                Poll::Pending
+                return Poll::Ready("SIGTERM");
             }
+            self.interrupt.poll_recv(cx).map(|_| if cfg!(unix) { "SIGINT" } else { "Ctrl-C" })
         })
         .await
-    }
-
-    /// Waits for the next signal, and returns its name.
-    #[cfg(not(unix))]
-    pub async fn next(&mut self) -> &'static str {
-        let _ = tokio::signal::ctrl_c().await;
-        "Ctrl-C"
     }
 
     /// Ends the program at the next signal with the exit code 1, whatever is under way. For a task beside an orderly
     /// stop: who asks a second time does not want to wait.
     pub async fn exit_at_the_next(mut self) {
         let signal = self.next().await;
-        eprintln!("{signal} again; ending now");
+        // Who reads this may have ended at the same signal.
+        let _ = writeln!(io::stderr(), "{signal} again; ending now");
         process::exit(1);
     }
 }

@@ -7,8 +7,10 @@ use krarup::prelude::*;
 use krarup::supervisor::{PartitionLookup, Partitions};
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::{Arc, Barrier, Mutex, mpsc};
+use std::task::{self, Poll};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
@@ -340,5 +342,37 @@ fn r8_a_start_that_fails_is_the_error_of_the_spawn() {
     assert_eq!(said, "init failed: no device");
     let send = behavior_fn(|_: Context<()>| async { Ok(()) });
     node.spawn(move || send).dispatcher("pin").wait().unwrap();
+    node.stop().wait().unwrap();
+}
+
+/// Panics when it is polled, and when it is dropped.
+struct Bomb;
+
+impl Future for Bomb {
+    type Output = Result;
+
+    fn poll(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<Result> {
+        panic!("a future that panics on purpose")
+    }
+}
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("a destructor that panics on purpose");
+    }
+}
+
+/// While the stack unwinds, a second panic aborts the program.
+#[test]
+fn r8_a_panic_of_a_local_process_is_over_when_what_it_keeps_is_dropped() {
+    let node = pinned("r8panic");
+    let process = local_behavior_fn(|_: Context<()>| Bomb);
+    let spawned = node.spawn(move || process).dispatcher("pin").wait();
+    let said = spawned.map(|_| ()).unwrap_err().to_string();
+    assert!(said.contains("a future that panics on purpose"), "{said}");
+    let unmade = local_behavior_fn(|_: Context<()>| -> Bomb { panic!("no future") });
+    let spawned = node.spawn(move || unmade).dispatcher("pin").wait();
+    let said = spawned.map(|_| ()).unwrap_err().to_string();
+    assert!(said.contains("no future"), "{said}");
     node.stop().wait().unwrap();
 }

@@ -134,6 +134,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                     && self.cell.is_end_of_parent(exit.pid)
                     && self.cell.progress.notes(ContextMark::StopsInOrder);
                 if stops {
+                    // It is asked to stop as by a signal (rule H10).
+                    self.cell.inbox.lock().marks.note_stop();
                     Some(Received::Stop(exit.reason))
                 } else {
                     wanted.then_some(Received::Exit(exit))

@@ -74,6 +74,11 @@ impl ParkMarks {
         self.0 & NAMES != 0
     }
 
+    /// Whether it is asked to stop and may wait for a name.
+    pub(crate) fn ends_name_waits(self) -> bool {
+        self.0 & (NAMES | ASKED) == NAMES | ASKED
+    }
+
     /// Records that the process was asked to stop.
     pub(crate) fn note_stop(&mut self) {
         self.0 |= ASKED;

@@ -14,7 +14,8 @@ use std::task::{self, Poll};
 ///
 /// A process that waits for a name stops waiting when it is asked to stop, because who stops it may be the one who
 /// would start the process with that name. Work outside processes does not know who waits for its end; with a scope
-/// it does. [`NameScope::end`] ends the waits that have begun, and those that begin later wait for nothing.
+/// it does. [`NameScope::end`] ends the waits that have begun for names of this node, and those that begin later wait for
+/// nothing.
 ///
 /// ```
 /// # use krarup_act::{Context, NameScope};
@@ -64,12 +65,15 @@ impl NameScope {
 
     /// Returns the scope of the future that this thread polls.
     pub(crate) fn current() -> Option<Arc<NameScope>> {
-        SCOPE.with(|current| {
-            let scope = current.take();
-            current.set(scope.clone());
-            scope
-        })
+        let scope = exchange(None);
+        exchange(scope.clone());
+        scope
     }
+}
+
+/// Sets the scope of this thread, and returns the one before. A thread that is ending has none.
+fn exchange(scope: Option<Arc<NameScope>>) -> Option<Arc<NameScope>> {
+    SCOPE.try_with(|current| current.replace(scope)).ok().flatten()
 }
 
 impl fmt::Debug for NameScope {
@@ -95,7 +99,7 @@ impl<F: Future> Future for InNameScope<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        let _inside = ScopedPoll { outer: SCOPE.replace(this.scope.take()), scope: this.scope };
+        let _inside = ScopedPoll { outer: exchange(this.scope.take()), scope: this.scope };
         this.future.poll(cx)
     }
 }
@@ -108,6 +112,6 @@ struct ScopedPoll<'a> {
 
 impl Drop for ScopedPoll<'_> {
     fn drop(&mut self) {
-        *self.scope = SCOPE.replace(self.outer.take());
+        *self.scope = exchange(self.outer.take());
     }
 }

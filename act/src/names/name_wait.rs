@@ -12,7 +12,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 /// A look-up that waits until a process has the name; made by `Node::lookup_or_wait`,
@@ -115,13 +115,16 @@ pub(crate) struct NameWait {
     except: Option<Pid>,
     /// The number of the waker in the table.
     number: Option<u64>,
+    /// The number of the process in which it was polled last.
+    process: Option<u64>,
     /// The scope in which it was polled first, outside processes.
     scope: Option<Arc<NameScope>>,
 }
 
 impl NameWait {
     pub(crate) fn new(host: &Arc<dyn Host>, name: &Name, except: Option<Pid>) -> Self {
-        NameWait { host: Arc::clone(host), name: name.clone(), except, number: None, scope: None }
+        let (host, name) = (Arc::clone(host), name.clone());
+        NameWait { host, name, except, number: None, process: None, scope: None }
     }
 
     fn check(&self) -> Option<Result<Arc<dyn Process>, NoWait>> {
@@ -135,10 +138,26 @@ impl NameWait {
         (ends || self.host.name_waits().is_none()).then_some(Err(NoWait::NodeStops))
     }
 
+    /// The process of this node that polls.
+    fn polling(&self) -> Option<Arc<dyn Process>> {
+        current::pid().and_then(|pid| self.host.process(pid))
+    }
+
+    /// Puts the waker into the table.
+    fn enter(&mut self, process: Option<u64>, waker: Waker) {
+        if self.process != process {
+            // It was moved into another process.
+            self.leave();
+            self.process = process;
+        }
+        let waits = self.host.name_waits();
+        self.number = waits.map(|waits| waits.enter(&self.name, self.number, process, waker));
+    }
+
     /// Whether who waits is asked to stop. If not, it will be woken when it is.
-    fn is_asked_to_stop(&mut self) -> bool {
-        if let Some(pid) = current::pid() {
-            return self.host.process(pid).is_some_and(|process| process.begin_name_wait());
+    fn is_asked_to_stop(&mut self, process: Option<&dyn Process>) -> bool {
+        if let Some(process) = process {
+            return process.begin_name_wait();
         }
         if self.scope.is_none() {
             self.scope = NameScope::current();
@@ -148,7 +167,7 @@ impl NameWait {
 
     fn leave(&mut self) {
         if let (Some(number), Some(waits)) = (self.number.take(), self.host.name_waits()) {
-            waits.leave(&self.name, number);
+            waits.leave(&self.name, number, self.process);
         }
     }
 }
@@ -162,11 +181,11 @@ impl Future for NameWait {
         if found.is_none() {
             // A waker is user code: it is cloned outside the lock.
             let waker = cx.waker().clone();
-            wait.number =
-                wait.host.name_waits().map(|waits| waits.enter(&wait.name, wait.number, waker));
+            let process = wait.polling();
+            wait.enter(process.as_ref().map(|process| process.pid().id()), waker);
             // The name may have been given away before the waker was in the table.
             found = wait.check();
-            if found.is_none() && wait.is_asked_to_stop() {
+            if found.is_none() && wait.is_asked_to_stop(process.as_deref()) {
                 found = Some(Err(NoWait::AskedToStop));
             }
         }

@@ -9,12 +9,12 @@ use krarup_gen::{Pid, SendError};
 impl<M: Send + 'static, C: Send + 'static> NamedAddress<M, C> {
     /// Waits until a process has the name and has room, through restarts too, and reserves it. Returns the process with
     /// its room, for [`Address::call_into`](crate::Address::call_into) or [`Permit::send`](crate::Permit::send). It waits
-    /// as long as the node runs; drop the future to give up.
+    /// as long as the node runs, and in a process until that is asked to stop (rule H10); drop the future to give up.
     ///
     /// There is no message yet, so nothing is a dead letter.
     ///
     /// # Errors
-    /// [`SendError::NoName`] if the node stops, [`SendError::WrongType`] if the process that has the name takes other
+    /// [`SendError::NoName`] if the node stops, or the process that waits, [`SendError::WrongType`] if the process that has the name takes other
     /// messages, and those of [`Address::reserve_or_wait`](crate::Address::reserve_or_wait) but that the process has ended.
     pub async fn reserve_or_wait(&self) -> Result<(Address<M, C>, Permit<M>), SendError<()>> {
         let mut ended = None;

@@ -4,7 +4,7 @@ use super::cell::Cell;
 use super::exits::TakenExit;
 use super::locked_relations::LockedRelations;
 use super::process::{Process, Put, Via};
-use super::progress::ProcessMark;
+use super::progress::{ContextMark, ProcessMark};
 use crate::addressing::dynamic::Dynamic;
 use crate::calls::reply::Reply;
 use crate::host::ready::Ready;
@@ -100,7 +100,9 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
     fn begin_name_wait(&self) -> bool {
         let mut inbox = self.inbox.lock();
         inbox.marks.note_name_wait();
-        inbox.marks.is_asked_to_stop()
+        // Who traps exits and does not stop in order takes the stop as a notice, and may go on.
+        let obeys = self.progress.notes(ContextMark::StopsInOrder) || !inbox.marks.is_trapping();
+        obeys && inbox.marks.is_asked_to_stop()
     }
 
     fn request_stop(self: Arc<Self>, reason: Reason) {

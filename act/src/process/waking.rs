@@ -52,6 +52,11 @@ impl dyn UntypedCell + '_ {
     #[cold]
     pub(super) fn take_pending_exit(&self) -> Option<Reason> {
         let core = self.cell_core();
+        if self.locked(|inbox| inbox.marks.ends_name_waits()) {
+            // A wait may be polled only when its own waker was woken.
+            let waits = core.host.name_waits();
+            waits.into_iter().for_each(|waits| waits.wake_process(core.pid().id()));
+        }
         let (starts, starter, pending_exit, receiver, context) = self.locked(|inbox| {
             let starts = inbox.starts_without_context();
             let starter = if starts { core.start_without_context(inbox) } else { None };

@@ -70,7 +70,7 @@ impl Dispatch<'_> {
             {
                 return self.rex(&message);
             }
-            let is_lost = !Self::is_greeting(payload);
+            let is_lost = !self.is_greeting(payload);
             let to = is_lost.then(|| Name::new(name).ok().map(Target::from));
             return self.unreachable(to.flatten());
         };

@@ -63,9 +63,16 @@ impl Dispatch<'_> {
 
     /// Whether a message to a name that nobody has is a greeting of a scope. A node with groups greets
     /// those without again and again (rule Zpg7), so it is counted, and no dead letter.
-    pub(super) fn is_greeting(payload: &Payload<'_>) -> bool {
+    pub(super) fn is_greeting(&self, payload: &Payload<'_>) -> bool {
         let mut decoder = payload.decoder();
-        matches!(decoder.tuple(), Ok(Some(2 | 3))) && decoder.atom("discover") == Ok(true)
+        // Most messages are none by their first word.
+        if !(matches!(decoder.tuple(), Ok(Some(2 | 3))) && decoder.atom("discover") == Ok(true)) {
+            return false;
+        }
+        let message = payload.decoder().last_term();
+        let signal = message.ok().zip(self.sender_node());
+        let signal = signal.and_then(|(message, sender)| ScopeSignal::read(&message, &sender));
+        matches!(signal, Some(ScopeSignal::Discover { .. }))
     }
 
     fn sender_node(&self) -> Option<SenderNode> {

@@ -4,6 +4,7 @@ use axum::extract::{FromRef, FromRequestParts};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
+use krarup::testing::Simulation;
 use krarup::{Context, NameError, NamedAddress, Node};
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
@@ -57,7 +58,7 @@ impl Processes {
     }
 }
 
-/// A [`Node`], or the [`Context`] of one of its processes: where [`Processes::with`] finds a process.
+/// A [`Node`], a [`Simulation`], or the [`Context`] of a process: where [`Processes::with`] finds a process.
 pub trait FindsByName: found::Sealed {
     /// Returns the address by name of a process.
     ///
@@ -69,26 +70,46 @@ pub trait FindsByName: found::Sealed {
 }
 
 mod found {
+    use super::{Arc, Context, Node, Simulation};
+
     pub trait Sealed {}
+
+    impl Sealed for Node {}
+    impl Sealed for Simulation {}
+    impl<M: Send + 'static, C: Send + 'static> Sealed for Context<M, C> {}
+    impl<T: Sealed + ?Sized> Sealed for &T {}
+    impl<T: Sealed + ?Sized> Sealed for Arc<T> {}
 }
 
-impl found::Sealed for Node {}
+type AddressOf<P> = NamedAddress<<P as NamedProcess>::Message, <P as NamedProcess>::Command>;
 
 impl FindsByName for Node {
-    fn address_of<P: NamedProcess>(
-        &self,
-    ) -> Result<NamedAddress<P::Message, P::Command>, NameError> {
+    fn address_of<P: NamedProcess>(&self) -> Result<AddressOf<P>, NameError> {
         self.named_address(P::NAME)
     }
 }
 
-impl<M: Send + 'static, C: Send + 'static> found::Sealed for Context<M, C> {}
+impl FindsByName for Simulation {
+    fn address_of<P: NamedProcess>(&self) -> Result<AddressOf<P>, NameError> {
+        self.named_address(P::NAME)
+    }
+}
 
 impl<M: Send + 'static, C: Send + 'static> FindsByName for Context<M, C> {
-    fn address_of<P: NamedProcess>(
-        &self,
-    ) -> Result<NamedAddress<P::Message, P::Command>, NameError> {
+    fn address_of<P: NamedProcess>(&self) -> Result<AddressOf<P>, NameError> {
         self.named_address(P::NAME)
+    }
+}
+
+impl<T: FindsByName + ?Sized> FindsByName for &T {
+    fn address_of<P: NamedProcess>(&self) -> Result<AddressOf<P>, NameError> {
+        (**self).address_of::<P>()
+    }
+}
+
+impl<T: FindsByName + ?Sized> FindsByName for Arc<T> {
+    fn address_of<P: NamedProcess>(&self) -> Result<AddressOf<P>, NameError> {
+        (**self).address_of::<P>()
     }
 }
 
