@@ -114,10 +114,10 @@ impl Cluster {
         }
     }
 
-    /// Listens on this address, such as `([10, 0, 0, 7], 9_100)`; port 0 selects any free port.
+    /// Listens on this address; port 0 selects any free port.
     #[must_use]
-    pub fn listen(mut self, address: impl Into<SocketAddr>) -> Self {
-        self.settings.listen = address.into();
+    pub fn listen(mut self, address: SocketAddr) -> Self {
+        self.settings.listen = address;
         self
     }
 

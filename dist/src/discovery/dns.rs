@@ -26,7 +26,7 @@ const INTERVAL: Duration = Duration::from_secs(5);
 /// // In a network that nobody else reaches; otherwise with `tls`.
 /// // calc@10.0.0.7, calc@10.0.0.8 and so on, each at port 9100.
 /// let dns = DnsDiscovery::new(9_100).service("calc", "calc.default.svc.cluster.local");
-/// let everywhere = ([0, 0, 0, 0], 9_100);
+/// let everywhere = ([0, 0, 0, 0], 9_100).into();
 /// Cluster::new(cookie).listen(everywhere).allow_clear_text().discovery(dns).keep_discovered()
 /// # }
 /// ```

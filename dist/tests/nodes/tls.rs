@@ -185,7 +185,7 @@ fn zhs11_nodes_with_and_without_tls_do_not_connect() {
 fn zsec2_with_tls_any_address_may_be_listened_on() {
     let authority = Authority::new();
     let own = tls(&authority.issue(&["127.0.0.1"]));
-    let settings = move |cluster: Cluster| cluster.listen(([0, 0, 0, 0], 0)).tls(own);
+    let settings = move |cluster: Cluster| cluster.listen(([0, 0, 0, 0], 0).into()).tls(own);
     let a = Member::with("open_a@127.0.0.1", "secret", settings);
     assert!(a.address().ip().is_unspecified());
 }

@@ -338,7 +338,7 @@ fn zid9_a_cluster_needs_a_node_name_with_a_host_and_there_is_one_on_a_node() {
 
 #[test]
 fn zsec2_an_address_that_others_can_reach_needs_consent() {
-    let cluster = || Cluster::new(Cookie::new("secret").unwrap()).listen(([0, 0, 0, 0], 0));
+    let cluster = || Cluster::new(Cookie::new("secret").unwrap()).listen(([0, 0, 0, 0], 0).into());
     let node = Node::start("open@127.0.0.1").unwrap();
     let error = node.spawn_system(cluster).wait().unwrap_err();
     assert!(error.to_string().contains("`allow_clear_text`"), "{error}");

@@ -94,7 +94,7 @@ fn zhs9_erlang_reaches_a_fixed_port_without_a_port_mapper_and_is_reached_there()
     };
     let (ours, theirs) = ("ports_here@127.0.0.2", "ports_otp@127.0.0.1");
     let member = Member::with(ours, "secret", move |cluster: Cluster| {
-        cluster.listen(([127, 0, 0, 2], port)).discovery(DnsDiscovery::new(port))
+        cluster.listen(([127, 0, 0, 2], port).into()).discovery(DnsDiscovery::new(port))
     });
     member.worker("stock");
     let port = port.to_string();
