@@ -121,6 +121,19 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
     }
 
+    /// The end of the parent asks the process to stop, as a signal does: it waits for no name from now on (rule H10).
+    #[cold]
+    fn give_up_names(&self) {
+        let waits = {
+            let mut inbox = self.cell.inbox.lock();
+            inbox.marks.note_stop();
+            inbox.marks.ends_name_waits()
+        };
+        if waits && let Some(waits) = self.host().name_waits() {
+            waits.wake_process(self.pid().id());
+        }
+    }
+
     /// Converts a notice into an item, unless its link, monitor or timer has been removed
     /// (rule L5).
     pub(super) fn accept(&mut self, notice: Notice<M>) -> Option<Received<M, C>> {
@@ -134,8 +147,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                     && self.cell.is_end_of_parent(exit.pid)
                     && self.cell.progress.notes(ContextMark::StopsInOrder);
                 if stops {
-                    // It is asked to stop as by a signal (rule H10).
-                    self.cell.inbox.lock().marks.note_stop();
+                    self.give_up_names();
                     Some(Received::Stop(exit.reason))
                 } else {
                     wanted.then_some(Received::Exit(exit))
