@@ -145,11 +145,11 @@ fn a11_errors_name_line_key_and_what_is_allowed() {
         ),
         (
             "[application.shop.settings]\nport = 1\n[application.web.settings]\nport = 1",
-            "line 3: application.web belongs to no application with settings (known applications: shop)",
+            "line 3: application.web.settings belongs to no application with settings (known applications: shop)",
         ),
         (
             "[application.shop.settings]\nport = 1\n[application.web]",
-            "line 3: application.web belongs to no application with settings (known applications: shop)",
+            "line 3: application.web.settings belongs to no application with settings (known applications: shop)",
         ),
         (
             "[application.shop]",

@@ -60,7 +60,7 @@ impl ApplicationSettings {
         match self.tables.iter().find(|(name, _)| !known.contains(&name.as_str())) {
             None => Ok(()),
             Some((name, table)) => Err(table.at.error(SettingsFault::UnknownApplication {
-                key: path("application", name),
+                key: path(&path("application", name), SETTINGS),
                 known: if known.is_empty() {
                     "none".to_owned()
                 } else {
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn a11_settings_of_an_application_that_nobody_has_say_which_there_are() {
-        let nobody = "application.web belongs to no application with settings";
+        let nobody = "application.web.settings belongs to no application with settings";
         // Also those that say nothing.
         for text in [
             "[application.web.settings]\nport = 1",
