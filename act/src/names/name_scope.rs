@@ -27,7 +27,7 @@ use std::task::{self, Poll};
 ///     scope.end();
 ///     # drop(under_way);
 /// }
-/// # let _ = requests::<std::future::Ready<()>>;
+/// # let _ = |ctx: &Context<()>| requests(ctx, async {});
 /// ```
 pub struct NameScope {
     host: Arc<dyn Host>,
