@@ -4,6 +4,7 @@ use std::fmt;
 use std::future::poll_fn;
 use std::io::{self, Write};
 use std::process;
+#[cfg(unix)]
 use std::task::Poll;
 
 /// The signals that ask a program to stop: `SIGINT` (Ctrl-C) and `SIGTERM`; on Windows Ctrl-C.
