@@ -31,7 +31,7 @@ use std::task::{self, Poll};
 /// The function itself and the messages are `Send`, for they come from elsewhere; what the function makes is not asked.
 /// It is called in the first turn of the process, on the thread that has all the others too. Such a process
 /// is spawned on a dispatcher that keeps a process on one thread: a pinned one, an executor that
-/// [says so][one-thread], or that of a simulation. Anywhere else the spawn fails with
+/// [says so][one-thread], or that of a simulation, which one thread drives. Anywhere else the spawn fails with
 /// [`SpawnError::ManyThreads`](krarup_gen::SpawnError::ManyThreads).
 ///
 /// ```

@@ -20,7 +20,7 @@ impl<M: Send + 'static, C: Send + 'static> NamedAddress<M, C> {
         let mut ended = None;
         loop {
             let Some(address) = self.address_or_wait(ended).await else {
-                // The node stops, or it takes other messages.
+                // The node stops, who waits is asked to stop, or it takes other messages.
                 let address = self.address().map_err(|error| self.not_found(&error))?;
                 let permit = address.reserve()?;
                 return Ok((address, permit));
@@ -33,7 +33,7 @@ impl<M: Send + 'static, C: Send + 'static> NamedAddress<M, C> {
     }
 
     /// The address of the process that has the name, other than the one that has ended, as soon as there is one; `None`
-    /// if the node stops, or it takes other messages.
+    /// if the node stops, if who waits is asked to stop (rule H10), or if it takes other messages.
     async fn address_or_wait(&self, ended: Option<Pid>) -> Option<Address<M, C>> {
         if let Ok(address) = self.address()
             && ended != Some(address.pid())
