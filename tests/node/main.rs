@@ -44,6 +44,7 @@ mod reports;
 mod roots;
 mod runtimes;
 mod settings;
+mod settings_variables;
 mod spans;
 mod starting;
 mod stopping;

@@ -437,8 +437,8 @@ fn t3_random_faults_respect_exclusions_and_chosen_faults_hit_even_excluded_proce
         let sim = Simulation::new(seed);
         let all = idlers(&sim, 4);
         let pids: Vec<Pid> = all.iter().map(Address::pid).collect();
-        // Two are spared, one by one.
-        sim.faults(Faults::new().kill_one_in(1).spare(pids[0]).spare(pids[2]));
+        // Two are spared, one by its pid and one by its name.
+        sim.faults(Faults::new().kill_one_in(1).spare(pids[0]).spare("idler 2"));
         for _ in 0..5 {
             one_turn(&sim);
             sim.run_until_idle();

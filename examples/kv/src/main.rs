@@ -4,6 +4,7 @@
 //!
 //! ```sh
 //! cargo run --release --package kv                    # serves with the settings of kv.toml
+//! KV__APPLICATION__KV__SETTINGS__PORT=4041 cargo run --release --package kv    # a variable goes before the file
 //! cargo run --release --package kv -- FILE            # with those of another file
 //! cargo run --release --package kv -- --demo          # talks to itself, and ends
 //! nc 127.0.0.1 4040
@@ -57,6 +58,7 @@ use connection::Connection;
 use krarup::NodeBuilder;
 use krarup::io::{AcceptorAddress, AcceptorRequest};
 use krarup::prelude::*;
+use krarup::settings::Settings;
 use krarup::signals::Signals;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -78,7 +80,8 @@ fn main() -> ExitCode {
 
 /// Serves until a signal arrives, or the application gives up.
 fn serve(settings: PathBuf) -> Result<ExitCode> {
-    let node = NodeBuilder::settings_from(settings)?.application(kv()).start()?;
+    let settings = Settings::read(settings)?.with_env("KV")?;
+    let node = NodeBuilder::from_settings(&settings)?.application(kv()).start()?;
     println!("kv: serving on {}", address(&node)?);
     let runtime = runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let mut signals = runtime.block_on(async { Signals::new() })?;

@@ -48,11 +48,25 @@ impl ApplicationSettings {
     pub(crate) fn over(mut self, below: ApplicationSettings) -> Self {
         for (name, table) in below.tables {
             match self.tables.get_mut(&name) {
-                Some(above) => fill(&mut above.value, table.value),
+                Some(above) => fill((&mut above.value, &mut above.at), (table.value, table.at)),
                 None => drop(self.tables.insert(name, table)),
             }
         }
         self
+    }
+
+    /// The keys of the table to which this path leads from `application`.
+    pub(super) fn known(&self, path: &[&str]) -> Vec<String> {
+        match path {
+            [] => self.tables.keys().cloned().collect(),
+            [_] => vec![SETTINGS.to_owned()],
+            [name, _, path @ ..] => {
+                let table = self.tables.get(*name).map(|table| &table.value);
+                let given = path.iter().fold(table, |above, key| below(above?, key));
+                let Some(Given::Table(items)) = given else { return Vec::new() };
+                items.iter().map(|item| item.key.clone()).collect()
+            }
+        }
     }
 
     /// Checks that each table has its application among these.
@@ -84,12 +98,22 @@ pub(crate) fn read_settings<T: DeserializeOwned>(
     }
 }
 
-/// Adds what the table above does not have.
-fn fill(above: &mut Given, below: Given) {
+/// What this key of a table is set to.
+fn below<'a>(given: &'a Given, key: &str) -> Option<&'a Given> {
+    let Given::Table(items) = given else { return None };
+    items.iter().find(|item| item.key == key).map(|item| &item.given)
+}
+
+/// Adds what the table above does not have. A table that stands in a file is there, and not at a variable for one of its
+/// keys.
+fn fill((above, at): (&mut Given, &mut Origin), (below, place): (Given, Origin)) {
     let (Given::Table(above), Given::Table(below)) = (above, below) else { return };
+    if at.variable.is_some() {
+        *at = place;
+    }
     for item in below {
         match above.iter_mut().find(|it| it.key == item.key) {
-            Some(it) => fill(&mut it.given, item.given),
+            Some(it) => fill((&mut it.given, &mut it.at), (item.given, item.at)),
             None => above.push(item),
         }
     }

@@ -10,6 +10,8 @@ use std::sync::Arc;
 pub(crate) struct Origin {
     pub(crate) file: Option<Arc<PathBuf>>,
     pub(crate) line: Option<usize>,
+    /// The environment variable. Then there is neither file nor line.
+    pub(crate) variable: Option<Arc<str>>,
 }
 
 impl Origin {
@@ -20,6 +22,9 @@ impl Origin {
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(variable) = &self.variable {
+            return write!(f, "the variable {variable}");
+        }
         match (&self.file, self.line) {
             (None, None) => f.write_str("settings"),
             (None, Some(line)) => write!(f, "line {line}"),
@@ -58,6 +63,13 @@ impl SettingsError {
     #[must_use]
     pub fn line(&self) -> Option<usize> {
         self.origin.line
+    }
+
+    /// Returns the name of the environment variable, if the setting came from one
+    /// ([`Settings::with_env`](crate::Settings::with_env)).
+    #[must_use]
+    pub fn variable(&self) -> Option<&str> {
+        self.origin.variable.as_deref()
     }
 
     /// Returns the fault.
@@ -130,6 +142,22 @@ pub enum SettingsFault {
         value: String,
         /// The allowed values.
         takes: String,
+    },
+    /// Two environment variables set the same key.
+    #[error("{key} is set by the variable {other} too")]
+    SetTwice {
+        /// The key.
+        key: String,
+        /// The other variable.
+        other: String,
+    },
+    /// The name of an environment variable fits several keys.
+    #[error("{key} can be each of {meant}: write the one that is meant exactly as it is")]
+    Ambiguous {
+        /// The key, as the variable has it.
+        key: String,
+        /// The keys that it can be.
+        meant: String,
     },
     /// Dispatchers of this kind have no such setting.
     #[error("{key} is not a setting of dispatchers of kind {kind:?} (only of {kinds})")]

@@ -10,6 +10,9 @@ use crate::options::DEFAULT;
 use krarup_gen::Name;
 use std::collections::BTreeMap;
 
+/// The tables of a source.
+pub(super) const ROOT: &[&str] = &["node", "blocking-pool", "dispatcher", "application"];
+
 /// The settings of a table by key.
 pub(crate) type Section = BTreeMap<&'static str, Placed<Setting>>;
 
@@ -43,10 +46,7 @@ impl Layer {
                 "application" => {
                     layer.applications = ApplicationSettings::of(&item.at, item.given)?;
                 }
-                _ => {
-                    let known = ["node", "blocking-pool", "dispatcher", "application"];
-                    return Err(unknown(&item.at, &item.key, known));
-                }
+                _ => return Err(unknown(&item.at, &item.key, ROOT.iter().copied())),
             }
         }
         Ok(layer)
@@ -116,8 +116,10 @@ fn dispatchers(
         check_id(&id, "the id of a dispatcher", &at)?;
         let path = path("dispatcher", &id);
         let entry = match given {
-            Given::Text(_) if id == DEFAULT => return Err(not_a_table(&at, &path, &given)),
-            Given::Text(_) => match one(keys::ALIAS, &path, &at, &given)? {
+            Given::Text(_) | Given::Variable(_) if id == DEFAULT => {
+                return Err(not_a_table(&at, &path, &given));
+            }
+            Given::Text(_) | Given::Variable(_) => match one(keys::ALIAS, &path, &at, &given)? {
                 Setting::Text(value) => DispatcherEntry::Alias(Placed { value, at }),
                 _ => return Err(not_a_table(&at, &path, &given)),
             },

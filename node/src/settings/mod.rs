@@ -8,6 +8,7 @@
 //! text ── tree ──> items with their lines     (the TOML document)
 //!      ── layer ─> settings by key            (known keys, types, bounds)
 //!      ── over ──> one layer on another       (a base file, that of the machine)
+//! variables ───────> the same items, over a file (names, spelled as the keys are)
 //!      ── resolve > options by dispatcher     (`like`, defaults, kinds)
 //!      ── build ─> a `NodeBuilder`            (later calls override it)
 //!      ── typed ─> the settings of an application, as a value of its type
@@ -25,6 +26,7 @@ mod settings;
 mod tree;
 mod typed;
 mod value;
+mod variables;
 
 pub(crate) use application_settings::{ApplicationSettings, read_settings};
 pub use error::{SettingsError, SettingsFault};

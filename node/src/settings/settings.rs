@@ -74,7 +74,7 @@ impl Settings {
     /// As [`Settings::from_toml`], with the file; also if the file cannot be read.
     pub fn read(path: impl AsRef<Path>) -> Result<Settings, SettingsError> {
         let file = Arc::new(path.as_ref().to_path_buf());
-        let origin = Origin { file: Some(Arc::clone(&file)), line: None };
+        let origin = Origin { file: Some(Arc::clone(&file)), ..Origin::default() };
         let mut text = String::new();
         File::open(&*file)
             .and_then(|open| open.take(MOST_BYTES + 1).read_to_string(&mut text))
@@ -84,7 +84,7 @@ impl Settings {
 
     fn parse(text: &str, file: Option<Arc<PathBuf>>) -> Result<Settings, SettingsError> {
         if text.len() as u64 > MOST_BYTES {
-            let origin = Origin { file, line: None };
+            let origin = Origin { file, ..Origin::default() };
             return Err(origin.error(SettingsFault::TooLong { limit: MOST_BYTES }));
         }
         Ok(Settings { layer: Layer::of(tree::parse(text, file)?)? })

@@ -22,6 +22,8 @@ pub(crate) struct SettingLine {
 pub(crate) enum Given {
     Table(Vec<SettingLine>),
     Text(String),
+    /// The text of an environment variable: a number or a boolean where one is expected.
+    Variable(String),
     /// The number, or `None` if it is beyond all bounds; and the number as written.
     Whole(Option<i128>, String),
     Switch(bool),
@@ -40,7 +42,7 @@ impl Given {
     pub(crate) fn shown(&self) -> String {
         match self {
             Given::Table(_) => "a table".to_owned(),
-            Given::Text(text) => format!("{:?}", beginning(text)),
+            Given::Text(text) | Given::Variable(text) => format!("{:?}", beginning(text)),
             Given::Whole(_, written) | Given::Float(_, written) => beginning(written),
             Given::Switch(on) => on.to_string(),
             Given::List(_) => "a list".to_owned(),
@@ -52,7 +54,7 @@ impl Given {
     pub(crate) fn found(&self) -> String {
         match self {
             Given::Table(_) => "a table".to_owned(),
-            Given::Text(_) => format!("the text {}", self.shown()),
+            Given::Text(_) | Given::Variable(_) => format!("the text {}", self.shown()),
             Given::Whole(..) => format!("the number {}", self.shown()),
             Given::Switch(on) => format!("the boolean {on}"),
             Given::Float(..) => format!("a floating-point number, {}", self.shown()),
@@ -86,7 +88,7 @@ impl<'a> LineStarts<'a> {
 
     fn at(&self, byte: usize) -> Origin {
         let line = self.begin.partition_point(|begin| *begin <= byte).max(1);
-        Origin { file: self.file.clone(), line: Some(line) }
+        Origin { file: self.file.clone(), line: Some(line), variable: None }
     }
 
     /// The text of a line, counted from 1.
@@ -141,6 +143,18 @@ fn given(value: &Spanned<DeValue<'_>>, lines: &LineStarts<'_>) -> Given {
                 |value: &Spanned<DeValue<'_>>| (lines.at(value.span().start), given(value, lines));
             Given::List(values.iter().map(one).collect())
         }
+    }
+}
+
+/// What the text of an environment variable is if it is no text: a value of TOML, else the text.
+pub(crate) fn other_than_text(variable: &str) -> Given {
+    let text = || Given::Text(variable.to_owned());
+    let Ok(table) = format!("value = {variable}").parse::<toml::Table>() else { return text() };
+    match table.get("value") {
+        Some(Value::String(_)) | None => text(),
+        // A line break has added keys.
+        Some(_) if table.len() > 1 => text(),
+        Some(value) => of(value),
     }
 }
 

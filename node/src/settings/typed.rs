@@ -6,7 +6,8 @@
 use super::error::{Origin, SettingsError, SettingsFault};
 use super::keys::listed;
 use super::placed::path;
-use super::tree::{Given, SettingLine};
+use super::tree::{self, Given, SettingLine};
+use super::variables::are_alike;
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, Error, Expected, IntoDeserializer, MapAccess,
@@ -70,7 +71,11 @@ impl TypedFault {
             }
             TypedFault::Other(message) => SettingsFault::Invalid { key, message },
         };
-        TypedFault::Placed(Box::new(value.at.error(fault)))
+        // A variable that sets another key is not where this one is missing.
+        let elsewhere =
+            matches!(fault, SettingsFault::MissingKey { .. }) && value.at.variable.is_some();
+        let at = if elsewhere { &Origin::default() } else { value.at };
+        TypedFault::Placed(Box::new(at.error(fault)))
     }
 }
 
@@ -113,9 +118,26 @@ impl<'a> TypedValue<'a> {
         TypedValue { given: &line.given, at: &line.at, key: path(&self.key, &line.key) }
     }
 
-    fn items(&self, items: &'a [SettingLine]) -> TypedItems<'a> {
-        TypedItems { table: self.clone(), left: items.iter(), next: None }
+    fn items(&self, items: &'a [SettingLine], fields: &'static [&'static str]) -> TypedItems<'a> {
+        TypedItems { table: self.clone(), fields, left: items.iter(), next: None }
     }
+
+    fn table<'de, V: Visitor<'de>>(
+        &self,
+        items: &'a [SettingLine],
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, TypedFault> {
+        visitor.visit_map(self.items(items, fields)).map_err(|fault| fault.at(self))
+    }
+}
+
+/// The field that this key stands for.
+fn field(item: &SettingLine, fields: &[&'static str]) -> Option<&'static str> {
+    let exact = fields.iter().find(|field| **field == item.key);
+    let alike =
+        || fields.iter().find(|field| item.at.variable.is_some() && are_alike(field, &item.key));
+    exact.or_else(alike).copied()
 }
 
 impl<'de> Deserializer<'de> for TypedValue<'_> {
@@ -123,7 +145,11 @@ impl<'de> Deserializer<'de> for TypedValue<'_> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedFault> {
         let found = match self.given {
-            Given::Table(items) => visitor.visit_map(self.items(items)),
+            Given::Table(items) => visitor.visit_map(self.items(items, &[])),
+            Given::Variable(text) => {
+                let given = &tree::other_than_text(text);
+                return TypedValue { given, ..self }.deserialize_any(visitor);
+            }
             Given::List(values) => {
                 visitor.visit_seq(TypedList { list: self.clone(), left: values.iter().enumerate() })
             }
@@ -161,12 +187,13 @@ impl<'de> Deserializer<'de> for TypedValue<'_> {
         visitor: V,
     ) -> Result<V::Value, TypedFault> {
         if let Given::Table(items) = self.given {
-            let unknown = items.iter().find(|item| !fields.contains(&item.key.as_str()));
+            let unknown = items.iter().find(|item| field(item, fields).is_none());
             if let Some(item) = unknown {
                 let known = listed(fields.iter().copied());
                 let place = TypedValue { at: &item.at, ..self.clone() };
                 return Err(TypedFault::Unknown { key: item.key.clone(), known }.at(&place));
             }
+            return self.table(items, fields, visitor);
         }
         self.deserialize_any(visitor)
     }
@@ -179,27 +206,54 @@ impl<'de> Deserializer<'de> for TypedValue<'_> {
     ) -> Result<V::Value, TypedFault> {
         let place = self.clone();
         let found = match self.given {
-            Given::Text(text) => {
-                let text: StrDeserializer<'_, TypedFault> = text.as_str().into_deserializer();
-                visitor.visit_enum(text)
-            }
+            Given::Variable(text) => match tree::other_than_text(text) {
+                given @ Given::Table(_) => {
+                    return TypedValue { given: &given, ..self }.deserialize_enum("", &[], visitor);
+                }
+                _ => visitor.visit_enum(identifier(text)),
+            },
+            Given::Text(text) => visitor.visit_enum(identifier(text)),
             Given::Table(items) if items.len() == 1 => {
-                visitor.visit_enum(MapAccessDeserializer::new(self.items(items)))
+                visitor.visit_enum(MapAccessDeserializer::new(self.items(items, &[])))
             }
             _ => Err(TypedFault::Type { takes: "text, or a table with one key".to_owned() }),
         };
         found.map_err(|fault| fault.at(&place))
     }
 
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedFault> {
+        match self.given {
+            Given::Variable(text) => {
+                visitor.visit_str(text).map_err(|fault: TypedFault| fault.at(&self))
+            }
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedFault> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedFault> {
+        self.deserialize_str(visitor)
+    }
+
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 bytes byte_buf unit
         unit_struct seq tuple tuple_struct map identifier ignored_any
     }
+}
+
+/// A name: that of a variant, or of a field.
+fn identifier(name: &str) -> StrDeserializer<'_, TypedFault> {
+    name.into_deserializer()
 }
 
 /// The items of a table.
 struct TypedItems<'a> {
     table: TypedValue<'a>,
+    /// Those of a struct. The keys of a map are as they are.
+    fields: &'static [&'static str],
     left: std::slice::Iter<'a, SettingLine>,
     next: Option<&'a SettingLine>,
 }
@@ -213,7 +267,7 @@ impl<'de> MapAccess<'de> for TypedItems<'_> {
     ) -> Result<Option<K::Value>, TypedFault> {
         self.next = self.left.next();
         let Some(item) = self.next else { return Ok(None) };
-        let key: StrDeserializer<'_, TypedFault> = item.key.as_str().into_deserializer();
+        let key = identifier(field(item, self.fields).unwrap_or(&item.key));
         let place = TypedValue { at: &item.at, ..self.table.clone() };
         seed.deserialize(key).map(Some).map_err(|fault| fault.at(&place))
     }

@@ -1,6 +1,6 @@
 //! The values that settings take, and how they are read. Pure.
 
-use super::tree::Given;
+use super::tree::{self, Given};
 use krarup_gen::Name;
 use std::time::Duration;
 
@@ -71,6 +71,13 @@ pub(crate) enum InvalidValue {
 /// Reads a value of this type.
 pub(crate) fn read(takes: ValueType, given: &Given) -> Result<Setting, InvalidValue> {
     match (takes, given) {
+        (_, Given::Variable(text)) => {
+            let read_as = |given: &Given| read(takes, given);
+            read_as(&tree::other_than_text(text)).or_else(|misfit| {
+                let as_text = read_as(&Given::Text(text.clone()));
+                as_text.map_err(|other| if misfit == InvalidValue::Type { other } else { misfit })
+            })
+        }
         (
             ValueType::Whole { least, most }
             | ValueType::WholeOrOff { least, most }

@@ -96,7 +96,7 @@ pub struct Faults {
     /// Faults at given steps.
     chosen: Vec<(u64, Fault, Victim)>,
     left: u64,
-    spared: Vec<Pid>,
+    spared: Vec<Victim>,
     only: Victim,
 }
 
@@ -178,9 +178,9 @@ impl Faults {
     }
 
     /// Exempts a process from random faults, for example a supervisor that nothing would
-    /// restart.
-    pub fn spare(mut self, pid: Pid) -> Self {
-        self.spared.push(pid);
+    /// restart, or whichever process has this name at that moment. May be called several times.
+    pub fn spare(mut self, process: impl Into<Victim>) -> Self {
+        self.spared.push(process.into());
         self
     }
 
@@ -240,7 +240,7 @@ impl Faults {
     }
 
     pub(crate) fn may_hit(&self, pid: Pid, name: Option<&Name>) -> bool {
-        !self.spared.iter().any(|spared| spared.is_same_process(pid)) && self.only.is(pid, name)
+        !self.spared.iter().any(|spared| spared.is(pid, name)) && self.only.is(pid, name)
     }
 
     /// Whether one more random fault may strike.
