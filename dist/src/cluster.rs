@@ -6,6 +6,7 @@ mod process;
 mod running;
 mod scope_restarts;
 mod scopes;
+mod serving;
 
 use self::running::RunningCluster;
 use crate::core::ClusterCore;
@@ -15,6 +16,8 @@ use crate::encryption::Encryption;
 use crate::error::StartError;
 use crate::exports::inlet::Inlet;
 use crate::exports::{Exports, Sys};
+use crate::functions::request::{ServedFactory, ServedFunction};
+use crate::functions::table::FunctionTable;
 use crate::groups::settings::ScopeSettings;
 use crate::peer::queue_limits::QueueLimits;
 use crate::rights::admission::Admission;
@@ -81,6 +84,8 @@ struct ClusterSettings {
     /// The most processes that one peer may request.
     spawns: usize,
     exports: Exports<dyn Inlet<ClusterCore>>,
+    functions: FunctionTable<dyn ServedFunction<ClusterCore>>,
+    factories: FunctionTable<dyn ServedFactory<ClusterCore>>,
     /// What was set and cannot be meant, in the order of the settings.
     mistakes: Vec<StartError>,
     scopes: ScopeSettings,
@@ -107,6 +112,8 @@ impl Cluster {
                 queue: (QueueLimits::DEFAULT.soft, QueueLimits::DEFAULT.hard),
                 spawns: SPAWN_LIMIT,
                 exports: Exports::default(),
+                functions: FunctionTable::default(),
+                factories: FunctionTable::default(),
                 mistakes: Vec::new(),
                 scopes: ScopeSettings::default(),
             },

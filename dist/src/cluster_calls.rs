@@ -8,8 +8,8 @@ use crate::exports::typed::Served;
 use crate::functions::arguments::FunctionArguments;
 use crate::functions::call::FunctionCall;
 use crate::functions::exception::TermException;
-use crate::functions::naming::{function_name, served_name};
-use crate::functions::serving::{TypedFactory, TypedFunction};
+use crate::functions::naming::function_name;
+use crate::functions::serving;
 use crate::groups::term_groups::TermGroups;
 use crate::has_cluster::HasCluster;
 use crate::keeping::{KeptBy, KeptNode};
@@ -25,7 +25,6 @@ use krarup_gen::{Name, NodeName, Pid};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::future::poll_fn;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// The operations of a cluster, at its address and in the processes of its node.
@@ -124,7 +123,8 @@ pub trait ClusterCalls: HasCluster {
     /// Makes a function callable from other nodes, by `rpc` and `erpc` of OTP and by
     /// [`ClusterCalls::rpc`]. Its arity is the size of the tuple that it takes. Each call runs in
     /// a process of its own, below the root of the users, which ends when the caller gives up or
-    /// its node is lost (rules Zcall7, Zcall8).
+    /// its node is lost (rules Zcall7, Zcall8). One that a supervisor starts again serves those of
+    /// [`Cluster::serve`](crate::Cluster::serve) alone.
     ///
     /// Arguments of other types are `function_clause`, a panic is an error `{panic, Text}`.
     ///
@@ -148,14 +148,7 @@ pub trait ClusterCalls: HasCluster {
         F: Fn(A) -> U + Send + Sync + 'static,
         U: Future<Output = Result<R, TermException>> + Send + 'static,
     {
-        self.serve_with(module, function, move |call: FunctionCall, arguments: A| {
-            let outcome = run(arguments);
-            async move {
-                let outcome = outcome.await;
-                drop(call);
-                outcome
-            }
-        })
+        serving::add_plain_function(&self.cluster()?.0.functions, (module, function), run)
     }
 
     /// As [`ClusterCalls::serve`], for a function that uses the process that runs it: a
@@ -184,15 +177,7 @@ pub trait ClusterCalls: HasCluster {
         F: Fn(FunctionCall, A) -> U + Send + Sync + 'static,
         U: Future<Output = Result<R, TermException>> + Send + 'static,
     {
-        let core = self.cluster()?.0;
-        let name = served_name(module, function, A::ARITY)?;
-        let (run, arguments) = (Arc::new(run), PhantomData);
-        let served = Arc::new(TypedFunction::<A, F> { name: name.clone(), run, arguments });
-        if core.functions.add(name, served) {
-            return Ok(());
-        }
-        let (module, function, arity) = (module.to_owned(), function.to_owned(), A::ARITY);
-        Err(ServeError::Taken { module, function, arity })
+        serving::add_function(&self.cluster()?.0.functions, (module, function), run)
     }
 
     /// Ends the serving of a function. Calls under way go on. Returns whether it was served.
@@ -230,20 +215,7 @@ pub trait ClusterCalls: HasCluster {
         B: Behavior,
         F: Fn(A) -> B + Send + Sync + 'static,
     {
-        let core = self.cluster()?.0;
-        let name = served_name(module, function, A::ARITY)?;
-        let (make, arguments) = (Arc::new(make), PhantomData);
-        let names = || (module.to_owned(), function.to_owned(), A::ARITY);
-        if module == "erpc" {
-            let (module, function, arity) = names();
-            return Err(ServeError::Reserved { module, function, arity });
-        }
-        let made = Arc::new(TypedFactory::<A, F> { name: name.clone(), make, arguments });
-        if core.factories.add(name, made) {
-            return Ok(());
-        }
-        let (module, function, arity) = names();
-        Err(ServeError::Taken { module, function, arity })
+        serving::add_factory(&self.cluster()?.0.factories, (module, function), make)
     }
 
     /// Ends a factory. Its processes go on. Returns whether there was one.

@@ -104,6 +104,15 @@ pub(crate) struct ClusterCore {
     scopes: OnceLock<Vec<Arc<SharedScope>>>,
 }
 
+/// What other nodes can reach from the start.
+pub(crate) struct ReachableFromOutside {
+    pub(crate) exports: Exports<dyn Inlet<ClusterCore>>,
+    pub(crate) functions: FunctionTable<dyn ServedFunction<ClusterCore>>,
+    pub(crate) factories: FunctionTable<dyn ServedFactory<ClusterCore>>,
+    /// The most processes that one peer may request.
+    pub(crate) spawn_limit: usize,
+}
+
 impl ClusterCore {
     pub(crate) fn new(
         host: Arc<dyn Host>,
@@ -111,13 +120,14 @@ impl ClusterCore {
         node: &NodeName,
         (admission, encryption): (Admission, Encryption),
         (tick, limit, limits): (Duration, Duration, QueueLimits),
-        (codec, exports, spawn_limit): (TermCodec, Exports<dyn Inlet<ClusterCore>>, usize),
+        reachable: ReachableFromOutside,
         cluster: Recipient<ClusterMessage>,
     ) -> Arc<Self> {
         // A valid name of a node is short enough for an atom.
         let me = Atom::new(node.as_str()).unwrap_or_else(|_| Atom::fixed(""));
         let creation = host.node_pid().creation();
         let memory = ClusterMemory::of_node(&*host);
+        let ReachableFromOutside { exports, functions, factories, spawn_limit } = reachable;
         let gone = PeerNode::gone(me.clone(), node.clone(), limits);
         Arc::new_cyclic(|myself| ClusterCore {
             myself: Weak::clone(myself),
@@ -128,11 +138,11 @@ impl ClusterCore {
             admission,
             encryption,
             tick,
-            codec,
+            codec: TermCodec::DEFAULT,
             exports,
             calls: Calls::default(),
-            functions: FunctionTable::default(),
-            factories: FunctionTable::default(),
+            functions,
+            factories,
             spawn_limit,
             requests: PendingRequests::default(),
             statistics: SysStatistics::default(),

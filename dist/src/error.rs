@@ -68,6 +68,9 @@ pub enum StartError {
         /// The name.
         name: String,
     },
+    /// A function or a factory cannot be served by its name.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
     /// It cannot listen.
     #[error("the cluster cannot listen: {0}")]
     Listen(CallError),

@@ -19,6 +19,7 @@ mod properties_names;
 mod seed_files;
 mod serializing;
 mod shrinking;
+mod supervised_cluster;
 mod traces;
 mod traces_ends;
 mod traces_held;

@@ -3,8 +3,8 @@
 use super::Cluster;
 use super::running::{DIAL_LIMIT, RunningCluster};
 use super::scope_restarts::ScopeRestarts;
-use crate::core::ClusterCore;
 use crate::core::cluster_memory::ClusterMemory;
+use crate::core::{ClusterCore, ReachableFromOutside};
 use crate::discovery::discovered::DiscoveredNodes;
 use crate::discovery::epmd_discovery::EpmdDiscovery;
 use crate::discovery::news::DiscoveryNews;
@@ -17,7 +17,6 @@ use crate::peer::queue_limits::QueueLimits;
 use krarup_act::{Actor, BehaviorContext, Context};
 use krarup_gen::{Exit, Inspection, NodeName, Reason, Result, SpawnError, Timestamp};
 use krarup_io::ConnectError;
-use krarup_wire::codec::TermCodec;
 use krarup_wire::epmd::{EpmdError, Register};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -68,7 +67,12 @@ impl Cluster {
             &node,
             (settings.admission.clone(), settings.encryption.clone()),
             (settings.tick, DIAL_LIMIT, limits),
-            (TermCodec::DEFAULT, std::mem::take(&mut settings.exports), settings.spawns),
+            ReachableFromOutside {
+                exports: std::mem::take(&mut settings.exports),
+                functions: std::mem::take(&mut settings.functions),
+                factories: std::mem::take(&mut settings.factories),
+                spawn_limit: settings.spawns,
+            },
             ctx.address().recipient(),
         );
         if !core.host.set_network(Some(Arc::clone(&core) as _)) {

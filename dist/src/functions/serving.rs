@@ -1,11 +1,13 @@
 //! Typed functions and factories: how arguments are read, and values are written.
 
 use crate::core::ClusterCore;
+use crate::error::ServeError;
 use crate::functions::arguments::FunctionArguments;
 use crate::functions::call::{FunctionCall, FunctionContext};
 use crate::functions::exception::TermException;
+use crate::functions::naming::served_name;
 use crate::functions::request::{FunctionResult, RequestedStart, ServedFactory, ServedFunction};
-use crate::functions::table::FunctionName;
+use crate::functions::table::{FunctionName, FunctionTable};
 use crate::terms::reason::ReasonTerm;
 use krarup_act::{Behavior, Context, Reply, Spawn, behavior_fn};
 use krarup_gen::{Name, Pid, ProcessKind, Reason, Result, SpawnError};
@@ -15,11 +17,79 @@ use serde::de::DeserializeOwned;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+/// Has a function served by this name, unless that is taken.
+pub(crate) fn add_function<A, R, F, U>(
+    to: &FunctionTable<dyn ServedFunction<ClusterCore>>,
+    (module, function): (&str, &str),
+    run: F,
+) -> std::result::Result<(), ServeError>
+where
+    A: FunctionArguments + DeserializeOwned + Send + 'static,
+    R: Serialize,
+    F: Fn(FunctionCall, A) -> U + Send + Sync + 'static,
+    U: Future<Output = std::result::Result<R, TermException>> + Send + 'static,
+{
+    let name = served_name(module, function, A::ARITY)?;
+    let (run, arguments) = (Arc::new(run), PhantomData);
+    let served = TypedFunction::<A, F> { name: name.clone(), run, arguments };
+    if to.add(name, Arc::new(served)) {
+        return Ok(());
+    }
+    let (module, function, arity) = (module.to_owned(), function.to_owned(), A::ARITY);
+    Err(ServeError::Taken { module, function, arity })
+}
+
+/// As [`add_function`], of a function that has no use for the process that runs it.
+pub(crate) fn add_plain_function<A, R, F, U>(
+    to: &FunctionTable<dyn ServedFunction<ClusterCore>>,
+    name: (&str, &str),
+    run: F,
+) -> std::result::Result<(), ServeError>
+where
+    A: FunctionArguments + DeserializeOwned + Send + 'static,
+    R: Serialize,
+    F: Fn(A) -> U + Send + Sync + 'static,
+    U: Future<Output = std::result::Result<R, TermException>> + Send + 'static,
+{
+    add_function(to, name, move |call: FunctionCall, arguments: A| {
+        let outcome = run(arguments);
+        async move {
+            let outcome = outcome.await;
+            drop(call);
+            outcome
+        }
+    })
+}
+
+/// Has a factory by this name, unless that is taken.
+pub(crate) fn add_factory<A, B, F>(
+    to: &FunctionTable<dyn ServedFactory<ClusterCore>>,
+    (module, function): (&str, &str),
+    make: F,
+) -> std::result::Result<(), ServeError>
+where
+    A: FunctionArguments + DeserializeOwned + Send + 'static,
+    B: Behavior,
+    F: Fn(A) -> B + Send + Sync + 'static,
+{
+    let name = served_name(module, function, A::ARITY)?;
+    let (module, function, arity) = (module.to_owned(), function.to_owned(), A::ARITY);
+    if module == "erpc" {
+        return Err(ServeError::Reserved { module, function, arity });
+    }
+    let (make, arguments) = (Arc::new(make), PhantomData);
+    let made = TypedFactory::<A, F> { name: name.clone(), make, arguments };
+    if to.add(name, Arc::new(made)) {
+        return Ok(());
+    }
+    Err(ServeError::Taken { module, function, arity })
+}
+
 /// A function with arguments of type `A`.
-pub(crate) struct TypedFunction<A, F> {
-    pub(crate) name: FunctionName,
-    pub(crate) run: Arc<F>,
-    pub(crate) arguments: PhantomData<fn(A)>,
+struct TypedFunction<A, F> {
+    name: FunctionName,
+    run: Arc<F>,
+    arguments: PhantomData<fn(A)>,
 }
 
 impl<A, R, F, U> ServedFunction<ClusterCore> for TypedFunction<A, F>
@@ -67,10 +137,10 @@ where
 }
 
 /// A factory with arguments of type `A`.
-pub(crate) struct TypedFactory<A, F> {
-    pub(crate) name: FunctionName,
-    pub(crate) make: Arc<F>,
-    pub(crate) arguments: PhantomData<fn(A)>,
+struct TypedFactory<A, F> {
+    name: FunctionName,
+    make: Arc<F>,
+    arguments: PhantomData<fn(A)>,
 }
 
 impl<A, B, F> ServedFactory<ClusterCore> for TypedFactory<A, F>

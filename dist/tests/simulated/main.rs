@@ -17,6 +17,7 @@ mod refusals;
 mod remote_spawns;
 mod restarts;
 mod rights;
+mod served_from_the_start;
 mod targets;
 mod too_large;
 mod two_members;
