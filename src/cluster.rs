@@ -3,7 +3,10 @@
 //! [`Cluster`] is a behaviour: a node joins a cluster when it spawns one. What can be done with
 //! it are the methods of [`ClusterCalls`].
 
+mod serve_applications;
+
 pub use krarup_dist::*;
+pub use serve_applications::ServeApplications;
 
 use crate::supervisor::{
     ChildCounts, ChildInfo, ChildKind, ChildSpec, ChildState, SupervisorAddress, SupervisorCommand,

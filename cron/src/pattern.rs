@@ -334,9 +334,12 @@ mod tests {
         assert_eq!(date(UNIX_EPOCH + hour).timestamp(), 3600);
         let before = UNIX_EPOCH - Duration::from_millis(1500);
         assert_eq!(date(before).timestamp_millis(), -1500);
-        let far = UNIX_EPOCH + Duration::from_secs(1 << 60);
-        assert_eq!(date(far), last());
-        assert_eq!(date(UNIX_EPOCH - Duration::from_secs(1 << 60)), first());
+        // Windows has no such dates.
+        #[cfg(unix)]
+        {
+            let far = Duration::from_secs(1 << 60);
+            assert_eq!((date(UNIX_EPOCH - far), date(UNIX_EPOCH + far)), (first(), last()));
+        }
         let daily = RunTimes::pattern("test", "0 0 * * *", chrono_tz::Pacific::Kiritimati).unwrap();
         assert!(daily.after(last()).is_some());
         assert!(daily.after(DateTime::<Utc>::MIN_UTC).is_some());

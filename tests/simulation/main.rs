@@ -16,6 +16,7 @@ mod probes;
 mod properties_bonds;
 mod properties_mailbox;
 mod properties_names;
+mod remote_applications;
 mod seed_files;
 mod serializing;
 mod shrinking;

@@ -54,8 +54,12 @@ fn t13_a_date_that_a_cron_cannot_wait_for_is_an_error_and_no_earlier_run() {
     let last = 95_617_497_600;
     for (date, said) in [
         (after(last), "the time of 4999-12-31 00:00:00 UTC, beyond 4999-12-30, never comes"),
+        // Windows has no such dates.
+        #[cfg(unix)]
         (after(1 << 40), "the time of +36812-02-20 00:36:16 UTC, beyond 4999-12-30, never comes"),
+        #[cfg(unix)]
         (after(1 << 62), "the time of a date beyond 4999-12-30 never comes"),
+        #[cfg(unix)]
         (
             UNIX_EPOCH - Duration::from_secs(1 << 40),
             "the time of a date before 0001-01-02 never comes",
