@@ -6,7 +6,7 @@ use krarup_dist::etf::{Atom, Term};
 use krarup_dist::{Cluster, TermException};
 
 /// What a function of OTP's module `application` returns.
-type Answer = Result<Term, TermException>;
+type ApplicationAnswer = Result<Term, TermException>;
 
 /// Lets other nodes start and stop the applications of a node.
 pub trait ServeApplications {
@@ -64,7 +64,7 @@ impl ServeApplications for Cluster {
     }
 }
 
-async fn started(node: &Node, name: &Atom) -> Answer {
+async fn started(node: &Node, name: &Atom) -> ApplicationAnswer {
     Ok(match node.start_application(name.as_str()).await {
         Ok(started) if started.is_empty() => error(pair("already_started", name)),
         Ok(_) => Term::atom("ok"),
@@ -72,7 +72,7 @@ async fn started(node: &Node, name: &Atom) -> Answer {
     })
 }
 
-async fn all_started(node: &Node, name: &Atom) -> Answer {
+async fn all_started(node: &Node, name: &Atom) -> ApplicationAnswer {
     Ok(match node.start_application(name.as_str()).await {
         Ok(started) => {
             let names =
@@ -83,7 +83,7 @@ async fn all_started(node: &Node, name: &Atom) -> Answer {
     })
 }
 
-async fn stopped(node: &Node, name: &Atom) -> Answer {
+async fn stopped(node: &Node, name: &Atom) -> ApplicationAnswer {
     Ok(match node.stop_application(name.as_str()).await {
         Ok(()) => Term::atom("ok"),
         Err(StopApplicationError::NotRunning(_)) => error(pair("not_started", name)),
@@ -91,7 +91,7 @@ async fn stopped(node: &Node, name: &Atom) -> Answer {
     })
 }
 
-fn running(node: &Node) -> Answer {
+fn running(node: &Node) -> ApplicationAnswer {
     let mut running = node.applications();
     running.retain(|application| application.state == ApplicationState::Running);
     let one = |name: &str| Ok(Term::tuple([atom(name)?, Term::nil(), Term::nil()]));
@@ -100,7 +100,7 @@ fn running(node: &Node) -> Answer {
 }
 
 /// The name of an application, which the program has fixed.
-fn atom(name: &str) -> Answer {
+fn atom(name: &str) -> ApplicationAnswer {
     Atom::new(name).map(Term::Atom).map_err(|error| TermException::error(text(&error)))
 }
 

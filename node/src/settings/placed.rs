@@ -33,3 +33,12 @@ pub(crate) fn path(above: &str, key: &str) -> String {
         format!("{above}.{key:?}")
     }
 }
+
+/// Whether a key is written in another case, or with another separator.
+pub(super) fn are_alike(key: &str, other: &str) -> bool {
+    let same = |a: u8, b: u8| match a {
+        b'_' | b'-' | b'.' => matches!(b, b'_' | b'-' | b'.'),
+        _ => a.eq_ignore_ascii_case(&b),
+    };
+    key.len() == other.len() && key.bytes().zip(other.bytes()).all(|(a, b)| same(a, b))
+}

@@ -5,9 +5,8 @@
 
 use super::error::{Origin, SettingsError, SettingsFault};
 use super::keys::listed;
-use super::placed::path;
+use super::placed::{are_alike, path};
 use super::tree::{self, Given, SettingLine};
-use super::variables::are_alike;
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, Error, Expected, IntoDeserializer, MapAccess,

@@ -13,7 +13,7 @@
 use super::error::{Origin, SettingsError, SettingsFault};
 use super::keys::{self, listed};
 use super::layer::{Layer, ROOT};
-use super::placed::{not_a_table, path};
+use super::placed::{are_alike, not_a_table, path};
 use super::settings::Settings;
 use super::tree::{Given, SettingLine};
 use std::ffi::OsString;
@@ -101,15 +101,6 @@ impl Settings {
         }
         Ok(Settings { layer: Layer::of(items)?.over(self.layer) })
     }
-}
-
-/// Whether a key is written in another case, or with another separator.
-pub(super) fn are_alike(key: &str, other: &str) -> bool {
-    let same = |a: u8, b: u8| match a {
-        b'_' | b'-' | b'.' => matches!(b, b'_' | b'-' | b'.'),
-        _ => a.eq_ignore_ascii_case(&b),
-    };
-    key.len() == other.len() && key.bytes().zip(other.bytes()).all(|(a, b)| same(a, b))
 }
 
 /// Adds a value at the path of these keys, the first of which belong to the table `items`; `above` leads to that.
