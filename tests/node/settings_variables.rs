@@ -99,6 +99,9 @@ fn x17_variables_lie_over_the_file_and_are_spelled_as_its_keys() {
     );
     let hours = [("Monday", 8, 20), ("sunday", 10, 12)];
     let hours = hours.map(|(day, from, to)| (day.to_owned(), Hours { from, to })).into();
+    // What is secret is not printed with the settings.
+    let secret = [("SHOP__APPLICATION__SHOP__SETTINGS__API_KEY", "0123")];
+    assert!(!format!("{:?}", laid(FILE, &secret).unwrap()).contains("0123"));
     let expected = Shop {
         port: 8080,
         api_key: "0123".to_owned(),

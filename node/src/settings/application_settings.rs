@@ -8,14 +8,22 @@ use super::tree::{Given, SettingLine};
 use super::typed;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// The key of the settings in the table of an application.
 const SETTINGS: &str = "settings";
 
 /// The tables of all applications.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct ApplicationSettings {
     tables: BTreeMap<String, Placed<Given>>,
+}
+
+/// Only the names: values may be secret.
+impl fmt::Debug for ApplicationSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.tables.keys()).finish()
+    }
 }
 
 impl ApplicationSettings {
