@@ -17,8 +17,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
 /// Returns the lines of the scenario, input and expectations, as they come out here.
-pub(crate) fn replay(scenario: &Scenario, seed: u64) -> Vec<String> {
-    let stage = Stage { sim: Simulation::new(seed), record: Record::default() };
+pub(crate) fn replay(scenario: &Scenario, sim: Simulation) -> Vec<String> {
+    let stage = Stage { sim, record: Record::default() };
     let mut lines = Vec::new();
     for line in scenario.lines.iter().filter(|line| !line.starts_with("= ")) {
         lines.push(line.clone());

@@ -20,10 +20,10 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// Returns the lines of the scenario, input and expectations, as they come out here.
 /// The workers are actors, or state machines.
-pub(crate) fn replay(scenario: &Scenario, seed: u64, machines: bool) -> Vec<String> {
+pub(crate) fn replay(scenario: &Scenario, sim: Simulation, machines: bool) -> Vec<String> {
     let nodes = scenario.lines.iter().filter_map(|line| Declaration::parse(line)).collect();
     let tree = Tree { nodes: Arc::new(nodes), record: Record::default(), machines };
-    let mut stage = Stage { sim: Simulation::new(seed), tree, parent: None, queue: Vec::new() };
+    let mut stage = Stage { sim, tree, parent: None, queue: Vec::new() };
     let mut lines = Vec::new();
     for line in scenario.lines.iter().filter(|line| !line.starts_with("= ")) {
         lines.push(line.clone());
