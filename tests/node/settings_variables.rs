@@ -25,6 +25,8 @@ struct Shop {
     api_key: String,
     #[serde(default)]
     is_open: bool,
+    #[serde(default)]
+    seed: u64,
     rate: Option<f64>,
     way: Option<Way>,
     #[serde(default)]
@@ -106,6 +108,7 @@ fn x17_variables_lie_over_the_file_and_are_spelled_as_its_keys() {
         port: 8080,
         api_key: "0123".to_owned(),
         is_open: true,
+        seed: 0,
         rate: Some(2.0),
         way: Some(Way::Within { seconds: 3 }),
         names: vec!["a".to_owned(), "b".to_owned()],
@@ -161,6 +164,42 @@ fn x17_keys_that_the_file_does_not_have_are_those_of_the_type() {
     );
     let read = read.unwrap();
     assert_eq!((read.port, read.api_key.as_str(), read.way), (1, "", Some(Way::Fast)));
+}
+
+#[test]
+fn x17_a_table_in_a_variable_sets_the_keys_that_it_has() {
+    let read = read(
+        FILE,
+        &[
+            ("SHOP__NODE", "{ name = 'c@d', stop-timeout = '3s' }"),
+            ("SHOP__DISPATCHER__REPORTS", "{ workers = 1 }"),
+            ("SHOP__DISPATCHER__REPORTS__SPARE_WORKERS", "0"),
+            (
+                "SHOP__APPLICATION__SHOP__SETTINGS",
+                "{ is-open = true, Seed = 18446744073709551615 }",
+            ),
+            // Its other key stays as the file has it.
+            ("SHOP__APPLICATION__SHOP__SETTINGS__HOURS__MONDAY", "{ to = 20 }"),
+            ("SHOP__APPLICATION__SHOP__SETTINGS__HOURS", "{ Sunday = { from = 10, to = 12 } }"),
+        ],
+    );
+    let read = read.unwrap();
+    let hours = [("Monday", 8, 20), ("Sunday", 10, 12)];
+    let hours = hours.map(|(day, from, to)| (day.to_owned(), Hours { from, to })).into();
+    assert_eq!((read.port, read.is_open, read.seed, read.hours), (1, true, u64::MAX, hours));
+    let twice = [
+        ("SHOP__APPLICATION__SHOP__SETTINGS", "{ port = 1 }"),
+        ("SHOP__APPLICATION__SHOP__SETTINGS__PORT", "2"),
+    ];
+    assert_eq!(
+        laid(FILE, &twice).unwrap_err().to_string(),
+        "the variable SHOP__APPLICATION__SHOP__SETTINGS__PORT: application.Shop.settings.port is set by the variable \
+         SHOP__APPLICATION__SHOP__SETTINGS too"
+    );
+    // No table, and no other keys behind a line break.
+    for value in ["{ name = 'c@d'", "1\nname = 2"] {
+        assert!(laid(FILE, &[("SHOP__NODE", value)]).is_err(), "{value}");
+    }
 }
 
 #[test]
@@ -225,13 +264,49 @@ fn x17_errors_name_the_variable() {
             "SHOP__APPLICATION__SHOP__SETTINGS__PROT",
             "1",
             "the variable SHOP__APPLICATION__SHOP__SETTINGS__PROT: unknown key application.Shop.settings.prot (known \
-             keys: port, api-key, is-open, rate, way, names, hours)",
+             keys: port, api-key, is-open, seed, rate, way, names, hours)",
         ),
         (
             "SHOP__APPLICATION__SHOP__SETTINGS",
-            "{port = 1}",
-            "the variable SHOP__APPLICATION__SHOP__SETTINGS: application.Shop.settings cannot be the text \"{port = \
-             1}\" (expected a table)",
+            "port = 1",
+            "the variable SHOP__APPLICATION__SHOP__SETTINGS: application.Shop.settings cannot be the text \"port = \
+             1\" (expected a table)",
+        ),
+        // What is wrong inside a value is said of the variable too.
+        (
+            "SHOP__APPLICATION__SHOP__SETTINGS__HOURS__SUNDAY",
+            "{from = 10, to = 12, tooo = 1}",
+            "the variable SHOP__APPLICATION__SHOP__SETTINGS__HOURS__SUNDAY: unknown key \
+             application.Shop.settings.hours.sunday.tooo (known keys: from, to)",
+        ),
+        (
+            "SHOP__APPLICATION__SHOP__SETTINGS__HOURS__SUNDAY",
+            "{from = 300, to = 12}",
+            "the variable SHOP__APPLICATION__SHOP__SETTINGS__HOURS__SUNDAY: \
+             application.Shop.settings.hours.sunday.from cannot be 300 (expected u8)",
+        ),
+        (
+            "SHOP__APPLICATION__SHOP__SETTINGS__HOURS__SUNDAY",
+            "{from = 10}",
+            "the variable SHOP__APPLICATION__SHOP__SETTINGS__HOURS__SUNDAY: \
+             application.Shop.settings.hours.sunday.to is not set, and has no default",
+        ),
+        (
+            "SHOP__APPLICATION__SHOP__SETTINGS__HOURS__SUNDAY__FROM",
+            "10",
+            "settings: application.Shop.settings.hours.sunday.to is not set, and has no default",
+        ),
+        (
+            "SHOP__APPLICATION__SHOP__SETTINGS__NAMES",
+            "['a', 3]",
+            "the variable SHOP__APPLICATION__SHOP__SETTINGS__NAMES: application.Shop.settings.names[1] cannot be the \
+             number 3 (expected a string)",
+        ),
+        (
+            "SHOP__APPLICATION__SHOP__SETTINGS__WAY",
+            "{ within = { seconds = -3 } }",
+            "the variable SHOP__APPLICATION__SHOP__SETTINGS__WAY: application.Shop.settings.way.within.seconds cannot \
+             be -3 (expected u32)",
         ),
         (
             "SHOP__APPLICATION__WEB__SETTINGS__PORT",
@@ -273,6 +348,18 @@ fn x17_a_name_that_fits_several_keys_is_an_error_unless_it_is_one_of_them() {
 }
 
 #[test]
+fn x17_variables_have_together_the_size_of_a_file() {
+    let laid = |size: usize| {
+        let many = (0..1024)
+            .map(|number| (format!("SHOP__APPLICATION__A__SETTINGS__K{number}"), "x".repeat(size)));
+        Settings::default().with_variables("SHOP", many)
+    };
+    assert!(laid(900).is_ok());
+    let error = laid(1024).unwrap_err();
+    assert_eq!(error.fault().to_string(), "the settings have more than 1048576 bytes");
+}
+
+#[test]
 fn x17_a_path_of_many_keys_is_an_error() {
     let name = |keys: usize| format!("SHOP__APPLICATION__SHOP__SETTINGS{}", "__A".repeat(keys - 3));
     let of = |keys| Settings::default().with_variables("SHOP", [(name(keys), "1")]);
@@ -294,6 +381,12 @@ fn x17_a_value_that_is_not_unicode_is_an_error_and_other_variables_may_be_anythi
     let settings = |name: OsString| Settings::default().with_variables("SHOP", [(name, bytes())]);
     assert!(settings("OTHER".into()).is_ok());
     assert!(settings(bytes()).is_ok());
+    let name = OsString::from_vec(b"SHOP__NODE__NAM\xff".to_vec());
+    let of_name = Settings::default().with_variables("SHOP", [(name, "a@b")]).unwrap_err();
+    assert_eq!(
+        of_name.to_string(),
+        "the variable SHOP__NODE__NAM\u{fffd}: its name cannot be \"SHOP__NODE__NAM\u{fffd}\" (expected Unicode text)"
+    );
     assert_eq!(
         settings("SHOP__NODE__NAME".into()).unwrap_err().to_string(),
         "the variable SHOP__NODE__NAME: NODE__NAME cannot be \"a\u{fffd}\" (expected Unicode text)"

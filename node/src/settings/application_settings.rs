@@ -64,15 +64,15 @@ impl ApplicationSettings {
     }
 
     /// The keys of the table to which this path leads from `application`.
-    pub(super) fn known(&self, path: &[&str]) -> Vec<String> {
+    pub(super) fn known(&self, path: &[&str]) -> Vec<&str> {
         match path {
-            [] => self.tables.keys().cloned().collect(),
-            [_] => vec![SETTINGS.to_owned()],
+            [] => self.tables.keys().map(String::as_str).collect(),
+            [_] => vec![SETTINGS],
             [name, _, path @ ..] => {
                 let table = self.tables.get(*name).map(|table| &table.value);
                 let given = path.iter().fold(table, |above, key| below(above?, key));
                 let Some(Given::Table(items)) = given else { return Vec::new() };
-                items.iter().map(|item| item.key.clone()).collect()
+                items.iter().map(|item| item.key.as_str()).collect()
             }
         }
     }
@@ -116,7 +116,7 @@ fn below<'a>(given: &'a Given, key: &str) -> Option<&'a Given> {
 /// keys.
 fn fill((above, at): (&mut Given, &mut Origin), (below, place): (Given, Origin)) {
     let (Given::Table(above), Given::Table(below)) = (above, below) else { return };
-    if at.variable.is_some() {
+    if at.is_implied {
         *at = place;
     }
     for item in below {

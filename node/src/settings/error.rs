@@ -11,7 +11,9 @@ pub(crate) struct Origin {
     pub(crate) file: Option<Arc<PathBuf>>,
     pub(crate) line: Option<usize>,
     /// The environment variable. Then there is neither file nor line.
-    pub(crate) variable: Option<Arc<str>>,
+    pub(crate) variable: Option<Arc<String>>,
+    /// Whether it is a table that is there because the variable sets a key in it.
+    pub(crate) is_implied: bool,
 }
 
 impl Origin {
@@ -69,7 +71,7 @@ impl SettingsError {
     /// ([`Settings::with_env`](crate::Settings::with_env)).
     #[must_use]
     pub fn variable(&self) -> Option<&str> {
-        self.origin.variable.as_deref()
+        self.origin.variable.as_deref().map(String::as_str)
     }
 
     /// Returns the fault.

@@ -12,7 +12,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 /// The longest text that is read. Settings are short, and a path may lead to any file.
-const MOST_BYTES: u64 = 1 << 20;
+pub(super) const MOST_BYTES: u64 = 1 << 20;
 
 /// The settings of a node and its dispatchers; feature `settings`.
 ///

@@ -65,7 +65,7 @@ impl Given {
 }
 
 /// The beginning of a text, long enough to find it by.
-fn beginning(text: &str) -> String {
+pub(super) fn beginning(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}..", &text[..end]),
@@ -76,19 +76,22 @@ fn beginning(text: &str) -> String {
 struct LineStarts<'a> {
     text: &'a str,
     begin: Vec<usize>,
-    file: Option<Arc<PathBuf>>,
+    /// The file or the variable that has the text.
+    of: Origin,
 }
 
 impl<'a> LineStarts<'a> {
-    fn new(text: &'a str, file: Option<Arc<PathBuf>>) -> Self {
+    fn new(text: &'a str, of: Origin) -> Self {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let begin = [0].into_iter().chain(ends.map(|(at, _)| at + 1)).collect();
-        LineStarts { text, begin, file }
+        LineStarts { text, begin, of }
     }
 
     fn at(&self, byte: usize) -> Origin {
         let line = self.begin.partition_point(|begin| *begin <= byte).max(1);
-        Origin { file: self.file.clone(), line: Some(line), variable: None }
+        // A variable is short, and mostly one line.
+        let line = self.of.variable.is_none().then_some(line);
+        Origin { line, ..self.of.clone() }
     }
 
     /// The text of a line, counted from 1.
@@ -102,7 +105,7 @@ pub(crate) fn parse(
     text: &str,
     file: Option<Arc<PathBuf>>,
 ) -> Result<Vec<SettingLine>, SettingsError> {
-    let lines = LineStarts::new(text, file);
+    let lines = LineStarts::new(text, Origin { file, ..Origin::default() });
     let table = DeTable::parse(text).map_err(|error| {
         let at = lines.at(error.span().map_or(text.len(), |span| span.start));
         let text = beginning(lines.line(at.line.unwrap_or(1)));
@@ -147,15 +150,18 @@ fn given(value: &Spanned<DeValue<'_>>, lines: &LineStarts<'_>) -> Given {
 }
 
 /// What the text of an environment variable is if it is no text: a value of TOML, else the text.
-pub(crate) fn other_than_text(variable: &str) -> Given {
-    let text = || Given::Text(variable.to_owned());
-    let Ok(table) = format!("value = {variable}").parse::<toml::Table>() else { return text() };
-    match table.get("value") {
-        Some(Value::String(_)) | None => text(),
-        // A line break has added keys.
-        Some(_) if table.len() > 1 => text(),
-        Some(value) => of(value),
-    }
+pub(crate) fn other_than_text(variable: &str, at: &Origin) -> Given {
+    const KEY: &str = "value = ";
+    let document = format!("{KEY}{variable}");
+    let lines = LineStarts::new(&document, at.clone());
+    let value = DeTable::parse(&document).ok().and_then(|table| {
+        // A line break can add keys.
+        let [(_, value)] = &table.get_ref().iter().collect::<Vec<_>>()[..] else { return None };
+        Some(given(value, &lines))
+    });
+    value
+        .filter(|value| !matches!(value, Given::Text(_)))
+        .unwrap_or_else(|| Given::Text(variable.to_owned()))
 }
 
 fn other(found: &'static str, shown: String) -> Given {

@@ -71,8 +71,7 @@ impl TypedFault {
             TypedFault::Other(message) => SettingsFault::Invalid { key, message },
         };
         // A variable that sets another key is not where this one is missing.
-        let elsewhere =
-            matches!(fault, SettingsFault::MissingKey { .. }) && value.at.variable.is_some();
+        let elsewhere = matches!(fault, SettingsFault::MissingKey { .. }) && value.at.is_implied;
         let at = if elsewhere { &Origin::default() } else { value.at };
         TypedFault::Placed(Box::new(at.error(fault)))
     }
@@ -146,7 +145,7 @@ impl<'de> Deserializer<'de> for TypedValue<'_> {
         let found = match self.given {
             Given::Table(items) => visitor.visit_map(self.items(items, &[])),
             Given::Variable(text) => {
-                let given = &tree::other_than_text(text);
+                let given = &tree::other_than_text(text, self.at);
                 return TypedValue { given, ..self }.deserialize_any(visitor);
             }
             Given::List(values) => {
@@ -205,13 +204,7 @@ impl<'de> Deserializer<'de> for TypedValue<'_> {
     ) -> Result<V::Value, TypedFault> {
         let place = self.clone();
         let found = match self.given {
-            Given::Variable(text) => match tree::other_than_text(text) {
-                given @ Given::Table(_) => {
-                    return TypedValue { given: &given, ..self }.deserialize_enum("", &[], visitor);
-                }
-                _ => visitor.visit_enum(identifier(text)),
-            },
-            Given::Text(text) => visitor.visit_enum(identifier(text)),
+            Given::Text(text) | Given::Variable(text) => visitor.visit_enum(identifier(text)),
             Given::Table(items) if items.len() == 1 => {
                 visitor.visit_enum(MapAccessDeserializer::new(self.items(items, &[])))
             }

@@ -1,5 +1,6 @@
 //! The values that settings take, and how they are read. Pure.
 
+use super::error::Origin;
 use super::tree::{self, Given};
 use krarup_gen::Name;
 use std::time::Duration;
@@ -73,7 +74,7 @@ pub(crate) fn read(takes: ValueType, given: &Given) -> Result<Setting, InvalidVa
     match (takes, given) {
         (_, Given::Variable(text)) => {
             let read_as = |given: &Given| read(takes, given);
-            read_as(&tree::other_than_text(text)).or_else(|misfit| {
+            read_as(&tree::other_than_text(text, &Origin::default())).or_else(|misfit| {
                 let as_text = read_as(&Given::Text(text.clone()));
                 as_text.map_err(|other| if misfit == InvalidValue::Type { other } else { misfit })
             })

@@ -14,9 +14,10 @@ use super::error::{Origin, SettingsError, SettingsFault};
 use super::keys::{self, listed};
 use super::layer::{Layer, ROOT};
 use super::placed::{are_alike, not_a_table, path};
-use super::settings::Settings;
-use super::tree::{Given, SettingLine};
+use super::settings::{MOST_BYTES, Settings};
+use super::tree::{self, Given, SettingLine, beginning};
 use std::ffi::OsString;
+use std::sync::Arc;
 
 /// Stands between the prefix and the keys.
 const SEPARATOR: &str = "__";
@@ -29,10 +30,11 @@ impl Settings {
     ///
     /// The rest of a name is the path of a key, with `__` where a file has a dot:
     /// `SHOP__NODE__STOP_TIMEOUT=30s` is `node.stop-timeout = "30s"`, and
-    /// `SHOP__APPLICATION__SHOP__SETTINGS__PORT=8080` the field `port` of the settings of the application `shop`. Case
-    /// does not count, nor whether a name has `_`, `-` or `.`: it is taken for the key that there is. Ids of dispatchers
-    /// and pools, names of applications and keys of maps that these settings do not have are taken in lower case. A value
-    /// is text, and read as a number, a boolean, a list or a table, in TOML, where one is expected.
+    /// `SHOP__APPLICATION__SHOP__SETTINGS__PORT=8080` the field `port` of the settings of the application `shop`. A name is
+    /// taken for the key that there is: case does not count, nor which of `_`, `-` and `.` it has. Ids of dispatchers
+    /// and pools, names of applications and keys of maps that these settings do not have are taken in lower case, so this
+    /// is called last, after [`Settings::over`]. A value that is a table of TOML, `{from = 8, to = 18}`, sets the keys that
+    /// it has; any other is text, and read as a number, a boolean or a list where one is expected.
     ///
     /// ```no_run
     /// # use krarup_node::{NodeBuilder, Settings};
@@ -45,7 +47,8 @@ impl Settings {
     ///
     /// # Errors
     /// [`SettingsError`] that names the variable: as for a file, and if two variables set one key, a name fits several
-    /// keys, or a value is not Unicode. What only an application can check is checked when the node is built.
+    /// keys, a name or a value is not Unicode, a name has more than 64 keys, or all together have more than 1 MiB. It shows
+    /// the beginning of a value that does not fit. What only an application can check is checked when the node is built.
     pub fn with_env(self, prefix: &str) -> Result<Settings, SettingsError> {
         self.with_variables(prefix, std::env::vars_os())
     }
@@ -75,114 +78,161 @@ impl Settings {
         V: Into<OsString>,
     {
         let begin = format!("{prefix}{SEPARATOR}");
-        let mut set: Vec<(String, OsString)> = variables
+        let mut set: Vec<(OsString, OsString)> = variables
             .into_iter()
-            // A name that is not Unicode begins with no prefix.
-            .filter_map(|(name, value)| Some((name.into().into_string().ok()?, value.into())))
-            .filter(|(name, _)| name.starts_with(&begin))
+            .map(|(name, value)| (name.into(), value.into()))
+            .filter(|(name, _)| name.as_encoded_bytes().starts_with(begin.as_bytes()))
             .collect();
         // Which error is told does not depend on the order of the environment.
         set.sort();
         let mut items = Vec::new();
+        let mut bytes = 0;
         for (name, value) in set {
-            let at = Origin { variable: Some(name.as_str().into()), ..Origin::default() };
-            let value = value.into_string().map_err(|value| {
-                let key = name[begin.len()..].to_owned();
-                let value = format!("{:?}", value.to_string_lossy());
-                at.error(SettingsFault::BadValue { key, value, takes: "Unicode text".to_owned() })
-            })?;
+            let said = name.to_string_lossy();
+            let at = Origin { variable: Some(Arc::new(said.to_string())), ..Origin::default() };
+            bytes += (name.len() + value.len()) as u64;
+            if bytes > MOST_BYTES {
+                return Err(at.error(SettingsFault::TooLong { limit: MOST_BYTES }));
+            }
+            let text = |key: &str, text: OsString| {
+                text.into_string().map_err(|text| {
+                    let value = format!("{:?}", beginning(&text.to_string_lossy()));
+                    let (key, takes) = (key.to_owned(), "Unicode text".to_owned());
+                    at.error(SettingsFault::BadValue { key, value, takes })
+                })
+            };
+            let value = text(&said[begin.len()..], value)?;
+            let name = text("its name", name)?;
             let keys: Vec<&str> = name[begin.len()..].split(SEPARATOR).collect();
             if keys.len() > MOST_KEYS {
                 let takes = format!("a path of at most {MOST_KEYS} keys");
                 let (key, value) = ("its name".to_owned(), format!("one of {} keys", keys.len()));
                 return Err(at.error(SettingsFault::BadValue { key, value, takes }));
             }
-            add(&mut items, Vec::new(), &keys, (&at, value), &self.layer)?;
+            let value = match tree::other_than_text(&value, &at) {
+                table @ Given::Table(_) => table,
+                _ => Given::Variable(value),
+            };
+            let of = Variable { at: &at, below: &self.layer };
+            of.add(&mut items, &mut Vec::new(), PathLeft::Parts(&keys), value)?;
         }
         Ok(Settings { layer: Layer::of(items)?.over(self.layer) })
     }
 }
 
-/// Adds a value at the path of these keys, the first of which belong to the table `items`; `above` leads to that.
-fn add(
-    items: &mut Vec<SettingLine>,
-    mut above: Vec<String>,
-    keys: &[&str],
-    (at, value): (&Origin, String),
-    below: &Layer,
-) -> Result<(), SettingsError> {
-    let Some((key, rest)) = keys.split_first() else { return Ok(()) };
-    let own = items.iter().map(|item| item.key.clone());
-    let known: Vec<String> = known(&above, below).into_iter().chain(own).collect();
-    let key = spelled(key, &known, &above, at)?;
-    let position = items.iter().position(|item| item.key == key);
-    above.push(key);
-    match (position, rest) {
-        (Some(position), []) => {
-            let other = items[position].at.variable.as_deref().unwrap_or_default().to_owned();
-            Err(at.error(SettingsFault::SetTwice { key: joined(&above), other }))
-        }
-        (None, []) => {
-            let key = above.pop().unwrap_or_default();
-            items.push(SettingLine { key, at: at.clone(), given: Given::Variable(value) });
-            Ok(())
-        }
-        (Some(position), _) => {
-            let item = &mut items[position];
-            let Given::Table(inner) = &mut item.given else {
-                return Err(not_a_table(&item.at, &joined(&above), &item.given));
-            };
-            add(inner, above, rest, (at, value), below)
-        }
-        (None, _) => {
-            let key = above.last().cloned().unwrap_or_default();
-            let mut inner = Vec::new();
-            add(&mut inner, above, rest, (at, value), below)?;
-            items.push(SettingLine { key, at: at.clone(), given: Given::Table(inner) });
-            Ok(())
-        }
-    }
+/// A variable that is added to others.
+struct Variable<'a> {
+    at: &'a Origin,
+    /// The settings whose keys are known.
+    below: &'a Layer,
 }
 
-/// The key that this part of a name stands for.
-fn spelled(
-    part: &str,
-    known: &[String],
-    above: &[String],
-    at: &Origin,
-) -> Result<String, SettingsError> {
-    let lower = part.to_lowercase();
-    if let Some(exact) =
-        [part, lower.as_str()].into_iter().find(|it| known.iter().any(|key| key == it))
-    {
-        return Ok(exact.to_owned());
+/// The rest of the way to the key of a value.
+#[derive(Clone, Copy)]
+enum PathLeft<'a> {
+    /// Parts of the name of a variable.
+    Parts(&'a [&'a str]),
+    /// A key of a table that is the value of the variable.
+    Key(&'a str),
+}
+
+impl Variable<'_> {
+    /// Adds a value in the table `items`, to which `above` leads.
+    fn add(
+        &self,
+        items: &mut Vec<SettingLine>,
+        above: &mut Vec<String>,
+        way: PathLeft<'_>,
+        value: Given,
+    ) -> Result<(), SettingsError> {
+        let (key, rest) = match way {
+            PathLeft::Parts([part, rest @ ..]) => {
+                (self.spelled(part, part.to_lowercase(), above, items)?, rest)
+            }
+            PathLeft::Parts([]) => return Ok(()),
+            PathLeft::Key(key) => (self.spelled(key, key.to_owned(), above, items)?, &[][..]),
+        };
+        above.push(key.clone());
+        let at = Origin { is_implied: !rest.is_empty(), ..self.at.clone() };
+        let position = items.iter().position(|item| item.key == key);
+        match (position, value) {
+            // A table is filled, however it came to be there.
+            (Some(position), value) if !rest.is_empty() || matches!(value, Given::Table(_)) => {
+                let item = &mut items[position];
+                let Given::Table(inner) = &mut item.given else {
+                    return Err(not_a_table(&item.at, &joined(above), &item.given));
+                };
+                self.fill(inner, above, rest, value)?;
+            }
+            (Some(position), _) => {
+                let other = items[position].at.variable.as_deref().cloned().unwrap_or_default();
+                return Err(self.at.error(SettingsFault::SetTwice { key: joined(above), other }));
+            }
+            (None, value) if !rest.is_empty() || matches!(value, Given::Table(_)) => {
+                let mut inner = Vec::new();
+                self.fill(&mut inner, above, rest, value)?;
+                items.push(SettingLine { key, at, given: Given::Table(inner) });
+            }
+            (None, given) => items.push(SettingLine { key, at, given }),
+        }
+        above.pop();
+        Ok(())
     }
-    let mut alike: Vec<&str> =
-        known.iter().map(String::as_str).filter(|key| are_alike(key, part)).collect();
-    alike.sort_unstable();
-    alike.dedup();
-    match alike[..] {
-        [] => Ok(lower),
-        [only] => Ok(only.to_owned()),
-        _ => {
-            let meant = listed(alike.iter().copied());
-            let mut key = above.to_vec();
-            key.push(lower);
-            Err(at.error(SettingsFault::Ambiguous { key: joined(&key), meant }))
+
+    /// Adds what is left of a path to a table, or what the table at its end has.
+    fn fill(
+        &self,
+        inner: &mut Vec<SettingLine>,
+        above: &mut Vec<String>,
+        rest: &[&str],
+        value: Given,
+    ) -> Result<(), SettingsError> {
+        match value {
+            Given::Table(lines) if rest.is_empty() => lines
+                .into_iter()
+                .try_for_each(|line| self.add(inner, above, PathLeft::Key(&line.key), line.given)),
+            value => self.add(inner, above, PathLeft::Parts(rest), value),
+        }
+    }
+
+    /// The key that this part of a name stands for, in the table to which `above` leads.
+    fn spelled(
+        &self,
+        part: &str,
+        otherwise: String,
+        above: &[String],
+        items: &[SettingLine],
+    ) -> Result<String, SettingsError> {
+        let mut known = known(above, self.below);
+        known.extend(items.iter().map(|item| item.key.as_str()));
+        if let Some(exact) = [part, &otherwise].into_iter().find(|it| known.contains(it)) {
+            return Ok(exact.to_owned());
+        }
+        known.retain(|key| are_alike(key, part));
+        known.sort_unstable();
+        known.dedup();
+        match known[..] {
+            [] => Ok(otherwise),
+            [only] => Ok(only.to_owned()),
+            _ => {
+                let meant = listed(known.iter().copied());
+                let mut key = above.to_vec();
+                key.push(otherwise);
+                Err(self.at.error(SettingsFault::Ambiguous { key: joined(&key), meant }))
+            }
         }
     }
 }
 
 /// The keys that are known in the table to which this path leads.
-fn known(above: &[String], below: &Layer) -> Vec<String> {
+fn known<'a>(above: &[String], below: &'a Layer) -> Vec<&'a str> {
     let above: Vec<&str> = above.iter().map(String::as_str).collect();
-    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    let of = |keys: &[keys::SettingKey]| keys.iter().map(|key| key.name.to_owned()).collect();
+    let of = |keys: &[keys::SettingKey]| keys.iter().map(|key| key.name).collect();
     match above[..] {
-        [] => words(ROOT),
+        [] => ROOT.to_vec(),
         ["node"] => of(keys::NODE),
-        ["blocking-pool"] => below.pools.keys().cloned().collect(),
-        ["dispatcher"] => below.dispatchers.keys().cloned().collect(),
+        ["blocking-pool"] => below.pools.keys().map(String::as_str).collect(),
+        ["dispatcher"] => below.dispatchers.keys().map(String::as_str).collect(),
         ["dispatcher", _] => of(keys::DISPATCHER),
         ["application", ..] => below.applications.known(&above[1..]),
         _ => Vec::new(),
