@@ -1,6 +1,5 @@
 //! What users do with a cluster.
 
-use crate::counters::ClusterStats;
 use crate::error::{ClusterError, ServeError};
 use crate::events::NodeEvent;
 use crate::exports::Sys;
@@ -12,7 +11,7 @@ use crate::functions::naming::function_name;
 use crate::functions::serving;
 use crate::groups::term_groups::TermGroups;
 use crate::has_cluster::HasCluster;
-use crate::keeping::{KeptBy, KeptNode};
+use crate::keeping::KeptBy;
 use crate::peer::connection_info::ConnectionInfo;
 use crate::peer::control_trace::{ControlTrace, TracedControl};
 use crate::remote_spawns::error::RemoteSpawnError;
@@ -21,7 +20,7 @@ use crate::requests::target::RequestTarget;
 use crate::rpc::call::RpcCall;
 use crate::rpc::error::RpcError;
 use krarup_act::{Behavior, Groups, Network, Recipient};
-use krarup_gen::{Name, NodeName, Pid};
+use krarup_gen::{ClusterStats, KeptNode, Name, NodeName, Pid};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::future::poll_fn;

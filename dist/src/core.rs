@@ -8,6 +8,7 @@ mod connections;
 mod identities;
 mod incarnations;
 mod kept;
+mod picture;
 mod stand_ins;
 mod unsent;
 

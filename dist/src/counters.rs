@@ -1,42 +1,7 @@
-//! Counters of a cluster.
+//! What a cluster counts.
 
+use krarup_gen::ClusterStats;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// How many messages did not arrive, since the cluster was started.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ClusterStats {
-    /// Messages from other nodes to names that are not exported, or to pids that are unknown
-    /// here (rule Zmsg10).
-    pub unreachable: u64,
-    /// Messages from other nodes that are not of their receiver's type (rule Zmsg8).
-    pub undecodable: u64,
-    /// Messages from other nodes that a full mailbox refused (rule Zmsg12).
-    pub refused: u64,
-    /// Answers to calls that were over (rule Zcall5): those of other nodes, and those of this one to
-    /// callers whose connection was lost (rule Zlive5), or whose node could not be dialled or has
-    /// started again.
-    pub late: u64,
-    /// Signals of this node that could not be written.
-    pub dropped: u64,
-    /// Requests of other nodes for a process that were refused because they had too many (rule
-    /// Zcall9).
-    pub refused_spawns: u64,
-    /// Replies to spawn requests that this node had not made (rule Zsec5).
-    pub unasked_replies: u64,
-    /// What nodes asked for without the right to it ([`NodeRights`](crate::NodeRights), rule Zsec4).
-    pub denied: u64,
-    /// Members of groups, and scopes, that another node has announced beyond its bound (rule Zpg5).
-    pub refused_members: u64,
-    /// Messages to scopes of groups that were missed because too much waited. The members of the
-    /// node were asked for again (rule Zpg4).
-    pub missed_scope_messages: u64,
-    /// Connections that have ended before they were up. Of others: strangers, wrong cookies and
-    /// certificates, handshakes that took too long, and dials that gave way to this node's. Of this
-    /// node: dials whose handshake failed, most often because the cookies differ (rules Zhs4,
-    /// Zsec6, Zhs11).
-    pub failed_handshakes: u64,
-}
 
 #[derive(Debug, Default)]
 pub(crate) struct ClusterCounters {
@@ -100,18 +65,18 @@ impl ClusterCounters {
 
     pub(crate) fn stats(&self) -> ClusterStats {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        ClusterStats {
-            unreachable: load(&self.unreachable),
-            undecodable: load(&self.undecodable),
-            refused: load(&self.refused),
-            late: load(&self.late),
-            dropped: load(&self.dropped),
-            refused_spawns: load(&self.refused_spawns),
-            unasked_replies: load(&self.unasked_replies),
-            denied: load(&self.denied),
-            refused_members: load(&self.refused_members),
-            missed_scope_messages: load(&self.missed_scope_messages),
-            failed_handshakes: load(&self.failed_handshakes),
-        }
+        ClusterStats::default().with(|stats| {
+            stats.unreachable = load(&self.unreachable);
+            stats.undecodable = load(&self.undecodable);
+            stats.refused = load(&self.refused);
+            stats.late = load(&self.late);
+            stats.dropped = load(&self.dropped);
+            stats.refused_spawns = load(&self.refused_spawns);
+            stats.unasked_replies = load(&self.unasked_replies);
+            stats.denied = load(&self.denied);
+            stats.refused_members = load(&self.refused_members);
+            stats.missed_scope_messages = load(&self.missed_scope_messages);
+            stats.failed_handshakes = load(&self.failed_handshakes);
+        })
     }
 }

@@ -14,7 +14,7 @@
 //! nodes of a cluster do not dial a restarted one all at once. News of a node end its wait. The
 //! waits begin anew when a connection has lasted 60 s.
 
-use krarup_gen::NodeName;
+use krarup_gen::{KeptNode, NodeName};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -29,20 +29,6 @@ const CHANCE: u32 = 4;
 const FORGOTTEN: Duration = Duration::from_secs(20);
 /// The most nodes that are kept because a discovery has named them.
 const MOST_DISCOVERED: usize = 4_096;
-
-/// A node that is kept connected, as [`ClusterCalls::kept`](crate::ClusterCalls::kept) tells.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct KeptNode {
-    /// The node.
-    pub node: NodeName,
-    /// Whether it is connected.
-    pub is_connected: bool,
-    /// How many dials and short connections have failed in succession.
-    pub failures: u32,
-    /// How long it waits until it is dialled again; `None` while it is connected or dialled.
-    pub dialled_in: Option<Duration>,
-}
 
 /// Who wants a node to be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,14 +176,15 @@ impl KeepPlan {
 
     /// Describes the nodes, in the order of their names.
     pub(crate) fn describe(&self, now: Duration) -> Vec<KeptNode> {
-        let describe = |(node, entry): (&NodeName, &KeptEntry)| KeptNode {
-            node: node.clone(),
-            is_connected: matches!(entry.phase, KeptPhase::Up { .. }),
-            failures: entry.failures,
-            dialled_in: match entry.phase {
-                KeptPhase::Waiting { due } => Some(due.saturating_sub(now)),
-                _ => None,
-            },
+        let describe = |(node, entry): (&NodeName, &KeptEntry)| {
+            KeptNode::new(node.clone()).with(|kept| {
+                kept.is_connected = matches!(entry.phase, KeptPhase::Up { .. });
+                kept.failures = entry.failures;
+                kept.dialled_in = match entry.phase {
+                    KeptPhase::Waiting { due } => Some(due.saturating_sub(now)),
+                    _ => None,
+                };
+            })
         };
         self.nodes.iter().map(describe).collect()
     }

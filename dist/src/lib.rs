@@ -56,7 +56,6 @@ mod terms;
 pub use cluster::Cluster;
 pub use cluster_calls::ClusterCalls;
 pub use cookie::{cookie_from_env, cookie_from_home};
-pub use counters::ClusterStats;
 pub use discovery::Discovery;
 pub use discovery::dns::DnsDiscovery;
 pub use discovery::epmd_discovery::EpmdDiscovery;
@@ -76,7 +75,8 @@ pub use groups::group_names::GroupNames;
 pub use groups::term_groups::TermGroups;
 pub use handle::ClusterHandle;
 pub use has_cluster::{ClusterAddress, HasCluster};
-pub use keeping::KeptNode;
+#[doc(inline)]
+pub use krarup_gen::{ClusterStats, KeptNode};
 #[cfg(feature = "tls")]
 pub use krarup_io::{Tls, TlsError, TlsVersion};
 pub use krarup_wire::DistributionFlags;

@@ -13,6 +13,8 @@ mod alias;
 mod application_event;
 mod char_boundary;
 mod class;
+mod cluster_picture;
+mod cluster_stats;
 mod counted;
 mod crash_report;
 mod cron_event;
@@ -22,6 +24,7 @@ mod destination;
 mod errors;
 mod group_change;
 mod inspection;
+mod kept_node;
 mod label;
 mod latency;
 mod lifecycle;
@@ -64,6 +67,8 @@ pub use application_event::{ApplicationEvent, ApplicationStep};
 #[doc(hidden)]
 pub use char_boundary::char_boundary_to;
 pub use class::Class;
+pub use cluster_picture::{ClusterPicture, ConnectionGauges};
+pub use cluster_stats::ClusterStats;
 pub use counted::{CountsBy, MessageTotals, ReasonKind, RefusalCause, RestartKind};
 pub use crash_report::{
     Ancestor, CrashCause, CrashCauseKind, CrashLink, CrashReport, ItemInHand, ItemKind,
@@ -81,6 +86,7 @@ pub use errors::{
 };
 pub use group_change::GroupChange;
 pub use inspection::{Inspection, Value};
+pub use kept_node::KeptNode;
 pub use label::Label;
 pub use latency::Latency;
 pub use lifecycle::Lifecycle;

@@ -20,6 +20,7 @@ const PAGES = REPLAY ? [["replay", "Steps"]] : [
   ["tree", "Tree"],
   ["waits", "Waits"],
   ["pools", "Pools"],
+  ["cluster", "Cluster"],
   ["crashes", "Crashes"],
   ["events", "Events"],
   ["turns", "Turns"],

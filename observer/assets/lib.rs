@@ -46,6 +46,7 @@ pub struct PageFile {
 pub const FILES: &[PageFile] = &[
     script("api.js", include_str!("api.js")),
     script("app.js", include_str!("app.js")),
+    script("cluster.js", include_str!("cluster.js")),
     script("crashes.js", include_str!("crashes.js")),
     script("dom.js", include_str!("dom.js")),
     script("events.js", include_str!("events.js")),

@@ -22,6 +22,8 @@ const WHERE = {
   suspended_long: ["#/processes?state=suspended", "all that are suspended"],
   dead_letter_flood: ["#/events?show=dead_letters", "the dead letters"],
   check_down: ["#/health", "the checks"],
+  kept_node_missing: ["#/cluster", "the cluster"],
+  connection_full: ["#/cluster", "the cluster"],
 };
 
 function findings(list) {
@@ -29,10 +31,15 @@ function findings(list) {
   if (list.length === 0) {
     return empty("No findings.", "Here stands what is wrong, the worst first: growing mailboxes, full pools, deadlocks, blocked workers, restart storms. Findings that need a span of time appear when the page has watched for that long.");
   }
+  // Several may be of the same and of no process.
+  const seen = new Map();
   return h("ul", { class: "findings" }, list.map((finding) => {
     const id = idOf(finding.pid) ?? "node";
     const where = WHERE[finding.code];
-    return h("li", { key: `${finding.code}-${finding.pid}-${finding.name}`, class: `finding ${finding.severity}${id === "node" ? "" : " opens"}`, "data-open": id === "node" ? null : id, "data-testid": `finding-${finding.code}-${id}` },
+    const name = `${finding.code}-${finding.pid}-${finding.name}`;
+    const nth = seen.get(name) ?? 0;
+    seen.set(name, nth + 1);
+    return h("li", { key: `${name}-${nth}`, class: `finding ${finding.severity}${id === "node" ? "" : " opens"}`, "data-open": id === "node" ? null : id, "data-testid": `finding-${finding.code}-${id}` },
       severity(finding.severity),
       h("div", null,
         h("p", { class: "sentence" }, quoted(finding.text)),

@@ -227,6 +227,15 @@ pub const TOOLS: &[ObserverTool] = &[
         "Pools of workers: fill, refused jobs, waiting senders, crashes, times, each worker.",
     ),
     reads(
+        "cluster",
+        "/api/v1/cluster",
+        &[limit(500)],
+        "running:boolean node:string connected:integer connections:array more:integer kept:array \
+         kept_more:integer not_connected:integer",
+        "The cluster of the node: its connections with what goes over each and what waits, the \
+         nodes that are kept and whether they are connected, what did not arrive.",
+    ),
+    reads(
         "findings",
         "/api/v1/findings",
         &[limit(200)],

@@ -58,6 +58,7 @@ pub(crate) async fn respond(
         ObserverRoute::Tree => api::tree::answer(shared, query).await,
         ObserverRoute::Waits => api::waits::answer(shared, query).await,
         ObserverRoute::Pools => api::pools::answer(shared, query).await,
+        ObserverRoute::Cluster => api::cluster::answer(shared, query).await,
         ObserverRoute::Findings => api::findings::answer(shared, query).await,
         ObserverRoute::Flow => api::flow::answer(shared, query).await,
         ObserverRoute::Turns if acts => {

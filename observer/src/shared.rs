@@ -13,6 +13,7 @@ use crate::http::route::PathNumber;
 use crate::inspections::Inspections;
 use crate::limits::DoorLimits;
 use crate::logs::RecentLogs;
+use crate::metrics::cluster_totals::ClusterTotals;
 use crate::metrics::pool_totals::PoolTotals;
 use crate::metrics::program::ProgramMetrics;
 use crate::recordings::Recordings;
@@ -53,6 +54,7 @@ pub(crate) struct Shared {
     pub(crate) suspensions: Arc<Suspensions>,
     pub(crate) traces: Traces,
     pub(crate) pool_totals: PoolTotals,
+    pub(crate) cluster_totals: ClusterTotals,
     pub(crate) program_metrics: Arc<ProgramMetrics>,
     /// When the node started.
     pub(crate) started: SystemTime,
@@ -96,6 +98,7 @@ impl Shared {
             suspensions: Arc::default(),
             traces: Traces::default(),
             pool_totals: PoolTotals::default(),
+            cluster_totals: ClusterTotals::default(),
             program_metrics,
             started: SystemTime::now() - uptime,
             watched_names,

@@ -6,7 +6,7 @@
 use crate::api::processes::{self, PARAMETERS, ProcessQuery};
 use crate::api::recorded_items;
 use crate::api::rings;
-use crate::api::{findings, node, pools, turns, waits};
+use crate::api::{cluster, findings, node, pools, turns, waits};
 use crate::event_ring::After;
 use crate::http::answer::{HttpAnswer, stream as event_stream};
 use crate::http::parameters::Parameters;
@@ -39,6 +39,7 @@ enum StreamTopic {
     Node,
     Processes,
     Pools,
+    Cluster,
     Waits,
     Findings,
     Turns,
@@ -47,10 +48,11 @@ enum StreamTopic {
 }
 
 impl StreamTopic {
-    const ALL: [(&'static str, StreamTopic); 11] = [
+    const ALL: [(&'static str, StreamTopic); 12] = [
         ("node", StreamTopic::Node),
         ("processes", StreamTopic::Processes),
         ("pools", StreamTopic::Pools),
+        ("cluster", StreamTopic::Cluster),
         ("waits", StreamTopic::Waits),
         ("findings", StreamTopic::Findings),
         ("turns", StreamTopic::Turns),
@@ -229,6 +231,9 @@ impl Teller {
                 fitting(PROCESSES, of).1
             }
             StreamTopic::Pools => fitting(pools::POOLS, |most| pools::body(picture, most)).1,
+            StreamTopic::Cluster => {
+                fitting(cluster::NODES, |most| cluster::body(&shared, picture, most)).1
+            }
             StreamTopic::Waits => fitting(EDGES, |edges| waits::body(picture, edges)).1,
             StreamTopic::Findings => {
                 fitting(findings::LISTED, |most| findings::body(&shared, picture, most)).1

@@ -5,7 +5,7 @@
 //! A host without a cluster has none.
 
 use crate::process::process::Process;
-use krarup_gen::{Name, NodeName, Pid};
+use krarup_gen::{ClusterPicture, Name, NodeName, Pid};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -26,6 +26,12 @@ pub trait Network: Any + Send + Sync {
     /// processes of other nodes can be sent such.
     fn recipient_maker(&self, message: &'static str) -> Option<Arc<dyn Any + Send + Sync>> {
         let _ = message;
+        None
+    }
+
+    /// Returns what the cluster is like now, for those who look at the node (rule V88). It is
+    /// read when it is asked for; a cluster that shows nothing has none.
+    fn picture(&self) -> Option<ClusterPicture> {
         None
     }
 }

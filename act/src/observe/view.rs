@@ -14,10 +14,11 @@ use crate::observe::turn_recorder::TurnRecording;
 use crate::observe::walk::Walk;
 use crate::process::process::{Process, Via};
 use krarup_gen::{
-    Aftermath, CallError, CrashReport, DeadLetter, DeadlockRecord, DebugError, Exit, Inspection,
-    LongTurnRecord, ManageError, Managed, Management, NodeStats, Pid, ProcessInfo, ProcessTree,
-    Reason, RecordError, RecordTurnsError, Recorded, RecordedItem, RecordedPage, Sample,
-    SupervisionEvent, Timestamp, TooManyRecorded, TraceError, TraceLimits, TurnRecordingLimits,
+    Aftermath, CallError, ClusterPicture, CrashReport, DeadLetter, DeadlockRecord, DebugError,
+    Exit, Inspection, LongTurnRecord, ManageError, Managed, Management, NodeStats, Pid,
+    ProcessInfo, ProcessTree, Reason, RecordError, RecordTurnsError, Recorded, RecordedItem,
+    RecordedPage, Sample, SupervisionEvent, Timestamp, TooManyRecorded, TraceError, TraceLimits,
+    TurnRecordingLimits,
 };
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -83,6 +84,22 @@ impl NodeView {
     #[must_use]
     pub fn stats(&self) -> Option<NodeStats> {
         self.host().map(|host| host.stats())
+    }
+
+    /// Returns what the cluster of the node is like now (rule V88); `None` without one. No process
+    /// takes part.
+    ///
+    /// ```
+    /// # use krarup_act::NodeView;
+    /// fn connected(view: &NodeView) -> Vec<String> {
+    ///     let cluster = view.cluster_picture();
+    ///     let connections = cluster.map(|cluster| cluster.connections).unwrap_or_default();
+    ///     connections.iter().map(|connection| connection.node.to_string()).collect()
+    /// }
+    /// ```
+    #[must_use]
+    pub fn cluster_picture(&self) -> Option<ClusterPicture> {
+        self.host()?.network()?.picture()
     }
 
     /// Returns the samples of the next processes of a walk, at most some thousands; `None` if

@@ -69,7 +69,7 @@ const fn acting(name: &'static str, route: &'static str, about: &'static str) ->
 }
 
 /// The commands, those that read first.
-pub(crate) const COMMANDS: [ApiCommand; 31] = [
+pub(crate) const COMMANDS: [ApiCommand; 32] = [
     reading("node", "node", Shown::Text(reports::node), "totals of the node, its dispatchers"),
     reading(
         "health",
@@ -88,6 +88,7 @@ pub(crate) const COMMANDS: [ApiCommand; 31] = [
     ),
     reading("state", "state", Shown::Text(reports::state), "its state, if it shows it"),
     reading("pools", "pools", Shown::List(&POOLS), "pools of workers"),
+    reading("cluster", "cluster", Shown::Text(reports::cluster), "connections to other nodes"),
     reading("waits", "waits", Shown::Text(reports::waits), "who waits for whom"),
     reading("turns", "turns", Shown::Text(reports::turns), "the processes that run now"),
     reading("flow", "flow", Shown::List(&FLOW), "who sends to whom"),

@@ -1,7 +1,7 @@
 //! The columns of each list of the API.
 
 use crate::commands::columns::{ListColumn, ListTable, left, right};
-use crate::figures::{count, duration, rate, share};
+use crate::figures::{bytes, count, duration, rate, share};
 use crate::text::printable;
 use crate::top::columns::{COLUMNS, called, short, text};
 use serde_json::Value;
@@ -50,10 +50,47 @@ pub(crate) const POOLS: ListTable = ListTable {
         right("REFUSED", |item| rate(item["unhandled_rate"].as_f64())),
         right("CRASHED", |item| count(item["crashed"].as_u64())),
         right("RESTARTS", |item| count(item["restarts"].as_u64())),
-        left("DRAINING", |item| if item["draining"] == true { "yes" } else { "no" }.to_owned()),
+        left("DRAINING", |item| yes_or_no(&item["draining"])),
         left("WORKER", |item| short(&text(&item["worker_behavior"]))),
     ],
     empty: "no pools",
+};
+
+pub(crate) const CONNECTIONS: ListTable = ListTable {
+    field: "connections",
+    columns: &[
+        left("NODE", |item| text(&item["node"])),
+        PID,
+        left("SINCE", |item| text(&item["since_at"])),
+        right("IN", |item| bytes(item["bytes_in"].as_u64())),
+        right("OUT", |item| bytes(item["bytes_out"].as_u64())),
+        right("MESSAGES IN", |item| count(item["messages_in"].as_u64())),
+        right("MESSAGES OUT", |item| count(item["messages_out"].as_u64())),
+        right("WAITING", |item| bytes(item["waiting_bytes"].as_u64())),
+        right("REFUSED", |item| count(item["refusals"].as_u64())),
+        right("LINKS", |item| count(item["links"].as_u64())),
+        right("MONITORS", |item| {
+            count(
+                item["monitors"]
+                    .as_u64()
+                    .zip(item["foreign_monitors"].as_u64())
+                    .map(|(a, b)| a + b),
+            )
+        }),
+        left("DIALLED", |item| yes_or_no(&item["dialled"])),
+    ],
+    empty: "no connections",
+};
+
+pub(crate) const KEPT: ListTable = ListTable {
+    field: "kept",
+    columns: &[
+        left("KEPT NODE", |item| text(&item["node"])),
+        left("CONNECTED", |item| yes_or_no(&item["connected"])),
+        right("FAILURES", |item| count(item["failures"].as_u64())),
+        right("DIALLED IN", |item| duration(item["dialled_in_ms"].as_f64())),
+    ],
+    empty: "",
 };
 
 pub(crate) const CRASHES: ListTable = ListTable {
@@ -236,6 +273,10 @@ fn who(pid: &Value, name: &Value) -> String {
     if name.is_empty() { text(pid) } else { format!("{} {name}", text(pid)) }
 }
 
+fn yes_or_no(value: &Value) -> String {
+    if *value == true { "yes" } else { "no" }.to_owned()
+}
+
 fn of(item: &Value, part: &str, whole: &str) -> String {
     format!("{}/{}", count(item[part].as_u64()), count(item[whole].as_u64()))
 }
@@ -262,10 +303,12 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    const ALL: [&ListTable; 17] = [
+    const ALL: [&ListTable; 19] = [
         &PROCESSES,
         &FINDINGS,
         &POOLS,
+        &CONNECTIONS,
+        &KEPT,
         &CRASHES,
         &RESTARTS,
         &DEAD_LETTERS,
@@ -306,6 +349,7 @@ mod tests {
             "what",
             "from",
             "node",
+            "since_at",
             "cause",
             "message",
             "peer",

@@ -13,7 +13,6 @@ mod process_name;
 mod reports;
 
 use crate::client::{ApiClient, ApiFailure};
-use crate::figures::count;
 use crate::target::encoded;
 use crate::text::printable_json;
 use acting::{ActionFailed, act, told};
@@ -109,7 +108,7 @@ fn rest(table: &ListTable, body: &Value) -> String {
     let offset = body["offset"].as_u64().unwrap_or(0);
     let matched = body["matched"].as_u64().unwrap_or(0).saturating_sub(offset);
     let more = body["more"].as_u64().unwrap_or_else(|| matched.saturating_sub(listed));
-    if more == 0 { String::new() } else { format!("and {} more\n", count(Some(more))) }
+    reports::more(more)
 }
 
 fn json(text: &str) -> String {

@@ -1,9 +1,11 @@
 //! Answers that are more than one list, as text. Pure.
 
 use crate::commands::columns::ListTable;
-use crate::commands::lists::{CHECKS, DISPATCHERS, MOST_WAITED_FOR, RUNNING, SHARES, WAITS};
+use crate::commands::lists::{
+    CHECKS, CONNECTIONS, DISPATCHERS, KEPT, MOST_WAITED_FOR, RUNNING, SHARES, WAITS,
+};
 use crate::commands::outline::{outline, outline_without};
-use crate::figures::duration;
+use crate::figures::{count, duration};
 use crate::text::printable_lines;
 use crate::top::columns::text;
 use serde_json::Value;
@@ -63,6 +65,23 @@ pub(crate) fn waits(body: &Value) -> String {
         let _ = writeln!(shown, "cycle: {}", pids(cycle));
     }
     shown + &part(&MOST_WAITED_FOR, body)
+}
+
+/// The cluster, its connections, and the nodes that are kept.
+pub(crate) fn cluster(body: &Value) -> String {
+    if body["running"] != true {
+        return "no cluster runs\n".to_owned();
+    }
+    let lists = ["running", "connections", "more", "kept", "kept_more"];
+    let mut shown = format!("{}\n{}", outline_without(body, &lists), CONNECTIONS.text(body));
+    let left_out = |field: &str| more(body[field].as_u64().unwrap_or(0));
+    shown += &left_out("more");
+    shown + &part(&KEPT, body) + &left_out("kept_more")
+}
+
+/// How many items a list does not have.
+pub(crate) fn more(left_out: u64) -> String {
+    if left_out == 0 { String::new() } else { format!("and {} more\n", count(Some(left_out))) }
 }
 
 /// The processes that run, and the shares of behaviours.

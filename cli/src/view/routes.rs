@@ -13,10 +13,11 @@ use std::time::Duration;
 const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
 const RINGS: [&str; 6] = ["crashes", "restarts", "dead_letters", "deadlocks", "actions", "logs"];
-const TOPICS: [&str; 11] = [
+const TOPICS: [&str; 12] = [
     "node",
     "processes",
     "pools",
+    "cluster",
     "waits",
     "findings",
     "turns",
@@ -263,7 +264,8 @@ mod tests {
         let text = json!({
             "snapshot": "krarup", "api": "v1",
             "node": { "node": "<b>shop", "now_at": "2026-01-01T00:00:00.000Z", "access": {} },
-            "health": { "status": "down" }, "pools": { "pools": [] }, "findings": { "findings": [] },
+            "health": { "status": "down" }, "pools": { "pools": [] },
+            "cluster": { "running": false }, "findings": { "findings": [] },
             "turns": { "workers": [] }, "tree": { "total": 0, "roots": [] },
             "processes": { "total": 1, "processes": [{ "id": 1, "main": 3 }] },
             "waits": { "edges": [], "more": 0 }, "flow": { "edges": [], "more": 0 },
@@ -295,6 +297,7 @@ mod tests {
         assert_eq!(body("/api/v1/crashes/1")["recipe"], "r");
         for route in [
             "pools",
+            "cluster",
             "findings",
             "turns",
             "tree",

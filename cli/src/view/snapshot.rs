@@ -26,7 +26,7 @@ pub(crate) enum SnapshotError {
 
 impl SnapshotFile {
     /// The parts that a route answers with whole.
-    const WHOLE: [&str; 6] = ["health", "pools", "findings", "turns", "node", "replay"];
+    const WHOLE: [&str; 7] = ["health", "pools", "cluster", "findings", "turns", "node", "replay"];
 
     pub(crate) fn read(text: String) -> Result<Self, SnapshotError> {
         let mut all: Value = serde_json::from_str(&text)?;

@@ -52,7 +52,7 @@ fn v26_the_page_of_a_file_shows_the_node_as_it_was() {
     page.click("crash-row-1");
     let told = page.text_of("crash-explanation");
     assert!(told.contains("elm") && told.contains("the stock is gone"), "{told}");
-    for name in ["tree", "waits", "pools", "events", "turns", "flow", "logs", "health"] {
+    for name in ["tree", "waits", "pools", "cluster", "events", "turns", "flow", "logs", "health"] {
         page.click(&format!("nav-{name}"));
         page.wait(&format!(
             "document.querySelector('.page-{name} h1') && !/^(Asking|Waiting|Loading)/m.test(document.getElementById('main').innerText)"

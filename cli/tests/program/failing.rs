@@ -17,6 +17,7 @@ fn commands(url: &str) -> Vec<Vec<String>> {
         "findings",
         "ps",
         "pools",
+        "cluster",
         "waits",
         "turns",
         "flow",

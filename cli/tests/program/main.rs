@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 mod acting;
+mod cluster;
 mod failing;
 mod mcp;
 mod observed;

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 /// Each command that reads with its arguments, and the path of its route.
-const READING: [(&[&str], &str); 19] = [
+const READING: [(&[&str], &str); 20] = [
     (&["node"], "node"),
     (&["findings"], "findings"),
     (&["ps"], "processes"),
@@ -16,6 +16,7 @@ const READING: [(&[&str], &str); 19] = [
     (&["inspect", "stock"], "processes/ID/inspect"),
     (&["state", "stock"], "processes/ID/state"),
     (&["pools"], "pools"),
+    (&["cluster"], "cluster"),
     (&["waits"], "waits"),
     (&["turns"], "turns"),
     (&["flow"], "flow"),

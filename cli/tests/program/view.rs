@@ -31,7 +31,7 @@ fn v26_a_file_shows_the_numbers_that_the_observer_showed() {
     let (observed, all, text) = snapshot("view@localhost");
     let viewed = Viewed::start("numbers", &text);
     let address = observed.observer.address();
-    for part in ["waits", "flow", "tree", "pools", "findings", "turns"] {
+    for part in ["waits", "flow", "tree", "pools", "cluster", "findings", "turns"] {
         assert_eq!(viewed.json(&format!("/api/v1/{part}")), all[part], "{part}");
     }
     let node = viewed.json("/api/v1/node");

@@ -2,9 +2,9 @@
 
 use super::ClusterCore;
 use crate::events::NodeEvent;
-use crate::keeping::{KeepPlan, KeptBy, KeptNode};
+use crate::keeping::{KeepPlan, KeptBy};
 use crate::messages::{ClusterMessage, ClusterRequest};
-use krarup_gen::NodeName;
+use krarup_gen::{KeptNode, NodeName};
 use krarup_wire::etf::Atom;
 use std::sync::Arc;
 use std::time::Duration;

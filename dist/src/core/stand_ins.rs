@@ -6,7 +6,9 @@ use crate::peer::PeerNode;
 use crate::peer::proxies::NAMED;
 use crate::peer::proxy::{RemoteProcess, RemoteTarget, StandInHome};
 use krarup_act::{Dynamic, Host, Network, NotWritten, Process, WrittenMessage};
-use krarup_gen::{DeadLetterCause, Name, NodeName, Pid, Reason, Ref, SendError, Target};
+use krarup_gen::{
+    ClusterPicture, DeadLetterCause, Name, NodeName, Pid, Reason, Ref, SendError, Target,
+};
 use krarup_wire::etf::{Atom, ExternalPid, Reference};
 use std::any::Any;
 use std::sync::Arc;
@@ -136,5 +138,9 @@ impl Network for ClusterCore {
 
     fn recipient_maker(&self, message: &'static str) -> Option<Arc<dyn Any + Send + Sync>> {
         self.exports.of_type(message)?.recipient_maker()
+    }
+
+    fn picture(&self) -> Option<ClusterPicture> {
+        Some(ClusterCore::picture(self))
     }
 }

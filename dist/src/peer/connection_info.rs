@@ -1,8 +1,9 @@
 //! What a node tells of a connection (rule Zobs1).
 
 use super::{PeerNode, Phase};
-use krarup_gen::{Inspection, NodeName, Timestamp};
+use krarup_gen::{ConnectionGauges, Inspection, NodeName, Pid, Timestamp};
 use krarup_wire::DistributionFlags;
+use krarup_wire::peers::ConnectionId;
 
 /// A connection, as [`ClusterCalls::connections`](crate::ClusterCalls::connections) tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,17 +73,45 @@ impl ConnectionInfo {
             .with("functions", count(self.functions))
             .with("spawned", count(self.spawned))
     }
+
+    /// The numbers for those who do not know the protocol, and so no flags.
+    pub(crate) fn gauges(self, process: Option<Pid>) -> ConnectionGauges {
+        ConnectionGauges::new(self.node, self.creation, self.since).with(|gauges| {
+            gauges.process = process;
+            gauges.is_dialled = self.is_dialled;
+            gauges.bytes_in = self.bytes_in;
+            gauges.bytes_out = self.bytes_out;
+            gauges.messages_in = self.messages_in;
+            gauges.messages_out = self.messages_out;
+            gauges.dead_letters = self.dead_letters;
+            gauges.late_replies = self.late_replies;
+            gauges.waiting = self.waiting;
+            gauges.most_waiting = self.most_waiting;
+            gauges.refusals = self.refusals;
+            gauges.links = self.links;
+            gauges.monitors = self.monitors;
+            gauges.foreign_monitors = self.foreign_monitors;
+            gauges.bound_processes = self.bound_processes;
+            gauges.functions = self.functions;
+            gauges.spawned = self.spawned;
+        })
+    }
 }
 
 impl PeerNode {
     /// Describes the connection, if there is one.
     pub(crate) fn describe(&self) -> Option<ConnectionInfo> {
+        self.described().map(|(_, info)| info)
+    }
+
+    /// Describes the connection, with its number.
+    pub(crate) fn described(&self) -> Option<(ConnectionId, ConnectionInfo)> {
         let bound_processes = self.proxies.lock().bonded();
         let state = self.state.lock();
         let Phase::Up(up) = &state.phase else { return None };
         let (sent, waiting) = (up.sent, state.waiting());
         let [bytes_in, messages_in, dead_letters, late_replies] = self.received.counts();
-        Some(ConnectionInfo {
+        let info = ConnectionInfo {
             node: self.node.clone(),
             creation: up.creation,
             flags: up.flags,
@@ -103,6 +132,7 @@ impl PeerNode {
             bound_processes,
             functions: state.runs.len(),
             spawned: self.spawned.get(),
-        })
+        };
+        Some((up.connection, info))
     }
 }

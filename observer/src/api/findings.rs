@@ -3,12 +3,14 @@
 //! Each finding is a named rule on pictures, counters and rings. What must last for a while was
 //! seen by the pictures of those who watch.
 
+use crate::api::cluster_findings::of_cluster;
+use crate::api::finding::{Finding, Severity};
 use crate::http::answer::{HttpAnswer, json};
 use crate::http::parameters::Parameters;
 use crate::http::refusal::Refusal;
 use crate::sampling::picture::{Picture, Row};
 use crate::shared::Shared;
-use crate::time::{ms, readable};
+use crate::time::readable;
 use hyper::StatusCode;
 use krarup_gen::{NodeStats, Pid, ProcessState, SupervisionAction, Timestamp, WaitKind};
 use serde::Serialize;
@@ -35,47 +37,6 @@ const NAMED_WORKERS: usize = 3;
 /// Dead letters in a second.
 const FLOOD: f64 = 100.0;
 
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Severity {
-    Info,
-    Warning,
-    Critical,
-}
-
-/// The severities, as metrics name them.
-pub(crate) const SEVERITIES: [&str; 3] = ["info", "warning", "critical"];
-
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Finding {
-    code: &'static str,
-    severity: &'static str,
-    pid: Option<String>,
-    name: Option<String>,
-    since_ms: Option<f64>,
-    text: String,
-    #[serde(skip)]
-    pub(crate) level: Severity,
-}
-
-impl Finding {
-    pub(crate) fn new(code: &'static str, level: Severity, text: String) -> Self {
-        let severity = SEVERITIES[level as usize];
-        Finding { code, severity, pid: None, name: None, since_ms: None, text, level }
-    }
-
-    pub(crate) fn since(mut self, since: Duration) -> Self {
-        self.since_ms = Some(ms(since));
-        self
-    }
-
-    pub(crate) fn of(mut self, pid: Pid, name: Option<String>) -> Self {
-        self.pid = Some(pid.to_string());
-        self.name = name;
-        self
-    }
-}
-
 #[derive(Serialize)]
 pub(crate) struct FindingsBody {
     findings: Vec<Finding>,
@@ -100,6 +61,7 @@ pub(crate) fn all(shared: &Shared, picture: &Picture) -> Vec<Finding> {
     let stats = shared.view.stats().unwrap_or_default();
     let mut found = of_processes(picture, &stats);
     found.extend(of_pools(picture));
+    found.extend(picture.cluster.iter().flat_map(|row| of_cluster(row, picture.window)));
     found.extend(of_node(shared, &stats));
     found.extend(of_rings(shared));
     found.extend(of_checks(shared));

@@ -1,8 +1,11 @@
 //! The routes that read: from pictures and rings to JSON.
 
+pub(crate) mod cluster;
+mod cluster_findings;
 pub(crate) mod crash_items;
 pub(crate) mod decision;
 pub(crate) mod detail;
+pub(crate) mod finding;
 pub(crate) mod findings;
 pub(crate) mod flow;
 pub(crate) mod inspect;

@@ -3,7 +3,9 @@
 //! Details of processes and crashes are in it as far as there is room in an answer.
 
 use crate::api::processes::{self, ProcessQuery};
-use crate::api::{crash_items, detail, findings, flow, node, pools, rings, tree, turns, waits};
+use crate::api::{
+    cluster, crash_items, detail, findings, flow, node, pools, rings, tree, turns, waits,
+};
 use crate::event_ring::After;
 use crate::health::probes;
 use crate::http::answer::{HttpAnswer, json};
@@ -45,6 +47,7 @@ pub(crate) async fn answer(
         "tree": tree::body(shared, &picture, tree::TreeQuery::default())?,
         "waits": waits::body(&picture, EDGES),
         "pools": pools::body(&picture, pools::POOLS),
+        "cluster": cluster::body(shared, &picture, cluster::NODES),
         "findings": findings::body(shared, &picture, findings::LISTED),
         "flow": flow::body(&picture, FLOWS),
         "turns": turns::body(&picture),

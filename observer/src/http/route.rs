@@ -89,6 +89,7 @@ pub(crate) enum ObserverRoute {
     Tree,
     Waits,
     Pools,
+    Cluster,
     Findings,
     Ring(RingName),
     Crash(PathNumber),
@@ -104,7 +105,7 @@ pub(crate) enum ObserverRoute {
 }
 
 /// The patterns, as metrics name them. The last one stands for all other paths.
-pub(crate) const PATTERNS: [&str; 31] = [
+pub(crate) const PATTERNS: [&str; 32] = [
     "/",
     "/assets/{file}",
     "/livez",
@@ -135,6 +136,7 @@ pub(crate) const PATTERNS: [&str; 31] = [
     "/api/v1/stream",
     "/api/v1/processes/{id}/{action}",
     "/mcp",
+    "/api/v1/cluster",
     "other",
 ];
 
@@ -175,6 +177,7 @@ impl ObserverRoute {
             ["tree"] => ObserverRoute::Tree,
             ["waits"] => ObserverRoute::Waits,
             ["pools"] => ObserverRoute::Pools,
+            ["cluster"] => ObserverRoute::Cluster,
             ["findings"] => ObserverRoute::Findings,
             ["crashes"] => ObserverRoute::Ring(RingName::Crashes),
             ["crashes", seq] => ObserverRoute::Crash(number(seq)?),
@@ -268,6 +271,7 @@ impl ObserverRoute {
             ObserverRoute::Stream => 27,
             ObserverRoute::Act(..) => 28,
             ObserverRoute::Mcp => 29,
+            ObserverRoute::Cluster => 30,
         }
     }
 }

@@ -1,7 +1,9 @@
-//! All families: those of the node, of pools, and of the observer itself.
+//! All families: those of the node, of pools, of the cluster, and of the observer itself.
 
-use crate::api::findings::{self, SEVERITIES};
+use crate::api::finding::SEVERITIES;
+use crate::api::findings;
 use crate::check::Health;
+use crate::metrics::cluster_families::of_cluster;
 use crate::metrics::exposition::MetricFamily;
 use crate::metrics::node_families::{of_dispatchers, of_node};
 use crate::metrics::pool_totals::{NamedPoolNumbers, TimeSums};
@@ -18,6 +20,10 @@ pub(crate) fn families(shared: &Shared, picture: &Picture) -> Vec<MetricFamily> 
     let mut families = of_node(shared, picture);
     families.extend(of_dispatchers(&picture.stats));
     families.extend(of_pools(&shared.pool_totals.update(picture)));
+    if let Some(row) = &picture.cluster {
+        let numbers = shared.cluster_totals.update(picture.number, row);
+        families.extend(of_cluster(row, &numbers));
+    }
     families.extend(of_names(shared, picture));
     families.extend(of_checks(shared, picture));
     families.extend(of_observer(shared));

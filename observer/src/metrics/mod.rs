@@ -1,5 +1,7 @@
 //! `/metrics`: the node as numbers, in the format `OpenMetrics`.
 
+mod cluster_families;
+pub(crate) mod cluster_totals;
 pub(crate) mod exposition;
 pub(crate) mod families;
 pub(crate) mod family_text;

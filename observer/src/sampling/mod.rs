@@ -1,5 +1,6 @@
 //! Walks over the processes, shared by all who look.
 
+pub(crate) mod cluster_row;
 pub(crate) mod identity;
 mod merge;
 pub(crate) mod picture;

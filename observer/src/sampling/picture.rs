@@ -1,6 +1,7 @@
 //! A picture of a node: all its processes at one moment, with what changed since the picture
 //! before.
 
+use crate::sampling::cluster_row::ClusterRow;
 pub(crate) use crate::sampling::row::{Row, STATES, state_text};
 use crate::sampling::rows::Rows;
 use crate::sampling::sums::PictureSums;
@@ -35,6 +36,8 @@ pub(crate) struct Picture {
     pub(crate) rows: Rows,
     /// The pools among them, by number.
     pub(crate) pools: BTreeMap<u64, PoolRow>,
+    /// The cluster of the node, if one runs.
+    pub(crate) cluster: Option<ClusterRow>,
     pub(crate) sums: OnceLock<PictureSums>,
 }
 

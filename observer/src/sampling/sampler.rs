@@ -4,11 +4,13 @@
 //! |---|---|---|
 //! | a step of the table | at most 1024 processes | [`NodeView::walk`] bounds it |
 //! | merge, rows, texts | [`A_TURN`] processes, of this picture and of the one before | |
+//! | the cluster | all of it | connections are few beside processes |
 //! | the picture before | a page | the sampler frees it, not who drops it last |
 //!
 //! So a turn is short however many processes there are (rule V63), and other processes of the
 //! dispatcher, the canaries among them, have theirs in between.
 
+use crate::sampling::cluster_row::ClusterRow;
 use crate::sampling::identity::{ProcessIdentity, SharedTexts};
 use crate::sampling::merge::SampleMerge;
 use crate::sampling::picture::{LONGEST_WINDOW, Picture, PoolRow, Row};
@@ -60,6 +62,13 @@ impl Sampler {
             Some(before) if still => before.window,
             _ => window.filter(|window| *window <= LONGEST_WINDOW),
         };
+        let cluster = self.view.cluster_picture().map(|picture| {
+            let old = before.and_then(|it| Some((it.cluster.as_ref()?, window?)));
+            ClusterRow::new(picture, old, still)
+        });
+        if cluster.is_some() {
+            work.pause().await;
+        }
         let none = Rows::default();
         let mut known = before.map_or(&none, |before| &before.rows).iter().peekable();
         let (all, mut rows, mut pools) = (samples.added(), Rows::default(), BTreeMap::new());
@@ -100,7 +109,20 @@ impl Sampler {
         self.freeing = Duration::ZERO;
         let number = before.map_or(1, |before| before.number + 1);
         let sums = OnceLock::new();
-        Picture { number, sampler, began, taken, at, cost, window, stats, rows, pools, sums }
+        Picture {
+            number,
+            sampler,
+            began,
+            taken,
+            at,
+            cost,
+            window,
+            stats,
+            rows,
+            pools,
+            cluster,
+            sums,
+        }
     }
 
     /// Frees the pictures that were replaced, except those that somebody still reads.

@@ -189,6 +189,15 @@ krarup_pool_lost counter pool
 krarup_pool_crashed counter pool
 krarup_pool_wait_seconds histogram pool
 krarup_pool_service_seconds histogram pool
+krarup_cluster_connected_nodes gauge
+krarup_cluster_kept_nodes_not_connected gauge
+krarup_cluster_waiting_bytes gauge node
+krarup_cluster_received_bytes counter node
+krarup_cluster_sent_bytes counter node
+krarup_cluster_received_messages counter node
+krarup_cluster_sent_messages counter node
+krarup_cluster_refusals counter node
+krarup_cluster_failures counter cause
 krarup_process_mailbox_messages gauge name
 krarup_check_status gauge check
 krarup_findings gauge severity
@@ -224,6 +233,7 @@ pub(super) fn pool(node: &Node, name: &str) -> krarup_act::Address<u64, krarup_a
 fn v32_the_families_are_those_of_the_table_in_both_directions() {
     let check = crate::Check::inspect("jobs").ready();
     let (node, observer) = observed(|it| it.watch_names(["jobs"]).check(check));
+    let _cluster = super::cluster::cluster(&node, |it| it);
     let jobs = pool(&node, "jobs");
     jobs.send(1).unwrap();
     let found = scrape(observer.address());

@@ -2,6 +2,7 @@
 
 mod acting;
 mod client;
+mod cluster;
 mod floods;
 mod hostile;
 mod managing;

@@ -47,6 +47,7 @@ fn served(found: &ParsedFamilies) -> ServedLabels {
 fn everything() -> ParsedFamilies {
     let check = crate::Check::inspect("jobs").ready();
     let (node, observer) = observed(|it| it.watch_names(["jobs"]).check(check));
+    let _cluster = super::cluster::cluster(&node, |it| it);
     pool(&node, "jobs").send(1).unwrap();
     let found = scrape(observer.address());
     node.stop().wait().unwrap();

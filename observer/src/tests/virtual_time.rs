@@ -6,8 +6,9 @@
 use super::client::{HttpReply, get, start};
 use crate::RunningObserver;
 use krarup_act::{Actor, Address, Context, Pool};
+use krarup_dist::{Cluster, Cookie, SimNetwork};
 use krarup_gen::{Reason, Result};
-use krarup_node::Simulation;
+use krarup_node::{Node, Simulation};
 use krarup_supervisor::{ChildSpec, Supervisor};
 use serde_json::Value;
 use std::sync::Arc;
@@ -170,6 +171,39 @@ fn v87_the_same_of_many_workers_of_a_pool_is_one_finding_and_hides_no_other() {
         }
         it.sim.stop().wait().unwrap();
     }
+}
+
+#[test]
+fn v91_a_kept_node_is_found_while_it_does_not_come() {
+    let it = SimulatedObserver::start(5);
+    let net = SimNetwork::new();
+    let join = |node: &Node, settings: fn(Cluster) -> Cluster| {
+        let (net, cookie) = (net.clone(), Cookie::new("secret").unwrap());
+        let cluster = move || settings(Cluster::new(cookie).network(&net));
+        node.spawn_system(cluster).wait().unwrap();
+    };
+    join(it.sim.node(), |cluster| cluster.keep(["far@sim"]));
+    let look = || {
+        let seen = it.look();
+        let far = seen.0["cluster"]["kept"][0].clone();
+        let failures = far["failures"].as_u64().unwrap();
+        let is_missing = far["connected"] == false && failures >= 3;
+        let expected: &[&str] = if is_missing { &["far@sim"] } else { &[] };
+        assert_eq!(seen.found("kept_node_missing"), expected, "{far}");
+        (far["connected"] == true, failures)
+    };
+    let failures: Vec<u64> = (0..12)
+        .map(|_| {
+            it.sim.advance(SECOND);
+            look().1
+        })
+        .collect();
+    assert!(failures.is_sorted() && failures.contains(&2) && failures.contains(&3), "{failures:?}");
+    let far = it.sim.beside("far@sim").unwrap();
+    join(&far, |cluster| cluster);
+    it.sim.advance(60 * SECOND);
+    assert!(look().0);
+    it.sim.stop().wait().unwrap();
 }
 
 /// Fails at each message.

@@ -15,7 +15,7 @@ fn v77_axe_finds_no_violation_in_either_theme() {
         page.look(look);
         for (_, route) in crate::screenshots::PAGES {
             page.open(&told.url(&format!("#/{route}")));
-            page.wait(&format!("{LIVE} && !/^(Asking|Waiting|Loading)/m.test(document.getElementById('main').innerText)"));
+            page.wait(&crate::screenshots::arrived(route));
             page.run(&format!("{AXE}; true"));
             let found = page.text(
                 "axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']}).then((result) => result.violations.map((one) => \

@@ -174,6 +174,7 @@ fn v79_an_empty_page_says_what_would_stand_there() {
         "",
         "waits",
         "pools",
+        "cluster",
         "crashes",
         "events",
         "events?show=dead_letters",

@@ -116,6 +116,7 @@ pub(crate) fn healthy(processes: Vec<Value>) -> Scene {
     for (route, body) in [
         ("findings", json!({"findings": []})),
         ("pools", json!({"pools": [], "more": 0})),
+        ("cluster", no_cluster()),
         (
             "waits",
             json!({"edges": [], "more": 0, "chains": [], "most_waited_for": [], "cycles": []}),
@@ -149,6 +150,13 @@ pub(crate) fn healthy(processes: Vec<Value>) -> Scene {
         ended: false,
         kept: RefCell::default(),
     }
+}
+
+/// The body of `/cluster` where none runs.
+pub(crate) fn no_cluster() -> Value {
+    json!({"running": false, "node": "shop", "id": null, "pid": null, "address": null, "encrypted": null,
+        "bound_bytes": null, "connected": 0, "connections": [], "more": 0, "kept": [], "kept_more": 0,
+        "not_connected": 0, "counters": null})
 }
 
 /// The body of `/node` with so many living processes.

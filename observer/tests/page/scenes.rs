@@ -72,6 +72,7 @@ fn tell_bodies(scene: &mut Scene) {
             ]}),
         ),
         ("pools", json!({"pools": [pool()], "more": 0})),
+        ("cluster", cluster()),
         (
             "waits",
             json!({"edges": [call(PRICES, STOCK, "call"), call(STOCK, LEDGER, "call"), call(30, WORKERS, "room")],
@@ -139,6 +140,24 @@ pub(crate) fn pool() -> Value {
         "forwarded": 120_000, "unhandled": 21_034, "rate_limited": 0, "diverted": 0, "expired": 0, "lost": 0,
         "crashed": 1, "restarts": 1, "stuck": 0, "draining": false, "forwarded_rate": 880.0, "unhandled_rate": 811.0,
         "wait_ms": null, "service_ms": null, "members": members, "members_more": 0})
+}
+
+/// A cluster with two connections, of which one refuses, and a kept node that is missing.
+pub(crate) fn cluster() -> Value {
+    let connection = |node: &str, id: u64, waiting: u64, refusals: u64| {
+        json!({"node": node, "creation": 7, "id": id, "pid": format!("<0.{id}.0>"), "dialled": true,
+            "since_at": "2026-03-01T11:00:00.000Z", "bytes_in": 20_480, "bytes_out": 3_145_728, "messages_in": 210,
+            "messages_out": 52_000, "bytes_in_rate": 512.0, "bytes_out_rate": 10_240.0, "messages_in_rate": 1.5,
+            "messages_out_rate": 120.0, "waiting_bytes": waiting, "most_waiting_bytes": 2_000_000,
+            "refusals": refusals, "refusals_rate": 3.0, "links": 1, "monitors": 2, "foreign_monitors": 0,
+            "bound_processes": 2, "functions": 0, "spawned": 0, "dead_letters": 4, "late_replies": 0})
+    };
+    let kept = |node: &str, connected: bool, failures: u32, dialled: Value| json!({"node": node, "connected": connected, "failures": failures, "dialled_in_ms": dialled});
+    json!({"running": true, "node": "shop@10.0.0.1", "id": 40, "pid": "<0.40.0>", "address": "10.0.0.1:9100",
+        "encrypted": false, "bound_bytes": 1_048_576, "connected": 2,
+        "connections": [connection("bank@10.0.0.2", 41, 0, 0), connection("depot@10.0.0.3", 42, 1_100_000, 17)],
+        "more": 0, "kept": [kept("mail@10.0.0.4", false, 5, json!(12_500.0)), kept("bank@10.0.0.2", true, 0, Value::Null)],
+        "kept_more": 0, "not_connected": 1, "counters": {"unreachable": 0, "late": 3, "failed_handshakes": 5}})
 }
 
 /// The item of the ring of crashes with this number.

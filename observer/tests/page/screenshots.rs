@@ -5,13 +5,14 @@ use crate::scenes::storm;
 use crate::told::Told;
 
 /// The pages: the name of the picture, and the route.
-pub(crate) const PAGES: [(&str, &str); 14] = [
+pub(crate) const PAGES: [(&str, &str); 15] = [
     ("now", ""),
     ("processes", "processes"),
     ("process", "process/10"),
     ("tree", "tree"),
     ("waits", "waits"),
     ("pools", "pools"),
+    ("cluster", "cluster"),
     ("crashes", "crashes"),
     ("crash", "crash/1"),
     ("events", "events"),
@@ -22,6 +23,15 @@ pub(crate) const PAGES: [(&str, &str); 14] = [
     ("health", "health"),
 ];
 
+/// The condition that the page of a route is live and has come: the one before stays until then.
+pub(crate) fn arrived(route: &str) -> String {
+    let name = route.split(['/', '?']).next().filter(|name| !name.is_empty()).unwrap_or("now");
+    format!(
+        "document.querySelector('[data-testid=conn]')?.textContent === 'live' && document.querySelector('.page-{name}') \
+         && !/^(Asking|Waiting|Loading)/m.test(document.getElementById('main').innerText)"
+    )
+}
+
 #[test]
 fn v78_each_page_is_photographed_at_both_sizes() {
     let told = Told::start(storm());
@@ -30,7 +40,7 @@ fn v78_each_page_is_photographed_at_both_sizes() {
         page.look(look);
         for (name, route) in PAGES {
             page.open(&told.url(&format!("#/{route}")));
-            page.wait("document.querySelector('[data-testid=conn]')?.textContent === 'live' && !/^(Asking|Waiting|Loading)/m.test(document.getElementById('main').innerText)");
+            page.wait(&arrived(route));
             let theme = if look.dark { "dark-" } else { "" };
             page.screenshot(&format!("{name}-{theme}{}x{}", look.width, look.height));
         }
