@@ -247,6 +247,10 @@ fn x17_errors_name_the_variable() {
         assert!(variables.iter().any(|(name, _)| error.variable() == Some(name)), "{said}");
         assert_eq!((error.file(), error.line()), (None, None));
     }
+}
+
+#[test]
+fn x17_errors_of_an_application_name_the_variable() {
     let of_type = [
         (
             "SHOP__APPLICATION__SHOP__SETTINGS__PORT",

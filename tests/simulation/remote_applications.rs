@@ -104,9 +104,9 @@ fn zcall16_two_that_start_it_at_once_both_get_ok_and_a_policy_leaves_nothing() {
                 .policy("thief@*", none)
         };
         there.spawn_system(cluster).wait()?;
-        let join = |name: &str| {
+        let join = |name: &str| -> Result<ClusterAddress> {
             let (node, cookie, on) = (sim.beside(name)?, Cookie::new("secret")?, net.clone());
-            Result::Ok(node.spawn_system(move || Cluster::new(cookie).network(&on)).wait()?)
+            Ok(node.spawn_system(move || Cluster::new(cookie).network(&on)).wait()?)
         };
         let (desk, thief) = (join("desk@sim")?, join("thief@sim")?);
         let start = |from: &ClusterAddress| {
