@@ -104,11 +104,12 @@ fn zcall16_two_that_start_it_at_once_both_get_ok_and_a_policy_leaves_nothing() {
                 .policy("thief@*", none)
         };
         there.spawn_system(cluster).wait()?;
-        let join = |name: &str| -> Result<ClusterAddress> {
+        let join = |name: &str| -> Result<(Node, ClusterAddress)> {
             let (node, cookie, on) = (sim.beside(name)?, Cookie::new("secret")?, net.clone());
-            Ok(node.spawn_system(move || Cluster::new(cookie).network(&on)).wait()?)
+            let cluster = node.spawn_system(move || Cluster::new(cookie).network(&on)).wait()?;
+            Ok((node, cluster))
         };
-        let (desk, thief) = (join("desk@sim")?, join("thief@sim")?);
+        let ((_desk, desk), (_thief, thief)) = (join("desk@sim")?, join("thief@sim")?);
         let start = |from: &ClusterAddress| {
             let shop = (Atom::new("shop").unwrap(),);
             from.rpc::<Term>("shop@sim", "application", "start", shop)
