@@ -22,7 +22,7 @@ use crate::peer::control_trace::TracedControl;
 use crate::peer::{PeerAbout, PeerNode};
 use bytes::Bytes;
 use krarup_act::from_outside;
-use krarup_gen::{Inspection, Reason, Result};
+use krarup_gen::{Inspection, Reason, Result, Timestamp};
 use krarup_io::{Channel, Closed, CodecError, ConnectionOptions, Protocol};
 use krarup_wire::etf::Atom;
 use krarup_wire::frame::{FrameFormat, FrameLimits, FrameRead, Frames, Payload};
@@ -42,6 +42,9 @@ const HANDSHAKE: Duration = Duration::from_secs(7);
 /// What the system buffers for a peer: a small message waits behind no more than that in the
 /// system (rule Zmsg5).
 const SEND_BUFFER: usize = 256 << 10;
+/// How long a connection that is to end writes what waits, and how long while the peer takes nothing of it (rule Zlive6).
+const FINISH: Duration = Duration::from_secs(5);
+const STALL: Duration = Duration::from_secs(1);
 /// A peer is down after this many quarters of the tick time without a byte.
 const QUARTERS: u32 = 4;
 
@@ -65,6 +68,8 @@ pub(crate) struct PeerConnection {
     wake: Arc<AtomicBool>,
     /// A frame is being handled.
     reads: Arc<AtomicBool>,
+    /// Since when what waits is written before the end, and the bytes that had been sent at the last look.
+    finishing: Option<(Timestamp, u64)>,
     is_closed: bool,
 }
 
@@ -112,6 +117,7 @@ impl PeerConnection {
             silent: 0,
             wake: Arc::default(),
             reads: Arc::default(),
+            finishing: None,
             is_closed: false,
         }
     }
@@ -231,6 +237,43 @@ impl PeerConnection {
         }
     }
 
+    /// Closes the connection when what waits has been written: at once if nothing does.
+    fn finish(&mut self, channel: &mut Channel<Self>) {
+        // This overtakes the wake-up for what users have sent before.
+        self.write();
+        if let ConnectionStage::Up(_, peer) = &self.stage
+            && self.finishing.is_none()
+        {
+            self.finishing = Some((channel.context().now(), peer.sent_bytes()));
+            channel.context().send_after(STALL, ConnectionMessage::LookAtEnd);
+        }
+        self.close_if_written(channel);
+    }
+
+    /// Closes a connection that is to end, if nothing waits to be written.
+    fn close_if_written(&self, channel: &mut Channel<Self>) {
+        match &self.stage {
+            ConnectionStage::Up(_, peer) if peer.waits_to_write() => {}
+            _ => channel.close(),
+        }
+    }
+
+    /// Closes a connection that is to end and cannot write what waits: the peer takes nothing, or too much waits.
+    fn look_at_end(&mut self, channel: &mut Channel<Self>) {
+        let (Some((since, sent)), ConnectionStage::Up(_, peer)) =
+            (&mut self.finishing, &self.stage)
+        else {
+            return;
+        };
+        let is_late = channel.context().now() - *since >= FINISH;
+        let before = std::mem::replace(sent, peer.sent_bytes());
+        if is_late || *sent == before {
+            channel.close();
+        } else {
+            channel.context().send_after(STALL, ConnectionMessage::LookAtEnd);
+        }
+    }
+
     /// Handles one frame.
     fn frame(&mut self, bytes: &[u8]) -> Result<(), ConnectionError> {
         let ConnectionStage::Up(frames, peer) = &mut self.stage else { return Ok(()) };
@@ -333,7 +376,12 @@ impl Protocol for PeerConnection {
             ConnectionMessage::Wake => {
                 self.wake.store(false, Ordering::SeqCst);
                 self.write();
+                if self.finishing.is_some() {
+                    self.close_if_written(channel);
+                }
             }
+            ConnectionMessage::Finish => self.finish(channel),
+            ConnectionMessage::LookAtEnd => self.look_at_end(channel),
             ConnectionMessage::Tick => {
                 let ConnectionStage::Up(_, peer) = &self.stage else { return Ok(()) };
                 peer.tick();
@@ -362,17 +410,18 @@ impl Protocol for PeerConnection {
         Ok(())
     }
 
-    async fn drained(&mut self, _: &mut Channel<Self>) -> Result {
+    async fn drained(&mut self, channel: &mut Channel<Self>) -> Result {
         if let ConnectionStage::Up(_, peer) = &self.stage {
             peer.pump();
+        }
+        if self.finishing.is_some() {
+            self.close_if_written(channel);
         }
         Ok(())
     }
 
     async fn stopping(&mut self, channel: &mut Channel<Self>) -> Result {
-        // What users have sent before is written, although this overtakes the wake-up for it.
-        self.write();
-        channel.close();
+        self.finish(channel);
         Ok(())
     }
 

@@ -19,6 +19,10 @@ pub(crate) enum ConnectionMessage {
     Resume,
     /// The time of the handshake is over.
     HandshakeOver,
+    /// The connection is to be closed when what waits has been written.
+    Finish,
+    /// Whether the peer still takes what is to be written before the end.
+    LookAtEnd,
     /// The connection is to be closed.
     Close(&'static str),
 }

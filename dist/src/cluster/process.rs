@@ -15,7 +15,7 @@ use crate::listening::{listen, listen_simulated};
 use crate::messages::{ClusterMessage, ClusterRequest};
 use crate::peer::queue_limits::QueueLimits;
 use krarup_act::{Actor, BehaviorContext, Context};
-use krarup_gen::{Exit, Inspection, NodeName, Reason, Result, SpawnError, Timestamp};
+use krarup_gen::{Exit, Inspection, NodeName, Reason, ReasonKind, Result, SpawnError, Timestamp};
 use krarup_io::ConnectError;
 use krarup_wire::epmd::{EpmdError, Register};
 use std::collections::BTreeMap;
@@ -286,6 +286,15 @@ impl Actor for Cluster {
         }
         // The listener is needed; a connection is not.
         if running.listener == Some(exit.pid) { Err(exit.reason) } else { Ok(()) }
+    }
+
+    async fn terminate(&mut self, ctx: &mut Context<ClusterMessage>, reason: &Reason) {
+        let in_order = matches!(reason.kind(), ReasonKind::Normal | ReasonKind::Shutdown);
+        if let Some(running) = &mut self.running
+            && in_order
+        {
+            running.finish(ctx).await;
+        }
     }
 
     fn inspect(&self) -> Inspection {

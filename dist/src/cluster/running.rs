@@ -5,7 +5,9 @@ use crate::core::ClusterCore;
 use crate::discovery::discovered::DiscoveredNodes;
 use crate::epmd::Registration;
 use crate::groups::shared::SharedScope;
-use krarup_gen::Pid;
+use crate::messages::ClusterMessage;
+use krarup_act::Context;
+use krarup_gen::{Pid, Reason};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,6 +35,22 @@ pub(super) struct RunningCluster {
 }
 
 impl RunningCluster {
+    /// Ends in order what was started for the cluster, and waits for it: connections when what waits has been written (rule
+    /// Zlive6), then what listens, then the scopes of groups.
+    pub(super) async fn finish(&mut self, ctx: &mut Context<ClusterMessage>) {
+        let connections = self.core.finish_connections();
+        for end in connections {
+            end.await;
+        }
+        for pid in
+            self.listener.take().into_iter().chain(std::mem::take(&mut self.scopes).into_keys())
+        {
+            let end = ctx.watch(pid);
+            ctx.exit(pid, Reason::Shutdown);
+            end.await;
+        }
+    }
+
     /// The node is registered at the port mapper again.
     pub(super) fn registered_again(&mut self, registration: Registration) {
         self.registration = Some(registration);

@@ -3,7 +3,7 @@
 
 use super::ClusterCore;
 use crate::messages::{ClusterMessage, ClusterRequest, ConnectionMessage};
-use krarup_act::Address;
+use krarup_act::{Address, Watch};
 use krarup_gen::NodeName;
 use krarup_wire::etf::Atom;
 use krarup_wire::peers::{ConnectionId, PeerAction, Peers};
@@ -121,6 +121,18 @@ impl ClusterCore {
         if let Some(address) = address {
             address.notify(ConnectionMessage::Close(why));
         }
+    }
+
+    /// Has each connection write what waits, and end. Returns what completes when it has.
+    pub(crate) fn finish_connections(&self) -> Vec<Watch> {
+        let all: Vec<_> = self.connections.lock().values().cloned().collect();
+        all.into_iter()
+            .map(|connection| {
+                let end = connection.watch();
+                connection.notify(ConnectionMessage::Finish);
+                end
+            })
+            .collect()
     }
 
     /// A connection, or a dial, has ended.

@@ -123,6 +123,21 @@ impl PeerNode {
         }
     }
 
+    /// Whether anything waits that the socket has not been given.
+    pub(crate) fn waits_to_write(&self) -> bool {
+        let state = self.state.lock();
+        let Phase::Up(up) = &state.phase else { return false };
+        state.flushing || !state.queue.is_empty() || !up.outbox.is_empty()
+    }
+
+    /// The bytes that the socket was given since the connection is up.
+    pub(crate) fn sent_bytes(&self) -> u64 {
+        match &self.state.lock().phase {
+            Phase::Up(up) => up.sent.bytes,
+            _ => 0,
+        }
+    }
+
     /// Hands waiting frames to the socket, as many as it takes.
     pub(crate) fn pump(&self) {
         if let Some(overloaded) = self.overloaded() {

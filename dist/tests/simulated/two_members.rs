@@ -1,9 +1,9 @@
 //! Several nodes in one simulation, joined by a simulated network (rules Zsim1, Zsim2).
 
-use crate::sim_support::{Order, Seen, Watching, Worker, members, not_connected};
+use crate::sim_support::{Member, Order, Seen, Watching, Worker, members, not_connected};
 use krarup_act::{Actor, Context, Recipient, behavior_fn};
 use krarup_dist::{Cluster, ClusterCalls, Cookie, SimNetwork};
-use krarup_gen::{CallError, Reason, Result, Target};
+use krarup_gen::{CallError, Reason, ReasonKind, Result, SendError, Target};
 use krarup_node::{Fault, Faults, Node, Simulation};
 use std::time::Duration;
 
@@ -328,6 +328,58 @@ impl Actor for LastWords {
             let _ = self.stock.send(Order::Note(number));
         }
     }
+}
+
+/// More than a peer takes at once: what waits here is written before the end, also if the cluster is stopped alone.
+#[test]
+fn zlive6_what_waits_to_be_written_is_written_before_an_end_in_order() {
+    Simulation::explore(0..10, |sim| {
+        for whole_node in [true, false] {
+            let net = SimNetwork::new();
+            let [a, b] = [format!("a{whole_node}@sim"), format!("b{whole_node}@sim")];
+            let (a, b) = (Member::start(sim, &net, &a)?, Member::start(sim, &net, &b)?);
+            let worker = b.node.spawn(Worker::default).name("stock").wait()?;
+            b.cluster.export::<Order>("stock")?;
+            let stock = a.remote("stock", &b.name);
+            assert_eq!(stock.call(|reply| Order::Add(2, 3, reply)).wait(), Ok(5));
+            for number in 0..5_000 {
+                stock.send(Order::Note(number)).map_err(SendError::without_message)?;
+            }
+            if whole_node {
+                a.node.stop().wait()?;
+            } else {
+                let end = a.cluster.watch();
+                a.cluster.finish();
+                end.wait()?;
+            }
+            sim.advance(LONG);
+            assert_eq!(worker.call(Order::Notes).wait()?, (0..5_000).collect::<Vec<_>>());
+            let killed = a.node.stats().ended[&ReasonKind::Killed];
+            assert_eq!(killed, 0, "all has ended in order");
+        }
+        Ok(())
+    });
+}
+
+/// A peer that takes nothing holds an end up for some seconds, and no longer.
+#[test]
+fn zlive6_what_a_peer_does_not_take_is_given_up() {
+    Simulation::explore(0..10, |sim| {
+        let net = SimNetwork::new();
+        let [a, b] = members(sim, &net)?;
+        b.worker("stock")?;
+        let stock = a.remote("stock", "b@sim");
+        assert_eq!(stock.call(|reply| Order::Add(2, 3, reply)).wait(), Ok(5));
+        net.partition(&["a@sim"], &["b@sim"]);
+        for number in 0..5_000 {
+            stock.send(Order::Note(number)).map_err(SendError::without_message)?;
+        }
+        let begun = a.node.now();
+        a.node.stop().wait()?;
+        let took = a.node.now() - begun;
+        assert!(took < Duration::from_secs(6), "{took:?}");
+        Ok(())
+    });
 }
 
 #[test]
