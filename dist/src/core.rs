@@ -286,6 +286,11 @@ impl ClusterCore {
         self.log.unfound(self.now(), None, why);
     }
 
+    /// Logs that a peer could not be connected, and why.
+    pub(crate) fn log_unconnected(&self, peer: &Atom, why: &dyn fmt::Display) {
+        self.log.unconnected(self.now(), peer, why);
+    }
+
     /// Logs that the node is not registered at the port mapper any more, or is again.
     pub(crate) fn log_registration(&self, error: Option<&str>) {
         self.log.registration(self.now(), error);

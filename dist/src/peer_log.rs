@@ -91,6 +91,15 @@ impl PeerLog {
         });
     }
 
+    /// Logs that a peer could not be connected.
+    pub(crate) fn unconnected(&self, now: Duration, peer: &Atom, why: &dyn fmt::Display) {
+        let Some(omitted) = self.admit(now) else { return };
+        let (peer, why) = (shown(&peer.as_str()), shown(why));
+        let _ = contain(|| {
+            tracing::warn!(target: "krarup::cluster", %peer, %why, omitted, "cannot connect");
+        });
+    }
+
     /// Logs that the node is not registered at the port mapper any more, for this reason, or is again.
     pub(crate) fn registration(&self, now: Duration, error: Option<&str>) {
         let Some(omitted) = self.admit(now) else { return };

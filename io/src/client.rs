@@ -167,7 +167,9 @@ impl<P: Protocol> Behavior for Client<P> {
         let addresses = [vec![first], others].concat();
         let attempts = addresses.into_iter().map(|address| (address, begin(address)));
         let EstablishedConnection { wire, address, .. } =
-            connected(&mut ctx, attempts, &options, &securing).await?;
+            connected(&mut ctx, attempts, &options, &securing)
+                .await
+                .map_err(|error| options.not_connected(error))?;
         let local = wire.local()?;
         let channel =
             FrameChannel::new(ctx, wire, protocol.codec(), Arc::new(options), address, local);

@@ -1,5 +1,7 @@
 //! The limits of a connection.
 
+use crate::error::ConnectError;
+use krarup_gen::Reason;
 use std::time::Duration;
 
 /// The default limit of buffered bytes.
@@ -190,11 +192,17 @@ impl ConnectionOptions {
 
     /// Makes the loss of the connection no failure of a client: its process ends as that of an
     /// accepted connection, `Normal` when the peer closes, and otherwise with `Shutdown`. For
-    /// connections between equals, whose protocol says what a loss means.
+    /// connections between equals, whose protocol says what a loss means. A client that cannot connect fails its spawn
+    /// with the same errors, and its process ends with `Shutdown`.
     #[must_use]
     pub fn expects_loss(mut self) -> Self {
         self.expects_loss = true;
         self
+    }
+
+    /// The reason of the end of a process that cannot connect.
+    pub(crate) fn not_connected(&self, error: ConnectError) -> Reason {
+        if self.expects_loss { Reason::shutdown(error) } else { error.into() }
     }
 
     /// Sets how long a client may take to connect, to all addresses of its server together, with the handshake of TLS. The

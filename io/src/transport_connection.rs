@@ -81,7 +81,9 @@ impl<P: Protocol> Behavior for TransportConnection<P> {
         let address = dialled.unwrap_or(local);
         let attempt = iter::once((address, Ok(wire)));
         let EstablishedConnection { wire, peer, .. } =
-            connected(&mut ctx, attempt, &options, &securing).await?;
+            connected(&mut ctx, attempt, &options, &securing)
+                .await
+                .map_err(|error| options.not_connected(error))?;
         let channel =
             FrameChannel::new(ctx, wire, protocol.codec(), Arc::new(options), peer, local);
         Connection::new(protocol, channel, dialled.is_some()).serve().await

@@ -45,7 +45,9 @@ const often = (value) => (value === null ? null : rate(value));
 function waiting(cluster, one) {
   const fill = one.waiting_bytes / cluster.bound_bytes;
   const kind = fill > 1 ? "critical" : fill >= 0.8 ? "warning" : "plain";
-  return [bar(fill, bytes(one.waiting_bytes), kind), one.refusals ? [" ", badge(`${count(one.refusals)} refused`, one.refusals_rate > 0 ? "critical" : "warning")] : null];
+  const refused = `${count(one.refusals)} refused`;
+  return [bar(fill, bytes(one.waiting_bytes), kind), fill > 1 ? [" ", badge("full", "critical")] : null,
+    one.refusals ? [" ", one.refusals_rate > 0 ? badge(`refuses now, ${refused}`, "critical") : badge(refused, "warning")] : null];
 }
 
 function bonds(one) {
@@ -60,7 +62,9 @@ function losses(one) {
 
 function connections(ctx, cluster) {
   if (!cluster.connections.length) return empty("No connections.", "Each node that this one has dialled, or that has dialled it, stands here. A node is dialled by the first message to it, or when it is kept.");
-  const offset = Number(ctx.route.query.get("offset") ?? 0);
+  // Nodes may have left since the page was turned.
+  const asked = Math.floor((Number(ctx.route.query.get("offset")) || 0) / LIMIT) * LIMIT;
+  const offset = Math.min(Math.max(asked, 0), Math.floor((cluster.connections.length - 1) / LIMIT) * LIMIT);
   const shown = cluster.connections.slice(offset, offset + LIMIT);
   return [
     cluster.connected > LIMIT ? pager({ offset, limit: LIMIT, shown: shown.length, matched: cluster.connections.length, noun: cluster.more ? `connections (${count(cluster.more)} more are not told)` : "connections", set: (to) => ctx.go({ offset: to || null }) }) : null,

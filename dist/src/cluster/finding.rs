@@ -50,12 +50,12 @@ impl Cluster {
     }
 
     pub(super) fn connect(
-        &self,
+        &mut self,
         ctx: &Context<ClusterMessage>,
         (peer, connection): (Atom, ConnectionId),
         found: Result<Vec<SocketAddr>, DiscoveryError>,
     ) {
-        let Some(RunningCluster { core, .. }) = &self.running else { return };
+        let Some(RunningCluster { core, dialling, .. }) = &mut self.running else { return };
         let name = peer.clone();
         if !core.is_dialling(connection) {
             return;
@@ -71,7 +71,7 @@ impl Cluster {
         let (host, encryption) = (host.unwrap_or_default(), core.encryption.clone());
         let protocol = PeerConnection::dialled(Arc::clone(core), name, connection);
         // If it cannot be spawned, the protocol is dropped, and that is a failed dial.
-        match &self.settings.network {
+        let spawned = match &self.settings.network {
             None => {
                 let others = others.to_vec();
                 let client = move || {
@@ -79,14 +79,17 @@ impl Cluster {
                     let client = Client::new(address, protocol).or(others).options(options);
                     encryption.dials(client, &host)
                 };
-                let _ = ctx.spawn(client).label(peer.as_str()).link().start();
+                ctx.spawn(client).label(peer.as_str()).link().start().map(|address| address.pid())
             }
             Some(network) => {
                 let wire = Box::new(network.wires().dial(core.me.as_str(), peer.as_str()));
                 let client = TransportConnection::dialled(address, wire, protocol);
                 let client = move || encryption.over(client.options(options()), &host);
-                let _ = ctx.spawn(client).label(peer.as_str()).link().start();
+                ctx.spawn(client).label(peer.as_str()).link().start().map(|address| address.pid())
             }
+        };
+        if let Ok(pid) = spawned {
+            dialling.insert(pid, peer);
         }
     }
 

@@ -84,6 +84,7 @@ impl Cluster {
             core,
             listener: None,
             scopes: BTreeMap::new(),
+            dialling: BTreeMap::new(),
             restarts: ScopeRestarts::default(),
             unstarted: Vec::new(),
             port: 0,
@@ -280,9 +281,14 @@ impl Actor for Cluster {
             running.start_again(ctx, scope).await;
             return Ok(());
         }
-        // A dial that was refused, or has refused the certificate.
-        if let Some(error @ ConnectError::Tls { .. }) = exit.reason.downcast_ref() {
-            running.core.log_closed(None, error, &[]);
+        let dialled = running.dialling.remove(&exit.pid);
+        match (exit.reason.downcast_ref(), dialled) {
+            // A dial that was refused, or has refused the certificate.
+            (Some(error @ ConnectError::Tls { .. }), _) => {
+                running.core.log_closed(None, error, &[]);
+            }
+            (Some(error), Some(peer)) => running.core.log_unconnected(&peer, error),
+            _ => {}
         }
         // The listener is needed; a connection is not.
         if running.listener == Some(exit.pid) { Err(exit.reason) } else { Ok(()) }

@@ -8,6 +8,7 @@ use crate::groups::shared::SharedScope;
 use crate::messages::ClusterMessage;
 use krarup_act::Context;
 use krarup_gen::{Pid, Reason};
+use krarup_wire::etf::Atom;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +21,8 @@ pub(super) struct RunningCluster {
     pub(super) core: Arc<ClusterCore>,
     pub(super) listener: Option<Pid>,
     pub(super) scopes: BTreeMap<Pid, Arc<SharedScope>>,
+    /// The processes that have dialled a peer, until they end.
+    pub(super) dialling: BTreeMap<Pid, Atom>,
     /// When they were started again.
     pub(super) restarts: ScopeRestarts,
     /// Those that have ended and could not be started again yet.

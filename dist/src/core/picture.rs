@@ -21,8 +21,12 @@ impl ClusterCore {
         let peers = self.connected();
         let described: Vec<_> = peers.iter().filter_map(|peer| peer.described()).collect();
         // The locks are taken one after the other: each is a leaf.
-        let connections = self.connections.lock();
-        let process = |id| connections.get(&id).map(krarup_act::Address::pid);
-        described.into_iter().map(|(id, info)| info.gauges(process(id))).collect()
+        let processes: Vec<_> = {
+            let connections = self.connections.lock();
+            let process = |id| connections.get(id).map(krarup_act::Address::pid);
+            described.iter().map(|(id, _)| process(id)).collect()
+        };
+        let described = described.into_iter().zip(processes);
+        described.map(|((_, info), process)| info.gauges(process)).collect()
     }
 }

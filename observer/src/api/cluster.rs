@@ -84,7 +84,10 @@ pub(crate) fn body(shared: &Shared, picture: &Picture, limit: usize) -> ClusterB
     let node = shared.view.node_name().to_owned();
     let Some(row) = &picture.cluster else { return without(node) };
     let cluster = &row.picture;
-    let connections = row.connections().take(limit);
+    let mut connections: Vec<_> = row.connections().collect();
+    // What an operator looks for is told, however many there are.
+    connections.sort_by_key(|(it, changes)| it.waiting <= cluster.bound && changes.refused == 0);
+    let connections = connections.into_iter().take(limit);
     ClusterBody {
         running: true,
         node,

@@ -27,7 +27,10 @@ pub(crate) fn of_cluster(row: &ClusterRow, window: Option<Duration>) -> Vec<Find
             return None;
         };
         let finding = Finding::new("connection_full", Severity::Warning, text);
-        let finding = finding.since(window.unwrap_or_default());
+        let finding = match window {
+            Some(window) => finding.since(window),
+            None => finding,
+        };
         // The process of a connection has no name.
         Some(match connection.process {
             Some(pid) => finding.of(pid, None),
