@@ -4,7 +4,7 @@ use crate::sim_support::Member;
 use krarup_dist::{
     Cluster, ClusterCalls, Cookie, Discovery, DiscoveryError, DiscoveryNews, NodeEvent, SimNetwork,
 };
-use krarup_gen::{NodeName, Result};
+use krarup_gen::{Memory, NodeName, ReasonKind, Result};
 use krarup_node::{Node, Simulation};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -269,6 +269,22 @@ fn zlive4_two_nodes_that_keep_each_other_have_one_connection() {
             assert_eq!(member.peers().len(), 2, "{}", member.name);
         }
         assert_eq!(net.connections().len(), 3);
+        Ok(())
+    });
+}
+
+/// Each dial fails, for minutes. That is told as what it is, and not as a crash of this node.
+#[test]
+fn zlive4_a_kept_node_that_cannot_be_dialled_is_no_crash() {
+    Simulation::explore(0..10, |sim| {
+        let net = SimNetwork::new();
+        let a = member(sim, &net, "a@sim", |cluster| cluster.keep(["b@sim"]))?;
+        a.node.remember(Memory { crashes: 10, ..Memory::default() });
+        sim.advance(LONG);
+        let kept = a.cluster.kept()?;
+        assert!(!kept[0].is_connected && kept[0].failures > 3, "{kept:?}");
+        assert_eq!(a.node.stats().ended[&ReasonKind::Error], 0);
+        assert!(a.node.view().crashes(0, 10).items.is_empty());
         Ok(())
     });
 }
