@@ -39,15 +39,15 @@ pub(super) struct RunningCluster {
 
 impl RunningCluster {
     /// Ends in order what was started for the cluster, and waits for it: connections when what waits has been written (rule
-    /// Zlive6), then what listens, then the scopes of groups.
+    /// Zlive6), then what still dials, what listens, and the scopes of groups.
     pub(super) async fn finish(&mut self, ctx: &mut Context<ClusterMessage>) {
         let connections = self.core.finish_connections();
         for end in connections {
             end.await;
         }
-        for pid in
-            self.listener.take().into_iter().chain(std::mem::take(&mut self.scopes).into_keys())
-        {
+        let dialling = std::mem::take(&mut self.dialling).into_keys();
+        let scopes = std::mem::take(&mut self.scopes).into_keys();
+        for pid in dialling.chain(self.listener.take()).chain(scopes) {
             let end = ctx.watch(pid);
             ctx.exit(pid, Reason::Shutdown);
             end.await;
