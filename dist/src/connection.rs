@@ -8,6 +8,7 @@
 //!
 //! It never waits for a user's process, and never stops reading (rule Zmsg11).
 
+mod finishing;
 mod framing;
 mod shaking;
 mod socket_link;
@@ -42,9 +43,6 @@ const HANDSHAKE: Duration = Duration::from_secs(7);
 /// What the system buffers for a peer: a small message waits behind no more than that in the
 /// system (rule Zmsg5).
 const SEND_BUFFER: usize = 256 << 10;
-/// How long a connection that is to end writes what waits, and how long while the peer takes nothing of it (rule Zlive6).
-const FINISH: Duration = Duration::from_secs(5);
-const STALL: Duration = Duration::from_secs(1);
 /// A peer is down after this many quarters of the tick time without a byte.
 const QUARTERS: u32 = 4;
 
@@ -234,43 +232,6 @@ impl PeerConnection {
             from_outside(|| {
                 peer.flush_now(&self.core);
             });
-        }
-    }
-
-    /// Closes the connection when what waits has been written: at once if nothing does.
-    fn finish(&mut self, channel: &mut Channel<Self>) {
-        // This overtakes the wake-up for what users have sent before.
-        self.write();
-        if let ConnectionStage::Up(_, peer) = &self.stage
-            && self.finishing.is_none()
-        {
-            self.finishing = Some((channel.context().now(), peer.sent_bytes()));
-            channel.context().send_after(STALL, ConnectionMessage::LookAtEnd);
-        }
-        self.close_if_written(channel);
-    }
-
-    /// Closes a connection that is to end, if nothing waits to be written.
-    fn close_if_written(&self, channel: &mut Channel<Self>) {
-        match &self.stage {
-            ConnectionStage::Up(_, peer) if peer.waits_to_write() => {}
-            _ => channel.close(),
-        }
-    }
-
-    /// Closes a connection that is to end and cannot write what waits: the peer takes nothing, or too much waits.
-    fn look_at_end(&mut self, channel: &mut Channel<Self>) {
-        let (Some((since, sent)), ConnectionStage::Up(_, peer)) =
-            (&mut self.finishing, &self.stage)
-        else {
-            return;
-        };
-        let is_late = channel.context().now() - *since >= FINISH;
-        let before = std::mem::replace(sent, peer.sent_bytes());
-        if is_late || *sent == before {
-            channel.close();
-        } else {
-            channel.context().send_after(STALL, ConnectionMessage::LookAtEnd);
         }
     }
 

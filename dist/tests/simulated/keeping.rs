@@ -278,6 +278,8 @@ fn zlive4_two_nodes_that_keep_each_other_have_one_connection() {
 fn zlive4_a_kept_node_that_cannot_be_dialled_is_no_crash() {
     Simulation::explore(0..10, |sim| {
         let net = SimNetwork::new();
+        let _b = member(sim, &net, "b@sim", plain)?;
+        net.refuse("b@sim", true);
         let a = member(sim, &net, "a@sim", |cluster| cluster.keep(["b@sim"]))?;
         a.node.remember(Memory { crashes: 10, ..Memory::default() });
         sim.advance(LONG);
