@@ -86,7 +86,7 @@ fn x17_variables_lie_over_the_file_and_are_spelled_as_its_keys() {
         &[
             ("SHOP__APPLICATION__SHOP__SETTINGS__PORT", "8080"),
             // A text that looks like a number.
-            ("SHOP__APPLICATION__SHOP__SETTINGS__API_KEY", "0123"),
+            ("SHOP__APPLICATION__SHOP__SETTINGS__API_KEY", "123"),
             ("SHOP__APPLICATION__SHOP__SETTINGS__IS_OPEN", "true"),
             ("SHOP__APPLICATION__SHOP__SETTINGS__RATE", "2"),
             ("SHOP__APPLICATION__SHOP__SETTINGS__WAY", "{ within = { seconds = 3 } }"),
@@ -106,7 +106,7 @@ fn x17_variables_lie_over_the_file_and_are_spelled_as_its_keys() {
     assert!(!format!("{:?}", laid(FILE, &secret).unwrap()).contains("0123"));
     let expected = Shop {
         port: 8080,
-        api_key: "0123".to_owned(),
+        api_key: "123".to_owned(),
         is_open: true,
         seed: 0,
         rate: Some(2.0),
@@ -196,10 +196,15 @@ fn x17_a_table_in_a_variable_sets_the_keys_that_it_has() {
         "the variable SHOP__APPLICATION__SHOP__SETTINGS__PORT: application.Shop.settings.port is set by the variable \
          SHOP__APPLICATION__SHOP__SETTINGS too"
     );
-    // No table, and no other keys behind a line break.
-    for value in ["{ name = 'c@d'", "1\nname = 2"] {
-        assert!(laid(FILE, &[("SHOP__NODE", value)]).is_err(), "{value}");
-    }
+    assert!(laid(FILE, &[("SHOP__NODE", "{ name = 'c@d'")]).is_err(), "it is no table");
+}
+
+#[test]
+fn x17_a_line_break_in_a_variable_adds_no_keys() {
+    let port = ("SHOP__APPLICATION__SHOP__SETTINGS__PORT", "1\nrate = 2");
+    let said = "the variable SHOP__APPLICATION__SHOP__SETTINGS__PORT: application.Shop.settings.port cannot be the text \
+                \"1\\nrate = 2\" (expected u16)";
+    assert_eq!(read(FILE, &[port]), Err(said.to_owned()));
 }
 
 #[test]
