@@ -83,6 +83,8 @@ pub(crate) struct ClusterCore {
     log: PeerLog,
     pub(crate) cluster: Recipient<ClusterMessage>,
     pub(crate) memory: Arc<ClusterMemory>,
+    /// Which cluster of the node it is, from 1.
+    pub(crate) number: u64,
     /// The earlier incarnations of this node.
     gone: Arc<PeerNode>,
     limits: QueueLimits,
@@ -153,6 +155,7 @@ impl ClusterCore {
             counters: ClusterCounters::default(),
             log: PeerLog::default(),
             cluster,
+            number: memory.begin(),
             memory,
             gone,
             limits,

@@ -12,7 +12,8 @@
 //! The plan performs nothing: events and the time go in, the nodes to dial come out. The waits are
 //! 1 s, then twice as long each time up to 60 s; chance takes up to a quarter of each, so that the
 //! nodes of a cluster do not dial a restarted one all at once. News of a node end its wait. The
-//! waits begin anew when a connection has lasted 60 s.
+//! waits begin anew with news, and when a connection has lasted 60 s; then also the failures are
+//! counted anew.
 
 use krarup_gen::{KeptNode, NodeName};
 use std::collections::BTreeMap;
@@ -50,7 +51,10 @@ struct KeptEntry {
     by_name: bool,
     by_discovery: bool,
     phase: KeptPhase,
+    /// In succession, which news do not end.
     failures: u32,
+    /// How often the waits have doubled.
+    doublings: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +92,7 @@ impl KeepPlan {
                 KeptPhase::Waiting { due: now }
             },
             failures: 0,
+            doublings: 0,
         });
         match by {
             KeptBy::Name => entry.by_name = true,
@@ -122,17 +127,21 @@ impl KeepPlan {
         if let KeptPhase::Up { since } = entry.phase
             && now.saturating_sub(since) >= LONGEST
         {
-            entry.failures = 0;
+            (entry.failures, entry.doublings) = (0, 0);
         }
-        entry.wait(now, random);
+        entry.fails(now, random);
     }
 
     /// A dial of the node has failed.
     pub(crate) fn failed(&mut self, node: &NodeName, now: Duration, random: u64) {
         let Some(entry) = self.nodes.get_mut(node) else { return };
         match entry.phase {
-            KeptPhase::Dialling { again: true, .. } => entry.at_once(now),
-            KeptPhase::Dialling { .. } => entry.wait(now, random),
+            KeptPhase::Dialling { again, .. } => {
+                entry.fails(now, random);
+                if again {
+                    entry.at_once(now);
+                }
+            }
             // Somebody else has dialled it.
             KeptPhase::Up { .. } | KeptPhase::Waiting { .. } => {}
         }
@@ -157,7 +166,7 @@ impl KeepPlan {
                     entry.phase = KeptPhase::Dialling { until: now + FORGOTTEN, again: false };
                     due.push(node.clone());
                 }
-                KeptPhase::Dialling { until, .. } if until <= now => entry.wait(now, random()),
+                KeptPhase::Dialling { until, .. } if until <= now => entry.fails(now, random()),
                 _ => {}
             }
         }
@@ -191,20 +200,22 @@ impl KeepPlan {
 }
 
 impl KeptEntry {
-    /// Waits for the next dial, longer each time.
-    fn wait(&mut self, now: Duration, random: u64) {
-        let doubled = FIRST.saturating_mul(1_u32.checked_shl(self.failures).unwrap_or(u32::MAX));
+    /// It has failed once more. Waits for the next dial, longer each time.
+    fn fails(&mut self, now: Duration, random: u64) {
+        let doubled = FIRST.saturating_mul(1_u32.checked_shl(self.doublings).unwrap_or(u32::MAX));
         let longest = doubled.min(LONGEST);
         // A fraction of 32 bits.
         let fraction = u32::try_from(random >> 32).unwrap_or_default();
         let nanos = ((longest / CHANCE).as_nanos() * u128::from(fraction)) >> 32;
         let less = Duration::from_nanos(u64::try_from(nanos).unwrap_or_default());
         self.failures = self.failures.saturating_add(1);
+        self.doublings = self.doublings.saturating_add(1);
         self.phase = KeptPhase::Waiting { due: now + longest.saturating_sub(less) };
     }
 
+    /// The next dial is due, and the waits begin anew.
     fn at_once(&mut self, now: Duration) {
-        self.failures = 0;
+        self.doublings = 0;
         self.phase = KeptPhase::Waiting { due: now };
     }
 }
@@ -301,6 +312,24 @@ mod tests {
         plan.news(&b, seconds(208));
         plan.news(&node("c@h"), seconds(208));
         assert_eq!(plan.next(), None);
+    }
+
+    #[test]
+    fn zlive4_a_node_that_is_told_again_and_again_and_fails_has_failed() {
+        let (mut plan, b) = dialling();
+        for failures in 1..=9 {
+            // One time while it waits, the next while it is dialled.
+            let now = seconds(100 + u64::from(failures));
+            if failures % 2 == 0 {
+                plan.news(&b, now);
+            }
+            plan.failed(&b, now, 0);
+            let described = &plan.describe(now)[0];
+            let waits = Duration::from_secs(u64::from(failures % 2));
+            assert_eq!((described.failures, described.dialled_in), (failures, Some(waits)));
+            plan.news(&b, now);
+            assert_eq!(plan.due(now, || 0), slice::from_ref(&b));
+        }
     }
 
     #[test]

@@ -13,6 +13,9 @@ use std::net::SocketAddr;
 pub struct ClusterPicture {
     /// The process of the cluster.
     pub process: Pid,
+    /// Which cluster of its node it is, from 1: one that was started again counts anew, also with
+    /// the same pid.
+    pub number: u64,
     /// Where it listens; `None` while it starts.
     pub address: Option<SocketAddr>,
     /// Whether its connections are encrypted.
@@ -33,6 +36,7 @@ impl ClusterPicture {
     pub fn new(process: Pid) -> Self {
         ClusterPicture {
             process,
+            number: 1,
             address: None,
             is_encrypted: false,
             bound: 0,
@@ -57,6 +61,8 @@ impl ClusterPicture {
 pub struct ConnectionGauges {
     /// The other node.
     pub node: NodeName,
+    /// Which connection of its cluster it is: each one counts anew.
+    pub number: u64,
     /// The creation of the other node.
     pub creation: u32,
     /// The process of the connection, while it lives.
@@ -103,6 +109,7 @@ impl ConnectionGauges {
     pub fn new(node: NodeName, creation: u32, since: Timestamp) -> Self {
         ConnectionGauges {
             node,
+            number: 0,
             creation,
             process: None,
             is_dialled: false,

@@ -12,7 +12,8 @@ pub struct KeptNode {
     pub node: NodeName,
     /// Whether it is connected.
     pub is_connected: bool,
-    /// How many dials and short connections have failed in succession.
+    /// How many dials, and connections that did not last for a minute, have failed in succession.
+    /// What a discovery tells of the node does not end the succession.
     pub failures: u32,
     /// How long it waits until it is dialled again; `None` while it is connected or dialled.
     pub dialled_in: Option<Duration>,

@@ -3,7 +3,6 @@
 use super::Cluster;
 use super::running::{DIAL_LIMIT, RunningCluster};
 use super::scope_restarts::ScopeRestarts;
-use crate::core::cluster_memory::ClusterMemory;
 use crate::core::{ClusterCore, ReachableFromOutside};
 use crate::discovery::discovered::DiscoveredNodes;
 use crate::discovery::epmd_discovery::EpmdDiscovery;
@@ -59,8 +58,6 @@ impl Cluster {
         {
             settings.discoveries.add(EpmdDiscovery::at(port));
         }
-        let is_again = ClusterMemory::of_node(&*ctx.node_host()).begin();
-        let settled = ctx.now() + if is_again { SETTLING } else { Duration::ZERO };
         let core = ClusterCore::new(
             ctx.node_host(),
             ctx.pid(),
@@ -75,6 +72,8 @@ impl Cluster {
             },
             ctx.address().recipient(),
         );
+        let is_again = core.number > 1;
+        let settled = ctx.now() + if is_again { SETTLING } else { Duration::ZERO };
         if !core.host.set_network(Some(Arc::clone(&core) as _)) {
             return Err(StartError::SecondCluster.into());
         }

@@ -4,14 +4,14 @@ use crate::core::incarnations::Incarnations;
 use krarup_act::Host;
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What is kept from one cluster of a node to the next.
 #[derive(Debug, Default)]
 pub(crate) struct ClusterMemory {
     /// A cluster that is started again gives no number to another node.
     pub(crate) incarnations: Mutex<Incarnations>,
-    has_begun: AtomicBool,
+    begun: AtomicU64,
 }
 
 impl ClusterMemory {
@@ -22,8 +22,8 @@ impl ClusterMemory {
         Arc::clone(kept).downcast().unwrap_or_default()
     }
 
-    /// A cluster begins. Returns whether one has begun here before.
-    pub(crate) fn begin(&self) -> bool {
-        self.has_begun.swap(true, Ordering::Relaxed)
+    /// A cluster begins. Returns which one of the node it is, from 1.
+    pub(crate) fn begin(&self) -> u64 {
+        self.begun.fetch_add(1, Ordering::Relaxed) + 1
     }
 }

@@ -8,6 +8,7 @@ impl ClusterCore {
     pub(super) fn picture(&self) -> ClusterPicture {
         let kept = self.kept();
         ClusterPicture::new(self.pid).with(|picture| {
+            picture.number = self.number;
             picture.address = self.listening.get().copied();
             picture.is_encrypted = !self.encryption.is_clear_text();
             picture.bound = self.limits.soft;
@@ -27,6 +28,6 @@ impl ClusterCore {
             described.iter().map(|(id, _)| process(id)).collect()
         };
         let described = described.into_iter().zip(processes);
-        described.map(|((_, info), process)| info.gauges(process)).collect()
+        described.map(|((id, info), process)| info.gauges(id, process)).collect()
     }
 }

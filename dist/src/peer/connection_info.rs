@@ -75,8 +75,9 @@ impl ConnectionInfo {
     }
 
     /// The numbers for those who do not know the protocol, and so no flags.
-    pub(crate) fn gauges(self, process: Option<Pid>) -> ConnectionGauges {
+    pub(crate) fn gauges(self, number: ConnectionId, process: Option<Pid>) -> ConnectionGauges {
         ConnectionGauges::new(self.node, self.creation, self.since).with(|gauges| {
+            gauges.number = number;
             gauges.process = process;
             gauges.is_dialled = self.is_dialled;
             gauges.bytes_in = self.bytes_in;

@@ -49,6 +49,35 @@ fn zlive7_a_recipient_of_before_a_restart_of_the_cluster_works_after_it() {
 }
 
 #[test]
+fn v92_a_cluster_that_is_started_again_and_a_connection_made_anew_have_other_numbers() {
+    let (sim, net) = (Simulation::new(5), SimNetwork::new());
+    let [a, mut b] = members(&sim, &net).unwrap();
+    a.worker("stock").unwrap();
+    let numbers = |member: &Member| {
+        let picture = member.node.view().cluster_picture().unwrap();
+        (picture.number, picture.connections.iter().map(|it| it.number).collect::<Vec<_>>())
+    };
+    let mut connections = Vec::new();
+    for number in 1..=3 {
+        for round in 1..=2 {
+            b.remote("stock", "a@sim").send(Order::Note(round)).unwrap();
+            sim.run_until_idle();
+            let (of_cluster, one) = numbers(&b);
+            assert_eq!((of_cluster, one.len()), (number, 1));
+            connections.push((of_cluster, one[0]));
+            assert!(b.cluster.disconnect("a@sim").unwrap());
+            sim.run_until_idle();
+        }
+        b.node.kill(b.cluster.pid());
+        sim.run_until_idle();
+        assert!(b.node.view().cluster_picture().is_none());
+        b.cluster = start_again(&b, &net).unwrap();
+    }
+    // Both nodes stand at one moment of virtual time: nothing but the numbers tells them apart.
+    assert_eq!(connections.iter().collect::<std::collections::BTreeSet<_>>().len(), 6);
+}
+
+#[test]
 fn zlive7_without_a_cluster_messages_and_calls_to_other_nodes_fail_at_once() {
     let (sim, net) = (Simulation::new(2), SimNetwork::new());
     let [a, b] = members(&sim, &net).unwrap();

@@ -2,14 +2,15 @@
 //! outlive its process.
 //!
 //! A connection counts from its own beginning, and so does a cluster. What was counted by one that is
-//! gone is added, as far as it was seen.
+//! gone is added, as far as it was seen. A hundred nodes have a label of their own; when another one
+//! comes, the node that was lost first gives up its label, and its counters with it.
 
 use crate::sampling::cluster_row::ClusterRow;
-use krarup_gen::{ClusterPicture, ConnectionGauges, NodeName, Pid, Timestamp};
+use krarup_gen::{ClusterPicture, ConnectionGauges, NodeName};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most nodes; all others are summed.
+/// The most nodes with a label; all others are summed.
 const NODES: usize = 100;
 /// The name of their sum.
 const OTHER: &str = "other";
@@ -51,20 +52,22 @@ pub(crate) struct ClusterTotals {
 struct ClusterTotalsState {
     /// The number of the newest picture that was seen.
     number: u64,
-    /// What connections that have ended had counted, by label.
-    ended: BTreeMap<String, NodeCounters>,
+    /// What connections that have ended had counted, by label, and the number of the picture without
+    /// the last one.
+    ended: BTreeMap<String, (u64, NodeCounters)>,
     /// The connections of the newest picture.
     living: BTreeMap<NodeName, SeenConnection>,
     labels: BTreeSet<String>,
-    /// The process of the cluster, and what it has counted.
-    cluster: Option<(Pid, Vec<(&'static str, u64)>)>,
+    /// Which cluster of the node it is, and what it has counted.
+    cluster: Option<(u64, Vec<(&'static str, u64)>)>,
     /// What clusters that have ended had counted.
     failures: Vec<(&'static str, u64)>,
 }
 
 /// A connection as it was last seen.
 struct SeenConnection {
-    identity: (u32, Timestamp),
+    /// The numbers of its cluster and of its own.
+    identity: (u64, u64),
     label: String,
     numbers: NodeNumbers,
 }
@@ -84,47 +87,66 @@ impl ClusterTotals {
 
 impl ClusterTotalsState {
     fn see(&mut self, picture: &ClusterPicture) {
-        let mut before = std::mem::take(&mut self.living);
-        for gauges in &picture.connections {
-            let identity = (gauges.creation, gauges.since);
-            let numbers = NodeNumbers::of(gauges);
-            let known = before.remove(&gauges.node);
-            let label = match &known {
-                Some(known) => known.label.clone(),
-                None => self.label(gauges.node.as_str()),
-            };
-            if let Some(gone) = known.filter(|known| known.identity != identity) {
-                self.end(gone);
+        let identity = |gauges: &ConnectionGauges| (picture.number, gauges.number);
+        let now: BTreeMap<_, _> = picture.connections.iter().map(|it| (&it.node, it)).collect();
+        for (node, seen) in std::mem::take(&mut self.living) {
+            match now.get(&node) {
+                Some(gauges) if identity(gauges) == seen.identity => {
+                    let numbers = NodeNumbers::of(gauges);
+                    self.living.insert(node, SeenConnection { numbers, ..seen });
+                }
+                _ => self.end(seen),
             }
-            self.living.insert(gauges.node.clone(), SeenConnection { identity, label, numbers });
         }
-        for gone in before.into_values() {
-            self.end(gone);
+        for (&node, gauges) in &now {
+            if !self.living.contains_key(node) {
+                let label = self.label(node.as_str(), &now);
+                let (identity, numbers) = (identity(gauges), NodeNumbers::of(gauges));
+                self.living.insert(node.clone(), SeenConnection { identity, label, numbers });
+            }
         }
         let counts = picture.stats.counts();
-        let before = self.cluster.replace((picture.process, counts));
-        if let Some((_, counts)) = before.filter(|(process, _)| *process != picture.process) {
+        let before = self.cluster.replace((picture.number, counts));
+        if let Some((_, counts)) = before.filter(|(number, _)| *number != picture.number) {
             self.failures = sums(&self.failures, counts);
         }
     }
 
-    fn label(&mut self, node: &str) -> String {
-        let is_known = self.labels.contains(node);
-        if !is_known && self.labels.len() >= NODES {
-            return OTHER.to_owned();
+    /// The label of a node. `now` has the nodes that keep theirs.
+    fn label(&mut self, node: &str, now: &BTreeMap<&NodeName, &ConnectionGauges>) -> String {
+        if !self.labels.contains(node) {
+            if self.labels.len() >= NODES && !self.free_label(now) {
+                return OTHER.to_owned();
+            }
+            self.labels.insert(node.to_owned());
         }
-        self.labels.insert(node.to_owned());
         node.to_owned()
     }
 
+    /// Frees the label of the node that was lost first. Returns whether there was one.
+    fn free_label(&mut self, now: &BTreeMap<&NodeName, &ConnectionGauges>) -> bool {
+        let up: BTreeSet<&str> = now.keys().map(|node| node.as_str()).collect();
+        let lost = self.ended.iter().filter(|(label, _)| *label != OTHER);
+        let lost = lost.filter(|(label, _)| !up.contains(label.as_str()));
+        let Some((first, _)) = lost.min_by_key(|(_, (number, _))| *number) else { return false };
+        let first = first.clone();
+        self.ended.remove(&first);
+        self.labels.remove(&first)
+    }
+
     fn end(&mut self, connection: SeenConnection) {
-        self.ended.entry(connection.label).or_default().add(&connection.numbers.counters);
+        let (number, counters) = self.ended.entry(connection.label).or_default();
+        *number = self.number;
+        counters.add(&connection.numbers.counters);
     }
 
     fn numbers(&self) -> ClusterNumbers {
         let with = |counters: &NodeCounters| NodeNumbers { waiting: 0, counters: *counters };
-        let mut nodes: BTreeMap<String, NodeNumbers> =
-            self.ended.iter().map(|(label, counters)| (label.clone(), with(counters))).collect();
+        let mut nodes: BTreeMap<String, NodeNumbers> = self
+            .ended
+            .iter()
+            .map(|(label, (_, counters))| (label.clone(), with(counters)))
+            .collect();
         nodes.entry(OTHER.to_owned()).or_default();
         for connection in self.living.values() {
             let sum = nodes.entry(connection.label.clone()).or_default();
@@ -175,22 +197,25 @@ fn sums(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use krarup_gen::ClusterStats;
+    use krarup_gen::{ClusterStats, Pid, Timestamp};
 
-    fn connection(node: &str, since: u64, bytes: u64) -> ConnectionGauges {
+    fn connection(node: &str, number: u64, bytes: u64) -> ConnectionGauges {
         let node = NodeName::new(node).unwrap();
-        ConnectionGauges::new(node, 5, Timestamp::from_nanos(since)).with(|it| {
+        ConnectionGauges::new(node, 5, Timestamp::ZERO).with(|it| {
+            it.number = number;
             it.bytes_in = bytes;
             it.waiting = 7;
         })
     }
 
     fn picture(
-        process: u64,
+        cluster: u64,
         late: u64,
         connections: impl IntoIterator<Item = ConnectionGauges>,
     ) -> ClusterRow {
-        let picture = ClusterPicture::new(Pid::local(process, 1)).with(|it| {
+        // A cluster that is started again in place keeps its pid.
+        let picture = ClusterPicture::new(Pid::local(1, 1)).with(|it| {
+            it.number = cluster;
             it.connections = connections.into_iter().collect();
             it.stats = ClusterStats::default().with(|stats| stats.late = late);
         });
@@ -199,6 +224,13 @@ mod tests {
 
     fn late(numbers: &ClusterNumbers) -> u64 {
         numbers.failures.iter().find(|(cause, _)| *cause == "late").unwrap().1
+    }
+
+    fn nodes(
+        numbers: std::ops::Range<u64>,
+        connections: u64,
+    ) -> impl Iterator<Item = ConnectionGauges> {
+        numbers.map(move |n| connection(&format!("n{n:03}@h"), connections + n, 2))
     }
 
     #[test]
@@ -210,25 +242,53 @@ mod tests {
         // Another connection to the same node counts anew.
         let seen = totals.update(2, &picture(1, 4, [connection("b@h", 2, 10)]));
         assert_eq!((bytes(&seen), late(&seen)), (110, 4));
-        let seen = totals.update(3, &picture(1, 4, []));
-        assert_eq!((bytes(&seen), seen.nodes["b@h"].waiting), (110, 0));
-        // The cluster was started again.
-        let seen = totals.update(4, &picture(2, 1, [connection("b@h", 3, 5)]));
-        assert_eq!((bytes(&seen), late(&seen)), (115, 5));
+        let seen = totals.update(3, &picture(1, 4, [connection("b@h", 2, 11)]));
+        assert_eq!(bytes(&seen), 111);
+        let seen = totals.update(4, &picture(1, 4, []));
+        assert_eq!((bytes(&seen), seen.nodes["b@h"].waiting), (111, 0));
+        // The cluster was started again: it numbers and counts anew.
+        let seen = totals.update(5, &picture(1, 4, [connection("b@h", 3, 1)]));
+        assert_eq!((bytes(&seen), late(&seen)), (112, 4));
+        let seen = totals.update(6, &picture(2, 1, [connection("b@h", 3, 5)]));
+        assert_eq!((bytes(&seen), late(&seen)), (117, 5));
         // An old picture lowers nothing.
-        let seen = totals.update(3, &picture(1, 4, []));
-        assert_eq!((bytes(&seen), seen.nodes["b@h"].waiting, late(&seen)), (115, 7, 5));
+        let seen = totals.update(4, &picture(1, 4, []));
+        assert_eq!((bytes(&seen), seen.nodes["b@h"].waiting, late(&seen)), (117, 7, 5));
     }
 
     #[test]
     fn v92_beyond_a_hundred_names_nodes_are_summed() {
         let totals = ClusterTotals::default();
-        let all: Vec<_> = (0..250).map(|n| connection(&format!("n{n}@h"), 1, 2)).collect();
-        let seen = totals.update(1, &picture(1, 0, all.clone()));
+        let seen = totals.update(1, &picture(1, 0, nodes(0..250, 0)));
         assert_eq!(seen.nodes.len(), NODES + 1);
         assert_eq!(seen.nodes[OTHER].counters.bytes_in, 2 * (250 - NODES as u64));
         // A node keeps its label when it comes again.
         totals.update(2, &picture(1, 0, []));
-        assert_eq!(totals.update(3, &picture(1, 0, all)).nodes.len(), NODES + 1);
+        let seen = totals.update(3, &picture(1, 0, nodes(50..100, 1_000)));
+        assert_eq!((seen.nodes.len(), seen.nodes["n070@h"].counters.bytes_in), (NODES + 1, 4));
+    }
+
+    #[test]
+    fn v92_a_node_that_is_lost_gives_its_label_to_another_one() {
+        let totals = ClusterTotals::default();
+        totals.update(1, &picture(1, 0, nodes(0..100, 0)));
+        // All have labels. Two nodes are lost, one after the other; three come.
+        totals.update(2, &picture(1, 0, nodes(0..99, 0)));
+        totals.update(3, &picture(1, 0, nodes(1..99, 0)));
+        let labels = |numbers: &ClusterNumbers, nodes: [&str; 4]| {
+            nodes.map(|node| numbers.nodes.get(node).map(|it| it.counters.bytes_in))
+        };
+        let named = ["n099@h", "n000@h", "n100@h", "n101@h"];
+        let one = nodes(1..99, 0).chain(nodes(100..101, 0));
+        let seen = totals.update(4, &picture(1, 0, one));
+        assert_eq!(labels(&seen, named), [None, Some(2), Some(2), None]);
+        let all = nodes(1..99, 0).chain(nodes(100..103, 0));
+        let seen = totals.update(5, &picture(1, 0, all));
+        assert_eq!(labels(&seen, named), [None, None, Some(2), Some(2)]);
+        assert_eq!((seen.nodes.len(), seen.nodes[OTHER].counters.bytes_in), (NODES + 1, 2));
+        // Connections that are made anew, all at once, keep theirs.
+        let seen = totals.update(6, &picture(2, 0, nodes(1..99, 0).chain(nodes(100..103, 0))));
+        assert_eq!(labels(&seen, named), [None, None, Some(4), Some(4)]);
+        assert_eq!(seen.nodes[OTHER].counters.bytes_in, 4);
     }
 }

@@ -1,6 +1,6 @@
 //! The cluster in a picture: its connections, with what changed since the picture before.
 
-use krarup_gen::{ClusterPicture, ConnectionGauges, KeptNode, NodeName};
+use krarup_gen::{ClusterPicture, ConnectionGauges, KeptNode};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -40,19 +40,19 @@ impl ClusterRow {
         still: bool,
     ) -> Self {
         let (before, window) = before.unzip();
-        let known: BTreeMap<&NodeName, _> = before
+        // A cluster that was started again numbers its connections anew.
+        let before = before.filter(|before| before.picture.number == picture.number);
+        let known: BTreeMap<u64, _> = before
             .into_iter()
             .flat_map(ClusterRow::connections)
-            .map(|(connection, changes)| (&connection.node, (connection, changes)))
+            .map(|(connection, changes)| (connection.number, (connection, changes)))
             .collect();
-        let changes = picture.connections.iter().map(|now| {
-            let old = known.get(&now.node).filter(|(old, _)| is_same(old, now));
-            match (old, window) {
+        let changes =
+            picture.connections.iter().map(|now| match (known.get(&now.number), window) {
                 (Some((_, changes)), Some(_)) if still => *changes,
                 (Some((old, _)), Some(window)) => ConnectionChanges::between(old, now, window),
                 _ => ConnectionChanges::default(),
-            }
-        });
+            });
         let changes = changes.collect();
         ClusterRow { picture, changes }
     }
@@ -68,11 +68,6 @@ impl ClusterRow {
     pub(crate) fn not_connected(&self) -> impl Iterator<Item = &KeptNode> {
         self.picture.kept.iter().filter(|kept| !kept.is_connected)
     }
-}
-
-/// Whether both are numbers of one connection: another one to the same node counts anew.
-fn is_same(one: &ConnectionGauges, other: &ConnectionGauges) -> bool {
-    (one.creation, one.since) == (other.creation, other.since)
 }
 
 impl ConnectionChanges {
@@ -96,20 +91,24 @@ impl ConnectionChanges {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use krarup_gen::{Pid, Timestamp};
+    use krarup_gen::{NodeName, Pid, Timestamp};
 
     fn row(
-        since: u64,
+        (cluster, connection): (u64, u64),
         messages: u64,
         before: Option<(&ClusterRow, Duration)>,
         still: bool,
     ) -> ClusterRow {
         let node = NodeName::new("b@h").unwrap();
-        let gauges = ConnectionGauges::new(node, 5, Timestamp::from_nanos(since)).with(|it| {
+        let gauges = ConnectionGauges::new(node, 5, Timestamp::ZERO).with(|it| {
+            it.number = connection;
             it.messages_out = messages;
             it.refusals = messages / 2;
         });
-        let picture = ClusterPicture::new(Pid::local(1, 1)).with(|it| it.connections.push(gauges));
+        let picture = ClusterPicture::new(Pid::local(1, 1)).with(|it| {
+            it.number = cluster;
+            it.connections.push(gauges);
+        });
         ClusterRow::new(picture, before, still)
     }
 
@@ -120,17 +119,20 @@ mod tests {
     #[test]
     fn v89_rates_are_of_one_connection_since_the_picture_before() {
         let window = Duration::from_secs(2);
-        let first = row(7, 10, None, false);
+        let first = row((1, 7), 10, None, false);
         assert_eq!(changes(&first), ConnectionChanges::default());
-        let second = row(7, 30, Some((&first, window)), false);
+        let second = row((1, 7), 30, Some((&first, window)), false);
         let rates = changes(&second).rates.unwrap();
         assert_eq!((rates.messages_out, rates.refusals, rates.bytes_in), (10.0, 5.0, 0.0));
         assert_eq!(changes(&second).refused, 10);
         // While virtual time stands still they are those that were known.
-        let third = row(7, 31, Some((&second, window)), true);
+        let third = row((1, 7), 31, Some((&second, window)), true);
         assert_eq!(changes(&third), changes(&second));
         // The node is connected again: its counters begin anew.
-        let again = row(8, 40, Some((&third, window)), false);
+        let again = row((1, 8), 40, Some((&third, window)), false);
+        assert_eq!(changes(&again), ConnectionChanges::default());
+        // So do they when the cluster was started again, whose numbers begin anew.
+        let again = row((2, 7), 40, Some((&third, window)), false);
         assert_eq!(changes(&again), ConnectionChanges::default());
     }
 }
