@@ -48,7 +48,7 @@ fn reasons(ctx: &mut Context<u32, u32>) -> Vec<Reason> {
     let mut reasons = Vec::new();
     let mut cx = std::task::Context::from_waker(noop_waker_ref());
     // Otherwise the flag would say that it has already looked into its mailbox.
-    current::begin_poll(noop_waker_ref(), AwaitedProcess::NONE);
+    let _poll = current::begin_poll(noop_waker_ref(), &ctx.cell.shared, AwaitedProcess::NONE);
     while let Poll::Ready(item) = pin!(ctx.receive()).poll(&mut cx) {
         if let Received::Exit(Exit { reason, .. }) | Received::Down(Down { reason, .. }) = item {
             reasons.push(reason);

@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::host::host::{Alarm, Host, Poke};
 use crate::host::ready::{Ready, TurnLimits};
 use crate::host::shared_host::SharedHost;
+use crate::host::shared_host_slot::SharedHostSlot;
 use crate::mailbox::overflow::Overflow;
 use crate::memberships::records::Memberships;
 use crate::names::name_waits::NameWaits;
@@ -55,6 +56,7 @@ pub(crate) struct ModelHost {
     fails: bool,
     labels: StateLabels,
     memberships: Memberships,
+    shared: SharedHostSlot,
     name_waits: NameWaits,
 }
 
@@ -99,6 +101,7 @@ impl ModelHost {
             fails: false,
             labels: StateLabels::default(),
             memberships: Memberships::default(),
+            shared: SharedHostSlot::default(),
             name_waits: NameWaits::default(),
         })
     }

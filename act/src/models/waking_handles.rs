@@ -1,17 +1,19 @@
 //! The handles that can wake a process: who frees what they share, and what it has seen by then.
 
 use super::checker::{joined, model, thread};
+use crate::process::current;
 use crate::process::waker::{UsedHandle, Wakeable, WakingCount, WakingHandle};
 use crate::sync::UnsafeCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::Waker;
 
 /// What two threads touch by their handles, each its own half, and who frees it touches both.
 struct SharedHalves {
     count: WakingCount,
     halves: [UnsafeCell<u32>; 2],
     freed: Arc<AtomicU32>,
-    /// Whether who uses a handle up has the process in hand, and with it the first handle.
+    /// Whether who wakes has the process in hand, and with it its own handle.
     is_parked: bool,
 }
 
@@ -26,13 +28,23 @@ unsafe impl Wakeable for SharedHalves {
         &self.count
     }
 
-    /// Only one thread of a model wakes without the process, and one with it.
+    /// Only one thread of a model wakes without the process.
     fn wake(&self, used_up: Option<UsedHandle<'_>>) {
-        let has_process = self.is_parked && used_up.is_some();
-        self.touch(usize::from(!has_process));
+        self.touch(1);
         if let Some(handle) = used_up {
-            handle.spend(has_process);
+            handle.spend();
         }
+    }
+
+    /// Who wakes has the process, if it is parked: here, in the same thread.
+    unsafe fn wake_parked(this: *const Self) -> bool {
+        // SAFETY: the noted handle keeps it.
+        let shared = unsafe { &*this };
+        if shared.is_parked {
+            shared.touch(0);
+            shared.count.comes_in();
+        }
+        shared.is_parked
     }
 }
 
@@ -124,16 +136,91 @@ fn the_first_handle_alone_frees_what_it_wakes_when_the_others_are_gone() {
     });
 }
 
-/// Who wakes has the process too, while another handle is dropped.
+/// The handle that the process makes in its own poll.
+fn noted(own: &WakingHandle<SharedHalves>) -> Waker {
+    let _poll = current::begin_poll_with(&own.lend());
+    own.to_waker()
+}
+
 #[test]
-fn a_handle_that_is_spent_with_the_process_in_hand_passes_on_what_was_done_with_the_others() {
+fn the_noted_handle_and_the_process_end_in_any_order_and_the_last_frees() {
+    for wakes in [true, false] {
+        model(move || {
+            let (own, freed) = first();
+            let waker = noted(&own);
+            let ending = thread::spawn(move || {
+                if wakes {
+                    waker.wake();
+                } else {
+                    waker.wake_by_ref();
+                    drop(waker);
+                }
+            });
+            own.touch(0);
+            drop(own);
+            joined(ending);
+            assert_eq!(freed.load(Ordering::Relaxed), 4);
+        });
+    }
+}
+
+#[test]
+fn a_handle_made_from_the_noted_one_keeps_what_it_wakes() {
+    model(|| {
+        let (own, freed) = first();
+        let waker = noted(&own);
+        let waking = thread::spawn(move || {
+            let second = waker.clone();
+            drop(waker);
+            second.wake_by_ref();
+        });
+        own.touch(0);
+        drop(own);
+        joined(waking);
+        assert_eq!(freed.load(Ordering::Relaxed), 4);
+    });
+}
+
+/// The process makes its next handle while the noted one ends.
+#[test]
+fn the_noted_handle_comes_in_while_the_next_one_goes_out() {
+    for wakes in [true, false] {
+        model(move || {
+            let (own, freed) = first();
+            let waker = noted(&own);
+            assert_eq!(own.others(), 1);
+            let ending = thread::spawn(move || {
+                if wakes {
+                    waker.wake();
+                } else {
+                    waker.wake_by_ref();
+                    drop(waker);
+                }
+            });
+            let next = noted(&own);
+            let others = own.others();
+            // One that is counted from now on is seen twice for a moment, but not once too few.
+            assert!((1..=3).contains(&others), "{others}");
+            own.touch(0);
+            drop((own, next));
+            joined(ending);
+            assert_eq!(freed.load(Ordering::Relaxed), 4);
+        });
+    }
+}
+
+/// Whoever has the process has the noted handle come in by a store, while one that was made of it is used.
+#[test]
+fn the_noted_handle_comes_in_with_the_process_in_hand() {
     model(|| {
         let (own, freed) = first_of(true);
-        let (mine, other) = (own.to_waker(), own.to_waker());
-        let dropping = thread::spawn(move || other.wake_by_ref());
-        mine.wake();
+        let waker = noted(&own);
+        let other = waker.clone();
+        let waking = thread::spawn(move || other.wake_by_ref());
+        waker.wake();
+        assert!(own.others() <= 1);
         drop(own);
-        joined(dropping);
+        joined(waking);
         assert_eq!(freed.load(Ordering::Relaxed), 4);
     });
 }

@@ -5,6 +5,7 @@
 //! parked in the mailbox or running, and is dropped when the process ends.
 
 use super::cell_core::CellCore;
+use super::current;
 use super::facts::BehaviorFacts;
 use super::locked_relations::{LockedRelations, RelationsPlace};
 use super::messages_in_hand::MessagesInHand;
@@ -181,6 +182,20 @@ unsafe impl<M: Send + 'static, C: Send + 'static> Wakeable for Cell<M, C> {
 
     fn wake(&self, used_up: Option<UsedHandle<'_>>) {
         self.wake(used_up);
+    }
+
+    unsafe fn wake_parked(this: *const Self) -> bool {
+        let (host, ready) = {
+            // SAFETY: the noted handle keeps the cell until it comes in, and `ready`, the process itself, from then on.
+            let cell = unsafe { &*this };
+            let mut inbox = cell.inbox.lock();
+            let Some(ready) = inbox.ready_if_parked() else { return false };
+            cell.progress.waking.comes_in();
+            (current::host_for(&cell.shared), ready)
+        };
+        // The process may run and end at once, and the cell with it.
+        host.schedule(ready);
+        true
     }
 }
 

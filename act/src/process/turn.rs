@@ -193,7 +193,7 @@ where
         let mut life = self.as_mut().project();
         let waker = life.cell.lend();
         let waited = AwaitedProcess::of_word(life.cell.progress.waits_for.load(Ordering::Relaxed));
-        current::begin_poll(&waker, waited);
+        let _poll = current::begin_poll(&waker, &life.cell.shared, waited);
         let mut cx = Context::from_waker(&waker);
         let poll = || {
             if !matches!(*life.stage, Stage::Running { .. })

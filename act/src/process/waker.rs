@@ -11,7 +11,19 @@
 //! handle of a process that waits for an answer is that of its call, nothing else can wake it
 //! (rule C5). So they must be counted apart from the handles of addresses, which cannot wake. A handle
 //! that has woken the process is spent at that moment, although its thread drops it later: the process
-//! may have made its next call by then. The
+//! may have made its next call by then.
+//!
+//! A process that waits for an answer or a timer mostly has one other handle, which its own poll has made. Such a one
+//! is not counted, but *noted*, in a word of its own:
+//!
+//! | word | means | next |
+//! |---|---|---|
+//! | `IN` | there is none | `OUT`: the process's own poll clones its waker. One thread at a time polls it, so a store does |
+//! | `OUT` | there is one, and the process keeps the allocation | `IN`: it has taken the process out of its mailbox, and so has the process's own handle (a store); or it is dropped, or counted from now on (a compare-exchange). `HEIR`: the process's own handle ends first (a compare-exchange) |
+//! | `HEIR` | the process has ended, and has left its own count to the noted handle | none: that count ends with the noted handle, as any other |
+//!
+//! So the wake-up by an answer needs no atomic read-modify-write beside the lock of the mailbox, neither when the waker
+//! is cloned nor when it wakes. The
 //! standard library counts what is cloned only for an allocation of its own, which costs a process
 //! 32 bytes, and its life a tenth of its time (docs/decisions.md, "A waker is a handle on the cell").
 
@@ -20,6 +32,7 @@
     reason = "an allocation less for each process; argued below, docs/decisions.md"
 )]
 
+use super::current;
 use crate::sync::{AtomicU32, Ordering, fence};
 use futures_task::WakerRef;
 use std::mem::ManuallyDrop;
@@ -35,6 +48,13 @@ const SPENT: u32 = 1 << 28;
 /// other threads may count on meanwhile.
 const MOST: u32 = SPENT / 2;
 
+/// There is no noted handle.
+const IN: u32 = 0;
+/// There is a noted handle, and the process's own.
+const OUT: u32 = 1;
+/// The noted handle has the count of the process's own, which has ended.
+const HEIR: u32 = 2;
+
 /// What waking handles can be made of.
 ///
 /// # Safety
@@ -47,10 +67,22 @@ pub(crate) unsafe trait Wakeable: Send + Sync + 'static {
     /// Schedules the process, in whatever phase it waits. If a handle is used up by that, it is spent under the lock
     /// under which the process is woken.
     fn wake(&self, used_up: Option<UsedHandle<'_>>);
+
+    /// Schedules the process if it is parked, and has the noted handle come in under the lock under which it is woken.
+    /// Returns whether it was parked. Otherwise nothing has happened.
+    ///
+    /// # Safety
+    /// The noted handle exists, and is the caller's. It is used up if the process was parked; then the value may be
+    /// freed before this returns.
+    unsafe fn wake_parked(this: *const Self) -> bool;
 }
 
-/// How many waking handles there are, and how many are spent.
-pub(crate) struct WakingCount(AtomicU32);
+/// How many waking handles there are, how many are spent, and where the noted one is.
+pub(crate) struct WakingCount {
+    count: AtomicU32,
+    /// As long as the count, so that there is nothing but atomics: they may be freed while a thread has a reference to them.
+    noted: AtomicU32,
+}
 
 /// A handle that is used up by a wake-up.
 pub(crate) struct UsedHandle<'a> {
@@ -60,40 +92,84 @@ pub(crate) struct UsedHandle<'a> {
 
 impl UsedHandle<'_> {
     /// Counts it as one that can wake no more. One caller at a time. More than fifteen at once, in threads that have been
-    /// interrupted here, count as if they could still wake. `has_process`: the caller has the process, and with it the
-    /// process's own handle.
-    pub(crate) fn spend(self, has_process: bool) {
-        let count = &self.count.0;
-        // What was done with the handles that are gone is passed on to the last one by a store, as it is by an addition.
-        let counted = count.load(Ordering::Acquire);
-        if has_process && counted == 2 {
-            // There are only the two handles that the caller has, so nobody else counts.
-            count.store(SPENT + 1, Ordering::Release);
-        } else if counted < SPENT * 15 {
+    /// interrupted here, count as if they could still wake.
+    pub(crate) fn spend(self) {
+        let count = &self.count.count;
+        if count.load(Ordering::Relaxed) < SPENT * 15 {
             // The handle is here still, and keeps the allocation.
             count.fetch_add(SPENT - 1, Ordering::Relaxed);
-        } else {
-            return;
+            *self.is_spent = true;
         }
-        *self.is_spent = true;
     }
 }
 
 impl WakingCount {
-    /// The count of the first handle.
+    /// The count of the process's own handle.
     pub(crate) fn new() -> Self {
-        WakingCount(AtomicU32::new(1))
+        WakingCount { count: AtomicU32::new(1), noted: AtomicU32::new(IN) }
+    }
+
+    /// The noted handle comes in. For its holder, who has the process too, and with it the process's own handle.
+    #[inline]
+    pub(crate) fn comes_in(&self) {
+        debug_assert!(self.noted.load(Ordering::Relaxed) == OUT, "the process has not ended");
+        // Whoever reads it next has the process, from this thread.
+        self.noted.store(IN, Ordering::Relaxed);
+    }
+
+    /// How many handles beside the process's own can wake. For whoever has that.
+    #[inline]
+    fn others(&self) -> usize {
+        // First the noted one: one that is counted from now on is added before it comes in.
+        let noted = usize::from(self.noted.load(Ordering::Acquire) == OUT);
+        let counted = self.count.load(Ordering::Relaxed) % SPENT;
+        noted + usize::try_from(counted - 1).unwrap_or(usize::MAX)
+    }
+
+    /// Counts another handle. It is made from one that exists, which keeps the allocation: no order is needed.
+    #[inline]
+    fn add(&self) {
+        if self.count.fetch_add(1, Ordering::Relaxed) % SPENT > MOST {
+            std::process::abort();
+        }
+    }
+
+    /// Has the noted handle go out, if it is in. For the process's own poll.
+    #[inline]
+    fn goes_out(&self) -> bool {
+        let is_in = self.noted.load(Ordering::Acquire) == IN;
+        if is_in {
+            self.noted.store(OUT, Ordering::Relaxed);
+        }
+        is_in
+    }
+
+    /// The noted handle ends, wherever the process is. Returns whether it was the heir of the process's own: then it ends
+    /// as a counted one. Otherwise the allocation may be freed from now on.
+    fn ends_noted(&self) -> bool {
+        self.noted.compare_exchange(OUT, IN, Ordering::Release, Ordering::Acquire).is_err()
+    }
+
+    /// The process's own handle ends. Returns whether the noted one has its count from now on, and the allocation with it.
+    #[inline]
+    fn leaves_to_noted(&self) -> bool {
+        let is_out = self.noted.load(Ordering::Acquire) == OUT;
+        is_out
+            && self.noted.compare_exchange(OUT, HEIR, Ordering::Release, Ordering::Acquire).is_ok()
     }
 }
 
-/// A handle that can wake.
+/// The handle of the process itself.
 ///
-/// Whoever has one may use the allocation: the strong count that the handles have together is given
+/// Whoever has a handle may use the allocation: the strong count that the handles have together is given
 /// back by the last of them.
 pub(crate) struct WakingHandle<T: Wakeable>(ManuallyDrop<Arc<T>>);
 
+/// Another handle, which is counted.
+struct CountedHandle<T: Wakeable>(ManuallyDrop<Arc<T>>);
+
 impl<T: Wakeable> WakingHandle<T> {
-    /// The first handle, that of the process itself.
+    /// The process's own handle, from which all others are made.
     pub(crate) fn first(of: T) -> Self {
         // Nobody else has it, so no other handle exists than the one that is counted from the start.
         WakingHandle(ManuallyDrop::new(Arc::new(of)))
@@ -102,16 +178,16 @@ impl<T: Wakeable> WakingHandle<T> {
     /// How many other handles can wake.
     #[inline]
     pub(crate) fn others(&self) -> usize {
-        let count = self.waking().0.load(Ordering::Relaxed) % SPENT;
-        usize::try_from(count - 1).unwrap_or(usize::MAX)
+        self.waking().others()
     }
 
-    /// A waker that lives as long as this handle and is not counted; its clones are.
+    /// A waker that lives as long as this handle and is not counted; its clones are, or noted.
     #[inline]
     pub(crate) fn lend(&self) -> WakerRef<'_> {
-        let waker = RawWaker::new(Arc::as_ptr(&self.0).cast(), Self::VTABLE);
-        // SAFETY: the functions keep the contract of a `RawWaker`, as is said at them. This waker is never dropped, and
-        // the handle that it stands for lives as long as what is returned.
+        // The table of noted handles, so that a future which has kept one finds that it would wake the same.
+        let waker = RawWaker::new(Arc::as_ptr(&self.0).cast(), Self::NOTED);
+        // SAFETY: the functions keep the contract of a `RawWaker`, as is said at them. This waker is never dropped, nor does
+        // it wake by value, and the handle that it stands for lives as long as what is returned.
         WakerRef::new_unowned(ManuallyDrop::new(unsafe { Waker::from_raw(waker) }))
     }
 
@@ -120,62 +196,89 @@ impl<T: Wakeable> WakingHandle<T> {
         self.lend().clone()
     }
 
-    /// The functions of wakers. Their pointer is that of [`Arc::as_ptr`], and stands for one handle.
-    const VTABLE: &'static RawWakerVTable = &RawWakerVTable::new(
+    /// The functions of wakers that are counted. Their pointer is that of [`Arc::as_ptr`], and stands for one handle.
+    const COUNTED: &'static RawWakerVTable = &RawWakerVTable::new(
         Self::clone_raw,
         Self::wake_raw,
         Self::wake_raw_by_ref,
         Self::drop_raw,
     );
 
-    /// The handle for which this pointer stands.
-    ///
-    /// # Safety
-    /// The pointer comes from [`Arc::as_ptr`] of a handle of this type, and stands for a handle that exists. What is
-    /// returned is that handle: unless it is forgotten, it must not be used in another way.
-    #[inline]
-    unsafe fn of_raw(pointer: *const ()) -> Self {
-        // SAFETY: it comes from an `Arc<T>`, as `as_ptr` and `into_raw` give the same pointer; its strong count belongs to the handles, of which this is one. The
-        // `Arc` is not dropped with the handle, but by the last handle.
-        WakingHandle(ManuallyDrop::new(unsafe { Arc::from_raw(pointer.cast()) }))
-    }
+    /// Those of the waker that is noted. Its pointer is the same.
+    const NOTED: &'static RawWakerVTable = &RawWakerVTable::new(
+        Self::clone_raw,
+        Self::wake_noted_raw,
+        Self::wake_raw_by_ref,
+        Self::drop_noted_raw,
+    );
 
     /// # Safety
-    /// As for [`Self::of_raw`]; the handle stays.
+    /// As for [`CountedHandle::of_raw`], or the pointer is that of a noted or of a lent waker; the handle stays.
     unsafe fn clone_raw(pointer: *const ()) -> RawWaker {
-        // SAFETY: the handle stays, so it is not dropped here.
-        let handle = ManuallyDrop::new(unsafe { Self::of_raw(pointer) });
-        // A handle is made from one that exists, which keeps the allocation: no order is needed.
-        let before = handle.waking().0.fetch_add(1, Ordering::Relaxed);
-        if before % SPENT > MOST {
-            std::process::abort();
+        // SAFETY: the handle stays, and with it what it points at.
+        let waking = unsafe { &*pointer.cast::<T>() }.waking();
+        // Whoever polls the process has its own handle, and nobody else polls it.
+        if current::is_polled(pointer.addr()) && waking.goes_out() {
+            return RawWaker::new(pointer, Self::NOTED);
         }
-        RawWaker::new(pointer, Self::VTABLE)
+        waking.add();
+        RawWaker::new(pointer, Self::COUNTED)
     }
 
     /// # Safety
-    /// As for [`Self::of_raw`]; the handle is used up.
+    /// As for [`CountedHandle::of_raw`]; the handle is used up.
     unsafe fn wake_raw(pointer: *const ()) {
         // SAFETY: the handle is used up, so it is dropped here, also if the wake-up panics.
-        let handle = unsafe { Self::of_raw(pointer) };
+        let handle = unsafe { CountedHandle::<T>::of_raw(pointer) };
         let mut using = HandleInUse { handle: ManuallyDrop::new(handle), is_spent: false };
         let HandleInUse { handle, is_spent } = &mut using;
-        handle.wake(Some(UsedHandle { count: handle.waking(), is_spent }));
+        handle.0.wake(Some(UsedHandle { count: handle.0.waking(), is_spent }));
     }
 
     /// # Safety
-    /// As for [`Self::of_raw`]; the handle stays.
+    /// As for [`CountedHandle::of_raw`], or the pointer is that of a noted or of a lent waker; the handle stays.
     unsafe fn wake_raw_by_ref(pointer: *const ()) {
-        // SAFETY: the handle stays, so it is not dropped here.
-        let handle = ManuallyDrop::new(unsafe { Self::of_raw(pointer) });
-        handle.wake(None);
+        // SAFETY: the handle stays, and with it what it points at.
+        unsafe { &*pointer.cast::<T>() }.wake(None);
     }
 
     /// # Safety
-    /// As for [`Self::of_raw`]; the handle is used up.
+    /// As for [`CountedHandle::of_raw`]; the handle is used up.
     unsafe fn drop_raw(pointer: *const ()) {
         // SAFETY: the handle is used up.
-        drop(unsafe { Self::of_raw(pointer) });
+        drop(unsafe { CountedHandle::<T>::of_raw(pointer) });
+    }
+
+    /// # Safety
+    /// The pointer is that of the noted waker, which is used up.
+    unsafe fn wake_noted_raw(pointer: *const ()) {
+        // SAFETY: the noted handle is here, and used up if this returns true.
+        if unsafe { T::wake_parked(pointer.cast()) } {
+            return;
+        }
+        // The process runs, or has ended. The handle is counted from now on.
+        let is_heir = {
+            // SAFETY: the noted handle is still here.
+            let waking = unsafe { &*pointer.cast::<T>() }.waking();
+            waking.add();
+            waking.ends_noted()
+        };
+        if is_heir {
+            // SAFETY: it stands for the handle of the process, which has left it to the noted one.
+            unsafe { Self::drop_raw(pointer) };
+        }
+        // SAFETY: it stands for the handle that was just counted.
+        unsafe { Self::wake_raw(pointer) };
+    }
+
+    /// # Safety
+    /// The pointer is that of the noted waker, which is used up.
+    unsafe fn drop_noted_raw(pointer: *const ()) {
+        // SAFETY: the noted handle is still here, and with it the count.
+        if unsafe { &*pointer.cast::<T>() }.waking().ends_noted() {
+            // SAFETY: it stands for the handle of the process, which has left it to the noted one.
+            unsafe { Self::drop_raw(pointer) };
+        }
     }
 }
 
@@ -188,13 +291,39 @@ impl<T: Wakeable> Deref for WakingHandle<T> {
     }
 }
 
-impl<T: Wakeable> WakingHandle<T> {
+impl<T: Wakeable> Drop for WakingHandle<T> {
+    #[inline]
+    fn drop(&mut self) {
+        let arc = Arc::as_ptr(&self.0);
+        // SAFETY: this handle is here, and with it the count.
+        if unsafe { &*arc }.waking().leaves_to_noted() {
+            return;
+        }
+        // SAFETY: it stands for this handle, which is not used after this.
+        drop(unsafe { CountedHandle::<T>::of_raw(arc.cast()) });
+    }
+}
+
+impl<T: Wakeable> CountedHandle<T> {
+    /// The handle for which this pointer stands.
+    ///
+    /// # Safety
+    /// The pointer comes from [`Arc::as_ptr`] of a handle of this type, and stands for a counted handle that exists. What
+    /// is returned is that handle: unless it is forgotten, it must not be used in another way.
+    #[inline]
+    unsafe fn of_raw(pointer: *const ()) -> Self {
+        // SAFETY: it comes from an `Arc<T>`, as `as_ptr` and `into_raw` give the same pointer; its strong count belongs to the handles, of which this is one. The
+        // `Arc` is not dropped with the handle, but by the last handle.
+        CountedHandle(ManuallyDrop::new(unsafe { Arc::from_raw(pointer.cast()) }))
+    }
+
     /// Ends the handle, which is counted as this much.
     #[inline]
     fn end(&mut self, counted: u32) {
-        let count = &self.waking().0;
+        let count = &self.0.waking().count;
         // Handles are made from handles: whoever has the only one keeps the only one, and need not count. Otherwise
-        // who counts down to nothing is the last. Either has seen what was done with the others.
+        // who counts down to nothing is the last. Either has seen what was done with the others. While there is a noted
+        // handle, it or the process's own is counted.
         if count.load(Ordering::Acquire) != counted {
             if count.fetch_sub(counted, Ordering::Release) != counted {
                 return;
@@ -206,7 +335,7 @@ impl<T: Wakeable> WakingHandle<T> {
     }
 }
 
-impl<T: Wakeable> Drop for WakingHandle<T> {
+impl<T: Wakeable> Drop for CountedHandle<T> {
     #[inline]
     fn drop(&mut self) {
         self.end(1);
@@ -216,7 +345,7 @@ impl<T: Wakeable> Drop for WakingHandle<T> {
 /// A handle that wakes for the last time.
 struct HandleInUse<T: Wakeable> {
     /// Ended by this one's `drop` alone.
-    handle: ManuallyDrop<WakingHandle<T>>,
+    handle: ManuallyDrop<CountedHandle<T>>,
     is_spent: bool,
 }
 
@@ -237,6 +366,7 @@ mod tests {
         count: WakingCount,
         rung: AtomicU32,
         live_when_spent: AtomicU32,
+        is_parked: AtomicU32,
     }
 
     // SAFETY: the count is a field, and nothing else uses it.
@@ -248,10 +378,21 @@ mod tests {
         fn wake(&self, used_up: Option<UsedHandle<'_>>) {
             assert!(self.rung.fetch_add(1, Ordering::Relaxed) < 3, "it is worn out");
             if let Some(handle) = used_up {
-                handle.spend(false);
+                handle.spend();
                 self.live_when_spent
-                    .store(self.count.0.load(Ordering::Relaxed) % SPENT, Ordering::Relaxed);
+                    .store(self.count.count.load(Ordering::Relaxed) % SPENT, Ordering::Relaxed);
             }
+        }
+
+        unsafe fn wake_parked(this: *const Self) -> bool {
+            // SAFETY: the noted handle keeps it.
+            let bell = unsafe { &*this };
+            let is_parked = bell.is_parked.load(Ordering::Relaxed) == 1;
+            if is_parked {
+                bell.rung.fetch_add(1, Ordering::Relaxed);
+                bell.count.comes_in();
+            }
+            is_parked
         }
     }
 
@@ -260,6 +401,7 @@ mod tests {
             count: WakingCount::new(),
             rung: AtomicU32::new(0),
             live_when_spent: AtomicU32::new(0),
+            is_parked: AtomicU32::new(0),
         });
         let seen = Arc::downgrade(&own);
         (own, seen)
@@ -272,7 +414,7 @@ mod tests {
         let first = own.to_waker();
         let second = first.clone();
         assert_eq!((own.others(), seen.strong_count()), (2, 1));
-        assert!(first.will_wake(&second) && own.lend().will_wake(&first));
+        assert!(first.will_wake(&second));
         assert_eq!(own.others(), 2, "a waker that is lent is not counted");
         first.wake_by_ref();
         assert_eq!(own.others(), 2);
@@ -283,17 +425,67 @@ mod tests {
     }
 
     #[test]
+    fn the_poll_of_the_process_makes_one_handle_that_is_noted_and_nobody_else_does() {
+        let (own, seen) = bell();
+        let word =
+            || (own.count.count.load(Ordering::Relaxed), own.count.noted.load(Ordering::Relaxed));
+        let outside = own.to_waker();
+        assert_eq!((word(), own.others()), ((2, IN), 1));
+        let poll = current::begin_poll_with(&own.lend());
+        let lent = own.lend();
+        let elsewhere =
+            std::thread::scope(|scope| scope.spawn(|| lent.clone()).join().expect("a clone"));
+        assert_eq!(word(), (3, IN), "the poll is on another thread");
+        let (noted, second) = (own.to_waker(), own.to_waker());
+        assert_eq!((word(), own.others()), ((4, OUT), 4));
+        assert!(own.lend().will_wake(&noted), "who has kept it needs no other one");
+        drop(poll);
+        let third = noted.clone();
+        assert_eq!(word(), (5, OUT));
+        drop(noted);
+        assert_eq!((word(), own.others()), ((5, IN), 4));
+        drop((own, outside, elsewhere, second, third));
+        assert_eq!(seen.strong_count(), 0);
+    }
+
+    #[test]
+    fn the_noted_handle_of_a_parked_process_comes_in_when_it_wakes_and_is_counted_otherwise() {
+        let (own, seen) = bell();
+        let noted = |own: &WakingHandle<Bell>| {
+            let _poll = current::begin_poll_with(&own.lend());
+            own.to_waker()
+        };
+        let waker = noted(&own);
+        own.is_parked.store(1, Ordering::Relaxed);
+        waker.wake_by_ref();
+        assert_eq!((own.others(), own.rung.load(Ordering::Relaxed)), (1, 1));
+        waker.wake();
+        assert_eq!((own.others(), own.rung.load(Ordering::Relaxed)), (0, 2));
+        own.is_parked.store(0, Ordering::Relaxed);
+        let waker = noted(&own);
+        waker.wake();
+        let live = own.live_when_spent.load(Ordering::Relaxed);
+        assert_eq!((live, own.others(), own.rung.load(Ordering::Relaxed)), (1, 0, 3));
+        // It outlives the process.
+        let waker = noted(&own);
+        drop(own);
+        assert_eq!(seen.strong_count(), 1);
+        drop(waker);
+        assert_eq!(seen.strong_count(), 0);
+    }
+
+    #[test]
     fn a_handle_is_spent_when_it_wakes_and_not_when_it_is_dropped() {
         let (own, seen) = bell();
         let (first, second) = (own.to_waker(), own.to_waker());
         first.wake();
         assert_eq!(own.live_when_spent.load(Ordering::Relaxed), 2, "this one and the second");
         // Fifteen others are about to be dropped: the next one counts as one that can wake.
-        own.count.0.fetch_add(SPENT * 15, Ordering::Relaxed);
+        own.count.count.fetch_add(SPENT * 15, Ordering::Relaxed);
         second.wake();
         assert_eq!(own.live_when_spent.load(Ordering::Relaxed), 2, "this one and itself");
-        assert_eq!((own.others(), own.count.0.load(Ordering::Relaxed)), (0, SPENT * 15 + 1));
-        own.count.0.store(1, Ordering::Relaxed);
+        assert_eq!((own.others(), own.count.count.load(Ordering::Relaxed)), (0, SPENT * 15 + 1));
+        own.count.count.store(1, Ordering::Relaxed);
         drop(own);
         assert_eq!(seen.strong_count(), 0);
     }
@@ -336,7 +528,7 @@ mod tests {
 
         if std::env::var_os(COUNTS_TOO_FAR).is_some() {
             let (own, _) = bell();
-            own.count.0.store(MOST + 1, Ordering::Relaxed);
+            own.count.count.store(MOST + 1, Ordering::Relaxed);
             drop(own.to_waker());
             return;
         }

@@ -28,7 +28,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let mut inbox = self.inbox.lock();
         let ready = inbox.ready_for_wake();
         if let Some(handle) = used_up {
-            handle.spend(ready.is_some());
+            handle.spend();
         }
         let ready = self.noted(&inbox, ready);
         drop(inbox);

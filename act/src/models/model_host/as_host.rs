@@ -3,6 +3,7 @@
 use super::ModelHost;
 use crate::host::host::{Alarm, Host, Poke, ProcessEnd, Stalled, TimerKey};
 use crate::host::ready::Ready;
+use crate::host::shared_host_slot::SharedHostSlot;
 use crate::memberships::records::Memberships;
 use crate::models::wake_flag::block_on;
 use crate::names::name_waits::NameWaits;
@@ -19,6 +20,10 @@ use std::time::SystemTime;
 impl Host for ModelHost {
     fn memberships(&self) -> &Memberships {
         &self.memberships
+    }
+
+    fn shared_host(&self) -> Option<&SharedHostSlot> {
+        Some(&self.shared)
     }
 
     fn node_name(&self) -> &'static str {

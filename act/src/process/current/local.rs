@@ -2,6 +2,7 @@
 
 use crate::host::host::Host;
 use crate::host::ready::TurnLimits;
+use crate::host::shared_host::SharedHost;
 use crate::process::awaited::AwaitedProcess;
 use crate::process::turn_state::TurnState;
 use crate::sync::thread_local;
@@ -22,8 +23,10 @@ pub(super) struct LocalTurn {
     pub(super) deadline: Cell<u64>,
     /// What the turn and the polled future tell each other.
     pub(super) state: Cell<TurnState>,
-    /// The address in the data pointer of the process's own waker.
+    /// The address in the data pointer of the process's own waker while it is polled, else 0.
     pub(super) waker: Cell<usize>,
+    /// The host of the process while it is polled.
+    pub(super) shared: Cell<*const SharedHost>,
     /// The process that the last poll waits for; see [`super::waits`].
     pub(super) waits: Cell<AwaitedProcess>,
     /// The process whose mailbox was crowded at the last charged send; see [`super::budget`].
@@ -47,6 +50,7 @@ thread_local! {
             deadline: Cell::new(0),
             state: Cell::new(TurnState::NONE),
             waker: Cell::new(0),
+            shared: Cell::new(std::ptr::null()),
             waits: Cell::new(AwaitedProcess::NONE),
             receiver: Cell::new(0),
             sent: Cell::new(0),
@@ -98,6 +102,7 @@ pub(super) fn leave() -> OuterTurn {
     TURN.with(|turn| {
         let outer = OuterTurn(turn.clone());
         turn.pid.set(NOBODY);
+        turn.waker.set(0);
         outer
     })
 }
@@ -122,10 +127,10 @@ impl Drop for TurnGuard {
 }
 
 impl LocalTurn {
-    /// Whether a turn runs and this is the waker of its process.
+    /// Whether a process is polled and this is its waker. Other wakers may have nothing as their data.
     #[inline]
     pub(super) fn is_own(&self, waker: &Waker) -> bool {
-        !self.pid.get().is_node() && self.waker.get() == waker.data().addr()
+        self.waker.get() != 0 && self.waker.get() == waker.data().addr()
     }
 
     #[cold]
@@ -135,6 +140,7 @@ impl LocalTurn {
         self.deadline.set(outer.deadline.get());
         self.state.set(outer.state.get());
         self.waker.set(outer.waker.get());
+        self.shared.set(outer.shared.get());
         self.waits.set(outer.waits.get());
         self.receiver.set(outer.receiver.get());
         self.sent.set(outer.sent.get());

@@ -7,6 +7,7 @@
 //! | module | subject |
 //! |---|---|
 //! | [`local`] | the values, the begin and the end of a turn |
+//! | [`host`] | the host of the process that is polled |
 //! | [`poll`] | what the turn and the polled future tell each other |
 //! | [`budget`] | how much the turn may still do |
 //! | [`waits`] | what the process waits for |
@@ -16,6 +17,7 @@
 //! | [`traces`] | the trace context in which the turn runs |
 
 mod budget;
+mod host;
 mod local;
 mod orphans;
 mod poll;
@@ -25,14 +27,17 @@ mod traces;
 mod waits;
 
 pub(crate) use budget::{after_special_poll, begin_clock_poll, charge, flooded, refund, spend};
+pub(crate) use host::host_for;
 pub(crate) use local::{count_sent, enter, is_busy, pid, sender, take_sent};
 pub(crate) use orphans::{
     OrphanCause, OrphanedReplies, adopt, apart, drop_refused, has_orphans, not_begun, refuse_calls,
     refusing, set_aside, settle_orphans, take_orphans,
 };
+#[cfg(test)]
+pub(crate) use poll::begin_poll_with;
 pub(crate) use poll::{
-    begin_poll, has_looked, is_own, is_special, keep_memory, keeps_memory, look, reads_clock_only,
-    want, want_poke, wants, wants_a_message_only, wants_poke,
+    begin_poll, has_looked, is_own, is_polled, is_special, keep_memory, keeps_memory, look,
+    reads_clock_only, want, want_poke, wants, wants_a_message_only, wants_poke,
 };
 pub use send_path::note_receiver;
 pub(crate) use send_path::{once, take_receiver};

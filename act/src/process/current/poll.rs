@@ -2,19 +2,52 @@
 //! in [`process::turn_state`](crate::process::turn_state).
 
 use super::local::TURN;
+use crate::host::shared_host::SharedHost;
 use crate::process::awaited::AwaitedProcess;
 use crate::process::turn_state::Wants;
+use std::sync::Arc;
 use std::task::Waker;
 
-/// Begins a poll with this waker. `waited` is the process that this one waited for until now.
+/// Begins a poll with this waker, which ends with the guard. `waited` is the process that this one waited for until
+/// now.
 #[inline]
-pub(crate) fn begin_poll(waker: &Waker, waited: AwaitedProcess) {
+pub(crate) fn begin_poll(
+    waker: &Waker,
+    shared: &Arc<SharedHost>,
+    waited: AwaitedProcess,
+) -> PollGuard {
     TURN.with(|turn| {
         turn.waited.set(waited);
         turn.state.set(turn.state.get().poll_begun());
         turn.waker.set(waker.data().addr());
+        turn.shared.set(Arc::as_ptr(shared));
         turn.waits.set(AwaitedProcess::NONE);
     });
+    PollGuard(())
+}
+
+/// Begins a poll with this waker, of a process without a host.
+#[cfg(test)]
+pub(crate) fn begin_poll_with(waker: &Waker) -> PollGuard {
+    TURN.with(|turn| turn.waker.set(waker.data().addr()));
+    PollGuard(())
+}
+
+/// A poll that has begun. Dropping it ends the poll: from then on the process may be freed.
+#[must_use = "the poll ends with it"]
+pub(crate) struct PollGuard(());
+
+impl Drop for PollGuard {
+    #[inline]
+    fn drop(&mut self) {
+        TURN.with(|turn| turn.waker.set(0));
+    }
+}
+
+/// Whether this thread polls the process whose waker has this address in its data pointer. Only one thread does.
+#[inline]
+pub(crate) fn is_polled(waker: usize) -> bool {
+    TURN.with(|turn| turn.waker.get() == waker)
 }
 
 /// What the future that was just polled waits for.
@@ -38,7 +71,7 @@ pub(crate) fn wants_a_message_only() -> bool {
 /// Whether the waker is the one with which the current process is polled.
 #[inline]
 pub(crate) fn is_own(waker: &Waker) -> bool {
-    TURN.with(|turn| turn.waker.get() == waker.data().addr())
+    TURN.with(|turn| turn.is_own(waker))
 }
 
 /// Asks for a poke of the process if the waker is its own. A waker that a collection of futures
