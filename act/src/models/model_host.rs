@@ -152,7 +152,7 @@ impl ModelHost {
     }
 
     /// Makes a process that runs `body`.
-    pub(super) fn spawn<F>(
+    pub(crate) fn spawn<F>(
         self: &Arc<Self>,
         bound: u32,
         body: impl FnOnce(Context<u32, u32>) -> F + Send + 'static,

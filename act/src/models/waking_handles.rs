@@ -2,7 +2,7 @@
 
 use super::checker::{joined, model, thread};
 use crate::process::current;
-use crate::process::waker::{UsedHandle, Wakeable, WakingCount, WakingHandle};
+use crate::process::waker::{NotedHandle, UsedHandle, Wakeable, WakingCount, WakingHandle};
 use crate::sync::UnsafeCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,6 +11,7 @@ use std::task::Waker;
 /// What two threads touch by their handles, each its own half, and who frees it touches both.
 struct SharedHalves {
     count: WakingCount,
+    noted: NotedHandle,
     halves: [UnsafeCell<u32>; 2],
     freed: Arc<AtomicU32>,
     /// Whether who wakes has the process in hand, and with it its own handle.
@@ -21,11 +22,15 @@ struct SharedHalves {
 #[allow(unsafe_code, reason = "shows to the checkers who touches the contents when")]
 unsafe impl Sync for SharedHalves {}
 
-// SAFETY: the count is a field, and nothing else uses it.
+// SAFETY: both are fields, and nothing else uses them.
 #[allow(unsafe_code, reason = "the contract of the trait")]
 unsafe impl Wakeable for SharedHalves {
     fn waking(&self) -> &WakingCount {
         &self.count
+    }
+
+    fn noted(&self) -> &NotedHandle {
+        &self.noted
     }
 
     /// Only one thread of a model wakes without the process.
@@ -42,7 +47,7 @@ unsafe impl Wakeable for SharedHalves {
         let shared = unsafe { &*this };
         if shared.is_parked {
             shared.touch(0);
-            shared.count.comes_in();
+            shared.noted.comes_in();
         }
         shared.is_parked
     }
@@ -75,6 +80,7 @@ fn first_of(is_parked: bool) -> (WakingHandle<SharedHalves>, Arc<AtomicU32>) {
     let freed = Arc::new(AtomicU32::new(0));
     let shared = SharedHalves {
         count: WakingCount::new(),
+        noted: NotedHandle::new(),
         halves: [UnsafeCell::new(0), UnsafeCell::new(0)],
         freed: Arc::clone(&freed),
         is_parked,

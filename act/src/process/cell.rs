@@ -4,7 +4,7 @@
 //! then holds no user values. The future, with the state in it, lives in the [`Ready`] that is
 //! parked in the mailbox or running, and is dropped when the process ends.
 
-use super::cell_core::CellCore;
+use super::cell_core::{CellCore, ParentNumber};
 use super::current;
 use super::facts::BehaviorFacts;
 use super::locked_relations::{LockedRelations, RelationsPlace};
@@ -13,7 +13,7 @@ use super::progress::Progress;
 use super::rare_cell::RareCell;
 use super::relations::Relations;
 use super::untyped_cell::UntypedCell;
-use super::waker::{UsedHandle, Wakeable, WakingCount};
+use super::waker::{NotedHandle, UsedHandle, Wakeable, WakingCount};
 use crate::addressing::route::Route;
 use crate::host::shared_host::SharedHost;
 use crate::lock::Lock;
@@ -67,7 +67,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         Cell {
             core: CellCore {
                 id: birth.pid.id(),
-                parent: birth.parent.map_or(0, Pid::id),
+                parent: ParentNumber::of(birth.parent),
+                noted: NotedHandle::new(),
                 started: birth.shared.host.recent_time(),
                 shared: birth.shared,
                 behavior: birth.behavior,
@@ -173,11 +174,16 @@ impl<M: Send + 'static, C: Send + 'static> RelationsPlace for Cell<M, C> {
     }
 }
 
-// SAFETY: the count is a field of the cell that only `waker.rs` can use, and `WakingHandle::first` is the first to do so.
+// SAFETY: both are fields of the cell that only `waker.rs` and `wake_parked` use, and `WakingHandle::first` is the first to
+// do so.
 #[allow(unsafe_code, reason = "the contract of the trait, argued at `Wakeable`")]
 unsafe impl<M: Send + 'static, C: Send + 'static> Wakeable for Cell<M, C> {
     fn waking(&self) -> &WakingCount {
         &self.progress.waking
+    }
+
+    fn noted(&self) -> &NotedHandle {
+        &self.core.noted
     }
 
     fn wake(&self, used_up: Option<UsedHandle<'_>>) {
@@ -190,7 +196,7 @@ unsafe impl<M: Send + 'static, C: Send + 'static> Wakeable for Cell<M, C> {
             let cell = unsafe { &*this };
             let mut inbox = cell.inbox.lock();
             let Some(ready) = inbox.ready_if_parked() else { return false };
-            cell.progress.waking.comes_in();
+            cell.noted.comes_in();
             (current::host_for(&cell.shared), ready)
         };
         // The process may run and end at once, and the cell with it.

@@ -7,6 +7,7 @@ use super::crash::{contain, log_contained};
 use super::deferred;
 use super::facts::BehaviorFacts;
 use super::progress::{ProcessMark, Progress};
+use super::waker::NotedHandle;
 use crate::host::ready::Ready;
 use crate::host::shared_host::SharedHost;
 use crate::mailbox::inbox_core::InboxCore;
@@ -26,11 +27,33 @@ pub(crate) struct CellCore {
     /// The number of the process.
     pub(super) id: u64,
     pub(crate) progress: Progress,
-    /// The number of the process that spawned it; 0 if it was spawned from outside.
-    pub(super) parent: u64,
+    pub(super) parent: ParentNumber,
+    /// The handle that can wake it and is not counted.
+    pub(super) noted: NotedHandle,
     pub(super) behavior: &'static BehaviorFacts,
     /// As the host last read the clock ([`Host::recent_time`](crate::Host::recent_time)).
     pub(crate) started: Timestamp,
+}
+
+/// The number of the process that spawned another one; 0: it was spawned from outside.
+///
+/// Numbers are dealt out one after the other, so they have no more than 56 bits, and a byte is left beside this.
+pub(super) struct ParentNumber([u8; 7]);
+
+impl ParentNumber {
+    pub(super) fn of(parent: Option<Pid>) -> Self {
+        let number = parent.map_or(0, Pid::id).to_le_bytes();
+        match number {
+            [a, b, c, d, e, f, g, 0] => ParentNumber([a, b, c, d, e, f, g]),
+            // A number that another node has dealt out: it names nobody here.
+            _ => ParentNumber([0; 7]),
+        }
+    }
+
+    fn get(&self) -> u64 {
+        let [a, b, c, d, e, f, g] = self.0;
+        u64::from_le_bytes([a, b, c, d, e, f, g, 0])
+    }
 }
 
 /// The host is the process's own.
@@ -50,7 +73,8 @@ impl CellCore {
     }
 
     pub(crate) fn parent_pid(&self) -> Option<Pid> {
-        (self.parent != 0).then(|| Pid::local(self.parent, self.shared.creation))
+        let parent = self.parent.get();
+        (parent != 0).then(|| Pid::local(parent, self.shared.creation))
     }
 
     /// Does the same as `Cell::dead_letter` for a message whose type is known by its name.

@@ -57,5 +57,5 @@ fn v58_the_future_of_an_actor_is_not_larger_than_its_handler_needs() {
 fn v58_a_process_is_not_larger_for_what_watches_processes() {
     let cell = size_of::<Cell<u64, ()>>();
     let (inbox, context) = (size_of::<Inbox<u64>>(), size_of::<Context<u64, ()>>());
-    assert_eq!((cell, inbox, context), (168, 72, 32));
+    assert_eq!((cell, inbox, context), (160, 72, 32));
 }

@@ -14,9 +14,9 @@
 //! may have made its next call by then.
 //!
 //! A process that waits for an answer or a timer mostly has one other handle, which its own poll has made. Such a one
-//! is not counted, but *noted*, in a word of its own:
+//! is not counted, but *noted*, in a byte of its own:
 //!
-//! | word | means | next |
+//! | byte | means | next |
 //! |---|---|---|
 //! | `IN` | there is none | `OUT`: the process's own poll clones its waker. One thread at a time polls it, so a store does |
 //! | `OUT` | there is one, and the process keeps the allocation | `IN`: it has taken the process out of its mailbox, and so has the process's own handle (a store); or it is dropped, or counted from now on (a compare-exchange). `HEIR`: the process's own handle ends first (a compare-exchange) |
@@ -33,7 +33,7 @@
 )]
 
 use super::current;
-use crate::sync::{AtomicU32, Ordering, fence};
+use crate::sync::{AtomicU8, AtomicU32, Ordering, fence};
 use futures_task::WakerRef;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
@@ -49,20 +49,23 @@ const SPENT: u32 = 1 << 28;
 const MOST: u32 = SPENT / 2;
 
 /// There is no noted handle.
-const IN: u32 = 0;
+const IN: u8 = 0;
 /// There is a noted handle, and the process's own.
-const OUT: u32 = 1;
+const OUT: u8 = 1;
 /// The noted handle has the count of the process's own, which has ended.
-const HEIR: u32 = 2;
+const HEIR: u8 = 2;
 
 /// What waking handles can be made of.
 ///
 /// # Safety
-/// The handles free what they wake when this count says so. It is made for this value, is the same one at each call, and
-/// is used for the handles of this value alone.
+/// The handles free what they wake when the count and the note say so. Both are made for this value, are the same ones at
+/// each call, and are used for the handles of this value alone.
 pub(crate) unsafe trait Wakeable: Send + Sync + 'static {
     /// The count of its handles.
     fn waking(&self) -> &WakingCount;
+
+    /// Where the handle is that is not counted.
+    fn noted(&self) -> &NotedHandle;
 
     /// Schedules the process, in whatever phase it waits. If a handle is used up by that, it is spent under the lock
     /// under which the process is woken.
@@ -77,12 +80,11 @@ pub(crate) unsafe trait Wakeable: Send + Sync + 'static {
     unsafe fn wake_parked(this: *const Self) -> bool;
 }
 
-/// How many waking handles there are, how many are spent, and where the noted one is.
-pub(crate) struct WakingCount {
-    count: AtomicU32,
-    /// As long as the count, so that there is nothing but atomics: they may be freed while a thread has a reference to them.
-    noted: AtomicU32,
-}
+/// How many waking handles there are, and how many are spent.
+pub(crate) struct WakingCount(AtomicU32);
+
+/// Where the handle is that is noted and not counted.
+pub(crate) struct NotedHandle(AtomicU8);
 
 /// A handle that is used up by a wake-up.
 pub(crate) struct UsedHandle<'a> {
@@ -94,7 +96,7 @@ impl UsedHandle<'_> {
     /// Counts it as one that can wake no more. One caller at a time. More than fifteen at once, in threads that have been
     /// interrupted here, count as if they could still wake.
     pub(crate) fn spend(self) {
-        let count = &self.count.count;
+        let count = &self.count.0;
         if count.load(Ordering::Relaxed) < SPENT * 15 {
             // The handle is here still, and keeps the allocation.
             count.fetch_add(SPENT - 1, Ordering::Relaxed);
@@ -106,56 +108,53 @@ impl UsedHandle<'_> {
 impl WakingCount {
     /// The count of the process's own handle.
     pub(crate) fn new() -> Self {
-        WakingCount { count: AtomicU32::new(1), noted: AtomicU32::new(IN) }
-    }
-
-    /// The noted handle comes in. For its holder, who has the process too, and with it the process's own handle.
-    #[inline]
-    pub(crate) fn comes_in(&self) {
-        debug_assert!(self.noted.load(Ordering::Relaxed) == OUT, "the process has not ended");
-        // Whoever reads it next has the process, from this thread.
-        self.noted.store(IN, Ordering::Relaxed);
-    }
-
-    /// How many handles beside the process's own can wake. For whoever has that.
-    #[inline]
-    fn others(&self) -> usize {
-        // First the noted one: one that is counted from now on is added before it comes in.
-        let noted = usize::from(self.noted.load(Ordering::Acquire) == OUT);
-        let counted = self.count.load(Ordering::Relaxed) % SPENT;
-        noted + usize::try_from(counted - 1).unwrap_or(usize::MAX)
+        WakingCount(AtomicU32::new(1))
     }
 
     /// Counts another handle. It is made from one that exists, which keeps the allocation: no order is needed.
     #[inline]
     fn add(&self) {
-        if self.count.fetch_add(1, Ordering::Relaxed) % SPENT > MOST {
+        if self.0.fetch_add(1, Ordering::Relaxed) % SPENT > MOST {
             std::process::abort();
         }
     }
+}
 
-    /// Has the noted handle go out, if it is in. For the process's own poll.
+impl NotedHandle {
+    /// There is none.
+    pub(crate) fn new() -> Self {
+        NotedHandle(AtomicU8::new(IN))
+    }
+
+    /// It comes in. For its holder, who has the process too, and with it the process's own handle.
+    #[inline]
+    pub(crate) fn comes_in(&self) {
+        debug_assert!(self.0.load(Ordering::Relaxed) == OUT, "the process has not ended");
+        // Whoever reads it next has the process, from this thread.
+        self.0.store(IN, Ordering::Relaxed);
+    }
+
+    /// It goes out, if it is in. For the process's own poll.
     #[inline]
     fn goes_out(&self) -> bool {
-        let is_in = self.noted.load(Ordering::Acquire) == IN;
+        let is_in = self.0.load(Ordering::Acquire) == IN;
         if is_in {
-            self.noted.store(OUT, Ordering::Relaxed);
+            self.0.store(OUT, Ordering::Relaxed);
         }
         is_in
     }
 
-    /// The noted handle ends, wherever the process is. Returns whether it was the heir of the process's own: then it ends
-    /// as a counted one. Otherwise the allocation may be freed from now on.
-    fn ends_noted(&self) -> bool {
-        self.noted.compare_exchange(OUT, IN, Ordering::Release, Ordering::Acquire).is_err()
+    /// It ends, wherever the process is. Returns whether it was the heir of the process's own: then it ends as a counted
+    /// one. Otherwise the allocation may be freed from now on.
+    fn ends(&self) -> bool {
+        self.0.compare_exchange(OUT, IN, Ordering::Release, Ordering::Acquire).is_err()
     }
 
-    /// The process's own handle ends. Returns whether the noted one has its count from now on, and the allocation with it.
+    /// The process's own handle ends. Returns whether this one has its count from now on, and the allocation with it.
     #[inline]
-    fn leaves_to_noted(&self) -> bool {
-        let is_out = self.noted.load(Ordering::Acquire) == OUT;
-        is_out
-            && self.noted.compare_exchange(OUT, HEIR, Ordering::Release, Ordering::Acquire).is_ok()
+    fn inherits(&self) -> bool {
+        let is_out = self.0.load(Ordering::Acquire) == OUT;
+        is_out && self.0.compare_exchange(OUT, HEIR, Ordering::Release, Ordering::Acquire).is_ok()
     }
 }
 
@@ -178,7 +177,10 @@ impl<T: Wakeable> WakingHandle<T> {
     /// How many other handles can wake.
     #[inline]
     pub(crate) fn others(&self) -> usize {
-        self.waking().others()
+        // First the noted one: one that is counted from now on is added before it comes in.
+        let noted = usize::from(self.noted().0.load(Ordering::Acquire) == OUT);
+        let counted = self.waking().0.load(Ordering::Relaxed) % SPENT;
+        noted + usize::try_from(counted - 1).unwrap_or(usize::MAX)
     }
 
     /// A waker that lives as long as this handle and is not counted; its clones are, or noted.
@@ -216,12 +218,12 @@ impl<T: Wakeable> WakingHandle<T> {
     /// As for [`CountedHandle::of_raw`], or the pointer is that of a noted or of a lent waker; the handle stays.
     unsafe fn clone_raw(pointer: *const ()) -> RawWaker {
         // SAFETY: the handle stays, and with it what it points at.
-        let waking = unsafe { &*pointer.cast::<T>() }.waking();
+        let woken = unsafe { &*pointer.cast::<T>() };
         // Whoever polls the process has its own handle, and nobody else polls it.
-        if current::is_polled(pointer.addr()) && waking.goes_out() {
+        if current::is_polled(pointer.addr()) && woken.noted().goes_out() {
             return RawWaker::new(pointer, Self::NOTED);
         }
-        waking.add();
+        woken.waking().add();
         RawWaker::new(pointer, Self::COUNTED)
     }
 
@@ -259,9 +261,9 @@ impl<T: Wakeable> WakingHandle<T> {
         // The process runs, or has ended. The handle is counted from now on.
         let is_heir = {
             // SAFETY: the noted handle is still here.
-            let waking = unsafe { &*pointer.cast::<T>() }.waking();
-            waking.add();
-            waking.ends_noted()
+            let woken = unsafe { &*pointer.cast::<T>() };
+            woken.waking().add();
+            woken.noted().ends()
         };
         if is_heir {
             // SAFETY: it stands for the handle of the process, which has left it to the noted one.
@@ -275,7 +277,7 @@ impl<T: Wakeable> WakingHandle<T> {
     /// The pointer is that of the noted waker, which is used up.
     unsafe fn drop_noted_raw(pointer: *const ()) {
         // SAFETY: the noted handle is still here, and with it the count.
-        if unsafe { &*pointer.cast::<T>() }.waking().ends_noted() {
+        if unsafe { &*pointer.cast::<T>() }.noted().ends() {
             // SAFETY: it stands for the handle of the process, which has left it to the noted one.
             unsafe { Self::drop_raw(pointer) };
         }
@@ -296,7 +298,7 @@ impl<T: Wakeable> Drop for WakingHandle<T> {
     fn drop(&mut self) {
         let arc = Arc::as_ptr(&self.0);
         // SAFETY: this handle is here, and with it the count.
-        if unsafe { &*arc }.waking().leaves_to_noted() {
+        if unsafe { &*arc }.noted().inherits() {
             return;
         }
         // SAFETY: it stands for this handle, which is not used after this.
@@ -320,7 +322,7 @@ impl<T: Wakeable> CountedHandle<T> {
     /// Ends the handle, which is counted as this much.
     #[inline]
     fn end(&mut self, counted: u32) {
-        let count = &self.0.waking().count;
+        let count = &self.0.waking().0;
         // Handles are made from handles: whoever has the only one keeps the only one, and need not count. Otherwise
         // who counts down to nothing is the last. Either has seen what was done with the others. While there is a noted
         // handle, it or the process's own is counted.
@@ -359,20 +361,27 @@ impl<T: Wakeable> Drop for HandleInUse<T> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::calls::slot::slot;
+    use crate::models::model_host::ModelHost;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::Weak;
 
     struct Bell {
         count: WakingCount,
+        noted: NotedHandle,
         rung: AtomicU32,
         live_when_spent: AtomicU32,
         is_parked: AtomicU32,
     }
 
-    // SAFETY: the count is a field, and nothing else uses it.
+    // SAFETY: both are fields, and nothing else uses them.
     unsafe impl Wakeable for Bell {
         fn waking(&self) -> &WakingCount {
             &self.count
+        }
+
+        fn noted(&self) -> &NotedHandle {
+            &self.noted
         }
 
         fn wake(&self, used_up: Option<UsedHandle<'_>>) {
@@ -380,7 +389,7 @@ mod tests {
             if let Some(handle) = used_up {
                 handle.spend();
                 self.live_when_spent
-                    .store(self.count.count.load(Ordering::Relaxed) % SPENT, Ordering::Relaxed);
+                    .store(self.count.0.load(Ordering::Relaxed) % SPENT, Ordering::Relaxed);
             }
         }
 
@@ -390,7 +399,7 @@ mod tests {
             let is_parked = bell.is_parked.load(Ordering::Relaxed) == 1;
             if is_parked {
                 bell.rung.fetch_add(1, Ordering::Relaxed);
-                bell.count.comes_in();
+                bell.noted.comes_in();
             }
             is_parked
         }
@@ -399,6 +408,7 @@ mod tests {
     fn bell() -> (WakingHandle<Bell>, Weak<Bell>) {
         let own = WakingHandle::first(Bell {
             count: WakingCount::new(),
+            noted: NotedHandle::new(),
             rung: AtomicU32::new(0),
             live_when_spent: AtomicU32::new(0),
             is_parked: AtomicU32::new(0),
@@ -427,8 +437,7 @@ mod tests {
     #[test]
     fn the_poll_of_the_process_makes_one_handle_that_is_noted_and_nobody_else_does() {
         let (own, seen) = bell();
-        let word =
-            || (own.count.count.load(Ordering::Relaxed), own.count.noted.load(Ordering::Relaxed));
+        let word = || (own.count.0.load(Ordering::Relaxed), own.noted.0.load(Ordering::Relaxed));
         let outside = own.to_waker();
         assert_eq!((word(), own.others()), ((2, IN), 1));
         let poll = current::begin_poll_with(&own.lend());
@@ -475,17 +484,39 @@ mod tests {
     }
 
     #[test]
+    fn a_process_that_was_woken_by_its_noted_handle_makes_the_next_one_and_is_freed() {
+        let host = ModelHost::new();
+        let ((first, one), (second, two)) = (slot(), slot());
+        let (cell, ready) = host.spawn(0, |_| async move {
+            assert_eq!((one.await, two.await), (Some(1), Some(2)));
+            Ok(())
+        });
+        let seen = Arc::downgrade(&cell);
+        let noted = || cell.noted().0.load(Ordering::Relaxed);
+        host.host().schedule(ready);
+        for (sender, value) in [(first, 1), (second, 2)] {
+            host.settle();
+            assert_eq!((noted(), cell.waking().0.load(Ordering::Relaxed)), (OUT, 1));
+            assert!(sender.send(value).is_ok());
+            assert_eq!(noted(), IN);
+        }
+        host.settle();
+        drop((cell, host));
+        assert_eq!(seen.strong_count(), 0);
+    }
+
+    #[test]
     fn a_handle_is_spent_when_it_wakes_and_not_when_it_is_dropped() {
         let (own, seen) = bell();
         let (first, second) = (own.to_waker(), own.to_waker());
         first.wake();
         assert_eq!(own.live_when_spent.load(Ordering::Relaxed), 2, "this one and the second");
         // Fifteen others are about to be dropped: the next one counts as one that can wake.
-        own.count.count.fetch_add(SPENT * 15, Ordering::Relaxed);
+        own.count.0.fetch_add(SPENT * 15, Ordering::Relaxed);
         second.wake();
         assert_eq!(own.live_when_spent.load(Ordering::Relaxed), 2, "this one and itself");
-        assert_eq!((own.others(), own.count.count.load(Ordering::Relaxed)), (0, SPENT * 15 + 1));
-        own.count.count.store(1, Ordering::Relaxed);
+        assert_eq!((own.others(), own.count.0.load(Ordering::Relaxed)), (0, SPENT * 15 + 1));
+        own.count.0.store(1, Ordering::Relaxed);
         drop(own);
         assert_eq!(seen.strong_count(), 0);
     }
@@ -528,7 +559,7 @@ mod tests {
 
         if std::env::var_os(COUNTS_TOO_FAR).is_some() {
             let (own, _) = bell();
-            own.count.count.store(MOST + 1, Ordering::Relaxed);
+            own.count.0.store(MOST + 1, Ordering::Relaxed);
             drop(own.to_waker());
             return;
         }

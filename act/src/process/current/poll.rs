@@ -134,3 +134,15 @@ pub(crate) fn has_looked() -> bool {
 pub(crate) fn look() {
     TURN.with(|turn| turn.state.set(turn.state.get().looked()));
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_waker_without_data_is_nobodys_own() {
+        assert!(!is_own(Waker::noop()));
+        drop(begin_poll_with(Waker::noop()));
+        assert!(!is_own(Waker::noop()) && !want_poke(Waker::noop()));
+    }
+}
