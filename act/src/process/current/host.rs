@@ -8,6 +8,7 @@
 use super::local::TURN;
 use crate::host::ready::Ready;
 use crate::host::shared_host::SharedHost;
+use std::ptr;
 use std::sync::Arc;
 
 /// A host that schedules a process which may take its last handle on the host with it.
@@ -20,8 +21,8 @@ pub(crate) enum HostAtHand {
 /// This host, for one process that is scheduled next.
 #[inline]
 pub(crate) fn host_for(shared: &Arc<SharedHost>) -> HostAtHand {
-    let is_polled = TURN
-        .with(|turn| turn.waker.get() != 0 && std::ptr::eq(turn.shared.get(), Arc::as_ptr(shared)));
+    let is_polled =
+        TURN.with(|turn| turn.waker.get() != 0 && ptr::eq(turn.shared.get(), Arc::as_ptr(shared)));
     if is_polled {
         HostAtHand::Polled(Arc::as_ptr(shared))
     } else {
