@@ -453,7 +453,9 @@ mod tests {
         assert_eq!(word(), (5, OUT));
         drop(noted);
         assert_eq!((word(), own.others()), ((5, IN), 4));
-        drop((own, outside, elsewhere, second, third));
+        let after = own.to_waker();
+        assert_eq!(word(), (6, IN), "the poll is over");
+        drop((own, outside, elsewhere, second, third, after));
         assert_eq!(seen.strong_count(), 0);
     }
 
