@@ -174,7 +174,7 @@ fn of_pools(picture: &Picture) -> Vec<Finding> {
         let short = pool.short.map(|since| picture.at.since(since));
         if let Some(since) = short.filter(|since| *since >= SHORT) {
             let text =
-                format!("the pool {called} has {} of {} workers", gauges.workers, gauges.size);
+                format!("the pool {called} has {} of {} workers", gauges.workers, gauges.places);
             found.push(
                 Finding::new("pool_short", Severity::Warning, text).of(pid, name).since(since),
             );

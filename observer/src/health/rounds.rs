@@ -186,10 +186,10 @@ fn usual(shared: &Shared, pid: Pid, inspection: &Inspection) -> Health {
         };
     }
     let Some(pool) = &info.pool else { return Health::Ok };
-    match (pool.workers, pool.size) {
-        (0, size) if size > 0 => Health::Down(format!("none of {size} workers")),
-        (workers, size) if workers < size => {
-            Health::Degraded(format!("{workers} of {size} workers"))
+    match (pool.workers, pool.places) {
+        (0, places) if places > 0 => Health::Down(format!("none of {places} workers")),
+        (workers, places) if workers < places => {
+            Health::Degraded(format!("{workers} of {places} workers"))
         }
         _ if pool.draining => Health::Degraded("it is drained".to_owned()),
         _ => Health::Ok,

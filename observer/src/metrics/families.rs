@@ -47,8 +47,8 @@ fn of_pools(pools: &BTreeMap<String, NamedPoolNumbers>) -> Vec<MetricFamily> {
         })
     };
     vec![
-        fill(MetricFamily::gauge("krarup_pool_size", "Workers that a pool is to have"), |it| {
-            it.size
+        fill(MetricFamily::gauge("krarup_pool_size", "Workers that a pool is to have now"), |it| {
+            it.places
         }),
         fill(MetricFamily::gauge("krarup_pool_workers", "Workers of a pool that live"), |it| {
             it.workers

@@ -13,7 +13,8 @@ pub(crate) const OTHER: &str = "other";
 /// The numbers of the pools of one name.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct NamedPoolNumbers {
-    pub(crate) size: u64,
+    /// The workers that they are to have now. An elastic or resized pool has other places than are configured.
+    pub(crate) places: u64,
     pub(crate) workers: u64,
     pub(crate) waiting: u64,
     pub(crate) capacity: u64,
@@ -115,7 +116,7 @@ impl PoolTotalsState {
 impl NamedPoolNumbers {
     fn of(gauges: &PoolGauges) -> Self {
         NamedPoolNumbers {
-            size: gauges.size as u64,
+            places: gauges.places as u64,
             workers: gauges.workers as u64,
             waiting: gauges.waiting as u64,
             capacity: gauges.capacity.unwrap_or(0) as u64,
@@ -146,7 +147,7 @@ impl NamedPoolNumbers {
     }
 
     fn add(&mut self, other: &Self) {
-        self.size += other.size;
+        self.places += other.places;
         self.workers += other.workers;
         self.waiting += other.waiting;
         self.capacity += other.capacity;
@@ -186,7 +187,7 @@ mod tests {
 
     fn numbers(forwarded: u64) -> NamedPoolNumbers {
         let counters = PoolCounters { forwarded, ..PoolCounters::default() };
-        NamedPoolNumbers { size: 4, counters, ..NamedPoolNumbers::default() }
+        NamedPoolNumbers { places: 4, counters, ..NamedPoolNumbers::default() }
     }
 
     #[test]
@@ -198,7 +199,7 @@ mod tests {
         state.forget(&BTreeSet::from([pid(2)]));
         state.see(pid(3), Some("a".to_owned()), &numbers(1));
         let sums = state.sums();
-        assert_eq!((sums["a"].counters.forwarded, sums["a"].size), (6, 4));
+        assert_eq!((sums["a"].counters.forwarded, sums["a"].places), (6, 4));
         assert_eq!(sums[OTHER].counters.forwarded, 7);
         state.see(pid(3), Some("a".to_owned()), &numbers(0));
         assert_eq!(state.sums()["a"].counters.forwarded, 6, "an old picture lowers nothing");

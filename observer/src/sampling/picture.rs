@@ -64,7 +64,8 @@ impl PoolRow {
             before.map(|(before, window)| (of(&gauges).saturating_sub(of(&before.gauges)), window))
         };
         let rate = |of| more(of).map(|(count, window)| count as f64 / window.as_secs_f64());
-        let short = gauges.workers < gauges.size;
+        // Not the configured size: an elastic or resized pool has the places that it is to have.
+        let short = gauges.workers < gauges.places;
         let since = before.and_then(|(before, _)| before.short).unwrap_or(now);
         PoolRow {
             forwarded_rate: rate(|it| it.forwarded),

@@ -20,20 +20,20 @@ const SECOND: Duration = Duration::from_secs(1);
 const TENTH: Duration = Duration::from_millis(100);
 
 /// A simulation with an observer.
-struct SimulatedObserver {
-    sim: Simulation,
+pub(super) struct SimulatedObserver {
+    pub(super) sim: Simulation,
     observer: RunningObserver,
 }
 
 impl SimulatedObserver {
-    fn start(seed: u64) -> Self {
+    pub(super) fn start(seed: u64) -> Self {
         let sim = Simulation::new(seed);
         sim.add_dispatcher("observer");
         let observer = start(sim.node(), |it| it);
         SimulatedObserver { sim, observer }
     }
 
-    fn get(&self, target: &str) -> HttpReply {
+    pub(super) fn get(&self, target: &str) -> HttpReply {
         let (address, target) = (self.observer.address(), target.to_owned());
         let asked = thread::spawn(move || get(address, &target));
         while !asked.is_finished() {
