@@ -11,6 +11,7 @@
 
 mod alias;
 mod application_event;
+mod application_picture;
 mod char_boundary;
 mod class;
 mod cluster_picture;
@@ -51,6 +52,7 @@ mod report;
 mod report_text;
 mod restart_window;
 mod root;
+mod running_turn;
 mod sample;
 #[cfg(feature = "serde")]
 mod serialized;
@@ -64,6 +66,7 @@ mod wait;
 
 pub use alias::Alias;
 pub use application_event::{ApplicationEvent, ApplicationStep};
+pub use application_picture::ApplicationPicture;
 #[doc(hidden)]
 pub use char_boundary::char_boundary_to;
 pub use class::Class;
@@ -114,6 +117,7 @@ pub use report::{
 };
 pub use restart_window::RestartWindow;
 pub use root::Root;
+pub use running_turn::RunningTurn;
 pub use sample::Sample;
 pub use stats::{DispatcherStats, Histogram, NodeStats, WorkerStats};
 pub use supervision::{Aftermath, SupervisionAction, SupervisionEvent};

@@ -29,6 +29,10 @@ pub(crate) struct NamedPoolNumbers {
 pub(crate) struct PoolCounters {
     pub(crate) forwarded: u64,
     pub(crate) unhandled: u64,
+    /// Of these.
+    pub(crate) rate_limited: u64,
+    /// Of these.
+    pub(crate) diverted: u64,
     pub(crate) restarts: u64,
     pub(crate) expired: u64,
     pub(crate) lost: u64,
@@ -124,6 +128,8 @@ impl NamedPoolNumbers {
             counters: PoolCounters {
                 forwarded: gauges.forwarded,
                 unhandled: gauges.unhandled,
+                rate_limited: gauges.rate_limited,
+                diverted: gauges.diverted,
                 restarts: gauges.restarts,
                 expired: gauges.expired,
                 lost: gauges.lost,
@@ -154,6 +160,8 @@ impl NamedPoolNumbers {
         self.draining += other.draining;
         self.counters.forwarded += other.counters.forwarded;
         self.counters.unhandled += other.counters.unhandled;
+        self.counters.rate_limited += other.counters.rate_limited;
+        self.counters.diverted += other.counters.diverted;
         self.counters.restarts += other.counters.restarts;
         self.counters.expired += other.counters.expired;
         self.counters.lost += other.counters.lost;

@@ -1,8 +1,8 @@
-//! Pools that have other places than were configured: what is told of them.
+//! What is told of pools that have other places than were configured, and of what they refuse.
 
 use super::metrics::{parse, value};
 use super::virtual_time::SimulatedObserver;
-use krarup_act::{Actor, Context, Pool};
+use krarup_act::{Actor, Context, Pool, Rate};
 use krarup_gen::{Reason, Result};
 use serde_json::Value;
 use std::sync::Arc;
@@ -82,5 +82,26 @@ fn v94_a_pool_is_short_of_the_workers_that_it_has_places_for_now() {
     license.store(true, Ordering::Relaxed);
     it.sim.advance(Duration::from_secs(60));
     assert_eq!(told(&it), well(8.0));
+    it.sim.stop().wait().unwrap();
+}
+
+#[test]
+fn v14_a_reservation_that_a_pool_refuses_is_told_by_the_metrics_of_the_pool() {
+    let it = SimulatedObserver::start(1);
+    let worker = || Licensed(Arc::new(AtomicBool::new(true)));
+    let rate = Rate::per_second(1.0).burst(1);
+    let pool = it.sim.spawn(move || Pool::new(1, worker).rate(rate)).name("jobs");
+    let pool = pool.wait().unwrap();
+    drop(pool.reserve().unwrap());
+    // The permit that was not used gave its token back.
+    pool.send(1).unwrap();
+    pool.reserve().unwrap_err();
+    let found = parse(&it.get("/metrics").body);
+    let counter = |name: &str| value(&found, name, &[("pool", "jobs")]);
+    assert_eq!(counter("krarup_pool_rate_limited_total"), 1.0);
+    assert_eq!(counter("krarup_pool_diverted_total"), 0.0);
+    assert!(counter("krarup_pool_unhandled_total") >= 1.0);
+    // No message was given back to a sender.
+    assert_eq!(value(&found, "krarup_sends_refused_total", &[("cause", "rate_limited")]), 0.0);
     it.sim.stop().wait().unwrap();
 }
