@@ -285,7 +285,7 @@ impl ApplicationTable {
         all.map(|(one, entry)| {
             ApplicationPicture::new(one.name.clone()).with(|picture| {
                 picture.runs = entry.state == ApplicationState::Running;
-                picture.lost = entry.lost.clone();
+                picture.lost.clone_from(&entry.lost);
             })
         })
         .collect()

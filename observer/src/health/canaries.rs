@@ -37,6 +37,15 @@ struct Turn {
     is_late: Option<bool>,
 }
 
+/// What the last probe found of a dispatcher.
+pub(crate) struct ProbedDispatcher {
+    pub(crate) dispatcher: String,
+    /// Whether its canary was late, and has had no turn since. `None`: nobody has probed.
+    pub(crate) is_late: Option<bool>,
+    /// How long ago its last turn was.
+    pub(crate) age: Option<Duration>,
+}
+
 /// The request to ask all canaries.
 pub(crate) struct Look;
 
@@ -64,12 +73,14 @@ impl Turns {
         }
     }
 
-    /// What the last probe found of each dispatcher: whether its canary was late and has had no turn
-    /// since, and how long ago its last turn was. `None`: nobody has probed. No canary is asked.
-    pub(crate) fn last_probe(&self) -> Vec<(String, Option<(bool, Option<Duration>)>)> {
+    /// What the last probe found of each dispatcher. No canary is asked.
+    pub(crate) fn last_probe(&self) -> Vec<ProbedDispatcher> {
         let canaries = self.state.lock().canaries.clone();
-        let found = |turn: Turn| Some((turn.is_late?, turn.last.map(|last| last.elapsed())));
-        canaries.into_iter().map(|(name, turn)| (name, found(turn))).collect()
+        let found = |(dispatcher, turn): (String, Turn)| {
+            let age = turn.last.map(|last| last.elapsed());
+            ProbedDispatcher { dispatcher, is_late: turn.is_late, age }
+        };
+        canaries.into_iter().map(found).collect()
     }
 
     /// Waits for the next turn of any canary.
@@ -205,10 +216,7 @@ mod tests {
     fn v97_a_canary_is_late_as_the_last_probe_found_it_until_it_has_a_turn() {
         let turns = Arc::new(Turns::default());
         let canary = turns.expect("default");
-        let late = || {
-            let found = turns.last_probe().into_iter().map(|(_, found)| found.map(|it| it.0));
-            found.collect::<Vec<_>>()
-        };
+        let late = || turns.last_probe().iter().map(|found| found.is_late).collect::<Vec<_>>();
         assert_eq!(late(), [None], "nobody has probed");
         turns.probed("default", true);
         assert_eq!(late(), [Some(true)]);

@@ -75,9 +75,9 @@ pub(crate) async fn round(shared: &Arc<Shared>, scope: CheckScope) -> Vec<CheckR
 pub(crate) fn last_results(shared: &Shared) -> Vec<CheckResult> {
     let mut results = shared.checks.all();
     let dispatchers = shared.turns.last_probe().into_iter();
-    results.extend(dispatchers.map(|(name, found)| {
-        let health = found.map(|(is_late, age)| health_of_dispatcher(is_late, age));
-        dispatcher(&name, health, found.and_then(|(_, age)| age))
+    results.extend(dispatchers.map(|found| {
+        let health = found.is_late.map(|is_late| health_of_dispatcher(is_late, found.age));
+        dispatcher(&found.dispatcher, health, found.age)
     }));
     results.extend(shared.startup.results(&shared.view));
     results.extend(applications::results(&shared.view));

@@ -1,4 +1,5 @@
 //! What an orchestrator is told: alive, ready, neither.
+#![allow(clippy::float_cmp, reason = "all are small whole numbers")]
 
 use super::client::{HttpReply, PATIENCE, get, observed, quick, start, until};
 use super::metrics::{scrape, value};
@@ -161,7 +162,8 @@ fn v97_the_first_who_looks_is_told_who_holds_all_workers_and_for_how_long() {
     assert_eq!(rows.iter().map(|(worker, _)| *worker).collect::<Vec<_>>(), [0, 1]);
     let mut pids: Vec<_> = rows.into_iter().map(|(_, pid)| pid).collect();
     let mut expected: Vec<_> = held.iter().map(|(it, _)| it.pid().to_string()).collect();
-    (pids.sort(), expected.sort());
+    pids.sort();
+    expected.sort();
     assert_eq!(pids, expected);
     held.iter().for_each(|(_, release)| release.send(()).unwrap());
     node.stop().wait().unwrap();
