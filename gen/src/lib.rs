@@ -19,6 +19,7 @@ mod cluster_stats;
 mod counted;
 mod crash_report;
 mod cron_event;
+mod current_turn;
 mod cut_text;
 mod dead_letter;
 mod destination;
@@ -52,7 +53,6 @@ mod report;
 mod report_text;
 mod restart_window;
 mod root;
-mod running_turn;
 mod sample;
 #[cfg(feature = "serde")]
 mod serialized;
@@ -77,6 +77,7 @@ pub use crash_report::{
     Ancestor, CrashCause, CrashCauseKind, CrashLink, CrashReport, ItemInHand, ItemKind,
 };
 pub use cron_event::{CronEvent, CronTrouble, RunDate};
+pub use current_turn::CurrentTurn;
 pub use dead_letter::{DeadLetter, DeadLetterCause};
 pub use destination::Destination;
 pub use errors::{AwaitNameError, NamedCallError, RetryError};
@@ -117,7 +118,6 @@ pub use report::{
 };
 pub use restart_window::RestartWindow;
 pub use root::Root;
-pub use running_turn::RunningTurn;
 pub use sample::Sample;
 pub use stats::{DispatcherStats, Histogram, NodeStats, WorkerStats};
 pub use supervision::{Aftermath, SupervisionAction, SupervisionEvent};

@@ -20,7 +20,7 @@ use krarup_act::{
     TopicTable, TurnRecorder, TurnRecording,
 };
 use krarup_gen::{
-    Class, DispatcherStats, Name, NodeStats, Pid, ReasonKind, RecordTurnsError, Root, RunningTurn,
+    Class, CurrentTurn, DispatcherStats, Name, NodeStats, Pid, ReasonKind, RecordTurnsError, Root,
     SpawnError, ThreadError, TurnRecordingLimits,
 };
 use parking_lot::{Mutex, RwLock};
@@ -352,9 +352,9 @@ impl Core {
         self.registry.process(Pid::local(number, self.creation))
     }
 
-    pub(crate) fn running_turns(&self) -> Vec<RunningTurn> {
+    pub(crate) fn current_turns(&self) -> Vec<CurrentTurn> {
         let hosts = self.hosts();
-        hosts.iter().flat_map(|host| host.dispatcher.running_turns(self.creation)).collect()
+        hosts.iter().flat_map(|host| host.dispatcher.current_turns(self.creation)).collect()
     }
 
     pub(crate) fn stats(&self) -> NodeStats {

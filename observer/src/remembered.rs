@@ -1,6 +1,6 @@
 //! What findings remember between two looks.
 
-use krarup_gen::{DispatcherStats, NodeStats, RunningTurn};
+use krarup_gen::{CurrentTurn, DispatcherStats, NodeStats};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -30,7 +30,7 @@ impl Remembered {
     pub(crate) fn blocked(
         &self,
         stats: &NodeStats,
-        turns: &[RunningTurn],
+        turns: &[CurrentTurn],
         now: Instant,
     ) -> Vec<(String, Duration)> {
         let mut state = self.state.lock();
@@ -67,8 +67,8 @@ impl Remembered {
 
 /// For how long these turns have held all workers of a dispatcher; zero if not all are long. Spare
 /// workers do not count.
-fn held(dispatcher: &DispatcherStats, turns: &[RunningTurn]) -> Duration {
-    let is_worker = |turn: &RunningTurn| turn.worker.is_none_or(|it| it < dispatcher.workers);
+fn held(dispatcher: &DispatcherStats, turns: &[CurrentTurn]) -> Duration {
+    let is_worker = |turn: &CurrentTurn| turn.worker.is_none_or(|it| it < dispatcher.workers);
     let long = turns.iter().filter(|turn| turn.is_long && turn.dispatcher == dispatcher.name);
     let held: Vec<Duration> = long.filter(|turn| is_worker(turn)).map(|it| it.held).collect();
     if held.len() < dispatcher.workers {
@@ -83,9 +83,9 @@ mod tests {
     use super::*;
     use krarup_gen::Pid;
 
-    fn turn(worker: usize, seconds: u64) -> RunningTurn {
+    fn turn(worker: usize, seconds: u64) -> CurrentTurn {
         let pid = Pid::local(worker as u64 + 1, 1);
-        RunningTurn::new(pid, "default".to_owned()).with(|turn| {
+        CurrentTurn::new(pid, "default".to_owned()).with(|turn| {
             turn.worker = Some(worker);
             turn.held = Duration::from_secs(seconds);
             turn.is_long = true;
@@ -96,7 +96,7 @@ mod tests {
     fn v97_the_first_who_looks_is_told_how_long_all_workers_have_been_held() {
         let dispatcher = DispatcherStats::new("default".to_owned(), 2).with(|it| it.blocked = 2);
         let stats = NodeStats::default().with(|it| it.dispatchers.push(dispatcher));
-        let since = |turns: &[RunningTurn]| {
+        let since = |turns: &[CurrentTurn]| {
             let blocked = Remembered::default().blocked(&stats, turns, Instant::now());
             blocked.into_iter().map(|(_, since)| since.as_secs()).collect::<Vec<_>>()
         };

@@ -18,9 +18,9 @@ use crate::process::process::Process;
 use crate::topics::table::TopicTable;
 use crate::traces::propagation::Propagation;
 use krarup_gen::{
-    Alias, ApplicationPicture, BlockError, Class, DeadLetter, MessageTotals, Name, NameError,
-    NodeStats, Pid, Priority, Reason, ReasonKind, RecordTurnsError, Ref, RefusalCause, RestartKind,
-    Root, RunningTurn, SpawnError, Timestamp, TurnRecordingLimits,
+    Alias, ApplicationPicture, BlockError, Class, CurrentTurn, DeadLetter, MessageTotals, Name,
+    NameError, NodeStats, Pid, Priority, Reason, ReasonKind, RecordTurnsError, Ref, RefusalCause,
+    RestartKind, Root, SpawnError, Timestamp, TurnRecordingLimits,
 };
 use std::any::Any;
 use std::fmt;
@@ -315,7 +315,7 @@ pub trait Host: Send + Sync + 'static {
     }
 
     /// Returns the turns that run now on shared and pinned dispatchers (rule V95).
-    fn running_turns(&self) -> Vec<RunningTurn> {
+    fn current_turns(&self) -> Vec<CurrentTurn> {
         Vec::new()
     }
 

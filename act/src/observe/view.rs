@@ -14,11 +14,11 @@ use crate::observe::turn_recorder::TurnRecording;
 use crate::observe::walk::Walk;
 use crate::process::process::{Process, Via};
 use krarup_gen::{
-    Aftermath, ApplicationPicture, CallError, ClusterPicture, CrashReport, DeadLetter,
+    Aftermath, ApplicationPicture, CallError, ClusterPicture, CrashReport, CurrentTurn, DeadLetter,
     DeadlockRecord, DebugError, Exit, Inspection, LongTurnRecord, ManageError, Managed, Management,
     NodeStats, Pid, ProcessInfo, ProcessTree, Reason, RecordError, RecordTurnsError, Recorded,
-    RecordedItem, RecordedPage, RunningTurn, Sample, SupervisionEvent, Timestamp, TooManyRecorded,
-    TraceError, TraceLimits, TurnRecordingLimits,
+    RecordedItem, RecordedPage, Sample, SupervisionEvent, Timestamp, TooManyRecorded, TraceError,
+    TraceLimits, TurnRecordingLimits,
 };
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -106,8 +106,8 @@ impl NodeView {
     /// which worker, and for how long. Of a worker between two turns it may be the one before. No
     /// process takes part.
     #[must_use]
-    pub fn running_turns(&self) -> Vec<RunningTurn> {
-        self.host().map(|host| host.running_turns()).unwrap_or_default()
+    pub fn current_turns(&self) -> Vec<CurrentTurn> {
+        self.host().map(|host| host.current_turns()).unwrap_or_default()
     }
 
     /// Returns the applications of the node, in the order in which they were given (rule V96):

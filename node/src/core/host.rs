@@ -10,8 +10,8 @@ use krarup_act::{
     StateLabels, Subscription, TableCursor, TimerKey, TopicTable, TurnRecording,
 };
 use krarup_gen::{
-    Alias, ApplicationPicture, BlockError, Class, DeadLetter, Lifecycle, Name, NodeStats, Pid,
-    Reason, RecordTurnsError, Ref, RefusalCause, RestartKind, Root, RunningTurn, SpawnError,
+    Alias, ApplicationPicture, BlockError, Class, CurrentTurn, DeadLetter, Lifecycle, Name,
+    NodeStats, Pid, Reason, RecordTurnsError, Ref, RefusalCause, RestartKind, Root, SpawnError,
     ThreadError, Timestamp, TurnRecordingLimits,
 };
 use std::any::Any;
@@ -154,8 +154,8 @@ impl Host for DispatcherHost {
         self.core.stats()
     }
 
-    fn running_turns(&self) -> Vec<RunningTurn> {
-        self.core.running_turns()
+    fn current_turns(&self) -> Vec<CurrentTurn> {
+        self.core.current_turns()
     }
 
     fn application_pictures(&self) -> Vec<ApplicationPicture> {

@@ -7,7 +7,7 @@ use super::shared::SharedDispatcher;
 use crate::simulation::dispatcher::Simulated;
 use crate::simulation::recorder::Recorder;
 use krarup_act::{Poke, Ready};
-use krarup_gen::{Class, DispatcherStats, Pid, RunningTurn, Timestamp};
+use krarup_gen::{Class, CurrentTurn, DispatcherStats, Pid, Timestamp};
 use std::io;
 use std::sync::Arc;
 
@@ -171,12 +171,12 @@ impl Dispatcher {
     }
 
     /// The turns that run now; `creation` is that of the node. Only dispatchers with a watchdog know them.
-    pub(crate) fn running_turns(&self, creation: u32) -> Vec<RunningTurn> {
+    pub(crate) fn current_turns(&self, creation: u32) -> Vec<CurrentTurn> {
         match self {
             Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => {
-                shared.running_turns(creation)
+                shared.current_turns(creation)
             }
-            Dispatcher::Pinned(pinned) => pinned.running_turns(creation),
+            Dispatcher::Pinned(pinned) => pinned.current_turns(creation),
             Dispatcher::Executor(_) | Dispatcher::CallingThread(_) | Dispatcher::Simulated(_) => {
                 Vec::new()
             }

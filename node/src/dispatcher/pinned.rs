@@ -18,7 +18,7 @@ use super::turn;
 use super::watchdog::{INTERVAL, Watchdog};
 use crate::threads;
 use krarup_act::Ready;
-use krarup_gen::{DispatcherStats, RunningTurn};
+use krarup_gen::{CurrentTurn, DispatcherStats};
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::io;
@@ -224,7 +224,7 @@ impl Pinned {
         }
     }
 
-    pub(crate) fn running_turns(&self, creation: u32) -> Vec<RunningTurn> {
+    pub(crate) fn current_turns(&self, creation: u32) -> Vec<CurrentTurn> {
         let now = self.setup.time.clock.now();
         let mut turns = Vec::new();
         self.each_slot(|slot| {

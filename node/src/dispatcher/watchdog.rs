@@ -16,7 +16,7 @@
 
 use super::counters::WorkerSnapshot;
 use crate::sync::{AtomicBool, Mutex, Ordering, fence};
-use krarup_gen::{Pid, RunningTurn, Timestamp};
+use krarup_gen::{CurrentTurn, Pid, Timestamp};
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
@@ -90,8 +90,8 @@ pub(crate) struct WatchedTurn {
 
 impl WatchedTurn {
     /// The turn of a process of the node with this creation.
-    pub(crate) fn of(self, dispatcher: &str, creation: u32) -> RunningTurn {
-        RunningTurn::new(Pid::local(self.pid, creation), dispatcher.to_owned()).with(|turn| {
+    pub(crate) fn of(self, dispatcher: &str, creation: u32) -> CurrentTurn {
+        CurrentTurn::new(Pid::local(self.pid, creation), dispatcher.to_owned()).with(|turn| {
             turn.worker = Some(self.worker);
             turn.held = self.held;
             turn.is_long = self.is_long;

@@ -15,7 +15,7 @@ use crate::shared::Shared;
 use crate::time::readable;
 use hyper::StatusCode;
 use krarup_gen::{
-    NodeStats, Pid, ProcessState, RunningTurn, SupervisionAction, Timestamp, WaitKind,
+    CurrentTurn, NodeStats, Pid, ProcessState, SupervisionAction, Timestamp, WaitKind,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,7 +63,7 @@ pub(crate) fn body(shared: &Shared, picture: &Picture, limit: usize) -> Findings
 /// All findings, the worst first.
 pub(crate) fn all(shared: &Shared, picture: &Picture) -> Vec<Finding> {
     let stats = shared.view.stats().unwrap_or_default();
-    let turns = shared.view.running_turns();
+    let turns = shared.view.current_turns();
     let mut found = of_processes(picture, &turns);
     found.extend(of_pools(picture));
     found.extend(picture.cluster.iter().flat_map(of_cluster));
@@ -77,9 +77,9 @@ pub(crate) fn all(shared: &Shared, picture: &Picture) -> Vec<Finding> {
 
 /// What is found of processes. A pool that is full has full workers, of which there may be more than
 /// an answer has findings: of the workers of one pool it is one finding.
-fn of_processes(picture: &Picture, turns: &[RunningTurn]) -> Vec<Finding> {
+fn of_processes(picture: &Picture, turns: &[CurrentTurn]) -> Vec<Finding> {
     let long = turns.iter().filter(|turn| turn.is_long).map(|turn| (turn.pid, turn));
-    let long: BTreeMap<Pid, &RunningTurn> = long.collect();
+    let long: BTreeMap<Pid, &CurrentTurn> = long.collect();
     let mut found = Vec::new();
     let mut of_workers: BTreeMap<(Pid, &'static str), Vec<Finding>> = BTreeMap::new();
     for row in picture.rows.iter() {
@@ -112,7 +112,7 @@ fn of_many_workers(pool: Pid, name: Option<String>, findings: Vec<Finding>) -> O
 }
 
 /// What is found of a process. `long` is its turn if that is too long.
-fn of_process(row: &Row, picture: &Picture, long: Option<&RunningTurn>) -> Vec<Finding> {
+fn of_process(row: &Row, picture: &Picture, long: Option<&CurrentTurn>) -> Vec<Finding> {
     let (sample, now) = (&row.sample, picture.at);
     let mut found = Vec::new();
     let mut find = |code, level, since: Duration, text: String| {
@@ -188,7 +188,7 @@ fn of_pools(picture: &Picture) -> Vec<Finding> {
     found
 }
 
-fn of_node(shared: &Shared, stats: &NodeStats, turns: &[RunningTurn]) -> Vec<Finding> {
+fn of_node(shared: &Shared, stats: &NodeStats, turns: &[CurrentTurn]) -> Vec<Finding> {
     let now = Instant::now();
     let blocked = shared.remembered.blocked(stats, turns, now).into_iter();
     let blocked = blocked.filter(|(_, since)| *since >= BLOCKED).map(|(name, since)| {

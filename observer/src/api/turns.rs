@@ -7,7 +7,7 @@ use crate::sampling::picture::{Picture, Row};
 use crate::shared::Shared;
 use crate::time::ms;
 use hyper::StatusCode;
-use krarup_gen::{Pid, ProcessState, RunningTurn};
+use krarup_gen::{CurrentTurn, Pid, ProcessState};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -46,8 +46,8 @@ pub(crate) async fn answer(shared: &Shared, query: Option<&str>) -> Result<HttpA
 }
 
 pub(crate) fn body(shared: &Shared, picture: &Picture) -> TurnsBody {
-    let turns = shared.view.running_turns();
-    let turns: BTreeMap<Pid, &RunningTurn> = turns.iter().map(|turn| (turn.pid, turn)).collect();
+    let turns = shared.view.current_turns();
+    let turns: BTreeMap<Pid, &CurrentTurn> = turns.iter().map(|turn| (turn.pid, turn)).collect();
     let runs = |row: &&Row| row.sample.state == ProcessState::Running;
     // The sampler runs in every sample, because it takes it.
     let running = picture.rows.iter().filter(runs).filter(|row| row.sample.pid != picture.sampler);

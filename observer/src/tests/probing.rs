@@ -133,10 +133,10 @@ fn v97_the_first_who_looks_is_told_who_holds_all_workers_and_for_how_long() {
     // The node knows it, and nobody has looked.
     let view = node.view();
     let second = Duration::from_secs(1);
-    let is_held = |pid| view.running_turns().iter().any(|it| it.pid == pid && it.held > second);
+    let is_held = |pid| view.current_turns().iter().any(|it| it.pid == pid && it.held > second);
     let began = std::time::Instant::now();
     while !held.iter().all(|(process, _)| is_held(process.pid())) {
-        assert!(began.elapsed() < PATIENCE, "{:?}", view.running_turns());
+        assert!(began.elapsed() < PATIENCE, "{:?}", view.current_turns());
         std::thread::yield_now();
     }
     let findings = get(address, "/api/v1/findings").json();

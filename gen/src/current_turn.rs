@@ -10,7 +10,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
-pub struct RunningTurn {
+pub struct CurrentTurn {
     /// The process.
     pub pid: Pid,
     /// The dispatcher.
@@ -24,11 +24,11 @@ pub struct RunningTurn {
     pub is_long: bool,
 }
 
-impl RunningTurn {
+impl CurrentTurn {
     /// Creates a turn that has just begun, for hosts to fill in.
     #[must_use]
     pub const fn new(pid: Pid, dispatcher: String) -> Self {
-        RunningTurn { pid, dispatcher, worker: None, held: Duration::ZERO, is_long: false }
+        CurrentTurn { pid, dispatcher, worker: None, held: Duration::ZERO, is_long: false }
     }
 
     /// Returns the turn after `fill`.
