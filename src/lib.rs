@@ -289,17 +289,18 @@ pub mod observe {
     };
     #[doc(inline)]
     pub use krarup_gen::{
-        Aftermath, Ancestor, ApplicationEvent, ApplicationStep, ClusterPicture, ClusterStats,
-        ConnectionGauges, CountsBy, CrashCause, CrashCauseKind, CrashLink, CrashReport, CronEvent,
-        CronTrouble, DeadLetter, DeadLetterCause, DeadlockRecord, DebugError, DispatcherStats,
-        Histogram, Inspection, ItemInHand, ItemKind, KeptNode, Label, Lane, Lifecycle,
-        LongTurnRecord, ManageError, Managed, ManagedChild, Management, Memory, MessageTotals,
-        MissedEvents, NodeStats, OverdueStop, ProcessInfo, ProcessKind, ProcessState, ProcessTree,
-        ReasonKind, ReasonRecord, RecordError, RecordTurnsError, Recorded, RecordedItem,
-        RecordedPage, RecordedTurn, RecordedTurns, RefusalCause, Report, ReportHead, ReportKind,
-        ReportLevel, Reported, RestartKind, Root, RunDate, Sample, SupervisionAction,
-        SupervisionEvent, TaskShutdown, TooManyRecorded, TraceEnd, TraceError, TraceLimits,
-        TracePage, TurnRecordingLimits, Value, Wait, WaitKind, WorkerStats,
+        Aftermath, Ancestor, ApplicationEvent, ApplicationPicture, ApplicationStep, ClusterPicture,
+        ClusterStats, ConnectionGauges, CountsBy, CrashCause, CrashCauseKind, CrashLink,
+        CrashReport, CronEvent, CronTrouble, CurrentTurn, DeadLetter, DeadLetterCause,
+        DeadlockRecord, DebugError, DispatcherStats, Histogram, Inspection, ItemInHand, ItemKind,
+        KeptNode, Label, Lane, Lifecycle, LongTurnRecord, ManageError, Managed, ManagedChild,
+        Management, Memory, MessageTotals, MissedEvents, NodeStats, OverdueStop, ProcessInfo,
+        ProcessKind, ProcessState, ProcessTree, ReasonKind, ReasonRecord, RecordError,
+        RecordTurnsError, Recorded, RecordedItem, RecordedPage, RecordedTurn, RecordedTurns,
+        RefusalCause, Report, ReportHead, ReportKind, ReportLevel, Reported, RestartKind, Root,
+        RunDate, Sample, SupervisionAction, SupervisionEvent, TaskShutdown, TooManyRecorded,
+        TraceEnd, TraceError, TraceLimits, TracePage, TurnRecordingLimits, Value, Wait, WaitKind,
+        WorkerStats,
     };
 }
 

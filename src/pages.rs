@@ -52,6 +52,7 @@ macro_rules! page {
             "[docs/guide/watching.md]: crate::guide::watching\n",
             "[docs/observer.md]: crate::pages::observer_page\n",
             "[docs/observer.md#metrics]: crate::pages::observer_page#metrics\n",
+            "[docs/observer.md#probes]: crate::pages::observer_page#probes\n",
             "[docs/observer.md#routes-that-read]: crate::pages::observer_page#routes-that-read\n",
             "[docs/observer.md#the-program-krarup]: crate::pages::observer_page#the-program-krarup\n",
             "[docs/observer.md#metrics-of-the-program]: crate::pages::observer_page#metrics-of-the-program\n",

@@ -11,6 +11,7 @@
 
 mod alias;
 mod application_event;
+mod application_picture;
 mod char_boundary;
 mod class;
 mod cluster_picture;
@@ -18,6 +19,7 @@ mod cluster_stats;
 mod counted;
 mod crash_report;
 mod cron_event;
+mod current_turn;
 mod cut_text;
 mod dead_letter;
 mod destination;
@@ -64,6 +66,7 @@ mod wait;
 
 pub use alias::Alias;
 pub use application_event::{ApplicationEvent, ApplicationStep};
+pub use application_picture::ApplicationPicture;
 #[doc(hidden)]
 pub use char_boundary::char_boundary_to;
 pub use class::Class;
@@ -74,6 +77,7 @@ pub use crash_report::{
     Ancestor, CrashCause, CrashCauseKind, CrashLink, CrashReport, ItemInHand, ItemKind,
 };
 pub use cron_event::{CronEvent, CronTrouble, RunDate};
+pub use current_turn::CurrentTurn;
 pub use dead_letter::{DeadLetter, DeadLetterCause};
 pub use destination::Destination;
 pub use errors::{AwaitNameError, NamedCallError, RetryError};

@@ -72,7 +72,9 @@ pub struct NodeStats {
 pub struct DispatcherStats {
     /// Its name.
     pub name: String,
-    /// Its worker threads.
+    /// Whether it gives each process a thread of its own (rule R5).
+    pub is_pinned: bool,
+    /// Its worker threads; of a pinned dispatcher those of its processes.
     pub workers: usize,
     /// Workers asleep now.
     pub parked: usize,
@@ -232,12 +234,13 @@ impl DispatcherStats {
         self
     }
 
-    /// Adds the counters of another dispatcher. The name stays; the longest of anything is the
+    /// Adds the counters of another dispatcher. Name and kind stay; the longest of anything is the
     /// longer of both.
     pub fn add(&mut self, other: &DispatcherStats) {
         // Field by field, so that a new field cannot be left out unnoticed.
         let DispatcherStats {
             name: _,
+            is_pinned: _,
             workers,
             parked,
             searching,

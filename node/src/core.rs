@@ -20,8 +20,8 @@ use krarup_act::{
     TopicTable, TurnRecorder, TurnRecording,
 };
 use krarup_gen::{
-    Class, DispatcherStats, Name, NodeStats, Pid, ReasonKind, RecordTurnsError, Root, SpawnError,
-    ThreadError, TurnRecordingLimits,
+    Class, CurrentTurn, DispatcherStats, Name, NodeStats, Pid, ReasonKind, RecordTurnsError, Root,
+    SpawnError, ThreadError, TurnRecordingLimits,
 };
 use parking_lot::{Mutex, RwLock};
 use std::any::Any;
@@ -350,6 +350,11 @@ impl Core {
 
     pub(crate) fn process_by_number(&self, number: u64) -> Option<Arc<dyn Process>> {
         self.registry.process(Pid::local(number, self.creation))
+    }
+
+    pub(crate) fn current_turns(&self) -> Vec<CurrentTurn> {
+        let hosts = self.hosts();
+        hosts.iter().flat_map(|host| host.dispatcher.current_turns(self.creation)).collect()
     }
 
     pub(crate) fn stats(&self) -> NodeStats {

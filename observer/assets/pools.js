@@ -73,10 +73,10 @@ function refusals(pool) {
 
 function card(ctx, pool) {
   const open = ctx.route.query.get("show") === String(pool.id);
-  const short = pool.workers < pool.size;
+  const short = pool.workers < pool.places;
   const trouble = refusals(pool);
   return h("section", { key: pool.id, class: "pool", "data-testid": `pool-${pool.id}`, "aria-label": `Pool ${pool.name ?? pool.pid}` },
-    h("h2", null, processLink(pool.pid, pool.name), " ", short ? badge(`${count(pool.size - pool.workers)} of ${count(pool.size)} workers missing`, "warning") : null, pool.draining ? badge("draining", "warning") : null),
+    h("h2", null, processLink(pool.pid, pool.name), " ", short ? badge(`${count(pool.places - pool.workers)} of ${count(pool.places)} workers missing`, "warning") : null, pool.draining ? badge("draining", "warning") : null),
     h("p", { class: "pool-line" },
       bar(pool.fill ?? 0, fullness(pool.fill), pool.fill >= 1 ? "critical" : pool.fill >= 0.8 ? "warning" : "plain", { "data-testid": `pool-fill-${pool.id}` }),
       h("span", null, pool.capacity === null ? `${count(pool.waiting)} waiting` : `${count(pool.waiting)} of ${count(pool.capacity)} places taken`),
@@ -112,7 +112,7 @@ export default {
     if (!body.pools.length) return empty("No pools.", "A pool that the program starts stands here with its workers, how full they are, and what was refused.");
     const show = ctx.route.query.get("show");
     const text = (ctx.route.query.get("q") ?? "").toLowerCase();
-    const worst = (pool) => (pool.draining ? 0.5 : 0) + (pool.fill ?? 0) * 2 + (pool.workers < pool.size ? 1 : 0) + (pool.unhandled_rate > 0 ? 1 : 0);
+    const worst = (pool) => (pool.draining ? 0.5 : 0) + (pool.fill ?? 0) * 2 + (pool.workers < pool.places ? 1 : 0) + (pool.unhandled_rate > 0 ? 1 : 0);
     // In the order of their ids while equally bad, so they keep their places.
     const sorted = body.pools.filter((pool) => !text || `${pool.name ?? ""} ${pool.pid} ${pool.worker_behavior ?? ""}`.toLowerCase().includes(text))
       .sort((a, b) => (String(b.id) === show) - (String(a.id) === show) || Math.round(worst(b) * 5) - Math.round(worst(a) * 5) || a.id - b.id);

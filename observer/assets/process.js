@@ -176,7 +176,7 @@ function overview({ detail: p }) {
       p.aliases.length ? ["Aliases", quoted(p.aliases.join(", "))] : null,
       ["Memory", h("span", { title: "Cell, future and queue; what they point at is not counted" }, bytes(p.shallow_bytes))],
     ]),
-    p.pool ? h("p", null, `It is a pool: ${count(p.pool.workers)} of ${count(p.pool.size)} workers, ${fullness(p.pool.fill)}${p.pool.fill === null ? "" : " full"}, ${count(p.pool.unhandled)} refused. `, h("a", { href: `#/pools?show=${p.id}` }, "The pool worker by worker")) : null,
+    p.pool ? h("p", null, `It is a pool: ${count(p.pool.workers)} of ${count(p.pool.places)} workers, ${fullness(p.pool.fill)}${p.pool.fill === null ? "" : " full"}, ${count(p.pool.unhandled)} refused. `, h("a", { href: `#/pools?show=${p.id}` }, "The pool worker by worker")) : null,
   ];
 }
 

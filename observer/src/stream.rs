@@ -238,7 +238,7 @@ impl Teller {
             StreamTopic::Findings => {
                 fitting(findings::LISTED, |most| findings::body(&shared, picture, most)).1
             }
-            StreamTopic::Turns => data(&turns::body(picture)),
+            StreamTopic::Turns => data(&turns::body(&shared, picture)),
             StreamTopic::Ring(_) | StreamTopic::Trace(_) => return Ok(()),
         };
         self.event(name, data).await

@@ -18,9 +18,9 @@ use crate::process::process::Process;
 use crate::topics::table::TopicTable;
 use crate::traces::propagation::Propagation;
 use krarup_gen::{
-    Alias, BlockError, Class, DeadLetter, MessageTotals, Name, NameError, NodeStats, Pid, Priority,
-    Reason, ReasonKind, RecordTurnsError, Ref, RefusalCause, RestartKind, Root, SpawnError,
-    Timestamp, TurnRecordingLimits,
+    Alias, ApplicationPicture, BlockError, Class, CurrentTurn, DeadLetter, MessageTotals, Name,
+    NameError, NodeStats, Pid, Priority, Reason, ReasonKind, RecordTurnsError, Ref, RefusalCause,
+    RestartKind, Root, SpawnError, Timestamp, TurnRecordingLimits,
 };
 use std::any::Any;
 use std::fmt;
@@ -312,6 +312,16 @@ pub trait Host: Send + Sync + 'static {
     /// Returns the node's statistics (rule X4).
     fn stats(&self) -> NodeStats {
         NodeStats::default()
+    }
+
+    /// Returns the turns that run now on shared and pinned dispatchers (rule V95).
+    fn current_turns(&self) -> Vec<CurrentTurn> {
+        Vec::new()
+    }
+
+    /// Returns the applications of the node, in the order in which they were given (rule V96).
+    fn application_pictures(&self) -> Vec<ApplicationPicture> {
+        Vec::new()
     }
 
     /// Begins to record the turns of the node (rule X13).

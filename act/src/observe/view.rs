@@ -14,11 +14,11 @@ use crate::observe::turn_recorder::TurnRecording;
 use crate::observe::walk::Walk;
 use crate::process::process::{Process, Via};
 use krarup_gen::{
-    Aftermath, CallError, ClusterPicture, CrashReport, DeadLetter, DeadlockRecord, DebugError,
-    Exit, Inspection, LongTurnRecord, ManageError, Managed, Management, NodeStats, Pid,
-    ProcessInfo, ProcessTree, Reason, RecordError, RecordTurnsError, Recorded, RecordedItem,
-    RecordedPage, Sample, SupervisionEvent, Timestamp, TooManyRecorded, TraceError, TraceLimits,
-    TurnRecordingLimits,
+    Aftermath, ApplicationPicture, CallError, ClusterPicture, CrashReport, CurrentTurn, DeadLetter,
+    DeadlockRecord, DebugError, Exit, Inspection, LongTurnRecord, ManageError, Managed, Management,
+    NodeStats, Pid, ProcessInfo, ProcessTree, Reason, RecordError, RecordTurnsError, Recorded,
+    RecordedItem, RecordedPage, Sample, SupervisionEvent, Timestamp, TooManyRecorded, TraceError,
+    TraceLimits, TurnRecordingLimits,
 };
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -100,6 +100,21 @@ impl NodeView {
     #[must_use]
     pub fn cluster_picture(&self) -> Option<ClusterPicture> {
         self.host()?.network()?.picture()
+    }
+
+    /// Returns the turns that run now on shared and pinned dispatchers (rule V95): which process has
+    /// which worker, and for how long. Of a worker between two turns it may be the one before. No
+    /// process takes part.
+    #[must_use]
+    pub fn current_turns(&self) -> Vec<CurrentTurn> {
+        self.host().map(|host| host.current_turns()).unwrap_or_default()
+    }
+
+    /// Returns the applications of the node, in the order in which they were given (rule V96):
+    /// which of them run, and which are lost.
+    #[must_use]
+    pub fn applications(&self) -> Vec<ApplicationPicture> {
+        self.host().map(|host| host.application_pictures()).unwrap_or_default()
     }
 
     /// Returns the samples of the next processes of a walk, at most some thousands; `None` if

@@ -167,7 +167,7 @@ pub(crate) const LOGS: ListTable = ListTable {
             format!("{} {}", text(&item["message"]), fields(&item["fields"])).trim().to_owned()
         }),
     ],
-    empty: "no log events (a program keeps them with recent_logs)",
+    empty: "no log events (a program keeps warnings and errors with recent_logs, others with its level)",
 };
 
 pub(crate) const TRACE: ListTable = ListTable {

@@ -164,7 +164,12 @@ impl Keeper {
         // A stop of the node asks the top process itself when its time is nearly over.
         let is_asked = asked || self.host.core.registry.is_closing();
         match run.top_end.value() {
-            Some(reason) if !is_asked => reports::ends(&self.host, &run.name, &reason),
+            Some(reason) if !is_asked => {
+                if !reason.is_normal() {
+                    self.host.core.applications.is_lost(run, &reason);
+                }
+                reports::ends(&self.host, &run.name, &reason);
+            }
             _ => reports::is_asked(&self.host, &run.name),
         }
         let left = self.take_down(true).await;

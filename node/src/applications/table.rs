@@ -9,7 +9,7 @@ use crate::applications::info::{ApplicationInfo, ApplicationState};
 use crate::applications::job_processes::JobProcesses;
 use crate::applications::plan::{self, Declared, dependents};
 use crate::applications::run::ApplicationRun;
-use krarup_gen::{Name, Reason, Timestamp};
+use krarup_gen::{ApplicationPicture, Name, Pid, Reason, Timestamp};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -36,12 +36,20 @@ struct ApplicationEntry {
     since: Timestamp,
     /// The last run, or the one that is alive.
     run: Option<Arc<ApplicationRun>>,
+    /// How it was lost, until it runs again: its top process has ended by itself, and not normally.
+    lost: Option<(Pid, Reason)>,
 }
 
 impl ApplicationEntry {
     fn loaded(application: Application, now: Timestamp) -> Self {
         let parts = Arc::new(application.parts);
-        ApplicationEntry { parts, state: ApplicationState::Loaded, since: now, run: None }
+        ApplicationEntry {
+            parts,
+            state: ApplicationState::Loaded,
+            since: now,
+            run: None,
+            lost: None,
+        }
     }
 }
 
@@ -170,7 +178,22 @@ impl ApplicationTable {
         }
         entry.state = ApplicationState::Running;
         entry.since = now;
+        let lost = entry.lost.take();
+        drop(table);
+        // It holds an error of the user.
+        drop(lost);
         true
+    }
+
+    /// Notes that the top process of a run, which was running, has ended by itself and not normally
+    /// (rule V96).
+    pub(crate) fn is_lost(&self, run: &ApplicationRun, reason: &Reason) {
+        let Some(top) = run.top() else { return };
+        let lost = Some((top, reason.clone()));
+        let mut table = self.table.lock();
+        let before = table.entry_of(run).map(|entry| std::mem::replace(&mut entry.lost, lost));
+        drop(table);
+        drop(before);
     }
 
     /// Notes that a run takes its processes down.
@@ -253,6 +276,19 @@ impl ApplicationTable {
         let table = self.table.lock();
         let entry = &table.entries[table.place(name)?];
         entry.run.clone().filter(|_| entry.state.is_alive())
+    }
+
+    /// Which applications run and which are lost (rule V96).
+    pub(crate) fn pictures(&self) -> Vec<ApplicationPicture> {
+        let table = self.table.lock();
+        let all = table.declared.iter().zip(&table.entries);
+        all.map(|(one, entry)| {
+            ApplicationPicture::new(one.name.clone()).with(|picture| {
+                picture.runs = entry.state == ApplicationState::Running;
+                picture.lost.clone_from(&entry.lost);
+            })
+        })
+        .collect()
     }
 
     /// All applications, in the order in which they were given (rule A12).

@@ -10,9 +10,9 @@ use krarup_act::{
     StateLabels, Subscription, TableCursor, TimerKey, TopicTable, TurnRecording,
 };
 use krarup_gen::{
-    Alias, BlockError, Class, DeadLetter, Lifecycle, Name, NodeStats, Pid, Reason,
-    RecordTurnsError, Ref, RefusalCause, RestartKind, Root, SpawnError, ThreadError, Timestamp,
-    TurnRecordingLimits,
+    Alias, ApplicationPicture, BlockError, Class, CurrentTurn, DeadLetter, Lifecycle, Name,
+    NodeStats, Pid, Reason, RecordTurnsError, Ref, RefusalCause, RestartKind, Root, SpawnError,
+    ThreadError, Timestamp, TurnRecordingLimits,
 };
 use std::any::Any;
 use std::pin::Pin;
@@ -152,6 +152,14 @@ impl Host for DispatcherHost {
 
     fn stats(&self) -> NodeStats {
         self.core.stats()
+    }
+
+    fn current_turns(&self) -> Vec<CurrentTurn> {
+        self.core.current_turns()
+    }
+
+    fn application_pictures(&self) -> Vec<ApplicationPicture> {
+        self.core.applications.pictures()
     }
 
     fn record_turns(&self, limits: TurnRecordingLimits) -> Result<TurnRecording, RecordTurnsError> {

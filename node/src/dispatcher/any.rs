@@ -7,7 +7,7 @@ use super::shared::SharedDispatcher;
 use crate::simulation::dispatcher::Simulated;
 use crate::simulation::recorder::Recorder;
 use krarup_act::{Poke, Ready};
-use krarup_gen::{Class, DispatcherStats, Pid, Timestamp};
+use krarup_gen::{Class, CurrentTurn, DispatcherStats, Pid, Timestamp};
 use std::io;
 use std::sync::Arc;
 
@@ -167,6 +167,19 @@ impl Dispatcher {
         match self {
             Dispatcher::Simulated(simulated) => simulated.due(creation),
             _ => 0,
+        }
+    }
+
+    /// The turns that run now; `creation` is that of the node. Only dispatchers with a watchdog know them.
+    pub(crate) fn current_turns(&self, creation: u32) -> Vec<CurrentTurn> {
+        match self {
+            Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => {
+                shared.current_turns(creation)
+            }
+            Dispatcher::Pinned(pinned) => pinned.current_turns(creation),
+            Dispatcher::Executor(_) | Dispatcher::CallingThread(_) | Dispatcher::Simulated(_) => {
+                Vec::new()
+            }
         }
     }
 

@@ -18,7 +18,7 @@ use super::turn;
 use super::watchdog::{INTERVAL, Watchdog};
 use crate::threads;
 use krarup_act::Ready;
-use krarup_gen::DispatcherStats;
+use krarup_gen::{CurrentTurn, DispatcherStats};
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::io;
@@ -224,6 +224,19 @@ impl Pinned {
         }
     }
 
+    pub(crate) fn current_turns(&self, creation: u32) -> Vec<CurrentTurn> {
+        let now = self.setup.time.clock.now();
+        let mut turns = Vec::new();
+        self.each_slot(|slot| {
+            let turn = slot.watchdog.turns(now, [slot.counters.snapshot()]);
+            turns.extend(turn.into_iter().map(|turn| {
+                // Its thread has no number.
+                turn.of(&self.setup.name, creation).with(|turn| turn.worker = None)
+            }));
+        });
+        turns
+    }
+
     pub(crate) fn stats(&self) -> DispatcherStats {
         let (each, past_turns): (Vec<_>, _) = {
             let slots = self.slots.lock();
@@ -231,6 +244,7 @@ impl Pinned {
             (each, self.past_turns.load(Ordering::Relaxed))
         };
         DispatcherStats::new(self.setup.name.clone(), each.len()).with(|stats| {
+            stats.is_pinned = true;
             stats.set_each(each);
             stats.turns += past_turns;
             stats.scheduled = stats.turns;

@@ -39,7 +39,7 @@ use crate::sync::Parker;
 use crate::threads;
 use crossbeam_deque::{Injector, Steal};
 use krarup_act::{Poke, Ready, contain, contain_inline};
-use krarup_gen::{DispatcherStats, Timestamp, one_line};
+use krarup_gen::{CurrentTurn, DispatcherStats, Timestamp, one_line};
 use parking_lot::Mutex;
 use std::cell::{Cell, OnceCell};
 use std::io;
@@ -336,6 +336,12 @@ impl SharedDispatcher {
                 Steal::Empty => return,
             }
         }
+    }
+
+    pub(crate) fn current_turns(&self, creation: u32) -> Vec<CurrentTurn> {
+        let snapshots = self.counters.iter().map(Counters::snapshot);
+        let turns = self.watchdog.turns(self.setup.time.clock.now(), snapshots).into_iter();
+        turns.map(|turn| turn.of(&self.setup.name, creation)).collect()
     }
 
     pub(crate) fn stats(&self) -> DispatcherStats {

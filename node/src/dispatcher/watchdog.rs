@@ -16,7 +16,7 @@
 
 use super::counters::WorkerSnapshot;
 use crate::sync::{AtomicBool, Mutex, Ordering, fence};
-use krarup_gen::Timestamp;
+use krarup_gen::{CurrentTurn, Pid, Timestamp};
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
@@ -75,6 +75,28 @@ pub(crate) struct LongTurn {
     pub(crate) pid: u64,
     /// How long it has been seen, which is a lower bound of its length.
     pub(crate) held: Duration,
+}
+
+/// A turn that a worker is in, as the looks have seen it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WatchedTurn {
+    pub(crate) worker: usize,
+    pub(crate) pid: u64,
+    /// Zero if no look has seen it yet.
+    pub(crate) held: Duration,
+    /// Whether it is beyond the limit.
+    pub(crate) is_long: bool,
+}
+
+impl WatchedTurn {
+    /// The turn of a process of the node with this creation.
+    pub(crate) fn of(self, dispatcher: &str, creation: u32) -> CurrentTurn {
+        CurrentTurn::new(Pid::local(self.pid, creation), dispatcher.to_owned()).with(|turn| {
+            turn.worker = Some(self.worker);
+            turn.held = self.held;
+            turn.is_long = self.is_long;
+        })
+    }
 }
 
 impl Watchdog {
@@ -162,6 +184,27 @@ impl Watchdog {
         }
         look
     }
+
+    /// The turns that the workers are in now (rule V95). It changes nothing.
+    pub(crate) fn turns(
+        &self,
+        now: Timestamp,
+        workers: impl IntoIterator<Item = WorkerSnapshot>,
+    ) -> Vec<WatchedTurn> {
+        let seen = self.seen.lock();
+        let turn = |(worker, snapshot): (usize, WorkerSnapshot)| {
+            // A later turn of the same worker was not seen yet.
+            let known = seen.workers.get(worker).filter(|known| known.snapshot == snapshot);
+            WatchedTurn {
+                worker,
+                pid: snapshot.pid,
+                held: known.map_or(Duration::ZERO, |known| now.since(known.since)),
+                is_long: known.is_some_and(|known| known.reported),
+            }
+        };
+        let busy = workers.into_iter().enumerate().filter(|(_, snapshot)| snapshot.pid != 0);
+        busy.map(turn).collect()
+    }
 }
 
 #[cfg(test)]
@@ -217,6 +260,25 @@ mod tests {
         silent.look(at(10), snapshots([(1, 1)]), |_| false);
         let look = silent.look(Timestamp::MAX, snapshots([(1, 1)]), |_| false);
         assert_eq!((look.stuck, look.blocked, look.long), (1, 0, vec![]));
+    }
+
+    #[test]
+    fn v95_the_turns_of_the_workers_are_told_with_the_time_since_the_first_look() {
+        let watchdog = Watchdog::new(Some(LIMIT));
+        watchdog.look(at(10), snapshots([(5, 3), (9, 4), (2, 0)]), |_| false);
+        let turns = |millis, workers| {
+            let turns = watchdog.turns(at(millis), snapshots(workers)).into_iter();
+            let told = turns.map(|it| (it.worker, it.pid, it.held.as_millis(), it.is_long));
+            told.collect::<Vec<_>>()
+        };
+        // The second worker is in another turn of the same process, the third in none.
+        let now = [(5, 3), (10, 4), (2, 0)];
+        assert_eq!(turns(60, now), [(0, 3, 50, false), (1, 4, 0, false)]);
+        watchdog.look(at(110), snapshots(now), |_| false);
+        assert_eq!(turns(130, now), [(0, 3, 120, true), (1, 4, 20, false)]);
+        // To ask is no look.
+        let look = watchdog.look(at(210), snapshots(now), |_| false);
+        assert_eq!((look.blocked, look.long.len(), look.tick), (2, 1, Duration::from_millis(100)));
     }
 
     #[test]

@@ -3,15 +3,14 @@
 
 use crate::api::finding::{Finding, Severity};
 use crate::sampling::cluster_row::ClusterRow;
-use std::time::Duration;
 
 /// So many nodes of which the same is found are named one by one.
 const NAMED_NODES: usize = 3;
 /// How often in succession a kept node was not connected until it is told.
 const FAILURES: u32 = 3;
 
-/// What is found of the cluster. `window` is the time since the picture before.
-pub(crate) fn of_cluster(row: &ClusterRow, window: Option<Duration>) -> Vec<Finding> {
+/// What is found of the cluster.
+pub(crate) fn of_cluster(row: &ClusterRow) -> Vec<Finding> {
     let missing = row.not_connected().filter(|kept| kept.failures >= FAILURES).map(|kept| {
         let (node, failures) = (kept.node.to_string(), kept.failures);
         let text = format!("{node} is kept and not connected: it failed {failures} times");
@@ -27,10 +26,7 @@ pub(crate) fn of_cluster(row: &ClusterRow, window: Option<Duration>) -> Vec<Find
             return None;
         };
         let finding = Finding::new("connection_full", Severity::Warning, text);
-        let finding = match window {
-            Some(window) => finding.since(window),
-            None => finding,
-        };
+        let finding = finding.since_known(changes.full);
         // The process of a connection has no name.
         Some(match connection.process {
             Some(pid) => finding.of(pid, None),
@@ -57,6 +53,7 @@ fn few(mut found: Vec<Finding>, many: &str) -> Vec<Finding> {
 mod tests {
     use super::*;
     use krarup_gen::{ClusterPicture, ConnectionGauges, KeptNode, NodeName, Pid, Timestamp};
+    use std::time::Duration;
 
     fn node(number: u32) -> NodeName {
         NodeName::new(format!("n{number}@h")).unwrap()
@@ -67,7 +64,7 @@ mod tests {
         let window = Duration::from_secs(1);
         let first = ClusterRow::new(first, None, false);
         let second = ClusterRow::new(second, Some((&first, window)), false);
-        let found = of_cluster(&second, Some(window)).into_iter();
+        let found = of_cluster(&second).into_iter();
         found.map(|finding| (finding.code, finding.text)).collect()
     }
 
@@ -115,5 +112,21 @@ mod tests {
         let many = found(connected(9, 0, 0), connected(9, 101, 0));
         assert_eq!(many.len(), 1);
         assert!(many[0].1.starts_with("9 connections are full, one of them: "), "{many:?}");
+    }
+
+    #[test]
+    fn v91_a_connection_that_is_full_is_told_since_when_if_that_was_seen() {
+        let window = Duration::from_secs(2);
+        let mut row = ClusterRow::new(connected(1, 0, 0), None, false);
+        let mut since = |waiting, refusals| {
+            let before = Some((&row, window));
+            row = ClusterRow::new(connected(1, waiting, refusals), before, false);
+            of_cluster(&row).first().map(|found| found.since_ms)
+        };
+        assert_eq!(since(101, 0), Some(None), "at any moment of the two seconds");
+        assert_eq!(since(150, 0), Some(Some(2000.0)));
+        assert_eq!(since(100, 3), Some(Some(4000.0)), "there is room, and it has refused");
+        assert_eq!(since(100, 3), None);
+        assert_eq!(since(101, 3), Some(None));
     }
 }

@@ -39,6 +39,13 @@ impl Finding {
         self
     }
 
+    /// Since when it lasts; not told if that is not known: it was found for the first time, and may have
+    /// begun at any moment since the look before.
+    pub(crate) fn since_known(mut self, since: Option<Duration>) -> Self {
+        self.since_ms = since.filter(|since| !since.is_zero()).map(ms);
+        self
+    }
+
     /// Of a node of the cluster, which is no process.
     pub(crate) fn named(mut self, node: String) -> Self {
         self.name = Some(node);

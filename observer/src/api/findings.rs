@@ -5,6 +5,8 @@
 
 use crate::api::cluster_findings::of_cluster;
 use crate::api::finding::{Finding, Severity};
+use crate::check::Health;
+use crate::health::rounds;
 use crate::http::answer::{HttpAnswer, json};
 use crate::http::parameters::Parameters;
 use crate::http::refusal::Refusal;
@@ -12,7 +14,9 @@ use crate::sampling::picture::{Picture, Row};
 use crate::shared::Shared;
 use crate::time::readable;
 use hyper::StatusCode;
-use krarup_gen::{NodeStats, Pid, ProcessState, SupervisionAction, Timestamp, WaitKind};
+use krarup_gen::{
+    CurrentTurn, NodeStats, Pid, ProcessState, SupervisionAction, Timestamp, WaitKind,
+};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -59,10 +63,11 @@ pub(crate) fn body(shared: &Shared, picture: &Picture, limit: usize) -> Findings
 /// All findings, the worst first.
 pub(crate) fn all(shared: &Shared, picture: &Picture) -> Vec<Finding> {
     let stats = shared.view.stats().unwrap_or_default();
-    let mut found = of_processes(picture, &stats);
+    let turns = shared.view.current_turns();
+    let mut found = of_processes(picture, &turns);
     found.extend(of_pools(picture));
-    found.extend(picture.cluster.iter().flat_map(|row| of_cluster(row, picture.window)));
-    found.extend(of_node(shared, &stats));
+    found.extend(picture.cluster.iter().flat_map(of_cluster));
+    found.extend(of_node(shared, &stats, &turns));
     found.extend(of_rings(shared));
     found.extend(of_checks(shared));
     // The sort is stable: processes stay in their order.
@@ -72,12 +77,14 @@ pub(crate) fn all(shared: &Shared, picture: &Picture) -> Vec<Finding> {
 
 /// What is found of processes. A pool that is full has full workers, of which there may be more than
 /// an answer has findings: of the workers of one pool it is one finding.
-fn of_processes(picture: &Picture, stats: &NodeStats) -> Vec<Finding> {
+fn of_processes(picture: &Picture, turns: &[CurrentTurn]) -> Vec<Finding> {
+    let long = turns.iter().filter(|turn| turn.is_long).map(|turn| (turn.pid, turn));
+    let long: BTreeMap<Pid, &CurrentTurn> = long.collect();
     let mut found = Vec::new();
     let mut of_workers: BTreeMap<(Pid, &'static str), Vec<Finding>> = BTreeMap::new();
     for row in picture.rows.iter() {
         let pool = row.sample.parent.filter(|parent| picture.pools.contains_key(&parent.id()));
-        for finding in of_process(row, picture, stats) {
+        for finding in of_process(row, picture, long.get(&row.sample.pid).copied()) {
             match pool {
                 Some(pool) => of_workers.entry((pool, finding.code)).or_default().push(finding),
                 None => found.push(finding),
@@ -104,7 +111,8 @@ fn of_many_workers(pool: Pid, name: Option<String>, findings: Vec<Finding>) -> O
     Some(longest.of(pool, name))
 }
 
-fn of_process(row: &Row, picture: &Picture, stats: &NodeStats) -> Vec<Finding> {
+/// What is found of a process. `long` is its turn if that is too long.
+fn of_process(row: &Row, picture: &Picture, long: Option<&CurrentTurn>) -> Vec<Finding> {
     let (sample, now) = (&row.sample, picture.at);
     let mut found = Vec::new();
     let mut find = |code, level, since: Duration, text: String| {
@@ -130,14 +138,10 @@ fn of_process(row: &Row, picture: &Picture, stats: &NodeStats) -> Vec<Finding> {
         let text = format!("the same message is first in line at {}: {} wait", who(), sample.main);
         find("head_waits", Severity::Warning, since, text);
     }
-    let blocked = || stats.dispatcher(&row.identity.dispatcher).is_some_and(|it| it.blocked > 0);
-    let held = sample.state == ProcessState::Running && blocked();
-    if let (true, Some(rates), Some(window)) = (held, row.rates, picture.window)
-        && rates.handled == 0.0
-        && rates.cpu > 0.0
-    {
+    // One that handles messages goes on, however slowly. The first who looks has no rates.
+    if let Some(turn) = long.filter(|_| row.rates.is_none_or(|rates| rates.handled == 0.0)) {
         let text = format!("{} holds a worker of {}", who(), row.identity.dispatcher);
-        find("long_turn", Severity::Warning, window, text);
+        find("long_turn", Severity::Warning, turn.held, text);
     }
     if let Some(wait) = sample.waits.filter(|wait| wait.kind == WaitKind::Call)
         && let Some(since) = lasts(row.since().waits, WAITS)
@@ -161,7 +165,7 @@ fn of_pools(picture: &Picture) -> Vec<Finding> {
         let (pid, name) = (row.sample.pid, picture.name(row.sample.pid));
         let called = name.clone().unwrap_or_else(|| pid.to_string());
         let gauges = &pool.gauges;
-        let full = pool.fill().is_some_and(|fill| fill >= 1.0);
+        let full = pool.is_full();
         if full || pool.refused > 0 {
             let text = if full {
                 format!("the pool {called} has no room: {} wait", gauges.waiting)
@@ -169,12 +173,13 @@ fn of_pools(picture: &Picture) -> Vec<Finding> {
                 format!("the pool {called} refused {} since the walk before", pool.refused)
             };
             let finding = Finding::new("pool_full", Severity::Warning, text);
-            found.push(finding.of(pid, name.clone()).since(picture.window.unwrap_or_default()));
+            let since = pool.full.map(|since| picture.at.since(since));
+            found.push(finding.of(pid, name.clone()).since_known(since));
         }
         let short = pool.short.map(|since| picture.at.since(since));
         if let Some(since) = short.filter(|since| *since >= SHORT) {
             let text =
-                format!("the pool {called} has {} of {} workers", gauges.workers, gauges.size);
+                format!("the pool {called} has {} of {} workers", gauges.workers, gauges.places);
             found.push(
                 Finding::new("pool_short", Severity::Warning, text).of(pid, name).since(since),
             );
@@ -183,9 +188,9 @@ fn of_pools(picture: &Picture) -> Vec<Finding> {
     found
 }
 
-fn of_node(shared: &Shared, stats: &NodeStats) -> Vec<Finding> {
+fn of_node(shared: &Shared, stats: &NodeStats, turns: &[CurrentTurn]) -> Vec<Finding> {
     let now = Instant::now();
-    let blocked = shared.remembered.blocked(stats, now).into_iter();
+    let blocked = shared.remembered.blocked(stats, turns, now).into_iter();
     let blocked = blocked.filter(|(_, since)| *since >= BLOCKED).map(|(name, since)| {
         let text = format!("all workers of the dispatcher {name} are held by long turns");
         Finding::new("workers_blocked", Severity::Critical, text).since(since)
@@ -196,6 +201,16 @@ fn of_node(shared: &Shared, stats: &NodeStats) -> Vec<Finding> {
         Finding::new("dead_letter_flood", Severity::Warning, text)
     });
     blocked.chain(flood).collect()
+}
+
+/// The restarts of a supervisor within its period.
+struct RestartStorm {
+    restarts: u32,
+    name: Option<String>,
+    intensity: u32,
+    period: Duration,
+    /// How long ago the first of them was.
+    since: Duration,
 }
 
 fn of_rings(shared: &Shared) -> Vec<Finding> {
@@ -215,8 +230,8 @@ fn of_rings(shared: &Shared) -> Vec<Finding> {
             found.push(Finding::new("deadlock", Severity::Critical, text).since(since));
         }
     }
-    // By supervisor, how many restarts in its period.
-    let mut storms: BTreeMap<Pid, (u32, Option<String>, u32, Duration)> = BTreeMap::new();
+    // By supervisor, how many restarts in its period, and how long ago the first of them was.
+    let mut storms: BTreeMap<Pid, RestartStorm> = BTreeMap::new();
     let mut given_up = BTreeSet::new();
     for recorded in shared.view.restarts(0, DECISIONS).items {
         let (event, since) = (&*recorded.item, now.since(recorded.at));
@@ -236,10 +251,12 @@ fn of_rings(shared: &Shared) -> Vec<Finding> {
             (event.what, event.intensity)
             && since <= period
         {
-            storms.entry(event.by).or_insert((0, name, intensity, period)).0 += 1;
+            // The oldest decision comes first.
+            let storm = RestartStorm { restarts: 0, name, intensity, period, since };
+            storms.entry(event.by).or_insert(storm).restarts += 1;
         }
     }
-    for (pid, (count, name, intensity, period)) in storms {
+    for (pid, RestartStorm { restarts: count, name, intensity, period, since }) in storms {
         // One that has given up restarts nothing any more.
         if count * 2 >= intensity && !given_up.contains(&pid) {
             let who = name.clone().unwrap_or_else(|| pid.to_string());
@@ -248,14 +265,17 @@ fn of_rings(shared: &Shared) -> Vec<Finding> {
                 readable(period)
             );
             let finding = Finding::new("restart_storm", Severity::Warning, text);
-            found.push(finding.of(pid, name).since(period));
+            found.push(finding.of(pid, name).since(since));
         }
     }
     found
 }
 
 fn of_checks(shared: &Shared) -> Vec<Finding> {
-    let down = shared.checks.down();
+    let down = rounds::last_results(shared).into_iter().filter_map(|result| match result.health {
+        Some(Health::Down(message)) => Some((result.name, message)),
+        _ => None,
+    });
     let finding = |(name, message)| {
         Finding::new(
             "check_down",
@@ -263,5 +283,5 @@ fn of_checks(shared: &Shared) -> Vec<Finding> {
             format!("the check {name} is down: {message}"),
         )
     };
-    down.into_iter().map(finding).collect()
+    down.map(finding).collect()
 }

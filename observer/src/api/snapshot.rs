@@ -50,7 +50,7 @@ pub(crate) async fn answer(
         "cluster": cluster::body(shared, &picture, cluster::NODES),
         "findings": findings::body(shared, &picture, findings::LISTED),
         "flow": flow::body(&picture, FLOWS),
-        "turns": turns::body(&picture),
+        "turns": turns::body(shared, &picture),
         "crashes": ring(RingName::Crashes),
         "restarts": ring(RingName::Restarts),
         "dead_letters": ring(RingName::DeadLetters),

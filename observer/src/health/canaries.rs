@@ -1,5 +1,6 @@
 //! The process `observer.canaries`: it has a process on each shared dispatcher, which is asked for
-//! a turn when somebody wants to know.
+//! a turn when somebody wants to know. On a pinned dispatcher it would have a thread of its own, and
+//! say nothing about the others.
 //!
 //! Nothing runs by a timer. A canary that was asked and has had no turn since is not asked again,
 //! so a blocked dispatcher holds one message of it at most.
@@ -32,6 +33,17 @@ struct CanaryState {
 struct Turn {
     last: Option<Instant>,
     asked: Option<Instant>,
+    /// What the last probe found. A turn since then ends a lateness.
+    is_late: Option<bool>,
+}
+
+/// What the last probe found of a dispatcher.
+pub(crate) struct ProbedDispatcher {
+    pub(crate) dispatcher: String,
+    /// Whether its canary was late, and has had no turn since. `None`: nobody has probed.
+    pub(crate) is_late: Option<bool>,
+    /// How long ago its last turn was.
+    pub(crate) age: Option<Duration>,
 }
 
 /// The request to ask all canaries.
@@ -54,6 +66,23 @@ impl Turns {
         canaries.into_iter().map(age).collect()
     }
 
+    /// Notes what a probe has found of a dispatcher.
+    pub(crate) fn probed(&self, dispatcher: &str, is_late: bool) {
+        if let Some(turn) = self.state.lock().canaries.get_mut(dispatcher) {
+            turn.is_late = Some(is_late);
+        }
+    }
+
+    /// What the last probe found of each dispatcher. No canary is asked.
+    pub(crate) fn last_probe(&self) -> Vec<ProbedDispatcher> {
+        let canaries = self.state.lock().canaries.clone();
+        let found = |(dispatcher, turn): (String, Turn)| {
+            let age = turn.last.map(|last| last.elapsed());
+            ProbedDispatcher { dispatcher, is_late: turn.is_late, age }
+        };
+        canaries.into_iter().map(found).collect()
+    }
+
     /// Waits for the next turn of any canary.
     pub(crate) async fn changed(&self) {
         self.changed.notified().await;
@@ -62,15 +91,15 @@ impl Turns {
     /// Expects the first turn on a dispatcher. A canary is made of the value, so its turn is expected
     /// before it can have one.
     fn expect(self: &Arc<Self>, dispatcher: &str) -> Canary {
-        let turn = Turn { last: None, asked: Some(Instant::now()) };
+        let turn = Turn { last: None, asked: Some(Instant::now()), is_late: None };
         self.state.lock().canaries.insert(dispatcher.to_owned(), turn);
         Canary { turns: Arc::clone(self), dispatcher: dispatcher.to_owned() }
     }
 
     fn had_turn(&self, dispatcher: &str) {
-        let turn = Turn { last: Some(Instant::now()), asked: None };
-        if let Some(known) = self.state.lock().canaries.get_mut(dispatcher) {
-            *known = turn;
+        if let Some(turn) = self.state.lock().canaries.get_mut(dispatcher) {
+            let is_late = turn.is_late.map(|_| false);
+            *turn = Turn { last: Some(Instant::now()), asked: None, is_late };
         }
         self.changed.notify_waiters();
     }
@@ -92,7 +121,7 @@ impl Canaries {
     /// dispatcher would not start it.
     fn settle(&mut self, ctx: &mut Context<Look>) {
         let stats = self.view.stats().unwrap_or_default();
-        for dispatcher in stats.dispatchers.iter().filter(|it| it.workers > 0) {
+        for dispatcher in stats.dispatchers.iter().filter(|it| it.workers > 0 && !it.is_pinned) {
             if self.living.contains_key(&dispatcher.name) {
                 continue;
             }
@@ -181,5 +210,17 @@ mod tests {
         canary.turns.had_turn(&canary.dispatcher);
         assert!(matches!(&turns.ages()[..], [(_, Some(_))]));
         assert!(turns.state.lock().canaries["default"].asked.is_none(), "it is asked again");
+    }
+
+    #[test]
+    fn v97_a_canary_is_late_as_the_last_probe_found_it_until_it_has_a_turn() {
+        let turns = Arc::new(Turns::default());
+        let canary = turns.expect("default");
+        let late = || turns.last_probe().iter().map(|found| found.is_late).collect::<Vec<_>>();
+        assert_eq!(late(), [None], "nobody has probed");
+        turns.probed("default", true);
+        assert_eq!(late(), [Some(true)]);
+        canary.turns.had_turn(&canary.dispatcher);
+        assert_eq!(late(), [Some(false)]);
     }
 }

@@ -95,16 +95,6 @@ impl Checks {
     pub(crate) fn all(&self) -> Vec<CheckResult> {
         self.results.lock().values().cloned().collect()
     }
-
-    /// Those that were down when they last ran.
-    pub(crate) fn down(&self) -> Vec<(String, String)> {
-        let results = self.results.lock();
-        let down = results.values().filter_map(|result| match &result.health {
-            Some(Health::Down(message)) => Some((result.name.clone(), message.clone())),
-            _ => None,
-        });
-        down.collect()
-    }
 }
 
 /// No check takes longer.

@@ -2,6 +2,7 @@
 //! time.
 
 use crate::check::{Check, Health, Judge};
+use crate::health::applications;
 use crate::health::checks::CheckResult;
 use crate::inspections::NoAnswer;
 use crate::sampling::picture::{Picture, Row};
@@ -65,7 +66,21 @@ pub(crate) async fn round(shared: &Arc<Shared>, scope: CheckScope) -> Vec<CheckR
     results.extend(shared.checks.results(&names));
     if scope != CheckScope::Live {
         results.extend(shared.startup.results(&shared.view));
+        results.extend(applications::results(&shared.view));
     }
+    results
+}
+
+/// How all checks were when they last ran, for findings and metrics. It runs none and asks nobody.
+pub(crate) fn last_results(shared: &Shared) -> Vec<CheckResult> {
+    let mut results = shared.checks.all();
+    let dispatchers = shared.turns.last_probe().into_iter();
+    results.extend(dispatchers.map(|found| {
+        let health = found.is_late.map(|is_late| health_of_dispatcher(is_late, found.age));
+        dispatcher(&found.dispatcher, health, found.age)
+    }));
+    results.extend(shared.startup.results(&shared.view));
+    results.extend(applications::results(&shared.view));
     results
 }
 
@@ -118,26 +133,34 @@ async fn dispatchers(shared: &Shared, deadline: Instant) -> Vec<CheckResult> {
         }
         let _ = timeout(pause, shared.turns.changed()).await;
     }
-    let now = Instant::now();
     let result = |(name, age): (String, Option<Duration>)| {
-        let health = if is_late(&age) {
-            let since =
-                age.map_or_else(|| "yet".to_owned(), |age| format!("for {} s", age.as_secs()));
-            Health::Down(format!("its canary has had no turn {since}"))
-        } else {
-            Health::Ok
-        };
-        CheckResult {
-            name: format!("dispatcher:{name}"),
-            live: true,
-            ready: false,
-            health: Some(health),
-            took: Duration::ZERO,
-            at: age.and_then(|age| now.checked_sub(age)).unwrap_or(now),
-            asked: None,
-        }
+        let is_late = is_late(&age);
+        shared.turns.probed(&name, is_late);
+        dispatcher(&name, Some(health_of_dispatcher(is_late, age)), age)
     };
     shared.turns.ages().into_iter().map(result).collect()
+}
+
+/// How a dispatcher is whose canary had its last turn so long ago.
+fn health_of_dispatcher(is_late: bool, age: Option<Duration>) -> Health {
+    if !is_late {
+        return Health::Ok;
+    }
+    let since = age.map_or_else(|| "yet".to_owned(), |age| format!("for {} s", age.as_secs()));
+    Health::Down(format!("its canary has had no turn {since}"))
+}
+
+fn dispatcher(name: &str, health: Option<Health>, age: Option<Duration>) -> CheckResult {
+    let now = Instant::now();
+    CheckResult {
+        name: format!("dispatcher:{name}"),
+        live: true,
+        ready: false,
+        health,
+        took: Duration::ZERO,
+        at: age.and_then(|age| now.checked_sub(age)).unwrap_or(now),
+        asked: None,
+    }
 }
 
 async fn run(shared: &Shared, check: &Check) -> Health {
@@ -186,10 +209,10 @@ fn usual(shared: &Shared, pid: Pid, inspection: &Inspection) -> Health {
         };
     }
     let Some(pool) = &info.pool else { return Health::Ok };
-    match (pool.workers, pool.size) {
-        (0, size) if size > 0 => Health::Down(format!("none of {size} workers")),
-        (workers, size) if workers < size => {
-            Health::Degraded(format!("{workers} of {size} workers"))
+    match (pool.workers, pool.places) {
+        (0, places) if places > 0 => Health::Down(format!("none of {places} workers")),
+        (workers, places) if workers < places => {
+            Health::Degraded(format!("{workers} of {places} workers"))
         }
         _ if pool.draining => Health::Degraded("it is drained".to_owned()),
         _ => Health::Ok,

@@ -101,20 +101,24 @@ impl TopProcess {
 
 /// How a process that had this name has failed, as far as the node remembers it.
 fn failure(view: &NodeView, name: &str, pid: Pid) -> Option<String> {
-    let decisions = view.restarts(0, RECORDS).items;
-    let gave_up = decisions.iter().rev().map(|it| &it.item).find(|event| {
-        event.what == SupervisionAction::GaveUp
-            && event.by.is_same_process(pid)
-            && event.by_name.as_ref().is_some_and(|it| it.as_str() == name)
-    });
-    if let Some(event) = gave_up {
-        let child = event.child.as_ref().map(|id| format!(" because of its child {id}"));
-        let child = child.unwrap_or_default();
-        return Some(cut(&format!("the supervisor {name} gave up{child}, and has ended")));
+    if let Some(because) = gave_up(view, pid) {
+        return Some(cut(&format!("the supervisor {name} gave up{because}, and has ended")));
     }
     let crashes = view.crashes(0, RECORDS).items;
     let crash = crashes.iter().rev().map(|it| &it.item).find(|crash| {
         crash.pid.is_same_process(pid) && crash.name.as_ref().is_some_and(|it| it.as_str() == name)
     });
     crash.map(|crash| cut(&format!("{name} has ended: {}", crash.reason)))
+}
+
+/// Because of which child a process has given up as a supervisor, as words behind that; empty if no child
+/// is told. `None` if it has not, as far as the node remembers.
+pub(crate) fn gave_up(view: &NodeView, pid: Pid) -> Option<String> {
+    let decisions = view.restarts(0, RECORDS).items;
+    let gave_up =
+        decisions.iter().rev().map(|it| &it.item).find(|event| {
+            event.what == SupervisionAction::GaveUp && event.by.is_same_process(pid)
+        })?;
+    let child = gave_up.child.as_ref().map(|id| format!(" because of its child {id}"));
+    Some(child.unwrap_or_default())
 }

@@ -3,6 +3,7 @@
 use crate::api::finding::SEVERITIES;
 use crate::api::findings;
 use crate::check::Health;
+use crate::health::rounds;
 use crate::metrics::cluster_families::of_cluster;
 use crate::metrics::exposition::MetricFamily;
 use crate::metrics::node_families::{of_dispatchers, of_node};
@@ -47,8 +48,8 @@ fn of_pools(pools: &BTreeMap<String, NamedPoolNumbers>) -> Vec<MetricFamily> {
         })
     };
     vec![
-        fill(MetricFamily::gauge("krarup_pool_size", "Workers that a pool is to have"), |it| {
-            it.size
+        fill(MetricFamily::gauge("krarup_pool_size", "Workers that a pool is to have now"), |it| {
+            it.places
         }),
         fill(MetricFamily::gauge("krarup_pool_workers", "Workers of a pool that live"), |it| {
             it.workers
@@ -73,6 +74,20 @@ fn of_pools(pools: &BTreeMap<String, NamedPoolNumbers>) -> Vec<MetricFamily> {
         fill(
             MetricFamily::counter("krarup_pool_unhandled", "Messages not given to a worker"),
             |it| it.counters.unhandled,
+        ),
+        fill(
+            MetricFamily::counter(
+                "krarup_pool_rate_limited",
+                "Messages not given to a worker because of the rate limit",
+            ),
+            |it| it.counters.rate_limited,
+        ),
+        fill(
+            MetricFamily::counter(
+                "krarup_pool_diverted",
+                "Messages not given to a worker and sent to the fallback",
+            ),
+            |it| it.counters.diverted,
         ),
         fill(MetricFamily::counter("krarup_pool_restarts", "Workers that were replaced"), |it| {
             it.counters.restarts
@@ -131,7 +146,7 @@ fn of_checks(shared: &Shared, picture: &Picture) -> Vec<MetricFamily> {
         MetricFamily::gauge("krarup_check_status", "2 ok, 1 degraded, 0 down, -1 has not run");
     let mut status: BTreeMap<String, f64> =
         shared.checks.own.iter().map(|check| (check.name(), -1.0)).collect();
-    status.extend(shared.checks.all().into_iter().map(|checked| {
+    status.extend(rounds::last_results(shared).into_iter().map(|checked| {
         let value = match checked.health {
             Some(Health::Ok) => 2.0,
             Some(Health::Degraded(_)) => 1.0,

@@ -13,7 +13,8 @@ pub(crate) const OTHER: &str = "other";
 /// The numbers of the pools of one name.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct NamedPoolNumbers {
-    pub(crate) size: u64,
+    /// The workers that they are to have now. An elastic or resized pool has other places than are configured.
+    pub(crate) places: u64,
     pub(crate) workers: u64,
     pub(crate) waiting: u64,
     pub(crate) capacity: u64,
@@ -28,6 +29,10 @@ pub(crate) struct NamedPoolNumbers {
 pub(crate) struct PoolCounters {
     pub(crate) forwarded: u64,
     pub(crate) unhandled: u64,
+    /// Of these.
+    pub(crate) rate_limited: u64,
+    /// Of these.
+    pub(crate) diverted: u64,
     pub(crate) restarts: u64,
     pub(crate) expired: u64,
     pub(crate) lost: u64,
@@ -115,7 +120,7 @@ impl PoolTotalsState {
 impl NamedPoolNumbers {
     fn of(gauges: &PoolGauges) -> Self {
         NamedPoolNumbers {
-            size: gauges.size as u64,
+            places: gauges.places as u64,
             workers: gauges.workers as u64,
             waiting: gauges.waiting as u64,
             capacity: gauges.capacity.unwrap_or(0) as u64,
@@ -123,6 +128,8 @@ impl NamedPoolNumbers {
             counters: PoolCounters {
                 forwarded: gauges.forwarded,
                 unhandled: gauges.unhandled,
+                rate_limited: gauges.rate_limited,
+                diverted: gauges.diverted,
                 restarts: gauges.restarts,
                 expired: gauges.expired,
                 lost: gauges.lost,
@@ -146,13 +153,15 @@ impl NamedPoolNumbers {
     }
 
     fn add(&mut self, other: &Self) {
-        self.size += other.size;
+        self.places += other.places;
         self.workers += other.workers;
         self.waiting += other.waiting;
         self.capacity += other.capacity;
         self.draining += other.draining;
         self.counters.forwarded += other.counters.forwarded;
         self.counters.unhandled += other.counters.unhandled;
+        self.counters.rate_limited += other.counters.rate_limited;
+        self.counters.diverted += other.counters.diverted;
         self.counters.restarts += other.counters.restarts;
         self.counters.expired += other.counters.expired;
         self.counters.lost += other.counters.lost;
@@ -186,7 +195,7 @@ mod tests {
 
     fn numbers(forwarded: u64) -> NamedPoolNumbers {
         let counters = PoolCounters { forwarded, ..PoolCounters::default() };
-        NamedPoolNumbers { size: 4, counters, ..NamedPoolNumbers::default() }
+        NamedPoolNumbers { places: 4, counters, ..NamedPoolNumbers::default() }
     }
 
     #[test]
@@ -198,7 +207,7 @@ mod tests {
         state.forget(&BTreeSet::from([pid(2)]));
         state.see(pid(3), Some("a".to_owned()), &numbers(1));
         let sums = state.sums();
-        assert_eq!((sums["a"].counters.forwarded, sums["a"].size), (6, 4));
+        assert_eq!((sums["a"].counters.forwarded, sums["a"].places), (6, 4));
         assert_eq!(sums[OTHER].counters.forwarded, 7);
         state.see(pid(3), Some("a".to_owned()), &numbers(0));
         assert_eq!(state.sums()["a"].counters.forwarded, 6, "an old picture lowers nothing");

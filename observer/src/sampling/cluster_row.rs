@@ -19,6 +19,8 @@ pub(crate) struct ConnectionChanges {
     pub(crate) rates: Option<ConnectionRates>,
     /// Messages and calls that were refused.
     pub(crate) refused: u64,
+    /// For how long it has had no room or has refused, in each picture.
+    pub(crate) full: Option<Duration>,
 }
 
 /// What goes over a connection in a second.
@@ -47,12 +49,19 @@ impl ClusterRow {
             .flat_map(ClusterRow::connections)
             .map(|(connection, changes)| (connection.number, (connection, changes)))
             .collect();
-        let changes =
-            picture.connections.iter().map(|now| match (known.get(&now.number), window) {
-                (Some((_, changes)), Some(_)) if still => *changes,
-                (Some((old, _)), Some(window)) => ConnectionChanges::between(old, now, window),
-                _ => ConnectionChanges::default(),
-            });
+        let changes = picture.connections.iter().map(|now| {
+            let known = known.get(&now.number).zip(window);
+            let (changes, lasted) = match known {
+                Some(((_, changes), _)) if still => return *changes,
+                Some(((old, before), window)) => {
+                    let lasted = before.full.map_or(Duration::ZERO, |full| full + window);
+                    (ConnectionChanges::between(old, now, window), lasted)
+                }
+                None => (ConnectionChanges::default(), Duration::ZERO),
+            };
+            let is_full = now.waiting > picture.bound || changes.refused > 0;
+            ConnectionChanges { full: is_full.then_some(lasted), ..changes }
+        });
         let changes = changes.collect();
         ClusterRow { picture, changes }
     }
@@ -84,6 +93,7 @@ impl ConnectionChanges {
                 refusals: rate(|it| it.refusals),
             }),
             refused: more(|it| it.refusals),
+            full: None,
         }
     }
 }

@@ -51,6 +51,8 @@ pub(crate) struct PoolRow {
     pub(crate) refused: u64,
     /// Since when workers have been missing.
     pub(crate) short: Option<Timestamp>,
+    /// Since when it has had no room or has refused, in each picture.
+    pub(crate) full: Option<Timestamp>,
 }
 
 impl PoolRow {
@@ -64,15 +66,25 @@ impl PoolRow {
             before.map(|(before, window)| (of(&gauges).saturating_sub(of(&before.gauges)), window))
         };
         let rate = |of| more(of).map(|(count, window)| count as f64 / window.as_secs_f64());
-        let short = gauges.workers < gauges.size;
+        // Not the configured size: an elastic or resized pool has the places that it is to have.
+        let short = gauges.workers < gauges.places;
         let since = before.and_then(|(before, _)| before.short).unwrap_or(now);
-        PoolRow {
+        let full_since = before.and_then(|(before, _)| before.full).unwrap_or(now);
+        let row = PoolRow {
             forwarded_rate: rate(|it| it.forwarded),
             unhandled_rate: rate(|it| it.unhandled),
             refused: more(|it| it.unhandled).map_or(0, |(count, _)| count),
             short: short.then_some(since),
+            full: None,
             gauges,
-        }
+        };
+        let full = (row.is_full() || row.refused > 0).then_some(full_since);
+        PoolRow { full, ..row }
+    }
+
+    /// Whether it has no room.
+    pub(crate) fn is_full(&self) -> bool {
+        self.fill().is_some_and(|fill| fill >= 1.0)
     }
 
     /// The share of the places of its mailboxes that are taken.

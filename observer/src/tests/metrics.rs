@@ -183,6 +183,8 @@ krarup_pool_capacity_messages gauge pool
 krarup_pool_draining gauge pool
 krarup_pool_forwarded counter pool
 krarup_pool_unhandled counter pool
+krarup_pool_rate_limited counter pool
+krarup_pool_diverted counter pool
 krarup_pool_restarts counter pool
 krarup_pool_expired counter pool
 krarup_pool_lost counter pool

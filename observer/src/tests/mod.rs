@@ -14,6 +14,7 @@ mod metrics;
 mod ops;
 #[cfg(feature = "otel")]
 mod otel;
+mod pool_places;
 mod probe_flood;
 mod probing;
 mod program_metrics;

@@ -1,12 +1,15 @@
 //! What an orchestrator is told: alive, ready, neither.
+#![allow(clippy::float_cmp, reason = "all are small whole numbers")]
 
-use super::client::{HttpReply, get, observed, quick, start, until};
+use super::client::{HttpReply, PATIENCE, get, observed, quick, start, until};
+use super::metrics::{scrape, value};
 use crate::ObserverError;
 use crate::limits::DoorLimits;
 use krarup_act::{Actor, Address, Context, behavior_fn};
 use krarup_gen::{Reason, Result};
-use krarup_node::{DispatcherOptions, Node};
+use krarup_node::{Application, DispatcherOptions, Node};
 use krarup_supervisor::{ChildSpec, RestartType, Supervisor};
+use serde_json::Value;
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -97,8 +100,90 @@ fn v29_a_dispatcher_that_gives_no_turn_is_not_alive_and_is_when_it_gives_one() {
     assert!(reply.body.contains("[+] dispatcher:observer ok"), "{}", reply.body);
     // Readiness does not depend on it.
     assert_eq!(get(address, "/health").json()["live"], false);
+    // Findings and metrics have the check as it was when it last ran.
+    let down =
+        |reply: HttpReply| reply.body.contains("the check dispatcher:held is down: its canary");
+    let status = || value(&scrape(address), "krarup_check_status", &[("check", "dispatcher:held")]);
+    assert!(down(get(address, "/api/v1/findings")));
+    assert_eq!(status(), 0.0);
     release.send(()).unwrap();
     assert_eq!(until(address, "/livez", |reply| reply.status == 200).body, "ok\n");
+    assert!(!down(get(address, "/api/v1/findings")));
+    assert_eq!(status(), 2.0);
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn v97_the_first_who_looks_is_told_who_holds_all_workers_and_for_how_long() {
+    let node = Node::builder("observed@localhost")
+        .dispatcher("held", DispatcherOptions::new().workers(2).spare_workers(0))
+        .start()
+        .unwrap();
+    let observer = start(&node, |it| it);
+    let address = observer.address();
+    let holds = |name: &str| {
+        let (release, released) = mpsc::channel();
+        let released = Arc::new(Mutex::new(released));
+        let process = node.spawn(move || HoldsItsWorker(Arc::clone(&released)));
+        let process: Address<()> = process.name(name).dispatcher("held").wait().unwrap();
+        process.send(()).unwrap();
+        (process, release)
+    };
+    let held = [holds("first"), holds("second")];
+    // The node knows it, and nobody has looked.
+    let view = node.view();
+    let second = Duration::from_secs(1);
+    let is_held = |pid| view.current_turns().iter().any(|it| it.pid == pid && it.held > second);
+    let began = std::time::Instant::now();
+    while !held.iter().all(|(process, _)| is_held(process.pid())) {
+        assert!(began.elapsed() < PATIENCE, "{:?}", view.current_turns());
+        std::thread::yield_now();
+    }
+    let findings = get(address, "/api/v1/findings").json();
+    let found = |code: &str| {
+        let all = findings["findings"].as_array().unwrap().iter();
+        all.filter(|it| it["code"] == code).cloned().collect::<Vec<_>>()
+    };
+    let blocked = found("workers_blocked");
+    assert_eq!(blocked.len(), 1, "{findings}");
+    assert!(blocked[0]["since_ms"].as_f64().unwrap() > 1000.0, "{findings}");
+    let long = found("long_turn");
+    assert_eq!(long.len(), 2, "{findings}");
+    assert!(long.iter().all(|it| it["since_ms"].as_f64().unwrap() > 1000.0), "{findings}");
+    let turns = get(address, "/api/v1/turns").json();
+    let rows = turns["workers"].as_array().unwrap().iter().filter(|it| it["dispatcher"] == "held");
+    let mut rows: Vec<_> = rows
+        .map(|row| {
+            assert!(row["held_ms"].as_f64().unwrap() > 1000.0, "{turns}");
+            (row["worker"].as_u64().unwrap(), row["pid"].as_str().unwrap().to_owned())
+        })
+        .collect();
+    rows.sort();
+    assert_eq!(rows.iter().map(|(worker, _)| *worker).collect::<Vec<_>>(), [0, 1]);
+    let mut pids: Vec<_> = rows.into_iter().map(|(_, pid)| pid).collect();
+    let mut expected: Vec<_> = held.iter().map(|(it, _)| it.pid().to_string()).collect();
+    pids.sort();
+    expected.sort();
+    assert_eq!(pids, expected);
+    held.iter().for_each(|(_, release)| release.send(()).unwrap());
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn v29_a_pinned_dispatcher_has_no_canary() {
+    let node = Node::builder("observed@localhost")
+        .dispatcher("disk", DispatcherOptions::pinned())
+        .dispatcher("shared", DispatcherOptions::new().workers(1))
+        .start()
+        .unwrap();
+    let observer = start(&node, |it| it);
+    for dispatcher in ["disk", "shared"] {
+        node.spawn(|| EndsBadly).dispatcher(dispatcher).wait().unwrap();
+    }
+    let has = |reply: &HttpReply| reply.body.contains("dispatcher:shared ok");
+    let reply = until(observer.address(), "/livez?verbose", has);
+    assert!(!reply.body.contains("disk"), "{}", reply.body);
+    assert_eq!(node.stats().dispatcher("disk").unwrap().workers, 1, "the thread of the program's");
     node.stop().wait().unwrap();
 }
 
@@ -276,6 +361,96 @@ fn v30_an_awaited_process_that_ended_in_order_is_missed_whatever_its_own_check_i
         let reply = until(address, "/readyz?verbose", |reply| reply.body.contains(&line));
         assert_eq!(reply.status, 503);
     }
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn v95_a_process_with_a_thread_of_its_own_has_no_worker() {
+    let node = Node::builder("observed@localhost")
+        .dispatcher("disk", DispatcherOptions::pinned())
+        .start()
+        .unwrap();
+    let observer = start(&node, |it| it);
+    let (release, released) = mpsc::channel();
+    let released = Arc::new(Mutex::new(released));
+    let held = node.spawn(move || HoldsItsWorker(Arc::clone(&released))).dispatcher("disk");
+    let held: Address<()> = held.wait().unwrap();
+    held.send(()).unwrap();
+    let row = |reply: &HttpReply| {
+        let rows = reply.json()["workers"].as_array().unwrap().clone();
+        rows.into_iter().find(|row| row["pid"] == held.pid().to_string())
+    };
+    let is_held = |row: Value| row["held_ms"].as_f64().is_some_and(|held| held > 0.0);
+    let wanted = |reply: &HttpReply| row(reply).is_some_and(is_held);
+    let reply = until(observer.address(), "/api/v1/turns", wanted);
+    assert!(row(&reply).unwrap()["worker"].is_null(), "{}", reply.body);
+    release.send(()).unwrap();
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn v96_an_application_that_ended_normally_is_missed_by_nobody() {
+    /// Ends at its first message.
+    struct Batch;
+    impl Actor for Batch {
+        type Message = ();
+        async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+            Err(Reason::Normal)
+        }
+    }
+    let node = Node::builder("observed@localhost")
+        .application(Application::new("batch", || Batch))
+        .start()
+        .unwrap();
+    let observer = start(&node, |it| it);
+    let shows = |reply: &HttpReply| reply.body.contains("application:batch ok");
+    until(observer.address(), "/readyz?verbose", shows);
+    let batch = node.applications()[0].top.unwrap();
+    let end = node.watch(batch);
+    node.send(batch, ()).unwrap();
+    assert!(end.wait().unwrap().reason.is_normal());
+    let without = |reply: &HttpReply| !reply.body.contains("application:batch");
+    assert_eq!(until(observer.address(), "/readyz?verbose", without).status, 200);
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn v96_an_application_that_gave_up_makes_the_node_unready_until_it_runs_again() {
+    let shop = || fragile_tree("stock");
+    let mail = || Supervisor::one_for_one().child(ChildSpec::worker("smtp", || Hanging));
+    let node = Node::builder("observed@localhost")
+        .application(Application::new("shop", shop))
+        .application(Application::new("mail", mail))
+        .application(Application::new("later", mail).on_request())
+        .start()
+        .unwrap();
+    let observer = start(&node, |it| it);
+    let address = observer.address();
+    // Nobody has looked while it ran.
+    let stock: Address<()> = node.lookup("stock").unwrap();
+    stock.send(()).unwrap();
+    let line =
+        "the supervisor of the application shop gave up because of its child stock, and has ended";
+    let all = format!("[-] application:shop down: {line}\n[+] application:mail ok\nreadyz");
+    let reply = until(address, "/readyz?verbose", |reply| reply.body.contains(&all));
+    assert_eq!(reply.status, 503);
+    let health = get(address, "/health");
+    assert_eq!((health.status, health.json()["status"].as_str()), (503, Some("down")));
+    assert_eq!(get(address, "/livez").status, 200);
+    let findings = get(address, "/api/v1/findings").body;
+    assert!(
+        findings.contains(&format!("the check application:shop is down: {line}")),
+        "{findings}"
+    );
+    let status = |name: &str| value(&scrape(address), "krarup_check_status", &[("check", name)]);
+    assert_eq!((status("application:shop"), status("application:mail")), (0.0, 2.0));
+    node.start_application("shop").wait().unwrap();
+    let reply = get(address, "/readyz?verbose");
+    assert!(reply.status == 200 && reply.body.contains("application:shop ok"), "{}", reply.body);
+    // One that is stopped by request is missed by nobody.
+    node.stop_application("shop").wait().unwrap();
+    let reply = get(address, "/readyz?verbose");
+    assert!(reply.status == 200 && !reply.body.contains("shop"), "{}", reply.body);
     node.stop().wait().unwrap();
 }
 

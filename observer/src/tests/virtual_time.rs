@@ -20,20 +20,20 @@ const SECOND: Duration = Duration::from_secs(1);
 const TENTH: Duration = Duration::from_millis(100);
 
 /// A simulation with an observer.
-struct SimulatedObserver {
-    sim: Simulation,
+pub(super) struct SimulatedObserver {
+    pub(super) sim: Simulation,
     observer: RunningObserver,
 }
 
 impl SimulatedObserver {
-    fn start(seed: u64) -> Self {
+    pub(super) fn start(seed: u64) -> Self {
         let sim = Simulation::new(seed);
         sim.add_dispatcher("observer");
         let observer = start(sim.node(), |it| it);
         SimulatedObserver { sim, observer }
     }
 
-    fn get(&self, target: &str) -> HttpReply {
+    pub(super) fn get(&self, target: &str) -> HttpReply {
         let (address, target) = (self.observer.address(), target.to_owned());
         let asked = thread::spawn(move || get(address, &target));
         while !asked.is_finished() {
@@ -97,6 +97,34 @@ impl NodeLook {
         let found = all.iter().filter(|finding| finding["code"] == code);
         found.map(|finding| finding["name"].as_str().unwrap()).collect()
     }
+}
+
+impl NodeLook {
+    /// Since when the findings of this code last, in milliseconds.
+    fn since(&self, code: &str) -> Vec<Option<f64>> {
+        let all = self.0["findings"]["findings"].as_array().unwrap();
+        let found = all.iter().filter(|finding| finding["code"] == code);
+        found.map(|finding| finding["since_ms"].as_f64()).collect()
+    }
+}
+
+#[test]
+fn v97_a_full_pool_is_told_since_when_if_that_was_seen() {
+    let it = SimulatedObserver::start(1);
+    let slow = Arc::new(AtomicBool::new(false));
+    let clerk = move || Clerk { hurries: Arc::clone(&slow) };
+    let pool =
+        it.sim.spawn(move || Pool::new(1, clerk).mailbox(100)).name("clerks").wait().unwrap();
+    it.look();
+    for expected in [None, Some(1000.0), Some(2000.0)] {
+        it.sim.advance(SECOND);
+        // The worker takes one, and is busy.
+        while pool.send(1).is_ok() {}
+        it.sim.run_until_idle();
+        while pool.send(1).is_ok() {}
+        assert_eq!(it.look().since("pool_full"), [expected]);
+    }
+    it.sim.stop().wait().unwrap();
 }
 
 #[test]
@@ -243,7 +271,14 @@ fn v18_the_timeline_of_a_supervisor_that_gives_up_has_every_step_in_order() {
         assert_eq!((&decision["what"], &decision["count"]), (&what.into(), &fails.min(2).into()));
         // Half of its intensity is used, until it has given up.
         let storm = if fails < 3 { vec!["watcher"] } else { vec![] };
-        assert_eq!(it.look().found("restart_storm"), storm);
+        let seen = it.look();
+        assert_eq!(seen.found("restart_storm"), storm);
+        // Since the first restart of the period.
+        let since = seen.since("restart_storm");
+        assert_eq!(
+            since,
+            storm.iter().map(|_| Some(f64::from(fails - 1) * 1000.0)).collect::<Vec<_>>()
+        );
     }
     let events = timeline();
     let told: Vec<(&str, &str, u64, Option<u64>)> = events
