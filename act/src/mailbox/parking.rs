@@ -58,15 +58,6 @@ impl InboxCore {
         }
     }
 
-    /// As [`InboxCore::ready_for_wake`], but nothing happens to a process that is not parked.
-    #[inline]
-    pub(crate) fn ready_if_parked(&mut self) -> Option<Ready> {
-        match self.phase {
-            MailboxPhase::Active | MailboxPhase::Terminated => None,
-            _ => self.ready_for_wake(),
-        }
-    }
-
     /// Whether a process can be parked in this phase.
     #[inline]
     pub(crate) fn has_place(&self, phase: MailboxPhase) -> bool {

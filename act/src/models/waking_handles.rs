@@ -2,7 +2,9 @@
 
 use super::checker::{joined, model, thread};
 use crate::process::current;
-use crate::process::waker::{NotedHandle, UsedHandle, Wakeable, WakingCount, WakingHandle};
+use crate::process::waker::{
+    NotedHandle, UsedHandle, UsedNoted, Wakeable, WakingCount, WakingHandle,
+};
 use crate::sync::UnsafeCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -29,7 +31,7 @@ unsafe impl Wakeable for SharedHalves {
         &self.count
     }
 
-    fn noted(&self) -> &NotedHandle {
+    fn noted_handle(&self) -> &NotedHandle {
         &self.noted
     }
 
@@ -42,14 +44,16 @@ unsafe impl Wakeable for SharedHalves {
     }
 
     /// Who wakes has the process, if it is parked: here, in the same thread.
-    unsafe fn wake_parked(this: *const Self) -> bool {
+    unsafe fn wake_noted(this: *const Self) -> UsedNoted {
         // SAFETY: the noted handle keeps it.
         let shared = unsafe { &*this };
+        shared.touch(usize::from(!shared.is_parked));
         if shared.is_parked {
-            shared.touch(0);
-            shared.noted.comes_in();
+            // SAFETY: as above.
+            unsafe { shared.noted.is_spent_with_process(&shared.count) }
+        } else {
+            shared.noted.is_spent(&shared.count)
         }
-        shared.is_parked
     }
 }
 

@@ -77,8 +77,12 @@ fn an_inner_turn_keeps_the_state_of_the_outer_turn() {
                         current::count_sent();
                         Ok(())
                     });
+                    assert!(!current::is_host_of_poll(&inner.shared));
                     other.settle();
                     assert!(!inner.is_alive());
+                    assert!(current::is_host_of_poll(&ctx.cell.shared));
+                    assert!(!current::is_host_of_poll(&inner.shared));
+                    assert!(current::is_own(cx.waker()));
                     drop(reply.take());
                 });
                 assert_eq!(current::wait(), AwaitedProcess::on(callee));

@@ -13,7 +13,7 @@ use super::progress::Progress;
 use super::rare_cell::RareCell;
 use super::relations::Relations;
 use super::untyped_cell::UntypedCell;
-use super::waker::{NotedHandle, UsedHandle, Wakeable, WakingCount};
+use super::waker::{NotedHandle, UsedHandle, UsedNoted, Wakeable, WakingCount};
 use crate::addressing::route::Route;
 use crate::host::shared_host::SharedHost;
 use crate::lock::Lock;
@@ -68,7 +68,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             core: CellCore {
                 id: birth.pid.id(),
                 parent: ParentNumber::of(birth.parent),
-                noted: NotedHandle::new(),
+                noted_handle: NotedHandle::new(),
                 started: birth.shared.host.recent_time(),
                 shared: birth.shared,
                 behavior: birth.behavior,
@@ -174,7 +174,7 @@ impl<M: Send + 'static, C: Send + 'static> RelationsPlace for Cell<M, C> {
     }
 }
 
-// SAFETY: both are fields of the cell that only `waker.rs` and `wake_parked` use, and `WakingHandle::first` is the first to
+// SAFETY: both are fields of the cell that only `waker.rs` and `wake_noted` use, and `WakingHandle::first` is the first to
 // do so.
 #[allow(unsafe_code, reason = "the contract of the trait, argued at `Wakeable`")]
 unsafe impl<M: Send + 'static, C: Send + 'static> Wakeable for Cell<M, C> {
@@ -182,26 +182,38 @@ unsafe impl<M: Send + 'static, C: Send + 'static> Wakeable for Cell<M, C> {
         &self.progress.waking
     }
 
-    fn noted(&self) -> &NotedHandle {
-        &self.core.noted
+    fn noted_handle(&self) -> &NotedHandle {
+        &self.core.noted_handle
     }
 
     fn wake(&self, used_up: Option<UsedHandle<'_>>) {
         self.wake(used_up);
     }
 
-    unsafe fn wake_parked(this: *const Self) -> bool {
-        let (host, ready) = {
-            // SAFETY: the noted handle keeps the cell until it comes in, and `ready`, the process itself, from then on.
-            let cell = unsafe { &*this };
-            let mut inbox = cell.inbox.lock();
-            let Some(ready) = inbox.ready_if_parked() else { return false };
-            cell.noted.comes_in();
-            (current::host_for(&cell.shared), ready)
+    unsafe fn wake_noted(this: *const Self) -> UsedNoted {
+        // SAFETY: the noted handle keeps the cell until it comes in, or what it is counted as then.
+        let cell = unsafe { &*this };
+        let (handle, waking) = (&cell.core.noted_handle, &cell.progress.waking);
+        let mut inbox = cell.inbox.lock();
+        let Some(ready) = inbox.ready_for_wake() else {
+            let used = handle.is_spent(waking);
+            let _ = cell.noted(&inbox, None);
+            return used;
         };
+        // SAFETY: it is used below, in the poll in which this is called, if there is one.
+        let Some(host) = (unsafe { current::host_of_poll(&cell.shared) }) else {
+            // SAFETY: `ready` is the process itself.
+            let used = unsafe { handle.is_spent_with_process(waking) };
+            drop(inbox);
+            cell.host.schedule(ready);
+            return used;
+        };
+        // SAFETY: as above.
+        unsafe { handle.comes_in() };
+        drop(inbox);
         // The process may run and end at once, and the cell with it.
         host.schedule(ready);
-        true
+        UsedNoted::CameIn
     }
 }
 

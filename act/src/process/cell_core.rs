@@ -29,7 +29,7 @@ pub(crate) struct CellCore {
     pub(crate) progress: Progress,
     pub(super) parent: ParentNumber,
     /// The handle that can wake it and is not counted.
-    pub(super) noted: NotedHandle,
+    pub(super) noted_handle: NotedHandle,
     pub(super) behavior: &'static BehaviorFacts,
     /// As the host last read the clock ([`Host::recent_time`](crate::Host::recent_time)).
     pub(crate) started: Timestamp,

@@ -19,11 +19,11 @@
 //! | byte | means | next |
 //! |---|---|---|
 //! | `IN` | there is none | `OUT`: the process's own poll clones its waker. One thread at a time polls it, so a store does |
-//! | `OUT` | there is one, and the process keeps the allocation | `IN`: it has taken the process out of its mailbox, and so has the process's own handle (a store); or it is dropped, or counted from now on (a compare-exchange). `HEIR`: the process's own handle ends first (a compare-exchange) |
+//! | `OUT` | there is one, and the process keeps the allocation | `IN`: its holder has taken the process out of the mailbox, and so holds the process's own handle too (a store); or it is dropped, or counted from now on (a compare-exchange). `HEIR`: the process's own handle ends first (a compare-exchange) |
 //! | `HEIR` | the process has ended, and has left its own count to the noted handle | none: that count ends with the noted handle, as any other |
 //!
-//! So the wake-up by an answer needs no atomic read-modify-write beside the lock of the mailbox, neither when the waker
-//! is cloned nor when it wakes. The
+//! So a process that parks before its answer comes, from the poll of another process of the host, needs no atomic
+//! read-modify-write beside the lock of its mailbox, neither when the waker is cloned nor when it wakes. The
 //! standard library counts what is cloned only for an allocation of its own, which costs a process
 //! 32 bytes, and its life a tenth of its time (docs/decisions.md, "A waker is a handle on the cell").
 
@@ -64,26 +64,37 @@ pub(crate) unsafe trait Wakeable: Send + Sync + 'static {
     /// The count of its handles.
     fn waking(&self) -> &WakingCount;
 
-    /// Where the handle is that is not counted.
-    fn noted(&self) -> &NotedHandle;
+    /// The handle that is not counted.
+    fn noted_handle(&self) -> &NotedHandle;
 
     /// Schedules the process, in whatever phase it waits. If a handle is used up by that, it is spent under the lock
     /// under which the process is woken.
     fn wake(&self, used_up: Option<UsedHandle<'_>>);
 
-    /// Schedules the process if it is parked, and has the noted handle come in under the lock under which it is woken.
-    /// Returns whether it was parked. Otherwise nothing has happened.
+    /// As [`Self::wake`], by the noted handle, which is used up. Under the lock it comes in, or is spent as a counted one. In
+    /// the first case the value may be freed before this returns.
     ///
     /// # Safety
-    /// The noted handle exists, and is the caller's. It is used up if the process was parked; then the value may be
-    /// freed before this returns.
-    unsafe fn wake_parked(this: *const Self) -> bool;
+    /// The noted handle exists, and is the caller's.
+    unsafe fn wake_noted(this: *const Self) -> UsedNoted;
 }
+
+/// What has become of the noted handle when it has woken its process.
+#[must_use = "what is still counted is to be ended"]
+pub(crate) enum UsedNoted {
+    CameIn,
+    /// It is counted as this much, and may have left the count of the process's own handle too.
+    Counted(u32, IsHeir),
+}
+
+/// Whether the process's own handle has ended, and its count is that of the noted one.
+#[derive(Clone, Copy)]
+pub(crate) struct IsHeir(bool);
 
 /// How many waking handles there are, and how many are spent.
 pub(crate) struct WakingCount(AtomicU32);
 
-/// Where the handle is that is noted and not counted.
+/// Whether there is the handle that is noted and not counted: see the module.
 pub(crate) struct NotedHandle(AtomicU8);
 
 /// A handle that is used up by a wake-up.
@@ -126,12 +137,41 @@ impl NotedHandle {
         NotedHandle(AtomicU8::new(IN))
     }
 
-    /// It comes in. For its holder, who has the process too, and with it the process's own handle.
+    /// It comes in.
+    ///
+    /// # Safety
+    /// For its holder, who has the process too, and with it the process's own handle.
     #[inline]
-    pub(crate) fn comes_in(&self) {
+    pub(crate) unsafe fn comes_in(&self) {
         debug_assert!(self.0.load(Ordering::Relaxed) == OUT, "the process has not ended");
-        // Whoever reads it next has the process, from this thread.
+        // Whoever reads it next gets the process from this thread, or the lock of its mailbox.
         self.0.store(IN, Ordering::Relaxed);
+    }
+
+    /// It comes in, and is counted as a spent one from now on.
+    ///
+    /// # Safety
+    /// As for [`Self::comes_in`].
+    #[inline]
+    pub(crate) unsafe fn is_spent_with_process(&self, waking: &WakingCount) -> UsedNoted {
+        // What was done with the handles that are gone is passed on to the last one by a store, as it is by an addition.
+        if waking.0.load(Ordering::Acquire) != 1 {
+            return self.is_spent(waking);
+        }
+        // There are only the process's own handle and this one, and the caller has both, so nobody else counts.
+        waking.0.store(SPENT + 1, Ordering::Release);
+        // SAFETY: as for this.
+        unsafe { self.comes_in() };
+        UsedNoted::Counted(SPENT, IsHeir(false))
+    }
+
+    /// It is counted as a spent one from now on, wherever the process is. For its holder. More than fifteen at once, in
+    /// threads that have been interrupted here, count as if they could still wake.
+    pub(crate) fn is_spent(&self, waking: &WakingCount) -> UsedNoted {
+        let counted = if waking.0.load(Ordering::Relaxed) < SPENT * 15 { SPENT } else { 1 };
+        // The handle is here still, and keeps the allocation.
+        waking.0.fetch_add(counted, Ordering::Relaxed);
+        UsedNoted::Counted(counted, IsHeir(self.ends()))
     }
 
     /// It goes out, if it is in. For the process's own poll.
@@ -178,7 +218,7 @@ impl<T: Wakeable> WakingHandle<T> {
     #[inline]
     pub(crate) fn others(&self) -> usize {
         // First the noted one: one that is counted from now on is added before it comes in.
-        let noted = usize::from(self.noted().0.load(Ordering::Acquire) == OUT);
+        let noted = usize::from(self.noted_handle().0.load(Ordering::Acquire) == OUT);
         let counted = self.waking().0.load(Ordering::Relaxed) % SPENT;
         noted + usize::try_from(counted - 1).unwrap_or(usize::MAX)
     }
@@ -220,7 +260,7 @@ impl<T: Wakeable> WakingHandle<T> {
         // SAFETY: the handle stays, and with it what it points at.
         let woken = unsafe { &*pointer.cast::<T>() };
         // Whoever polls the process has its own handle, and nobody else polls it.
-        if current::is_polled(pointer.addr()) && woken.noted().goes_out() {
+        if current::is_polled(pointer.addr()) && woken.noted_handle().goes_out() {
             return RawWaker::new(pointer, Self::NOTED);
         }
         woken.waking().add();
@@ -254,30 +294,26 @@ impl<T: Wakeable> WakingHandle<T> {
     /// # Safety
     /// The pointer is that of the noted waker, which is used up.
     unsafe fn wake_noted_raw(pointer: *const ()) {
-        // SAFETY: the noted handle is here, and used up if this returns true.
-        if unsafe { T::wake_parked(pointer.cast()) } {
-            return;
+        // SAFETY: the noted handle is here, and is used up.
+        match unsafe { T::wake_noted(pointer.cast()) } {
+            UsedNoted::CameIn => {}
+            UsedNoted::Counted(counted, is_heir) => {
+                // SAFETY: it is counted since, and keeps the allocation until here.
+                let handle = unsafe { CountedHandle::<T>::of_raw(pointer) };
+                ManuallyDrop::new(handle).end(counted);
+                if is_heir.0 {
+                    // SAFETY: it stands for the handle of the process, which has left it to the noted one.
+                    unsafe { Self::drop_raw(pointer) };
+                }
+            }
         }
-        // The process runs, or has ended. The handle is counted from now on.
-        let is_heir = {
-            // SAFETY: the noted handle is still here.
-            let woken = unsafe { &*pointer.cast::<T>() };
-            woken.waking().add();
-            woken.noted().ends()
-        };
-        if is_heir {
-            // SAFETY: it stands for the handle of the process, which has left it to the noted one.
-            unsafe { Self::drop_raw(pointer) };
-        }
-        // SAFETY: it stands for the handle that was just counted.
-        unsafe { Self::wake_raw(pointer) };
     }
 
     /// # Safety
     /// The pointer is that of the noted waker, which is used up.
     unsafe fn drop_noted_raw(pointer: *const ()) {
         // SAFETY: the noted handle is still here, and with it the count.
-        if unsafe { &*pointer.cast::<T>() }.noted().ends() {
+        if unsafe { &*pointer.cast::<T>() }.noted_handle().ends() {
             // SAFETY: it stands for the handle of the process, which has left it to the noted one.
             unsafe { Self::drop_raw(pointer) };
         }
@@ -298,7 +334,7 @@ impl<T: Wakeable> Drop for WakingHandle<T> {
     fn drop(&mut self) {
         let arc = Arc::as_ptr(&self.0);
         // SAFETY: this handle is here, and with it the count.
-        if unsafe { &*arc }.noted().inherits() {
+        if unsafe { &*arc }.noted_handle().inherits() {
             return;
         }
         // SAFETY: it stands for this handle, which is not used after this.
@@ -363,6 +399,7 @@ mod tests {
     use super::*;
     use crate::calls::slot::slot;
     use crate::models::model_host::ModelHost;
+    use krarup_gen::Reason;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::Weak;
 
@@ -380,7 +417,7 @@ mod tests {
             &self.count
         }
 
-        fn noted(&self) -> &NotedHandle {
+        fn noted_handle(&self) -> &NotedHandle {
             &self.noted
         }
 
@@ -393,15 +430,20 @@ mod tests {
             }
         }
 
-        unsafe fn wake_parked(this: *const Self) -> bool {
+        unsafe fn wake_noted(this: *const Self) -> UsedNoted {
             // SAFETY: the noted handle keeps it.
             let bell = unsafe { &*this };
-            let is_parked = bell.is_parked.load(Ordering::Relaxed) == 1;
-            if is_parked {
-                bell.rung.fetch_add(1, Ordering::Relaxed);
-                bell.noted.comes_in();
+            bell.rung.fetch_add(1, Ordering::Relaxed);
+            match bell.is_parked.load(Ordering::Relaxed) {
+                0 => bell.noted.is_spent(&bell.count),
+                // SAFETY: the test has the process's own handle, and this thread.
+                1 => unsafe { bell.noted.is_spent_with_process(&bell.count) },
+                _ => {
+                    // SAFETY: as above.
+                    unsafe { bell.noted.comes_in() };
+                    UsedNoted::CameIn
+                }
             }
-            is_parked
         }
     }
 
@@ -466,17 +508,28 @@ mod tests {
             let _poll = current::begin_poll_with(&own.lend());
             own.to_waker()
         };
-        let waker = noted(&own);
+        // Parked: it comes in, with the host at hand or by a count. Running: it is counted.
+        for (is_parked, counted) in [(2, 1), (1, 1), (0, 1)] {
+            own.is_parked.store(is_parked, Ordering::Relaxed);
+            own.rung.store(0, Ordering::Relaxed);
+            let waker = noted(&own);
+            waker.wake_by_ref();
+            assert_eq!((own.others(), own.rung.load(Ordering::Relaxed)), (1, 1));
+            waker.wake();
+            assert_eq!((own.others(), own.rung.load(Ordering::Relaxed)), (0, 2));
+            assert_eq!(own.count.0.load(Ordering::Relaxed), counted);
+        }
+        // Another handle counts meanwhile.
+        let (other, waker) = (own.to_waker(), noted(&own));
         own.is_parked.store(1, Ordering::Relaxed);
-        waker.wake_by_ref();
-        assert_eq!((own.others(), own.rung.load(Ordering::Relaxed)), (1, 1));
         waker.wake();
-        assert_eq!((own.others(), own.rung.load(Ordering::Relaxed)), (0, 2));
-        own.is_parked.store(0, Ordering::Relaxed);
-        let waker = noted(&own);
-        waker.wake();
-        let live = own.live_when_spent.load(Ordering::Relaxed);
-        assert_eq!((live, own.others(), own.rung.load(Ordering::Relaxed)), (1, 0, 3));
+        assert_eq!(own.count.0.load(Ordering::Relaxed), 2);
+        drop(other);
+        // Fifteen others are about to be dropped.
+        own.count.0.fetch_add(SPENT * 15, Ordering::Relaxed);
+        noted(&own).wake();
+        assert_eq!((own.others(), own.count.0.load(Ordering::Relaxed)), (0, SPENT * 15 + 1));
+        own.count.0.store(1, Ordering::Relaxed);
         // It outlives the process.
         let waker = noted(&own);
         drop(own);
@@ -494,15 +547,18 @@ mod tests {
             Ok(())
         });
         let seen = Arc::downgrade(&cell);
-        let noted = || cell.noted().0.load(Ordering::Relaxed);
+        let noted = || cell.noted_handle().0.load(Ordering::Relaxed);
         host.host().schedule(ready);
-        for (sender, value) in [(first, 1), (second, 2)] {
-            host.settle();
-            assert_eq!((noted(), cell.waking().0.load(Ordering::Relaxed)), (OUT, 1));
-            assert!(sender.send(value).is_ok());
-            assert_eq!(noted(), IN);
-        }
         host.settle();
+        assert_eq!((noted(), cell.waking().0.load(Ordering::Relaxed)), (OUT, 1));
+        // From a thread that polls nothing, and from the poll of another process.
+        assert!(first.send(1).is_ok());
+        assert_eq!(noted(), IN);
+        host.settle();
+        assert_eq!((noted(), cell.waking().0.load(Ordering::Relaxed)), (OUT, 1));
+        host.start(0, |_| async move { second.send(2).map_err(|_| Reason::Shutdown) });
+        host.settle();
+        assert_eq!(noted(), IN);
         drop((cell, host));
         assert_eq!(seen.strong_count(), 0);
     }

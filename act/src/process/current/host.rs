@@ -1,4 +1,4 @@
-//! The host for what a poll makes ready, without a handle of its own while that is the host of the process that is polled.
+//! The host of the process that is polled, for what its poll makes ready.
 
 #![allow(
     unsafe_code,
@@ -11,38 +11,35 @@ use crate::host::shared_host::SharedHost;
 use std::ptr;
 use std::sync::Arc;
 
-/// A host that schedules a process which may take its last handle on the host with it.
-pub(crate) enum HostAtHand {
-    /// The host of the process that this thread polls.
-    Polled(*const SharedHost),
-    Kept(Arc<SharedHost>),
-}
+/// The host of the process that this thread polls.
+pub(crate) struct HostOfPoll(*const SharedHost);
 
-/// This host, for one process that is scheduled next.
+/// This host, if it is that of the process which this thread polls. It schedules a process that may take its last handle
+/// on the host with it.
+///
+/// # Safety
+/// What is returned is used before the poll ends.
 #[inline]
-pub(crate) fn host_for(shared: &Arc<SharedHost>) -> HostAtHand {
+pub(crate) unsafe fn host_of_poll(shared: &Arc<SharedHost>) -> Option<HostOfPoll> {
     let is_polled =
         TURN.with(|turn| turn.waker.get() != 0 && ptr::eq(turn.shared.get(), Arc::as_ptr(shared)));
-    if is_polled {
-        HostAtHand::Polled(Arc::as_ptr(shared))
-    } else {
-        HostAtHand::Kept(Arc::clone(shared))
+    if is_polled { Some(HostOfPoll(Arc::as_ptr(shared))) } else { None }
+}
+
+impl HostOfPoll {
+    #[inline]
+    pub(crate) fn schedule(self, ready: Ready) {
+        // SAFETY: the process that is polled has a handle on the host, and is polled until whoever has this value returns,
+        // for it is on the stack below. This value stays on its thread.
+        let shared = unsafe { &*self.0 };
+        shared.host.schedule(ready);
     }
 }
 
-impl HostAtHand {
-    #[inline]
-    pub(crate) fn schedule(self, ready: Ready) {
-        match self {
-            HostAtHand::Polled(shared) => {
-                // SAFETY: this value was made in the poll of a process of the host, and is not sent to another thread. That
-                // process is polled until whoever has this value returns, for it is on the stack below; it has a handle.
-                let shared = unsafe { &*shared };
-                shared.host.schedule(ready);
-            }
-            HostAtHand::Kept(shared) => shared.host.schedule(ready),
-        }
-    }
+#[cfg(test)]
+pub(crate) fn is_host_of_poll(shared: &Arc<SharedHost>) -> bool {
+    // SAFETY: nothing is scheduled.
+    unsafe { host_of_poll(shared) }.is_some()
 }
 
 #[cfg(all(test, not(loom)))]
@@ -60,16 +57,15 @@ mod tests {
     }
 
     #[test]
-    fn the_host_is_kept_unless_it_is_that_of_the_process_which_this_thread_polls() {
+    fn a_host_is_at_hand_while_this_thread_polls_one_of_its_processes() {
         let (one, other) = (ModelHost::new(), ModelHost::new());
         let (one, other) = (SharedHost::of(one.host()), SharedHost::of(other.host()));
-        let is_kept = |shared| matches!(host_for(shared), HostAtHand::Kept(_));
-        assert!(is_kept(&one));
+        assert!(!is_host_of_poll(&one));
         let waker = Waker::from(Arc::new(Silent));
         let poll = begin_poll(&waker, &one, AwaitedProcess::NONE);
-        assert!(!is_kept(&one));
-        assert!(is_kept(&other));
+        assert!(is_host_of_poll(&one));
+        assert!(!is_host_of_poll(&other));
         drop(poll);
-        assert!(is_kept(&one));
+        assert!(!is_host_of_poll(&one));
     }
 }

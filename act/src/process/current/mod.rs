@@ -27,7 +27,9 @@ mod traces;
 mod waits;
 
 pub(crate) use budget::{after_special_poll, begin_clock_poll, charge, flooded, refund, spend};
-pub(crate) use host::host_for;
+pub(crate) use host::host_of_poll;
+#[cfg(test)]
+pub(crate) use host::is_host_of_poll;
 pub(crate) use local::{count_sent, enter, is_busy, pid, sender, take_sent};
 pub(crate) use orphans::{
     OrphanCause, OrphanedReplies, adopt, apart, drop_refused, has_orphans, not_begun, refuse_calls,

@@ -5,6 +5,7 @@ use super::local::TURN;
 use crate::host::shared_host::SharedHost;
 use crate::process::awaited::AwaitedProcess;
 use crate::process::turn_state::Wants;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -23,19 +24,19 @@ pub(crate) fn begin_poll(
         turn.shared.set(Arc::as_ptr(shared));
         turn.waits.set(AwaitedProcess::NONE);
     });
-    PollGuard(())
+    PollGuard(PhantomData)
 }
 
 /// Begins a poll with this waker, of a process without a host.
 #[cfg(test)]
 pub(crate) fn begin_poll_with(waker: &Waker) -> PollGuard {
     TURN.with(|turn| turn.waker.set(waker.data().addr()));
-    PollGuard(())
+    PollGuard(PhantomData)
 }
 
-/// A poll that has begun. Dropping it ends the poll: from then on the process may be freed.
+/// A poll that has begun. Dropping it, on its thread, ends the poll: from then on the process may be freed.
 #[must_use = "the poll ends with it"]
-pub(crate) struct PollGuard(());
+pub(crate) struct PollGuard(PhantomData<*const SharedHost>);
 
 impl Drop for PollGuard {
     #[inline]
@@ -75,7 +76,7 @@ pub(crate) fn is_own(waker: &Waker) -> bool {
 }
 
 /// Asks for a poke of the process if the waker is its own. A waker that a collection of futures
-/// made for one of them would not be woken by a poke. Returns false outside a turn too.
+/// made for one of them would not be woken by a poke. Returns false outside a poll too.
 #[inline]
 pub(crate) fn want_poke(waker: &Waker) -> bool {
     TURN.with(|turn| {
@@ -137,12 +138,17 @@ pub(crate) fn look() {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use super::super::{note_wait, wait};
     use super::*;
+    use krarup_gen::Pid;
 
     #[test]
     fn a_waker_without_data_is_nobodys_own() {
         assert!(!is_own(Waker::noop()));
         drop(begin_poll_with(Waker::noop()));
         assert!(!is_own(Waker::noop()) && !want_poke(Waker::noop()));
+        let callee = Pid::local(0, 0);
+        note_wait(callee, AwaitedProcess::on(callee), Waker::noop());
+        assert!(wait().is_none(), "it is no edge of the wait graph");
     }
 }

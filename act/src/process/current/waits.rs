@@ -22,7 +22,7 @@ use std::task::{Poll, Waker};
 pub(crate) fn note_wait(callee: Pid, wait: AwaitedProcess, waker: &Waker) {
     TURN.with(|turn| {
         let alone = turn.waits.get().is_none()
-            && waker.data().addr() == turn.waker.get()
+            && turn.is_own(waker)
             && callee.creation() == turn.pid.get().creation();
         turn.waits.set(if alone { wait } else { AwaitedProcess::SEVERAL });
     });
