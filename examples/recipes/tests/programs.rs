@@ -40,6 +40,7 @@ fn the_page_has_what_a_crash_and_a_kill_do_to_a_transaction() {
 fn the_excerpts_of_each_page_stand_in_its_program() {
     for (page, program) in [
         ("http_service", "http_service"),
+        ("../guide/applications", "http_application"),
         ("stopping_a_service", "stopping"),
         ("persistence", "persistence"),
         ("what_survives", "what_survives"),
