@@ -49,7 +49,7 @@ pub struct Signals {
     #[cfg(windows)]
     interrupt: tokio::signal::windows::CtrlC,
     since: Instant,
-    repeats: Repeats,
+    repeats: SignalRepeats,
 }
 
 impl Signals {
@@ -65,7 +65,12 @@ impl Signals {
         use tokio::signal::unix::{SignalKind, signal};
         let interrupt = signal(SignalKind::interrupt())?;
         let terminate = signal(SignalKind::terminate())?;
-        Ok(Signals { interrupt, terminate, since: Instant::now(), repeats: Repeats::default() })
+        Ok(Signals {
+            interrupt,
+            terminate,
+            since: Instant::now(),
+            repeats: SignalRepeats::default(),
+        })
     }
 
     /// Catches the signals from now on.
@@ -75,7 +80,7 @@ impl Signals {
     #[cfg(windows)]
     pub fn new() -> io::Result<Self> {
         let interrupt = tokio::signal::windows::ctrl_c()?;
-        Ok(Signals { interrupt, since: Instant::now(), repeats: Repeats::default() })
+        Ok(Signals { interrupt, since: Instant::now(), repeats: SignalRepeats::default() })
     }
 
     /// Waits for the next signal, and returns its name. Dropping the future loses none. One that has come within a second of
@@ -112,12 +117,12 @@ impl Signals {
 
 /// Which signals are requests of their own, by the times at which they were seen.
 #[derive(Default)]
-struct Repeats {
+struct SignalRepeats {
     /// When each signal was told last.
     told: BTreeMap<&'static str, Duration>,
 }
 
-impl Repeats {
+impl SignalRepeats {
     /// Whether a signal that is seen now is the last one again. One that is none is told. A repeat does not extend the time.
     fn is_repeat(&mut self, signal: &'static str, now: Duration) -> bool {
         let is_repeat = self.told.get(signal).is_some_and(|told| now < *told + REPEAT);
@@ -136,7 +141,7 @@ impl fmt::Debug for Signals {
 
 #[cfg(all(test, unix, not(loom)))]
 mod tests {
-    use super::{Repeats, Signals};
+    use super::{SignalRepeats, Signals};
     use std::pin::pin;
     use std::process::{Command, id};
     use std::task::{Context, Waker};
@@ -169,7 +174,7 @@ mod tests {
 
     #[test]
     fn x16_the_same_signal_within_a_second_is_no_request_of_its_own() {
-        let mut repeats = Repeats::default();
+        let mut repeats = SignalRepeats::default();
         let mut told = |signal, millis| !repeats.is_repeat(signal, Duration::from_millis(millis));
         assert!(told("SIGTERM", 500));
         assert!(!told("SIGTERM", 500));

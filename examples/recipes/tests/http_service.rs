@@ -1,5 +1,5 @@
-//! The service of the recipe, as a program: its answers, a crash, and a stop with a request under way. The one of the guide to
-//! applications: its answers, and its end.
+//! The service of the recipe, as a program: its answers, a crash, and a stop with a request under way. The one with an
+//! application: its answers, and its end.
 #![cfg(unix)]
 
 use std::io::{BufRead, BufReader, Read, Write};
