@@ -102,7 +102,7 @@ pub use mailbox::muted_senders::MutedSender;
 pub use mailbox::order::Order;
 pub use mailbox::overflow::{Divert, Diverted, Overflow};
 pub use mailbox::permit::Permit;
-pub use memberships::records::Memberships;
+pub use memberships::records::{Membership, Memberships};
 pub use names::name_scope::{InNameScope, NameScope};
 pub use names::name_wait::LookupOrWait;
 pub use names::name_waits::NameWaits;

@@ -388,14 +388,66 @@ pub trait ClusterCalls: HasCluster {
         Ok(self.cluster()?.0.kept())
     }
 
-    /// Tells a process of nodes that come up and go down, for its lifetime and beyond the
-    /// bound of its mailbox (rule Zlive2).
+    /// Tells a process of nodes that come up and go down, for its lifetime and beyond the bound of its
+    /// mailbox (rule Zlive2). It is told by each cluster of the node: the end of a cluster is the
+    /// [`NodeEvent::Down`] of every connected node, and one that a supervisor starts again tells what
+    /// comes up then. A process has one subscription, also if it subscribes twice.
+    ///
+    /// Who needs the nodes that are connected already uses [`ClusterCalls::watch_nodes`].
     ///
     /// # Errors
     /// [`ClusterError::NotRunning`].
     fn subscribe_nodes(&self, who: Recipient<NodeEvent>) -> Result<(), ClusterError> {
-        self.cluster()?.0.events.subscribe(who);
+        let core = self.cluster()?.0;
+        core.memory.subscribers.subscribe(&*core.host, who);
         Ok(())
+    }
+
+    /// As [`ClusterCalls::subscribe_nodes`], and returns the nodes that are connected now, in the order of
+    /// their names. No event after the list is missed. What the list knows already may be told too, if it
+    /// happens at the same time.
+    ///
+    /// ```
+    /// # use krarup_act::{Actor, Context};
+    /// # use krarup_gen::{NodeName, Result};
+    /// # mod krarup { pub use krarup_dist as cluster; }
+    /// use krarup::cluster::{ClusterCalls, NodeEvent};
+    /// use std::collections::BTreeSet;
+    ///
+    /// /// Knows which nodes are connected.
+    /// #[derive(Default)]
+    /// struct Nodes(BTreeSet<NodeName>);
+    ///
+    /// impl Actor for Nodes {
+    ///     type Message = NodeEvent;
+    ///
+    ///     async fn init(&mut self, ctx: &mut Context<NodeEvent>) -> Result {
+    ///         self.0.extend(ctx.watch_nodes(ctx.address().recipient())?);
+    ///         Ok(())
+    ///     }
+    ///
+    ///     async fn handle_message(
+    ///         &mut self,
+    ///         _: &mut Context<NodeEvent>,
+    ///         event: NodeEvent,
+    ///     ) -> Result {
+    ///         match event {
+    ///             NodeEvent::Up(node) => _ = self.0.insert(node),
+    ///             NodeEvent::Down(node) => _ = self.0.remove(&node),
+    ///             _ => {}
+    ///         }
+    ///         Ok(())
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ClusterError::NotRunning`].
+    fn watch_nodes(&self, who: Recipient<NodeEvent>) -> Result<Vec<NodeName>, ClusterError> {
+        let core = self.cluster()?.0;
+        // In this order: an event between the two is told, and the list has it besides.
+        core.memory.subscribers.subscribe(&*core.host, who);
+        Ok(core.connected().iter().map(|peer| peer.node.clone()).collect())
     }
 
     /// Returns the groups of a scope that the cluster carries: those of the node

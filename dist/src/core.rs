@@ -78,7 +78,8 @@ pub(crate) struct ClusterCore {
     /// The group leader of processes that were requested on other nodes, as soon as one was.
     pub(crate) output: OnceLock<Pid>,
     output_log: PeerLog,
-    pub(crate) events: NodeEvents,
+    /// The scopes of groups of this cluster, which are told of nodes. Users are in its memory.
+    pub(crate) own_subscribers: NodeEvents,
     pub(crate) counters: ClusterCounters,
     log: PeerLog,
     pub(crate) cluster: Recipient<ClusterMessage>,
@@ -151,7 +152,7 @@ impl ClusterCore {
             statistics: SysStatistics::default(),
             output: OnceLock::new(),
             output_log: PeerLog::of(MOST_PRINTED),
-            events: NodeEvents::default(),
+            own_subscribers: NodeEvents::default(),
             counters: ClusterCounters::default(),
             log: PeerLog::default(),
             cluster,
@@ -375,6 +376,7 @@ impl PeerOwner for ClusterCore {
 
     fn tell(&self, event: &NodeEvent) {
         self.kept_event(event);
-        self.events.tell(event);
+        self.own_subscribers.tell(event);
+        self.memory.subscribers.tell(event);
     }
 }

@@ -130,8 +130,11 @@ fn run(
 }
 
 /// The crates of which some tests need a feature that no other crate of a small build turns on.
-const WITH_FEATURE: [(&str, &str); 2] =
-    [("krarup-act", "krarup-act/serde"), ("krarup-axum", "krarup-axum/http2")];
+const WITH_FEATURE: [(&str, &str); 3] = [
+    ("krarup-act", "krarup-act/serde"),
+    ("krarup-axum", "krarup-axum/http2"),
+    ("krarup-node", "krarup-node/signals"),
+];
 
 /// The programs that cargo's messages name.
 fn programs(messages: &[Value], tree: &Tree, suites: &[&Suite]) -> Programs {

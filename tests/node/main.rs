@@ -12,6 +12,7 @@ mod aliases;
 mod application_reports;
 mod application_seeds;
 mod application_settings;
+mod application_stop_times;
 mod application_support;
 mod application_threads;
 mod applications;

@@ -29,8 +29,9 @@ use std::sync::{Arc, OnceLock};
 const SHARDS: usize = 16;
 const PAGE: usize = 16;
 
-/// One membership of a process: in a group, or under a key of a registry.
-pub(crate) trait Membership: Send + Sync {
+/// One membership of a process: in a group, under a key of a registry, or among those that a cluster tells of
+/// nodes. For hosts.
+pub trait Membership: Send + Sync {
     /// Ends it, because the process has ended. Called without a lock.
     fn end(&self, process: Pid);
 }
@@ -81,7 +82,7 @@ impl SeveralMemberships {
 impl Memberships {
     /// Records a membership, unless the process has ended. The group or the registry is locked by the
     /// caller. Returns false if the process has ended.
-    pub(crate) fn begin(&self, process: &dyn Process, membership: Arc<dyn Membership>) -> bool {
+    pub fn begin(&self, process: &dyn Process, membership: Arc<dyn Membership>) -> bool {
         let mut relations = process.relations();
         if relations.is_retired() {
             return false;

@@ -313,6 +313,7 @@ impl Actor for Cluster {
                 .with("calls", core.calls.len() as u64)
                 .with("rpcs", core.requests.len() as u64)
                 .with("kept", core.kept().len() as u64)
+                .with("subscribers", core.memory.subscribers.count() as u64)
                 .with("known_nodes", core.table_sizes()[0] as u64)
                 .with("connections", core.table_sizes()[1] as u64)
                 .with("handshakes", core.table_sizes()[2] as u64)

@@ -1,16 +1,19 @@
 //! What a node keeps of its clusters: it outlives them.
 
 use crate::core::incarnations::Incarnations;
+use crate::events::NodeEvents;
 use krarup_act::Host;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What is kept from one cluster of a node to the next.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct ClusterMemory {
     /// A cluster that is started again gives no number to another node.
     pub(crate) incarnations: Mutex<Incarnations>,
+    /// Processes that are told of nodes by each cluster (rule Zlive2).
+    pub(crate) subscribers: Arc<NodeEvents>,
     begun: AtomicU64,
 }
 

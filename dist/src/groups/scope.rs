@@ -271,7 +271,7 @@ impl Actor for GroupScope {
     async fn init(&mut self, ctx: &mut Context<ScopeMessage>) -> Result {
         self.pid = Some(ctx.pid());
         self.scope.runs(ctx.address().recipient());
-        self.core.events.subscribe(ctx.address().recipient());
+        self.core.own_subscribers.add(ctx.address().recipient());
         let (now, _watch) = ctx.watch_own_members(&self.scope.groups)?;
         for (group, members) in &now {
             members.iter().for_each(|pid| self.own.join(group, *pid));
@@ -355,7 +355,7 @@ impl Drop for GroupScope {
         krarup_act::from_outside(|| {
             if let Some(pid) = self.pid {
                 self.scope.has_ended(pid);
-                self.core.events.unsubscribe(pid);
+                self.core.own_subscribers.remove(pid);
             }
             let gone = self.peers.forget_all();
             self.apply(gone);

@@ -2,9 +2,10 @@
 
 use crate::sim_support::{Choices, Member, Order, Seen, Watching, members, some_turns};
 use krarup_act::{Actor, Context};
-use krarup_dist::{Cluster, ClusterAddress, ClusterCalls, Cookie, SimNetwork};
-use krarup_gen::{DeadLetterCause, Exit, Memory, Reason, Result, SendError, SpawnError};
+use krarup_dist::{Cluster, ClusterAddress, ClusterCalls, Cookie, NodeEvent, SimNetwork};
+use krarup_gen::{DeadLetterCause, Exit, Memory, NodeName, Reason, Result, SendError, SpawnError};
 use krarup_node::Simulation;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -212,4 +213,128 @@ fn zlive7_a_cluster_that_is_started_at_once_again_waits_for_what_is_left_of_the_
         assert_eq!(a.peers(), ["b@sim"]);
         Ok(())
     });
+}
+
+/// The only event that has come since the last one.
+fn only(events: &Mutex<Vec<NodeEvent>>) -> Option<NodeEvent> {
+    let mut all = std::mem::take(&mut *events.lock().unwrap());
+    if all.len() == 1 { all.pop() } else { panic!("not one event: {all:?}") }
+}
+
+#[test]
+fn zlive2_a_subscription_outlives_the_cluster_of_its_node() {
+    Simulation::explore(0..50, |sim| {
+        let net = SimNetwork::new();
+        let [a, mut b] = members(sim, &net)?;
+        a.worker("stock")?;
+        let (events, name): (_, NodeName) = (b.node_events()?, "a@sim".parse()?);
+        for round in 1..=3 {
+            b.remote("stock", "a@sim").send(Order::Note(round))?;
+            sim.run_until_idle();
+            assert_eq!(only(&events), Some(NodeEvent::Up(name.clone())));
+            // The end of a cluster is the loss of its connections.
+            b.node.kill(b.cluster.pid());
+            sim.run_until_idle();
+            assert_eq!(only(&events), Some(NodeEvent::Down(name.clone())));
+            b.cluster = start_again(&b, &net)?;
+        }
+        b.remote("stock", "a@sim").send(Order::Note(4))?;
+        sim.run_until_idle();
+        assert_eq!(only(&events), Some(NodeEvent::Up(name.clone())));
+        a.node.stop().wait()?;
+        sim.run_until_idle();
+        assert_eq!(only(&events), Some(NodeEvent::Down(name)));
+        Ok(())
+    });
+}
+
+/// Knows the nodes from a list and from what it is told then.
+struct NodeList {
+    known: Arc<Mutex<BTreeSet<NodeName>>>,
+}
+
+impl Actor for NodeList {
+    type Message = NodeEvent;
+
+    async fn init(&mut self, ctx: &mut Context<NodeEvent>) -> Result {
+        let now = ctx.watch_nodes(ctx.address().recipient())?;
+        *self.known.lock().unwrap() = now.into_iter().collect();
+        Ok(())
+    }
+
+    async fn handle_message(&mut self, _: &mut Context<NodeEvent>, event: NodeEvent) -> Result {
+        let mut known = self.known.lock().unwrap();
+        let is_news = match event {
+            NodeEvent::Up(node) => known.insert(node),
+            NodeEvent::Down(node) => known.remove(&node),
+            _ => true,
+        };
+        assert!(is_news);
+        Ok(())
+    }
+}
+
+#[test]
+fn zlive2_the_nodes_of_now_and_what_is_told_then_have_no_gap_between_them() {
+    Simulation::explore(0..200, |sim| {
+        let net = SimNetwork::new();
+        let [a, b, c, d] = members(sim, &net)?;
+        for member in [&a, &c, &d] {
+            member.worker("stock")?;
+        }
+        let mut lists = Vec::new();
+        for round in 0..4 {
+            for name in ["a@sim", "c@sim", "d@sim"] {
+                b.remote("stock", name).send(Order::Note(round))?;
+                some_turns(sim, Choices(sim).below(12));
+                let known = Arc::<Mutex<BTreeSet<NodeName>>>::default();
+                let list = NodeList { known: Arc::clone(&known) };
+                let list = b.node.spawn(move || list).start()?;
+                lists.push((list, known));
+                some_turns(sim, Choices(sim).below(12));
+                b.cluster.disconnect(["a@sim", "c@sim"][Choices(sim).below(2)])?;
+            }
+        }
+        sim.run_until_idle();
+        let now: BTreeSet<NodeName> = b.cluster.nodes()?.into_iter().collect();
+        for (list, known) in lists {
+            assert!(list.is_alive());
+            assert_eq!(*known.lock().unwrap(), now);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn zlive2_nothing_is_kept_of_a_subscriber_that_has_ended() {
+    let (sim, net) = (Simulation::new(4), SimNetwork::new());
+    let [mut b] = members(&sim, &net).unwrap();
+    let subscribers = |b: &Member| {
+        let inspection = b.node.inspect(b.cluster.pid()).wait().unwrap();
+        inspection.number("subscribers").unwrap()
+    };
+    let subscribe = |b: &Member| {
+        let list = NodeList { known: Arc::default() };
+        let list = b.node.spawn(move || list).wait().unwrap();
+        // A second time is no second subscription.
+        b.cluster.subscribe_nodes(list.recipient()).unwrap();
+        list.pid()
+    };
+    let [one, other] = [subscribe(&b), subscribe(&b)];
+    assert_eq!(subscribers(&b), 2);
+    b.node.kill(one);
+    sim.run_until_idle();
+    assert_eq!(subscribers(&b), 1);
+    // Also while no cluster runs.
+    b.node.kill(b.cluster.pid());
+    b.node.kill(other);
+    sim.run_until_idle();
+    b.cluster = start_again(&b, &net).unwrap();
+    assert_eq!(subscribers(&b), 0);
+    // One that has ended before it subscribes is none.
+    let gone = b.node.spawn(|| NodeList { known: Arc::default() }).wait().unwrap();
+    b.node.kill(gone.pid());
+    sim.run_until_idle();
+    b.cluster.subscribe_nodes(gone.recipient()).unwrap();
+    assert_eq!(subscribers(&b), 0);
 }

@@ -1,4 +1,5 @@
-//! The service of the recipe, as a program: its answers, a crash, and a stop with a request under way.
+//! The service of the recipe, as a program: its answers, a crash, and a stop with a request under way. The one with an
+//! application: its answers, and its end.
 #![cfg(unix)]
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -14,11 +15,12 @@ struct Service {
 
 impl Service {
     fn start() -> Service {
-        let mut program = Command::new(env!("CARGO_BIN_EXE_http_service"))
-            .arg("127.0.0.1:0")
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        Service::run(env!("CARGO_BIN_EXE_http_service"))
+    }
+
+    fn run(program: &str) -> Service {
+        let mut program =
+            Command::new(program).arg("127.0.0.1:0").stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(program.stdout.take().unwrap());
         let mut line = String::new();
         lines.read_line(&mut line).unwrap();
@@ -140,4 +142,13 @@ fn asked_a_second_time_the_program_ends_at_once() {
     service.signal("-INT");
     assert_eq!(service.program.wait().unwrap().code(), Some(1));
     drop(under_way);
+}
+
+#[test]
+fn an_application_serves_and_its_program_ends_by_a_signal() {
+    let mut service = Service::run(env!("CARGO_BIN_EXE_http_application"));
+    assert_eq!(service.ask("POST /hits", ""), (200, "1".to_owned()));
+    assert_eq!(service.ask("POST /hits", ""), (200, "2".to_owned()));
+    service.signal("-TERM");
+    assert_eq!(service.program.wait().unwrap().code(), Some(0));
 }

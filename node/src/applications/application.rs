@@ -75,7 +75,8 @@ pub(crate) struct ApplicationParts {
     /// Whether it waits for a request to start.
     pub(crate) on_request: bool,
     pub(crate) start_timeout: Duration,
-    pub(crate) stop_timeout: Duration,
+    /// How long it has for its stop, if that was set.
+    pub(crate) stop_timeout: Option<Duration>,
     pub(crate) top: Box<TopStart>,
     pub(crate) phases: Vec<ApplicationPhase>,
     pub(crate) on_stop: Option<Box<PartStart>>,
@@ -91,7 +92,9 @@ impl Application {
     /// The default time of a start: 60 s.
     pub const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-    /// The default time of a stop: 10 s.
+    /// The default time of a stop of the application by itself, as by
+    /// [`Node::stop_application`](crate::Node::stop_application): 10 s. A stop of the node gives it the time of
+    /// the node.
     pub const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
     /// Makes an application. `top` makes the behaviour of its top process, usually a supervisor.
@@ -127,7 +130,7 @@ impl Application {
                 root: Root::User,
                 on_request: false,
                 start_timeout: Self::START_TIMEOUT,
-                stop_timeout: Self::STOP_TIMEOUT,
+                stop_timeout: None,
                 top: Box::new(top),
                 phases: Vec::new(),
                 on_stop: None,
@@ -191,10 +194,12 @@ impl Application {
         self
     }
 
-    /// Sets the time that it has for an orderly end before it is killed;
-    /// [`STOP_TIMEOUT`](Self::STOP_TIMEOUT) by default.
+    /// Sets the time that it has for an orderly end before it is killed (rules A5, A9). By default that is the time of
+    /// the node at a stop of the node ([`NodeBuilder::stop_timeout`](crate::NodeBuilder::stop_timeout),
+    /// [`NodeStop::timeout`](crate::NodeStop::timeout)), and [`STOP_TIMEOUT`](Self::STOP_TIMEOUT) at any other end. One
+    /// that is longer than the time of the node ends with that.
     pub fn stop_timeout(mut self, timeout: Duration) -> Self {
-        self.parts.stop_timeout = timeout;
+        self.parts.stop_timeout = Some(timeout);
         self
     }
 

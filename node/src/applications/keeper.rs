@@ -11,7 +11,7 @@
 //! A keeper that is continued in another process (see `insist`) finds in the run how far it was:
 //! an application that is up is kept on, and one that was starting fails.
 
-use crate::applications::application::ApplicationParts;
+use crate::applications::application::{Application, ApplicationParts};
 use crate::applications::error::StartApplicationError;
 use crate::applications::insist::ApplicationJob;
 use crate::applications::plan::{TopEnd, stops_node};
@@ -204,18 +204,16 @@ impl Keeper {
 
     /// Ends all processes of the run. Returns how many cannot be ended.
     async fn take_down(&self, ran: bool) -> usize {
-        let (run, timeout) = (&self.run, self.parts.stop_timeout);
-        let until = self.host.now() + timeout;
+        let (run, begun) = (&self.run, self.host.now());
         if ran && !run.has_prepared.swap(true, Ordering::SeqCst) {
-            self.prepare(until).await;
+            self.prepare(begun).await;
         }
         if let Some(top) = run.top().filter(|_| run.top_end.value().is_none()) {
             if let Some(process) = self.host.core.process(top) {
                 contained(|| process.request_stop(Reason::Shutdown));
             }
-            if within(&self.any_host(), self.time_until(until), run.top_end.wait()).await.is_none()
-            {
-                reports::is_overdue(&self.host, &run.name, timeout);
+            if let Err(limit) = self.in_time(begun, run.top_end.wait()).await {
+                reports::is_overdue(&self.host, &run.name, limit);
             }
         }
         run.close();
@@ -225,21 +223,52 @@ impl Keeper {
     }
 
     /// Runs `on_stop`.
-    async fn prepare(&self, until: Timestamp) {
+    async fn prepare(&self, begun: Timestamp) {
         let (Some(on_stop), Some(top)) = (&self.parts.on_stop, self.run.top()) else { return };
         let reason = match on_stop(self.own_host(), top, "on stop") {
             Err(error) => Reason::from(error),
             Ok(pid) => {
                 let end = watch(self.any_host(), Target::Pid(pid));
-                match within(&self.any_host(), self.time_until(until), end).await {
-                    Some(down) => down.reason,
+                match self.in_time(begun, end).await {
+                    Ok(down) => down.reason,
                     // It is killed with the others.
-                    None => Reason::error("it has not returned in time"),
+                    Err(_) => Reason::error("it has not returned in time"),
                 }
             }
         };
         if !reason.is_normal() {
             reports::on_stop_failed(&self.host, &self.run.name, &reason);
+        }
+    }
+
+    /// Waits for a part of a stop, at most for the time of the stop. Returns that time if it is over.
+    async fn in_time<T>(
+        &self,
+        begun: Timestamp,
+        mut part: impl Future<Output = T> + Unpin,
+    ) -> Result<T, Duration> {
+        loop {
+            let (until, limit) = self.stop_limit(begun);
+            let outcome = within(&self.any_host(), self.time_until(until), &mut part).await;
+            if let Some(outcome) = outcome {
+                return Ok(outcome);
+            }
+            // A stop of the node may have begun meanwhile.
+            if self.stop_limit(begun).0 <= self.host.now() {
+                return Err(limit);
+            }
+        }
+    }
+
+    /// When a stop that began then is over, and the time that it has (rules A5, A9).
+    fn stop_limit(&self, begun: Timestamp) -> (Timestamp, Duration) {
+        if let Some(timeout) = self.parts.stop_timeout {
+            return (begun + timeout, timeout);
+        }
+        match self.host.core.applications.node_stops_until(self.parts.root) {
+            // The node kills what is left then. This is for what does not end by that.
+            Some((until, timeout)) => (until + KILL_GRACE, timeout),
+            None => (begun + Application::STOP_TIMEOUT, Application::STOP_TIMEOUT),
         }
     }
 

@@ -9,9 +9,11 @@ use crate::applications::info::{ApplicationInfo, ApplicationState};
 use crate::applications::job_processes::JobProcesses;
 use crate::applications::plan::{self, Declared, dependents};
 use crate::applications::run::ApplicationRun;
-use krarup_gen::{ApplicationPicture, Name, Pid, Reason, Timestamp};
+use krarup_gen::{ApplicationPicture, Name, Pid, Reason, Root, Timestamp};
 use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The applications of a node.
 #[derive(Default)]
@@ -19,6 +21,9 @@ pub(crate) struct ApplicationTable {
     table: Mutex<TableState>,
     /// The processes that start, keep and stop applications.
     pub(crate) jobs: JobProcesses,
+    /// When the node kills what is left below a root, and how long after the begin of its stop: for the roots that it stops
+    /// already.
+    node_stops: Mutex<BTreeMap<Root, (Timestamp, Duration)>>,
 }
 
 #[derive(Default)]
@@ -76,6 +81,16 @@ pub(crate) enum Needed {
 }
 
 impl ApplicationTable {
+    /// The node stops what is below this root, and kills what is left then.
+    pub(crate) fn node_stops(&self, root: Root, until: Timestamp, timeout: Duration) {
+        self.node_stops.lock().insert(root, (until, timeout));
+    }
+
+    /// When the node kills what is left below this root, if it stops it, and the time that it gives.
+    pub(crate) fn node_stops_until(&self, root: Root) -> Option<(Timestamp, Duration)> {
+        self.node_stops.lock().get(&root).copied()
+    }
+
     /// Adds all applications of the node, if they are valid together.
     pub(crate) fn declare(
         &self,

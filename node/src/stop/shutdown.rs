@@ -122,6 +122,7 @@ async fn stop_below(
 ) {
     let (now, share) = (host.now(), timeout / TOGETHER);
     let (in_order, until) = (now + timeout.saturating_sub(share), now + timeout);
+    host.core.applications.node_stops(root, until, timeout);
     let mut rounds = 0;
     loop {
         another_round(host, &mut rounds).await;
