@@ -282,6 +282,7 @@ mod tests {
     use super::super::process::Guarded;
     use super::super::relations::Link;
     use super::*;
+    use krarup_gen::Ref;
 
     #[test]
     fn l5_the_exit_of_an_earlier_link_is_received_whatever_else_is_removed() {
