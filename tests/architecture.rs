@@ -6,6 +6,32 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// What users write: a panic, a reason, the id of a child. A value with a line break would be two lines of the log.
+#[test]
+fn what_users_write_is_one_line_of_the_log() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    for member in fs::read_dir(root).unwrap() {
+        let source = member.unwrap().path().join("src");
+        if source.is_dir() {
+            sources(&source, &mut files);
+        }
+    }
+    let (mut shown, mut raw) = (0, Vec::new());
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        for (number, line) in text.lines().enumerate() {
+            shown += usize::from(line.contains("%one_line("));
+            if ["%panic", "%reason", "%child"].iter().any(|raw| line.contains(raw)) {
+                let file = file.strip_prefix(root).unwrap().display();
+                raw.push(format!("{file}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    assert!(shown > 30, "only {shown} values are shown on one line");
+    assert_eq!(raw, Vec::<String>::new(), "to be shown by `one_line`");
+}
+
 /// The modules of a crate that are files of their own, and their text.
 fn modules(below: &Path, path: &str, found: &mut BTreeMap<String, String>) {
     for entry in fs::read_dir(below).unwrap() {

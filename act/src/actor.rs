@@ -9,7 +9,8 @@ use std::future::ready;
 /// A process that serves messages one after the other: Erlang's `gen_server`.
 ///
 /// All callbacks but [`Actor::handle_message`] have defaults. A callback that returns
-/// `Err(reason)`, or panics, ends the process with that reason: let it crash. Every callback
+/// `Err(reason)`, or panics, ends the process with that reason: let it crash (two destructors that panic in one frame
+/// abort the program, as everywhere in Rust; rule D4). Every callback
 /// may `await`. Meanwhile the process handles nothing else (rule C4), and it holds no worker.
 ///
 /// | callback | when | OTP |

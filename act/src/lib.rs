@@ -141,7 +141,7 @@ pub use pool::routing::{
 pub use pool::settings::PoolError;
 pub use pool::statistics::PoolStatistics;
 pub use process::contained::{Contained, contain_inline};
-pub use process::crash::{contain, contain_quietly, first_failure};
+pub use process::crash::{contain, contain_quietly, drop_one_by_one, first_failure};
 pub use process::current::note_receiver;
 pub use process::deferred::{holding, when_free};
 pub use process::locked_relations::LockedRelations;

@@ -13,6 +13,7 @@ use crate::error::{AddJobError, UnknownZone};
 use crate::pattern_days::PatternDays;
 use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
 use chrono_tz::{GapInfo, Tz};
+use croner::{CronComponent, CronPattern};
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -98,16 +99,19 @@ pub(crate) struct ZonedPattern {
 impl RunTimes {
     /// Reads a pattern.
     pub(crate) fn pattern(name: &str, text: &str, zone: Tz) -> Result<Self, AddJobError> {
+        let bad = |cause| {
+            let (name, pattern) = (name.to_owned(), text.to_owned());
+            Err(AddJobError::BadPattern { name, pattern, cause })
+        };
         match text.parse::<croner::Cron>() {
             Ok(cron) => {
+                if let Some(field) = empty_field(&cron.pattern) {
+                    return bad(format!("the field of {field} has no value"));
+                }
                 let (text, days) = (text.to_owned(), PatternDays::of(&cron.pattern));
                 Ok(RunTimes::Pattern(Box::new(ZonedPattern { text, cron, days, zone })))
             }
-            Err(error) => Err(AddJobError::BadPattern {
-                name: name.to_owned(),
-                pattern: text.to_owned(),
-                cause: error.to_string(),
-            }),
+            Err(error) => bad(error.to_string()),
         }
     }
 
@@ -193,6 +197,23 @@ impl ZonedPattern {
             }
         }
     }
+}
+
+/// A field that croner takes for a set without a value, such as `,`. A search for a time of such a pattern would go from
+/// minute to minute to the year 5000, which takes some 20 s.
+fn empty_field(pattern: &CronPattern) -> Option<&'static str> {
+    let has_day = |field: &CronComponent| !field.values().is_empty() || field.has_modifiers();
+    let has_value = |field: &CronComponent| !field.values().is_empty();
+    let fields = [
+        ("seconds", has_value(&pattern.seconds)),
+        ("minutes", has_value(&pattern.minutes)),
+        ("hours", has_value(&pattern.hours)),
+        ("days", has_day(&pattern.days)),
+        ("months", has_value(&pattern.months)),
+        ("weekdays", has_day(&pattern.days_of_week)),
+        ("years", has_value(&pattern.years)),
+    ];
+    fields.iter().find(|(_, has)| !has).map(|(field, _)| *field)
 }
 
 fn first() -> Date {
@@ -326,6 +347,38 @@ mod tests {
         let only = years.after(date(UNIX_EPOCH)).unwrap();
         assert_eq!(only.to_string(), "2030-01-01 00:00:30 UTC");
         assert_eq!(years.after(only), None);
+    }
+
+    #[test]
+    fn t13_a_field_without_a_value_is_an_error_before_any_search() {
+        let cause = |fields: &[&str]| match RunTimes::pattern("test", &fields.join(" "), Tz::UTC) {
+            Err(AddJobError::BadPattern { cause, .. }) => cause,
+            Err(other) => panic!("{fields:?}: {other}"),
+            Ok(_) => panic!("{fields:?} is a pattern"),
+        };
+        let names = ["seconds", "minutes", "hours", "days", "months", "weekdays", "years"];
+        for (count, names) in [(5, &names[1..6]), (6, &names[..6]), (7, &names[..])] {
+            for others in ["*", "1"] {
+                for (place, name) in names.iter().enumerate() {
+                    for empty in [",", ",,"] {
+                        let mut fields = vec![others; count];
+                        fields[place] = empty;
+                        assert_eq!(cause(&fields), format!("the field of {name} has no value"));
+                    }
+                }
+            }
+        }
+        assert!(RunTimes::pattern("test", "*, * * * *", Tz::UTC).is_err(), "a list of `*`");
+    }
+
+    #[test]
+    fn t13_a_list_with_an_empty_place_and_a_day_by_its_place_have_values() {
+        let all = ["5,", ",5", "5,,10"].map(|minutes| format!("{minutes} * * * *"));
+        let days = ["0 0 L * *", "0 0 LW * *", "0 0 15W * *", "0 0 * * FRI#2", "0 0 * * FRI#L"];
+        for text in all.iter().map(String::as_str).chain(days) {
+            let times = RunTimes::pattern("test", text, Tz::UTC);
+            assert!(times.is_ok_and(|times| times.after(first()).is_some()), "{text}");
+        }
     }
 
     #[test]

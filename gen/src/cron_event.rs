@@ -1,5 +1,6 @@
 //! What a cron reports of its jobs (rules T8, T10, T11, X8).
 
+use crate::one_line::OneLine;
 use std::fmt;
 use std::time::SystemTime;
 
@@ -64,7 +65,7 @@ impl fmt::Display for RunDate {
 impl fmt::Display for CronTrouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            CronTrouble::Failed { reason } => write!(f, "run failed: {reason}"),
+            CronTrouble::Failed { reason } => write!(f, "run failed: {}", OneLine(reason)),
             CronTrouble::LeftOut { due } => write!(f, "run of {due} left out: one goes on"),
             CronTrouble::Missed { runs, more, last } => {
                 let at_least = if *more { "at least " } else { "" };

@@ -26,15 +26,23 @@ const MAX_BYTES: usize = 1024;
 /// in `…`. What makes the text is stopped there: a reason of another node or of a client may be long.
 #[must_use]
 pub fn one_line<T: fmt::Display + ?Sized>(value: &T) -> impl fmt::Display {
-    LogText(value)
+    LogText { value, most: MAX_BYTES }
 }
 
-struct LogText<'a, T: ?Sized>(&'a T);
+/// Shows a value of bounded length on one line, with control characters escaped and nothing cut. For reports.
+pub(crate) fn unbroken<T: fmt::Display + ?Sized>(value: &T) -> impl fmt::Display {
+    LogText { value, most: usize::MAX }
+}
+
+struct LogText<'a, T: ?Sized> {
+    value: &'a T,
+    most: usize,
+}
 
 impl<T: fmt::Display + ?Sized> fmt::Display for LogText<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut line = CutLine { f, left: MAX_BYTES, is_cut: false };
-        let written = write!(line, "{}", self.0);
+        let mut line = CutLine { f, left: self.most, is_cut: false };
+        let written = write!(line, "{}", self.value);
         if line.is_cut { f.write_char('…') } else { written }
     }
 }

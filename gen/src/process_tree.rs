@@ -168,7 +168,7 @@ impl fmt::Display for ProcessTree {
                 process.behavior, process.state, process.main, process.handled, below
             )?;
             if let Some(application) = process.application.as_ref().filter(|_| depth == 0) {
-                write!(f, " application={application}")?;
+                write!(f, " application={}", OneLine(application.as_str()))?;
             }
             writeln!(f)?;
         }
@@ -188,6 +188,9 @@ mod tests {
         one.process.name = Some(Name::new("bob\n<0.9.0> admin").unwrap());
         assert_eq!(one.to_string().lines().count(), 1);
         assert!(one.to_string().contains("bob\\n<0.9.0> admin"), "{one}");
+        one.process.application = Some(Name::new("shop\n<0.8.0> admin").unwrap());
+        assert_eq!(one.to_string().lines().count(), 1);
+        assert!(one.to_string().ends_with("application=shop\\n<0.8.0> admin\n"), "{one}");
     }
 
     fn tree(id: u64, children: Vec<ProcessTree>) -> ProcessTree {

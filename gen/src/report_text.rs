@@ -9,6 +9,7 @@
 //!     ..
 //! ```
 
+use crate::one_line::{OneLine, unbroken};
 use crate::{CrashReport, CronTrouble, Report, SupervisionEvent};
 use std::fmt;
 
@@ -21,9 +22,9 @@ impl fmt::Display for Report {
         if f.alternate() {
             let kind = self.kind().as_str().to_uppercase();
             write!(f, "={kind} REPORT==== {} === {} ===", head.at, head.level)?;
-            self.fields(&mut |name, value| write!(f, "\n    {name}: {value}"))?;
+            self.fields(&mut |name, value| write!(f, "\n    {name}: {}", unbroken(value)))?;
             if let Some(application) = &head.application {
-                write!(f, "\n    application: {application}")?;
+                write!(f, "\n    application: {}", OneLine(application.as_str()))?;
             }
             if head.left_out > 0 {
                 write!(f, "\n    left out: {}", head.left_out)?;
@@ -35,10 +36,9 @@ impl fmt::Display for Report {
             write!(f, " {pid}")?;
         }
         if let Some(application) = &head.application {
-            write!(f, " of {application}")?;
+            write!(f, " of {}", OneLine(application.as_str()))?;
         }
-        f.write_str(": ")?;
-        self.summary(f)?;
+        write!(f, ": {}", unbroken(&Summary(self)))?;
         if head.left_out > 0 {
             write!(f, " ({} more left out)", head.left_out)?;
         }
@@ -46,9 +46,12 @@ impl fmt::Display for Report {
     }
 }
 
-impl Report {
-    fn summary(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
+/// The text of the short form behind its head. Names, reasons and ids of children are in it as they are.
+struct Summary<'a>(&'a Report);
+
+impl fmt::Display for Summary<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
             Report::Crash(report) => crash_summary(&report.what, f),
             Report::Supervision(report) => supervision_summary(&report.what, f),
             Report::Missed(report) => {
@@ -72,7 +75,10 @@ impl Report {
             Report::Cron(report) => write!(f, "{:?}: {}", report.what.job, report.what.what),
         }
     }
+}
 
+impl Report {
+    /// The fields of the long form. Their values are as they are.
     fn fields(&self, field: Field<'_>) -> fmt::Result {
         match self {
             Report::Crash(report) => crash_fields(&report.what, field),
@@ -246,6 +252,42 @@ mod tests {
             assert!(fields.contains(&field), "{long}");
         }
         assert_eq!(fields.last(), Some(&"    left out: 3"));
+    }
+
+    #[test]
+    fn x10_texts_with_line_breaks_are_one_line_and_one_line_for_each_field() {
+        const BROKEN: &str = "a\r\n    reason: forged\u{2028}z";
+        let name = || Name::new(BROKEN).unwrap();
+        let reason = || Some(ReasonRecord::of(&Reason::error(BROKEN)));
+        let crash = CrashReport::new(pid(1), Label::given(name()), reason().unwrap());
+        let crash = crash.with(|crash| {
+            (crash.name, crash.label) = (Some(name()), Some(name()));
+            (crash.in_hand_text, crash.dispatcher) = (Some(BROKEN.to_owned()), BROKEN.to_owned());
+        });
+        let event = SupervisionEvent::new(pid(1), SupervisionAction::Restarting).with(|event| {
+            (event.child, event.reason) = (Some(BROKEN.to_owned()), reason());
+            event.by_name = Some(name());
+        });
+        let turn = LongTurnRecord::new(BROKEN.to_owned(), 3, SECOND);
+        let topic = TopicId { name: Some(name()), reference: Ref::new(7) };
+        let failed = CronTrouble::Failed { reason: BROKEN.to_owned() };
+        assert_eq!(failed.to_string().lines().count(), 1);
+        let head = || head(Some(pid(1)), 0).of(Some(name()));
+        for report in [
+            Report::Crash(Reported::new(head(), crash)),
+            Report::Supervision(Reported::new(head(), event)),
+            Report::LongTurn(Reported::new(head(), turn)),
+            Report::Missed(Reported::new(head(), MissedEvents::new(topic, 5))),
+            Report::Cron(Reported::new(head(), CronEvent::new(BROKEN, failed))),
+        ] {
+            let (line, long) = (report.to_string(), format!("{report:#}"));
+            for text in [&line, &long] {
+                assert!(!text.contains(['\r', '\u{2028}']) && text.contains("a\\r\\n"), "{text}");
+            }
+            assert_eq!(line.lines().count(), 1, "{line}");
+            let forged = |line: &&str| line.starts_with("    reason: forged");
+            assert_eq!(long.lines().filter(forged).count(), 0, "{long}");
+        }
     }
 
     #[test]

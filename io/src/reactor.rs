@@ -28,6 +28,7 @@ use crate::callback::log;
 use crate::readiness::{Direction, DirectionReport, Lost, Readiness};
 use crate::sources::{Sources, WAKE_UP};
 use krarup_act::contain;
+use krarup_gen::one_line;
 use mio::event::Source;
 use mio::{Events, Interest, Poll as Selector, Registry, Token, Waker as Wakeup};
 use parking_lot::Mutex;
@@ -191,7 +192,9 @@ fn next_wait(woken: usize) -> Option<Duration> {
 fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
     for waker in wakers {
         if let Err(panic) = contain(|| waker.wake()) {
-            log(|| tracing::error!(target: "krarup", %panic, "a waker of a socket panicked"));
+            log(
+                || tracing::error!(target: "krarup", panic = %one_line(&panic), "a waker of a socket panicked"),
+            );
         }
     }
 }

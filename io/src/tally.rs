@@ -2,6 +2,7 @@
 
 use crate::callback::log;
 use krarup_act::{Address, contain};
+use krarup_gen::one_line;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -109,7 +110,9 @@ impl<M> Drop for ConnectionSlot<M> {
         if let Some(waker) = waker
             && let Err(panic) = contain(|| waker.wake())
         {
-            log(|| tracing::error!(target: "krarup", %panic, "a waker panicked"));
+            log(
+                || tracing::error!(target: "krarup", panic = %one_line(&panic), "a waker panicked"),
+            );
         }
     }
 }

@@ -43,7 +43,8 @@ impl Node {
     }
 
     /// Returns the topic of dead letters: messages that were not handled (rules M7, D7, E12). A
-    /// subscriber hears of all but those that were sent to itself. Compared with
+    /// subscriber hears of all but those that were sent to itself, so also of those of its own sends: one that sends to
+    /// an ended process at each of them makes the next, without end. Compared with
     /// [`Node::subscribe_dead_letters`], a subscription to the topic can be limited
     /// ([`Subscribe::at_most`](krarup_act::Subscribe::at_most)), and messages are made in the turns
     /// of the subscriber.

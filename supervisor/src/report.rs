@@ -89,26 +89,26 @@ impl Reporter {
     /// `asked`: by a request for one more child.
     pub(crate) fn started(&self, child: &ChildId, pid: Pid, count: u64, asked: bool) {
         if self.is_dynamic && asked {
-            return log!(debug, self, %child, %pid, count, "child started");
+            return log!(debug, self, child = %one_line(child), %pid, count, "child started");
         }
         self.record(SupervisionAction::Started, Some(child), count, |event| event.pid = Some(pid));
-        log!(info, self, %child, %pid, count, "child started");
+        log!(info, self, child = %one_line(child), %pid, count, "child started");
     }
 
     /// `asked`: by a request for one more child.
     pub(crate) fn ignored(&self, child: &ChildId, count: u64, asked: bool) {
         if self.is_dynamic && asked {
-            return log!(debug, self, %child, count, "child ignored");
+            return log!(debug, self, child = %one_line(child), count, "child ignored");
         }
         self.record(SupervisionAction::Ignored, Some(child), count, |_| {});
-        log!(info, self, %child, count, "child ignored");
+        log!(info, self, child = %one_line(child), count, "child ignored");
     }
 
     pub(crate) fn failed(&self, child: &ChildId, reason: &Reason, count: u64) {
         self.record(SupervisionAction::Failed, Some(child), count, |event| {
             event.reason = Some(ReasonRecord::of(reason));
         });
-        log!(error, self, %child, reason = %one_line(reason), count, "child failed to start");
+        log!(error, self, child = %one_line(child), reason = %one_line(reason), count, "child failed to start");
     }
 
     /// `for_good`: an end in order is not followed by a restart.
@@ -121,16 +121,16 @@ impl Reporter {
         for_good: bool,
     ) {
         if self.is_dynamic && for_good && !reason.is_abnormal() {
-            return log!(debug, self, %child, %pid, reason = %one_line(reason), count, "child ended");
+            return log!(debug, self, child = %one_line(child), %pid, reason = %one_line(reason), count, "child ended");
         }
         self.record(SupervisionAction::Ended, Some(child), count, |event| {
             event.pid = Some(pid);
             event.reason = Some(ReasonRecord::of(reason));
         });
         if reason.is_abnormal() {
-            log!(warn, self, %child, %pid, reason = %one_line(reason), count, "child ended");
+            log!(warn, self, child = %one_line(child), %pid, reason = %one_line(reason), count, "child ended");
         } else {
-            log!(info, self, %child, %pid, reason = %one_line(reason), count, "child ended");
+            log!(info, self, child = %one_line(child), %pid, reason = %one_line(reason), count, "child ended");
         }
     }
 
@@ -143,7 +143,7 @@ impl Reporter {
         });
         let (pid, reason) = ended.unzip();
         let (pid, reason) = (pid.map(display), reason.map(|reason| display(one_line(reason))));
-        log!(warn, self, %child, pid, reason, count, "child restarting");
+        log!(warn, self, child = %one_line(child), pid, reason, count, "child restarting");
     }
 
     pub(crate) fn restarting_in_place(
@@ -157,14 +157,14 @@ impl Reporter {
             event.pid = Some(pid);
             event.reason = Some(ReasonRecord::of(reason));
         });
-        log!(warn, self, %child, %pid, reason = %one_line(reason), count, "child restarting in place");
+        log!(warn, self, child = %one_line(child), %pid, reason = %one_line(reason), count, "child restarting in place");
     }
 
     pub(crate) fn waiting(&self, child: &ChildId, wait: Duration, count: u64) {
         self.record(SupervisionAction::Waiting, Some(child), count, |event| {
             event.wait = Some(wait);
         });
-        log!(info, self, %child, ?wait, count, "child waits for its restart");
+        log!(info, self, child = %one_line(child), ?wait, count, "child waits for its restart");
     }
 
     pub(crate) fn stopped(
@@ -182,7 +182,7 @@ impl Reporter {
             Shutdown::Timeout(_) | Shutdown::Infinity => !reason.is_abnormal(),
         };
         if self.is_dynamic && as_told {
-            return log!(debug, self, %child, %pid, reason = %one_line(reason), count, "child stopped");
+            return log!(debug, self, child = %one_line(child), %pid, reason = %one_line(reason), count, "child stopped");
         }
         self.record(SupervisionAction::Stopped, Some(child), count, |event| {
             event.pid = Some(pid);
@@ -192,9 +192,9 @@ impl Reporter {
             self.node.report_overdue(self.supervisor, pid, limit);
         }
         if as_told {
-            log!(info, self, %child, %pid, reason = %one_line(reason), count, "child stopped");
+            log!(info, self, child = %one_line(child), %pid, reason = %one_line(reason), count, "child stopped");
         } else {
-            log!(warn, self, %child, %pid, reason = %one_line(reason), count, shutdown = %asked, "child stopped");
+            log!(warn, self, child = %one_line(child), %pid, reason = %one_line(reason), count, shutdown = %asked, "child stopped");
         }
     }
 
@@ -202,7 +202,7 @@ impl Reporter {
         self.record(SupervisionAction::Abandoned, Some(child), count, |event| {
             event.pid = Some(pid);
         });
-        log!(error, self, %child, %pid, count, "child cannot be ended and is abandoned");
+        log!(error, self, child = %one_line(child), %pid, count, "child cannot be ended and is abandoned");
     }
 
     pub(crate) fn ending(&self, ending: &SupervisorEnd, count: u64) {
@@ -217,13 +217,13 @@ impl Reporter {
         self.record(what, child, count, |_| {});
         match ending {
             SupervisorEnd::RestartIntensity(child) => {
-                log!(error, self, %child, count, cause = "reached maximum restart intensity", "supervisor gives up");
+                log!(error, self, child = %one_line(child), count, cause = "reached maximum restart intensity", "supervisor gives up");
             }
             SupervisorEnd::StartFailed(child) => {
-                log!(error, self, %child, count, cause = "child failed to start", "supervisor gives up");
+                log!(error, self, child = %one_line(child), count, cause = "child failed to start", "supervisor gives up");
             }
             SupervisorEnd::AutoShutdown(child) => {
-                log!(info, self, %child, count, cause = "significant child ended", "supervisor ends");
+                log!(info, self, child = %one_line(child), count, cause = "significant child ended", "supervisor ends");
             }
             SupervisorEnd::Told => {
                 log!(info, self, count, cause = "stop requested", "supervisor ends");

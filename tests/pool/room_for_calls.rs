@@ -2,9 +2,11 @@
 
 use crate::support::{boom, poll_once, simulations};
 use krarup::Timestamp;
+use krarup::behavior::{Behavior, BehaviorContext, Route};
 use krarup::mailbox::Permit;
 use krarup::pool::{ByKey, Rate};
 use krarup::prelude::*;
+use std::convert::Infallible;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -133,6 +135,99 @@ fn h8_a_call_into_room_is_answered_or_fails_as_any_call() {
         sim.run_until_idle();
         let failed = double(room).wait().unwrap_err();
         assert!(!failed.was_begun(), "{failed:?}");
+    }
+}
+
+/// A route of a user: all to one process.
+struct ToOne(Address<Ask>);
+
+impl Route<Ask> for ToOne {
+    fn send(&self, ask: Ask, sender: u64) -> Result<(), SendError<Ask>> {
+        self.0.forward(ask, sender)
+    }
+
+    fn reserve(&self) -> Result<Permit<Ask>, SendError<()>> {
+        self.0.reserve()
+    }
+
+    fn waiting(&self) -> usize {
+        self.0.waiting()
+    }
+}
+
+struct Router(Address<Ask>);
+
+impl Behavior for Router {
+    type Message = Ask;
+    type Command = Infallible;
+
+    async fn run(self, mut ctx: Context<Ask, Infallible>) -> Result {
+        ctx.route_main(ToOne(self.0));
+        ctx.initialised();
+        loop {
+            ctx.receive().await;
+        }
+    }
+
+    fn routes_main() -> bool {
+        true
+    }
+}
+
+#[test]
+fn h8_room_of_another_process_is_given_back_and_no_call_is_made() {
+    for sim in simulations(5) {
+        let worker = || sim.spawn(Worker::default).mailbox(1).start().unwrap();
+        let (one, other, pool) = (worker(), worker(), pool(&sim, 1));
+        let (to, of) = (one.pid(), other.pid());
+        let called = one.call_into(other.reserve().unwrap(), Ask::Keep).wait();
+        assert_eq!(called, Err(CallError::PermitOfOther { to, of }));
+        assert!(!called.unwrap_err().was_begun());
+        let called = one.call_into(pool.reserve().unwrap(), Ask::Keep).wait();
+        assert_eq!(called, Err(CallError::PermitOfOther { to, of: pool.pid() }));
+        let called = pool.call_into(other.reserve().unwrap(), Ask::Keep).wait();
+        assert_eq!(called, Err(CallError::PermitOfOther { to: pool.pid(), of }));
+        // The room is there again, and no request has come.
+        for room in [one.reserve(), other.reserve(), pool.reserve()] {
+            drop(room.unwrap());
+        }
+        sim.run_until_idle();
+        assert_eq!(sim.stats().dead_letters, 0);
+        assert_eq!(sim.process_info(of).unwrap().handled, 0);
+    }
+}
+
+#[test]
+fn h8_room_that_was_reserved_on_another_way_to_a_process_is_room_of_it() {
+    for sim in simulations(5) {
+        let double = |reply| Ask::Double(4, reply);
+        // By a name, by an alias, by a recipient.
+        let worker = sim.spawn(Worker::default).name("worker").mailbox(1).start().unwrap();
+        let named = sim.named_address::<Ask, Ask>("worker").unwrap();
+        let (found, room) =
+            sim.task(async move { named.reserve_or_wait().await }).wait().unwrap().unwrap();
+        assert_eq!(found.call_into(room, double).wait(), Ok(8));
+        let room = worker.recipient::<Ask>().reserve().unwrap();
+        assert_eq!(worker.call_into(room, double).wait(), Ok(8));
+        // At a process with a route.
+        let worker_of = worker.clone();
+        let router = sim.spawn(move || Router(worker_of)).wait().unwrap();
+        assert_eq!(router.call_into(router.reserve().unwrap(), double).wait(), Ok(8));
+        let room = router.reserve_or_wait().wait().unwrap();
+        assert_eq!(router.call_into(room, double).wait(), Ok(8));
+        let called = worker.call_into(router.reserve().unwrap(), double).wait();
+        let (to, of) = (worker.pid(), router.pid());
+        assert_eq!(called, Err(CallError::PermitOfOther { to, of }));
+        // At a pool of pools, at once and in line.
+        let inner = || Pool::new(1, Worker::default).mailbox(1);
+        let outer = sim.spawn(move || Pool::new(1, inner)).wait().unwrap();
+        let room = outer.reserve().unwrap();
+        let mut waits = outer.reserve_or_wait().into_future();
+        assert!(poll_once(&mut waits).is_pending());
+        assert_eq!(outer.call_into(room, double).wait(), Ok(8));
+        sim.run_until_idle();
+        let Poll::Ready(Ok(room)) = poll_once(&mut waits) else { panic!("there is room") };
+        assert_eq!(outer.call_into(room, double).wait(), Ok(8));
     }
 }
 

@@ -158,6 +158,27 @@ fn p8_a_key_keeps_its_worker_through_resizes_as_far_as_possible() {
     assert!(again.keys().all(stays), "only the keys of the one that went have moved");
 }
 
+/// The exception that the documents name.
+#[test]
+fn p8_at_a_resize_messages_of_a_key_that_moves_overtake_those_that_wait() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let pool = keyed(&sim, 1, 500, &log);
+        pool.send(Keyed(0, Task::Hang)).unwrap();
+        let to_all = |n| (0..50).for_each(|key| pool.send(Keyed(key, Task::Note(n))).unwrap());
+        to_all(1);
+        sim.run_until_idle();
+        pool.add_workers(1).wait().unwrap();
+        to_all(2);
+        sim.run_until_idle();
+        let new = pool.workers().wait().unwrap()[1].to_string();
+        let handled = log.take();
+        assert!((10..=40).contains(&handled.len()), "{handled:?}");
+        let is_second = |line: &String| line.ends_with(&format!(" {new} 2"));
+        assert!(handled.iter().all(is_second), "{handled:?}");
+    }
+}
+
 #[test]
 fn p8_a_replacement_has_the_keys_of_the_worker_whose_place_it_takes() {
     for sim in simulations(5) {

@@ -1,11 +1,13 @@
 //! Links, monitors and exit signals: rules L1, L2 and L4 to L9. (L3 is in terminate.rs.)
 
-use crate::support::{Act, Does, Log, Puppet, boom, poll_once, puppet, simulations, trapper};
-use krarup::Name;
+use crate::support::{
+    Act, Does, Log, Puppet, asked, boom, poll_once, puppet, simulations, trapper,
+};
 use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
 use krarup::supervisor::InPlace;
-use std::sync::{Arc, Barrier, mpsc};
+use krarup::{Name, Ref};
+use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::task::Poll;
 use std::thread;
 use std::time::Duration;
@@ -174,6 +176,81 @@ fn l5_a_failed_start_is_told_by_its_result_and_not_by_the_monitor_or_the_link_to
             sim.run_until_idle();
             assert_eq!(heard(&log), ["parent exit init failed: boom"], "{links} {monitors}");
         }
+    }
+}
+
+/// Spawns a puppet that this process monitors with a reference; its pid, or the error.
+fn monitored(ctx: &mut Context<Act>, log: &Log, monitor: Ref) -> Result<Pid, SpawnError> {
+    let child = Puppet::new("child", log);
+    ctx.spawn(move || child).monitor(monitor).start().map(|child| child.pid())
+}
+
+#[test]
+fn l5_a_spawn_with_the_reference_of_a_monitor_that_is_held_starts_nothing() {
+    for sim in simulations(20) {
+        let log = Log::new();
+        let (first, parent) = (puppet(&sim, "first", &log), puppet(&sim, "parent", &log));
+        let (target, noted) = (first.pid(), log.clone());
+        parent.tells(move |ctx| {
+            let of_monitor = ctx.monitor(target);
+            let refused = monitored(ctx, &noted, of_monitor);
+            assert_eq!(refused, Err(SpawnError::MonitorInUse(of_monitor)));
+            let of_spawn = ctx.make_ref();
+            // What does not start takes no reference.
+            let unnamed = ctx.spawn(|| Puppet::new("no", &Log::new())).monitor(of_spawn);
+            let unnamed = unnamed.name("taken").start().map(|child| child.pid());
+            assert!(matches!(unnamed, Err(SpawnError::NameTaken { .. })), "{unnamed:?}");
+            let child = monitored(ctx, &noted, of_spawn).unwrap();
+            let refused = monitored(ctx, &noted, of_spawn);
+            assert_eq!(refused, Err(SpawnError::MonitorInUse(of_spawn)));
+            ctx.exit(child, boom());
+        });
+        let _taken = sim.spawn(|| Puppet::new("taken", &Log::new())).name("taken").start();
+        let before = sim.stats().spawned;
+        sim.run_until_idle();
+        assert_eq!(sim.stats().spawned, before + 1);
+        assert_eq!(sim.process_info(parent.pid()).unwrap().monitors, 1);
+        first.dies(boom());
+        sim.run_until_idle();
+        let downs = heard(&log);
+        assert_eq!(downs.len(), 2, "{downs:?}");
+        assert!(downs.contains(&format!("parent down {target} boom")), "{downs:?}");
+    }
+}
+
+#[test]
+fn l5_a_reference_is_free_when_its_monitor_is_gone_and_its_notice_is_not_that_of_the_next() {
+    for sim in simulations(20) {
+        let log = Log::new();
+        let parent = puppet(&sim, "parent", &log);
+        let (removed, ended) = (puppet(&sim, "removed", &log), puppet(&sim, "ended", &log));
+        let (pids, noted) = ([removed.pid(), ended.pid()], log.clone());
+        let [a, b] = asked(&sim, &parent, move |ctx| pids.map(|pid| ctx.monitor(pid)));
+        // The notice of one is received; that of the other waits in the mailbox when its monitor is removed.
+        ended.dies(boom());
+        sim.run_until_idle();
+        log.take();
+        sim.suspend(parent.pid()).wait().unwrap();
+        let children = Arc::new(Mutex::new(Vec::new()));
+        let started = Arc::clone(&children);
+        parent.tells(move |ctx| {
+            assert_eq!(monitored(ctx, &noted, a), Err(SpawnError::MonitorInUse(a)));
+            assert!(ctx.demonitor(a));
+            let pids = [a, b].map(|monitor| monitored(ctx, &noted, monitor).unwrap());
+            started.lock().unwrap().extend(pids);
+        });
+        removed.dies(boom());
+        sim.run_until_idle();
+        assert!(sim.resume(parent.pid()));
+        sim.run_until_idle();
+        assert_eq!(heard(&log), Vec::<String>::new());
+        let children = children.lock().unwrap().clone();
+        children.iter().for_each(|child| sim.exit(*child, boom()));
+        sim.run_until_idle();
+        let mut expected: Vec<_> =
+            children.iter().map(|child| format!("parent down {child} boom")).collect();
+        expected.sort();
+        assert_eq!(heard(&log), expected);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Several tasks at once: rules J6, J7 and J11.
 
-use crate::support::{Guard, Log, simulations};
+use crate::support::{Guard, Log, boom, poll_once, simulations};
 use krarup::behavior::{BehaviorContext, behavior_fn};
 use krarup::prelude::*;
 use krarup::{Sleep, TaskError};
@@ -323,4 +323,73 @@ fn j10_several_tasks_of_the_node_are_waited_for_on_a_plain_thread() {
     let squares = node.tasks((0..1_000_u32).map(|n| async move { n * n })).at_once(8).wait();
     assert_eq!(squares, Ok((0..1_000).map(|n| Ok(n * n)).collect::<Vec<_>>()));
     node.stop().wait().unwrap();
+}
+
+/// Its destructor panics.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("bomb");
+    }
+}
+
+/// Futures of bombs, the first of which is never done.
+fn bombs() -> impl Iterator<Item: Future<Output = Bomb> + Send + 'static> + Send {
+    (0..4_u32).map(|n| async move {
+        if n == 0 {
+            std::future::pending::<()>().await;
+        }
+        Bomb
+    })
+}
+
+/// Runs the function in a process; the reason of its end.
+fn end_of<F, R>(sim: &Simulation, run: F) -> Reason
+where
+    F: FnOnce(Context<()>) -> R + Send + 'static,
+    R: Future<Output = Result> + Send + 'static,
+{
+    let end = sim.spawn(|| behavior_fn(run)).start().unwrap().watch();
+    sim.advance(100 * SECOND);
+    end.wait().unwrap().reason
+}
+
+#[test]
+fn d4_results_whose_destructors_panic_end_their_owner_and_not_the_program() {
+    for sim in simulations(10) {
+        // Some are kept until it is their turn.
+        let kept = end_of(&sim, |ctx| async move {
+            let mut all = ctx.tasks(bombs()).at_once(9).into_future();
+            for _ in 0..2 {
+                assert!(poll_once(&mut all).is_pending());
+                ctx.sleep(SECOND).await;
+            }
+            drop(all);
+            Ok(())
+        });
+        // None was taken: the last task of them drops them.
+        let untaken = end_of(&sim, |ctx| async move {
+            let mut results = ctx.tasks(bombs()).at_once(9).as_they_come();
+            assert!(poll_once(&mut std::pin::pin!(results.next())).is_pending());
+            ctx.sleep(SECOND).await;
+            drop(results);
+            Ok(())
+        });
+        // An error comes after values.
+        let failed = end_of(&sim, |ctx| async move {
+            let inputs =
+                (0..4_u32).map(|n| async move { if n < 3 { Ok(Bomb) } else { Err(boom()) } });
+            let values = ctx.tasks(inputs).at_once(1).all_or_first_error().await?;
+            std::mem::forget(values);
+            Ok(())
+        });
+        assert_eq!(untaken, Reason::Normal);
+        for reason in [kept, failed] {
+            assert!(
+                matches!(&reason, Reason::Panic(panic) if panic.message() == "bomb"),
+                "{reason}"
+            );
+        }
+    }
 }

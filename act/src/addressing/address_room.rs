@@ -44,7 +44,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         room: Result<ReservedRoom<M>, SendError<()>>,
     ) -> Result<Permit<M>, SendError<()>> {
         match room {
-            Ok(ReservedRoom::OnRoute(permit)) => Ok(permit),
+            Ok(ReservedRoom::OnRoute(permit)) => Ok(permit.through(self.pid())),
             Ok(held) => Ok(Permit::new(RoomGuard::new(&self.cell, held))),
             Err(error) => Err(error),
         }

@@ -126,4 +126,8 @@ impl<M: Send + 'static, C: Send + 'static> Reserved<M> for RoomByAlias<M, C> {
     fn holder(&self) -> Pid {
         self.room.holder()
     }
+
+    fn reserved_at(&self) -> Pid {
+        self.room.reserved_at()
+    }
 }

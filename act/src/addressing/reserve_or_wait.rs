@@ -89,7 +89,8 @@ where
     C: Send + 'static,
 {
     if let Some(room) = address.room_for_any() {
-        return in_time(address, timeout, room).await;
+        let room = in_time(address, timeout, room).await;
+        return room.map(|permit| permit.through(address.pid()));
     }
     // A route without a line has counted its refusal, and would count another one.
     let routed = address.is_routed();

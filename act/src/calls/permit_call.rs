@@ -22,7 +22,8 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// before: by [`Address::reserve`], or by [`Address::reserve_or_wait`], which waits for it. So a
     /// server can read a request only when there is room for it (rule H8).
     ///
-    /// The permit must be one of this address. The room is kept until the call is awaited, and given
+    /// The permit must be one of this process, by whichever of its addresses; with one of another process the call fails
+    /// with [`CallError::PermitOfOther`], and the room is given back. The room is kept until the call is awaited, and given
     /// back if the call is dropped before. The token of the request knows until when its caller waits
     /// ([`Reply::deadline`]).
     pub fn call_into<T, F>(&self, room: Permit<M>, request: F) -> PermitCall<M, T, F>
@@ -88,12 +89,15 @@ where
     type IntoFuture = Pending<T, CallError>;
 
     /// # Errors
-    /// Those of [`Address::call`] that follow a request which was accepted, and
-    /// [`CallError::CallsItself`].
+    /// Those of [`Address::call`] that follow a request which was accepted, [`CallError::CallsItself`] and
+    /// [`CallError::PermitOfOther`].
     fn into_future(self) -> Pending<T, CallError> {
         let PermitCall { host, to, room, request, timeout, .. } = self;
         Pending::new(Arc::clone(&host), async move {
-            let holder = room.holder();
+            let (holder, at) = (room.holder(), room.reserved_at());
+            if !at.is_same_process(to) {
+                return Err(CallError::PermitOfOther { to, of: at });
+            }
             if current::pid().is_some_and(|myself| myself.is_same_process(holder)) {
                 return Err(CallError::CallsItself(holder));
             }

@@ -154,7 +154,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 }
             }
             Notice::Down(down) => {
-                let wanted = self.cell.locked_relations().accept_down(down.monitor);
+                let wanted = self.cell.locked_relations().accept_down(&down);
                 wanted.then_some(Received::Down(down))
             }
             Notice::Timer(timer) => self.ring(timer).map(Received::Message),

@@ -11,7 +11,7 @@ use crate::process::cell::Cell;
 use crate::process::crash::{contain, log_contained};
 use crate::process::current;
 use crate::process::process::Via;
-use krarup_gen::{Exit, Pid, Reason, Ref, Timestamp};
+use krarup_gen::{Exit, Pid, Reason, Ref, Timestamp, one_line};
 use std::any::type_name;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
@@ -106,7 +106,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 if let Err(panic) = done {
                     let pid = cell.pid();
                     log_contained(
-                        || tracing::error!(target: "krarup", %pid, %panic, "a timer panicked"),
+                        || tracing::error!(target: "krarup", %pid, panic = %one_line(&panic), "a timer panicked"),
                     );
                 }
             }

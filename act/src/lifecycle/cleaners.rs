@@ -3,7 +3,7 @@
 
 use crate::lifecycle::owned_tasks::OwnedTasks;
 use crate::process::crash::{contain, log_contained};
-use krarup_gen::{Pid, Reason};
+use krarup_gen::{Pid, Reason, one_line};
 use std::sync::Arc;
 
 /// A cleaner; it runs once.
@@ -73,6 +73,8 @@ impl Cleaners {
 fn clean(cleaner: CleanerFn, ended: &Ended<'_>) {
     if let Err(panic) = contain(|| cleaner(ended)) {
         let pid = ended.pid;
-        log_contained(|| tracing::error!(target: "krarup", %pid, %panic, "a cleaner panicked"));
+        log_contained(
+            || tracing::error!(target: "krarup", %pid, panic = %one_line(&panic), "a cleaner panicked"),
+        );
     }
 }

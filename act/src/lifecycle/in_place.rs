@@ -50,6 +50,11 @@ use std::time::Duration;
 /// aliases and subscriptions. Work in flight ([`Context::pipe`]) continues, and a panic in it
 /// ends the process.
 ///
+/// What the first `init` has given to the process is still there in the second: its name, its keys in registries, its
+/// membership in groups, its cleaners ([`Context::on_end`]). So an `init` that registers a name again has an error, and
+/// one that joins a group or adds a cleaner again does it twice: ask first, or do it where the process is spawned
+/// (`.name(..)`), or undo it in `before_restart`.
+///
 /// Links and monitors get no notice of a restart. Everything else that ends an actor also ends
 /// this process, with `terminate`: a normal reason, a stop, [`Context::stop`]. A kill or an
 /// exit signal ends it as it ends any process.

@@ -255,12 +255,16 @@ where
 
     /// Monitors the child with this reference, made by [`Context::make_ref`] (rule L1). If this
     /// process has ended, nobody holds the monitor, and none is made.
+    ///
+    /// A reference is that of one monitor at a time. While this process holds a monitor with it, or has not received the
+    /// notice of one, the spawn fails with [`SpawnError::MonitorInUse`](krarup_gen::SpawnError::MonitorInUse), and
+    /// nothing is started (rule L5). After the notice, or after [`Context::demonitor`], it can be used again.
     pub fn monitor(mut self, monitor: Ref) -> Self {
         self.options.monitor = Some((monitor, LinkUrgency::Ordinary));
         self
     }
 
-    /// Monitors the child, with the notice on the Urgent lane (rule M3).
+    /// Monitors the child as [`monitor`](Self::monitor) does, with the notice on the Urgent lane (rule M3).
     pub fn monitor_urgent(mut self, monitor: Ref) -> Self {
         self.options.monitor = Some((monitor, LinkUrgency::Urgent));
         self

@@ -15,6 +15,10 @@ use std::time::Duration;
 impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// Stops the process in order (`gen_server:stop`): it finishes the message in progress,
     /// runs `terminate`, and ends, by default with [`Reason::Normal`].
+    ///
+    /// Two processes that await each other's stop within a handler wait for ever: each has a message in progress.
+    /// Cycles of calls are found, and cycles of stops are not (rule C5). Within a handler set a
+    /// [`timeout`](Stop::timeout), or await the stop in work beside the messages ([`Context::pipe`](crate::Context::pipe)).
     pub fn stop(&self) -> Stop {
         Stop {
             host: Arc::clone(self.host()),

@@ -52,6 +52,11 @@ pub(crate) trait Reserved<M>: Send {
 
     /// The process in whose mailbox the room is.
     fn holder(&self) -> Pid;
+
+    /// The process at which it was reserved: the holder, or the one with the route that leads to it.
+    fn reserved_at(&self) -> Pid {
+        self.holder()
+    }
 }
 
 impl<M> Permit<M> {
@@ -74,6 +79,22 @@ impl<M> Permit<M> {
     /// The process in whose mailbox the room is.
     pub(crate) fn holder(&self) -> Pid {
         self.0.holder()
+    }
+
+    /// As [`Reserved::reserved_at`].
+    pub(crate) fn reserved_at(&self) -> Pid {
+        self.0.reserved_at()
+    }
+
+    /// Returns the same room as one that was reserved at the process `at`, by whose route it was found.
+    pub(crate) fn through(self, at: Pid) -> Self
+    where
+        M: 'static,
+    {
+        if self.reserved_at().is_same_process(at) {
+            return self;
+        }
+        Permit(Box::new(ThroughRoute { room: self.0, at }))
     }
 
     /// Returns the same room for messages that are converted first.
@@ -124,6 +145,38 @@ impl<M, F: FnOnce(M, u64) + Send> Reserved<M> for OnRoute<F> {
     }
 }
 
+/// Room elsewhere that was reserved at a process with a route.
+struct ThroughRoute<M> {
+    room: Box<dyn Reserved<M>>,
+    at: Pid,
+}
+
+impl<M> Reserved<M> for ThroughRoute<M> {
+    fn fill(self: Box<Self>, message: M, sender: u64) {
+        self.room.fill(message, sender);
+    }
+
+    fn hand_over(self: Box<Self>, body: Body<M>, sender: u64) -> Result<(), Body<M>> {
+        self.room.hand_over(body, sender)
+    }
+
+    fn fill_by_alias(self: Box<Self>, alias: Alias, message: M, sender: u64) -> Result<(), M> {
+        self.room.fill_by_alias(alias, message, sender)
+    }
+
+    fn charge(&mut self) {
+        self.room.charge();
+    }
+
+    fn holder(&self) -> Pid {
+        self.room.holder()
+    }
+
+    fn reserved_at(&self) -> Pid {
+        self.at
+    }
+}
+
 /// Room for messages of another type.
 struct Converting<M>(Permit<M>);
 
@@ -138,6 +191,10 @@ impl<T, M: From<T>> Reserved<T> for Converting<M> {
 
     fn holder(&self) -> Pid {
         self.0.holder()
+    }
+
+    fn reserved_at(&self) -> Pid {
+        self.0.reserved_at()
     }
 }
 

@@ -4,7 +4,7 @@ use crate::addressing::recipient::Recipient;
 use crate::context::Context;
 use crate::observe::subscription::{EventTopic, Subscription, Tell};
 use crate::process::crash::{contain, log_contained as log};
-use krarup_gen::{DeadLetter, Lifecycle, Target};
+use krarup_gen::{DeadLetter, Lifecycle, Target, one_line};
 
 impl Subscription {
     /// Notifies this process of the dead letters of others, regardless of its bound.
@@ -39,7 +39,7 @@ fn tell<T: Clone + Send + 'static>(who: &Recipient<T>, what: &T) -> bool {
         if let Err(panic) = contain(|| who.notify(what.clone())) {
             let pid = who.pid();
             log(
-                || tracing::error!(target: "krarup", %pid, %panic, "notifying a subscriber panicked"),
+                || tracing::error!(target: "krarup", %pid, panic = %one_line(&panic), "notifying a subscriber panicked"),
             );
         }
     }
@@ -50,6 +50,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Subscribes this process to every dead letter of other processes of the node. Each
     /// arrives as a message that is made from it, regardless of the bound. The subscription
     /// ends with the process.
+    ///
+    /// A subscriber that sends to an ended process whenever it is notified makes the next dead letter itself, without
+    /// end.
     pub fn subscribe_dead_letters(&mut self)
     where
         M: From<DeadLetter>,

@@ -9,7 +9,9 @@ use crate::context::Context;
 use crate::observe::inspect_request::InspectRequest;
 use crate::observe::subscription::{Subscription, Tell};
 use crate::process::crash::contain;
-use krarup_gen::{DeadLetter, Down, Exit, Inspection, Lifecycle, Pid, Reason, Result, Target};
+use krarup_gen::{
+    DeadLetter, Down, Exit, Inspection, Lifecycle, Pid, Reason, Result, Target, one_line,
+};
 use std::convert::Infallible;
 use std::fmt;
 use std::future::{Future, ready};
@@ -245,7 +247,7 @@ where
         // The conversion is user code, and runs on the thread where the event happens.
         let told = contain(|| pool.send_high(PoolCommand::Own(event.clone().into())).is_ok());
         if let Err(panic) = told {
-            tracing::error!(target: "krarup", pool = %pool.pid(), %panic, "cannot deliver an event to a pool");
+            tracing::error!(target: "krarup", pool = %pool.pid(), panic = %one_line(&panic), "cannot deliver an event to a pool");
         }
     }
     alive

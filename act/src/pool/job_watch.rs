@@ -6,7 +6,7 @@
 use super::histogram::DurationHistogram;
 use crate::observe::watched_job::{Discarded, JobWatcher, ProgressWatcher};
 use crate::process::crash::contain;
-use krarup_gen::{Pid, Timestamp};
+use krarup_gen::{Pid, Timestamp, one_line};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -127,7 +127,7 @@ impl<M: Send + 'static> JobWatcher<M> for JobWatch<M> {
         // affect either.
         if let Err(panic) = contain(|| on_discard(job, why)) {
             tracing::error!(
-                target: "krarup", pool = %self.records.pool, %panic, "on_discard panicked"
+                target: "krarup", pool = %self.records.pool, panic = %one_line(&panic), "on_discard panicked"
             );
         }
     }

@@ -212,6 +212,9 @@ impl<B: Behavior, R, P> Pool<B, R, P> {
     }
 
     /// Makes the pool grow and shrink with its queue.
+    ///
+    /// Each change of the number of workers is a resize. With [`ByKey`](crate::ByKey) some keys move at it, and their
+    /// messages may then be handled out of order, and at the same time (rule P8).
     #[must_use]
     pub fn elastic(mut self, elastic: Elastic) -> Self {
         self.settings.elastic = Some(elastic);

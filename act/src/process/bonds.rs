@@ -13,7 +13,7 @@ use super::process::{Process, Via};
 use super::relations::{Bonds, Link, Watcher, Watching};
 use crate::calls::slot::SlotSender;
 use crate::host::host::Host;
-use krarup_gen::{Down, Exit, Pid, Reason, Ref, Target};
+use krarup_gen::{Down, Exit, Pid, Reason, Ref, SpawnError, Target};
 use std::sync::Arc;
 
 /// Locks two different processes in the order of their pids. Returns the guards in argument
@@ -189,6 +189,36 @@ pub(crate) fn monitor(
     a.schedule(ready);
 }
 
+/// Takes the reference of the monitor that a spawn of `parent` makes, before anything is started: one reference is that of
+/// one monitor (rule L5). Nothing is taken if the parent has ended.
+///
+/// # Errors
+/// [`SpawnError::MonitorInUse`] if it is that of a monitor whose notice has not been received.
+pub(crate) fn take_reference(
+    parent: &dyn Process,
+    monitor: Ref,
+    watching: Watching,
+) -> Result<(), SpawnError> {
+    let mut ours = parent.relations();
+    if ours.is_closed() {
+        return Ok(());
+    }
+    if ours.bonds_if_any().is_some_and(|bonds| bonds.watching.get(&monitor).is_some()) {
+        return Err(SpawnError::MonitorInUse(monitor));
+    }
+    ours.bonds().watching.insert(monitor, watching);
+    Ok(())
+}
+
+/// Gives back the reference that [`take_reference`] took for a spawn that has failed.
+pub(crate) fn free_reference(parent: &dyn Process, monitor: Ref) {
+    let mut ours = parent.relations();
+    if let Some(bonds) = ours.bonds_if_any() {
+        bonds.watching.remove(&monitor);
+    }
+    ours.shrink();
+}
+
 /// Removes a monitor of a process of another node that was told. No mailbox holds its notice.
 fn forget_told(a: &dyn Process, ours: &mut LockedRelations<'_>, monitor: Ref) {
     if a.remote().is_some() {
@@ -298,7 +328,7 @@ pub(crate) fn fire(host: &dyn Host, dead: Pid, bonds: Bonds, reason: &Reason) {
         ignore(|| fire_link(host, dead, pid, link, reason));
     }
     for (monitor, watcher) in bonds.watched {
-        ignore(|| fire_monitor(host, monitor, watcher, reason));
+        ignore(|| fire_monitor(host, dead, monitor, watcher, reason));
     }
 }
 
@@ -322,7 +352,13 @@ pub(super) fn fire_link(host: &dyn Host, dead: Pid, pid: Pid, link: Link, reason
     peer.schedule(put.ready);
 }
 
-pub(super) fn fire_monitor(host: &dyn Host, monitor: Ref, watcher: Watcher, reason: &Reason) {
+pub(super) fn fire_monitor(
+    host: &dyn Host,
+    dead: Pid,
+    monitor: Ref,
+    watcher: Watcher,
+    reason: &Reason,
+) {
     let (pid, late) = match watcher {
         Watcher::Outside { target, slot } => {
             let _ = slot.send(Down { monitor, target, reason: reason.clone() });
@@ -334,6 +370,10 @@ pub(super) fn fire_monitor(host: &dyn Host, monitor: Ref, watcher: Watcher, reas
     let mut theirs = peer.relations();
     let watching = theirs.bonds_if_any().and_then(|bonds| bonds.watching.get(&monitor));
     let Some(Watching { target, urgent }) = watching else { return };
+    if matches!(target, Target::Pid(pid) if !pid.is_same_process(dead)) {
+        // The monitor was removed meanwhile, and its reference is that of another one.
+        return;
+    }
     let down = Down { monitor, target: target.clone(), reason: reason_for(late, reason) };
     let ready = peer.put_down(down, *urgent);
     forget_told(&*peer, &mut theirs, monitor);

@@ -4,6 +4,8 @@ use super::contained::contain_inline;
 use super::panics::set_quiet;
 use krarup_gen::Reason;
 use std::mem::needs_drop;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread::panicking;
 
 /// Runs `f` and returns a panic as a reason.
 ///
@@ -91,6 +93,25 @@ pub(crate) fn try_drop<T>(value: T) -> Result<(), Reason> {
 /// Does the same as [`try_drop`]. The panic has already been printed and has no further effect.
 pub(crate) fn drop_contained<T>(value: T) {
     let _ = try_drop(value);
+}
+
+/// Drops values that may be a user's one by one, each contained. The first panic goes on when all are dropped, unless this
+/// thread unwinds already: a second panic that leaves a destructor would abort the program.
+pub fn drop_one_by_one<I: IntoIterator>(values: I) {
+    let mut first = None;
+    for value in values {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
+            match first {
+                None => first = Some(panic),
+                Some(_) => drop_contained(panic),
+            }
+        }
+    }
+    match first {
+        Some(panic) if panicking() => drop_contained(panic),
+        Some(panic) => resume_unwind(panic),
+        None => {}
+    }
 }
 
 /// Calls `tracing`. The subscriber and the code that formats a reason are user code.

@@ -6,6 +6,7 @@
 //! thread. Such code may send to the same route, and would deadlock on its lock.
 
 use super::crash::{contain, log_contained};
+use krarup_gen::one_line;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -70,7 +71,7 @@ fn work() {
     while let Some(job) = LATER.with_borrow_mut(VecDeque::pop_front) {
         if let Err(panic) = contain(job) {
             log_contained(
-                || tracing::error!(target: "krarup", %panic, "deferred work of a route panicked"),
+                || tracing::error!(target: "krarup", panic = %one_line(&panic), "deferred work of a route panicked"),
             );
         }
     }

@@ -18,7 +18,7 @@ use super::turn_word::TurnWord;
 use crate::lifecycle::cleaners::{CleanerFn, Cleaners};
 use crate::lifecycle::owned_tasks::OwnedTasks;
 use crate::lock::{Lock, LockGuard};
-use krarup_gen::{Alias, Name, Pid, Ref};
+use krarup_gen::{Alias, Down, Name, Pid};
 use spin::mutex::{SpinMutex, SpinMutexGuard};
 use std::fmt;
 use std::sync::Arc;
@@ -251,10 +251,14 @@ impl LockedRelations<'_> {
     }
 
     /// Handles a down notice taken out of the mailbox. Returns whether its monitor still
-    /// exists.
-    pub(crate) fn accept_down(&mut self, monitor: Ref) -> bool {
-        let wanted =
-            self.bonds_if_any().is_some_and(|bonds| bonds.watching.remove(&monitor).is_some());
+    /// exists: the reference of a monitor that was removed may be that of another one since.
+    pub(crate) fn accept_down(&mut self, down: &Down) -> bool {
+        let Some(bonds) = self.bonds_if_any() else { return false };
+        let watching = bonds.watching.get(&down.monitor);
+        let wanted = watching.is_some_and(|watching| watching.target == down.target);
+        if wanted {
+            bonds.watching.remove(&down.monitor);
+        }
         self.shrink();
         wanted
     }
@@ -278,6 +282,7 @@ mod tests {
     use super::super::process::Guarded;
     use super::super::relations::Link;
     use super::*;
+    use krarup_gen::Ref;
 
     #[test]
     fn l5_the_exit_of_an_earlier_link_is_received_whatever_else_is_removed() {

@@ -112,7 +112,7 @@ pub fn down_from(
     };
     let found = watcher.is_some();
     if let Some(watcher) = watcher {
-        bonds::fire_monitor(host, monitor, watcher, reason);
+        bonds::fire_monitor(host, theirs.pid(), monitor, watcher, reason);
     }
     found
 }

@@ -21,7 +21,7 @@ use crate::mailbox::overflow::{Divert, Diverted};
 use crate::mailbox::permit::{Permit, Reserved, Waiter, WaitsForRoom};
 use crate::process::crash::{contain, ignore, log_contained};
 use crate::sync::Ordering;
-use krarup_gen::{Alias, CallError, DeadLetterCause, Pid, SendError};
+use krarup_gen::{Alias, CallError, DeadLetterCause, Pid, SendError, one_line};
 use std::sync::Arc;
 
 /// Room that is kept for one message.
@@ -348,7 +348,9 @@ pub(crate) fn send_diverted<M: Send + 'static>(
     let diverted = Diverted { origin, tag, message };
     let sent = contain(|| permit.send_from(diverted, sender));
     if let Err(panic) = &sent {
-        log_contained(|| tracing::error!(target: "krarup", pid = %origin, %panic, "cannot divert"));
+        log_contained(
+            || tracing::error!(target: "krarup", pid = %origin, panic = %one_line(panic), "cannot divert"),
+        );
     }
     current::note_receiver(to.pid());
     sent.is_ok()

@@ -8,10 +8,12 @@ use crate::context::Context;
 use crate::host::host::Host;
 use crate::host::shared_host::SharedHost;
 use crate::lifecycle::spawn::{Inside, Outside};
+use crate::process::crash::drop_one_by_one;
 use crate::process::current;
 use krarup_gen::{CannotWait, Class, Reason, TaskError};
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::take;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -134,10 +136,10 @@ where
     /// The first one; an error that a future has returned is a [`TaskError::Failed`].
     pub async fn all_or_first_error(self) -> Result<Vec<T>, TaskError> {
         let mut results = self.as_they_come();
-        let mut values = Vec::new();
+        let mut values = Values(Vec::new());
         while let Some((index, result)) = results.next().await {
             match result.map(|returned| returned.map_err(Into::into)) {
-                Ok(Ok(value)) => values.push((index, value)),
+                Ok(Ok(value)) => values.0.push((index, value)),
                 Ok(Err(reason)) => {
                     results.end().await;
                     return Err(TaskError::Failed(reason));
@@ -148,8 +150,18 @@ where
                 }
             }
         }
+        let mut values = take(&mut values.0);
         values.sort_by_key(|(index, _)| *index);
         Ok(values.into_iter().map(|(_, value)| value).collect())
+    }
+}
+
+/// The values of tasks that are done, by the index of their inputs; dropped one by one (rule D4).
+struct Values<T>(Vec<(usize, T)>);
+
+impl<T> Drop for Values<T> {
+    fn drop(&mut self) {
+        drop_one_by_one(take(&mut self.0));
     }
 }
 

@@ -14,12 +14,14 @@ use crate::calls::reply::Reply;
 use crate::host::delegate::UnusedPid;
 use crate::host::host::Host;
 use crate::process::asked_to_end::ask_to_end;
+use crate::process::crash::drop_one_by_one;
 use crate::process::current;
 use crate::sync::Mutex;
 use krarup_gen::{CallError, Pid};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::future::poll_fn;
+use std::mem::take;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -149,6 +151,17 @@ where
     kept: BTreeMap<usize, TaskResult<<I::Item as Future>::Output>>,
 }
 
+/// The results of users are dropped one by one (rule D4).
+impl<I> Drop for AllResults<I>
+where
+    I: Iterator<Item: Future<Output: Send + 'static>>,
+{
+    fn drop(&mut self) {
+        let kept = take(&mut self.kept).into_values();
+        drop_one_by_one(take(&mut self.in_order).into_iter().chain(kept));
+    }
+}
+
 impl<I> Unpin for AllResults<I> where I: Iterator<Item: Future<Output: Send + 'static>> {}
 
 impl<I> AllResults<I>
@@ -176,7 +189,7 @@ where
                         this.in_order.push(result);
                     }
                 }
-                Poll::Ready(None) => return Poll::Ready(std::mem::take(&mut this.in_order)),
+                Poll::Ready(None) => return Poll::Ready(take(&mut this.in_order)),
                 Poll::Pending => return Poll::Pending,
             }
         }
@@ -225,6 +238,13 @@ struct DoneQueue<T>(Mutex<DoneResults<T>>);
 struct DoneResults<T> {
     results: VecDeque<IndexedResult<T>>,
     waker: Option<Waker>,
+}
+
+impl<T> Drop for DoneQueue<T> {
+    fn drop(&mut self) {
+        let results = take(&mut self.0.lock().results);
+        drop_one_by_one(results);
+    }
 }
 
 impl<T> DoneQueue<T> {

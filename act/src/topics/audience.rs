@@ -5,6 +5,7 @@ use super::hearer::Effects;
 use crate::addressing::address::Address;
 use crate::lock::Lock;
 use crate::process::crash::{contain, log_contained};
+use krarup_gen::one_line;
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
@@ -61,7 +62,7 @@ impl<M: Send + 'static, C: Send + 'static> TicketIssuer<M> for AudienceQueue<M, 
             Err(panic) => {
                 let pid = self.opener.pid();
                 log_contained(|| {
-                    tracing::error!(target: "krarup", %pid, %panic, "telling an opener of its audience panicked");
+                    tracing::error!(target: "krarup", %pid, panic = %one_line(&panic), "telling an opener of its audience panicked");
                 });
                 None
             }

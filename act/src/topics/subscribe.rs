@@ -9,7 +9,7 @@ use super::topic::Topic;
 use super::topic_core::Joined;
 use crate::context::Context;
 use crate::process::crash::{contain, log_contained};
-use krarup_gen::{Ref, SubscribeError};
+use krarup_gen::{Ref, SubscribeError, one_line};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -157,7 +157,7 @@ fn copy<T: Clone>(event: Arc<T>) -> Option<T> {
     let copy = contain(|| Arc::try_unwrap(event).unwrap_or_else(|shared| T::clone(&shared)));
     let report = |panic: &_| {
         log_contained(
-            || tracing::error!(target: "krarup", %panic, "a kept event could not be cloned"),
+            || tracing::error!(target: "krarup", panic = %one_line(panic), "a kept event could not be cloned"),
         );
     };
     copy.inspect_err(report).ok()

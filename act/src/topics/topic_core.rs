@@ -18,7 +18,7 @@ use super::waiting_publishers::{PublisherPlace, WaitingPublishers};
 use crate::observe::watched_job::Mark;
 use crate::process::crash::{drop_contained, ignore, log_contained};
 use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
-use krarup_gen::{Pid, Reason, Timestamp, TopicId};
+use krarup_gen::{Pid, Reason, Timestamp, TopicId, one_line};
 use std::any::type_name;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Weak, atomic};
@@ -165,7 +165,7 @@ impl<T: Send + Sync + 'static> TopicCore<T> {
         self.count_missed(1);
         let (pid, topic) = (subscriber, &self.id);
         log_contained(|| {
-            tracing::error!(target: "krarup", %pid, %topic, %panic, "an event could not be made a message");
+            tracing::error!(target: "krarup", %pid, %topic, panic = %one_line(panic), "an event could not be made a message");
         });
     }
 

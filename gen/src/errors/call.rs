@@ -119,6 +119,14 @@ pub enum CallError {
     /// where it takes reserved room, and where the callee begins to wait at the same moment. So
     /// [`was_begun`](Self::was_begun) is true.
     Deadlock(CallCycle),
+    /// The call was to take room that was reserved at another process (rule H8). No request was made, and the room was
+    /// given back.
+    PermitOfOther {
+        /// The callee.
+        to: Pid,
+        /// The process at which the room was reserved.
+        of: Pid,
+    },
     /// This thread cannot wait for the reply.
     CannotWait(CannotWait),
     /// The callee had to call another process by its name, made no such call, and has passed that
@@ -152,6 +160,7 @@ impl CallError {
             | CallError::NoProcess { .. }
             | CallError::Revoked { .. }
             | CallError::Undelivered { .. }
+            | CallError::PermitOfOther { .. }
             | CallError::CannotWait(CannotWait::InProcess | CannotWait::InRuntime) => false,
             // A call into a cycle has been made if a route or a fallback closes the cycle.
             CallError::Timeout { .. }
@@ -220,6 +229,9 @@ impl fmt::Display for CallError {
             }
             CallError::CallsItself(pid) => write!(f, "process {pid} calls itself"),
             CallError::Deadlock(cycle) => write!(f, "deadlock: {cycle}"),
+            CallError::PermitOfOther { to, of } => {
+                write!(f, "call to {to} into room that was reserved at {of}")
+            }
             CallError::CannotWait(cause) => fmt::Display::fmt(cause, f),
             CallError::Named(error) => fmt::Display::fmt(error, f),
         }
@@ -450,6 +462,11 @@ mod tests {
             ),
             (CallError::CallsItself(one), "process <0.1.0> calls itself", true),
             (CallError::Deadlock(CallCycle::new(vec![one, two])), deadlock, true),
+            (
+                CallError::PermitOfOther { to: one, of: two },
+                "call to <0.1.0> into room that was reserved at <0.2.0>",
+                false,
+            ),
             (
                 CannotWait::InProcess.into(),
                 "a process cannot use `.wait()`, which would block its worker: use `.await`",

@@ -6,7 +6,7 @@ use crate::errors::record::TooManyRecorded;
 use crate::errors::thread::ThreadError;
 use crate::errors::wait::CannotWait;
 use crate::one_line::OneLine;
-use crate::{Name, NameError, Pid, Reason};
+use crate::{Name, NameError, Pid, Reason, Ref};
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
@@ -56,6 +56,9 @@ pub enum SpawnError {
     /// The process was to watch this one, which belongs to another node, and this node has no
     /// connections (`Node::stop_with`; rule X1).
     NoConnection(Pid),
+    /// The spawn was to make a monitor with this reference, which is that of a monitor that the process holds, or
+    /// of one whose notice it has not received (rule L5). Each needs one of its own, by `make_ref` of the context.
+    MonitorInUse(Ref),
 }
 
 impl From<NameError> for SpawnError {
@@ -125,6 +128,9 @@ impl fmt::Display for SpawnError {
             }
             SpawnError::CannotWait(cause) => fmt::Display::fmt(cause, f),
             SpawnError::NoConnection(pid) => write!(f, "no connection to the node of {pid}"),
+            SpawnError::MonitorInUse(monitor) => {
+                write!(f, "{monitor} is the reference of another monitor of this process")
+            }
         }
     }
 }
@@ -148,7 +154,8 @@ impl Error for SpawnError {
             | SpawnError::NodeStopping
             | SpawnError::ApplicationStopping(_)
             | SpawnError::CannotWait(_)
-            | SpawnError::NoConnection(_) => None,
+            | SpawnError::NoConnection(_)
+            | SpawnError::MonitorInUse(_) => None,
         }
     }
 }
@@ -207,6 +214,11 @@ mod tests {
             (SpawnError::ApplicationStopping(shop), "application shop is stopping", None),
             (SpawnError::from(CannotWait::Stalled), "the simulation ran out of events", None),
             (SpawnError::NoConnection(by), "no connection to the node of <0.7.0>", None),
+            (
+                SpawnError::MonitorInUse(Ref::new(9)),
+                "#Ref<0.9> is the reference of another monitor of this process",
+                None,
+            ),
         ] {
             assert_eq!(error.to_string(), said);
             assert_eq!(error.source().map(ToString::to_string).as_deref(), source, "{said}");

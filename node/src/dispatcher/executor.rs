@@ -17,7 +17,7 @@ use super::calling_thread::{self, Calling};
 use super::setup::Setup;
 use super::turn;
 use krarup_act::{Alarm, Ready, contain, is_in_process, when_free};
-use krarup_gen::{DispatcherStats, Pid, Reason};
+use krarup_gen::{DispatcherStats, Pid, Reason, one_line};
 use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
@@ -235,7 +235,7 @@ impl ExecutorDispatcher {
                     let dispatcher = self.setup.name.as_str();
                     // The log subscriber is user code too.
                     let _ = contain(|| {
-                        tracing::error!(target: "krarup", dispatcher, %panic, "an executor panicked");
+                        tracing::error!(target: "krarup", dispatcher, panic = %one_line(&panic), "an executor panicked");
                     });
                     return;
                 }

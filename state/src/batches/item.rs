@@ -60,6 +60,9 @@ pub trait BatcherCalls {
     /// is reserved ([`Address::reserve`]): an item of a permit counts from when it is sent. There
     /// is no time limit unless [`Drain::timeout`] sets one.
     ///
+    /// The items of a batch that runs were sent before and are not done. So a batch that awaits the drain of its own
+    /// batcher waits for itself, and is not found as a cycle of calls is.
+    ///
     /// # Errors
     /// The batcher has ended.
     fn drain(&self) -> Drain;

@@ -5,8 +5,10 @@
 //! whose time has come continues to fill. Keys whose first batch may go wait in the order in which
 //! that became so.
 
+use krarup_act::drop_one_by_one;
 use krarup_gen::Timestamp;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::mem::take;
 use std::time::Duration;
 
 /// The limits of batches.
@@ -181,10 +183,29 @@ impl<K: Ord + Clone, I> BatchPlan<K, I> {
             Some(_) => {}
             None => {
                 if let Some(line) = self.lines.remove(&id) {
-                    self.ids.remove(&line.key);
+                    let key = self.ids.remove_entry(&line.key).map(|(key, _)| key);
+                    drop_one_by_one(key.into_iter().chain([line.key]));
                 }
             }
         }
+    }
+}
+
+/// What is a user's in a plan.
+enum UserValue<K, I> {
+    Key(K),
+    Item(I),
+}
+
+/// Keys and items are dropped one by one (rule D4).
+impl<K, I> Drop for BatchPlan<K, I> {
+    fn drop(&mut self) {
+        let ids = take(&mut self.ids).into_keys().map(UserValue::Key);
+        let lines = take(&mut self.lines).into_values().flat_map(|line| {
+            let items = line.batches.into_iter().flat_map(|batch| batch.items);
+            [UserValue::Key(line.key)].into_iter().chain(items.map(UserValue::Item))
+        });
+        drop_one_by_one(ids.chain(lines));
     }
 }
 
@@ -199,7 +220,7 @@ impl<K, I> BatchPlan<K, I> {
 
     /// Takes out all items that are in no running batch, in the order of their keys' first.
     pub(super) fn take_open(&mut self) -> impl Iterator<Item = I> + use<K, I> {
-        let lines = std::mem::take(&mut self.lines);
+        let lines = take(&mut self.lines);
         lines.into_values().flat_map(|line| line.batches).flat_map(|batch| batch.items)
     }
 }

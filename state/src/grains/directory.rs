@@ -15,7 +15,7 @@ use crate::grains::after_unlock::AfterUnlock;
 use crate::grains::calls::ToGrain;
 use crate::grains::entry::{GrainEntry, GrainStage};
 use crate::grains::held_messages::QueuedMessage;
-use krarup_act::{Address, Delegate, Permit, UnusedPid, holding};
+use krarup_act::{Address, Delegate, Permit, UnusedPid, drop_one_by_one, holding};
 use krarup_gen::{Inspection, Pid, SendError};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
@@ -269,7 +269,6 @@ where
     /// Records the end of a grain, and requests the next one if messages are held for it.
     pub(crate) fn gone(&self, key: K, pid: Pid) {
         let mut after = AfterUnlock::default();
-        let _forgotten;
         let mut directory = self.directory.lock();
         let bound = directory.bound;
         let Some(entry) = directory.entries.get_mut(&key).filter(|entry| entry.is_of(pid)) else {
@@ -279,9 +278,10 @@ where
         if entry.gone(bound, &mut after) {
             directory.want(key, &mut after);
         } else {
-            _forgotten = directory.forget(&key);
+            let forgotten = directory.forget(&key);
             drop(directory);
-            drop(key);
+            // Two values of a user (rule D4).
+            drop_one_by_one([key].into_iter().chain(forgotten.map(|(key, _)| key)));
         }
     }
 

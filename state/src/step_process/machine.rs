@@ -12,7 +12,7 @@ use crate::step_process::step_process::{
 };
 use crate::table::{Table, TableKey};
 use krarup_act::{BehaviorContext, Context, HeldMessage, Received, contain};
-use krarup_gen::{Inspection, Reason, Result};
+use krarup_gen::{Inspection, Reason, Result, one_line};
 use std::collections::{HashMap, VecDeque};
 use std::pin::pin;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl<P: StepProcess> Drop for Closing<P> {
     fn drop(&mut self) {
         if let Err(panic) = contain(|| self.process.close()) {
             let _ = contain(|| {
-                tracing::error!(target: "krarup", %panic, "a step process panicked in its close");
+                tracing::error!(target: "krarup", panic = %one_line(&panic), "a step process panicked in its close");
             });
         }
     }

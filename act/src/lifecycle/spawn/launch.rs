@@ -19,6 +19,7 @@ use crate::process::crash::contain;
 use crate::process::facts::BehaviorFacts;
 use crate::process::process::Process;
 use crate::process::progress::{ContextMark, ProcessMark};
+use crate::process::relations::Watching;
 use crate::process::turn::Life;
 use crate::process::untyped_cell::UntypedCell;
 use crate::process::waker::WakingHandle;
@@ -210,16 +211,25 @@ impl SpawnPlace {
         if child.is_some() {
             core.progress.set(ProcessMark::LinkedAtSpawn, true);
         }
-        host.admit(process, name.as_ref())?;
+        let target = || Target::Pid(core.pid());
+        let watcher = self.parent.filter(|_| self.monitor.is_some());
+        let watcher = watcher.and_then(|parent| host.process(parent)).zip(self.monitor);
+        if let Some((parent, (monitor, urgency))) = &watcher {
+            let urgent = *urgency == LinkUrgency::Urgent;
+            bonds::take_reference(&**parent, *monitor, Watching { target: target(), urgent })?;
+        }
+        if let Err(error) = host.admit(process, name.as_ref()) {
+            if let Some((parent, (monitor, _))) = &watcher {
+                bonds::free_reference(&**parent, *monitor);
+            }
+            return Err(error);
+        }
         let Some(parent) = self.parent else { return Ok(()) };
         if let Some((child, urgency)) = child {
             bonds::link_child(host, parent, &child, urgency == LinkUrgency::Urgent);
         }
-        if let Some((monitor, urgency)) = self.monitor
-            && let Some(parent) = host.process(parent)
-        {
-            let target = Target::Pid(core.pid());
-            bonds::monitor(host, &parent, monitor, target, urgency == LinkUrgency::Urgent);
+        if let Some((parent, (monitor, urgency))) = watcher {
+            bonds::monitor(host, &parent, monitor, target(), urgency == LinkUrgency::Urgent);
             bonds::mark_of_spawn(&mut cell.locked_relations(), monitor);
         }
         Ok(())

@@ -17,9 +17,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// microseconds.
 ///
 /// A message whose worker is full is refused with `Full`, even if other workers have room. If
-/// its worker has ended, or was stuck, and is not yet replaced, the error is `NoWorkers`. While
-/// a pool is resized, the old worker of a key may still handle its last messages when the new
-/// worker gets the first ones. A message whose reserved room was lost waits for room at the
+/// its worker has ended, or was stuck, and is not yet replaced, the error is `NoWorkers`.
+///
+/// **Except at a resize**, also one by [`Pool::elastic`](crate::Pool::elastic): the messages of a key that moves stay where
+/// they wait, and the next ones go to its new worker at once. These may be handled before those, and the two
+/// workers handle messages of one key at the same time (rule P8). Where that matters, keep the number of workers, or
+/// [`drain`](crate::Address::drain) the pool before a resize and reopen it after. A message whose reserved room was lost waits for room at the
 /// worker of its key, as the first in line.
 ///
 /// ```

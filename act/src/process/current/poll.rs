@@ -147,7 +147,7 @@ mod tests {
         assert!(!is_own(Waker::noop()));
         drop(begin_poll_with(Waker::noop()));
         assert!(!is_own(Waker::noop()) && !want_poke(Waker::noop()));
-        let callee = Pid::local(0, 0);
+        let callee = Pid::local(7, 0);
         note_wait(callee, AwaitedProcess::on(callee), Waker::noop());
         assert!(wait().is_none(), "it is no edge of the wait graph");
     }

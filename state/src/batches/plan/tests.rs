@@ -1,6 +1,9 @@
 //! The plan alone.
 
 use super::*;
+use krarup_act::contain;
+use std::cell::Cell;
+use std::rc::Rc;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -92,4 +95,51 @@ fn u5_a_drain_waits_for_all_batches_up_to_the_last_that_is_open() {
     plan.ended(b);
     assert!(plan.is_done(last));
     assert_eq!(plan.take_open().collect::<Vec<_>>(), [3]);
+}
+
+/// Its destructor panics, and counts.
+#[derive(Clone, Default)]
+struct Bomb(u32, Rc<Cell<usize>>);
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        self.1.set(self.1.get() + 1);
+        panic!("bomb");
+    }
+}
+
+impl PartialEq for Bomb {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for Bomb {}
+
+impl PartialOrd for Bomb {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Bomb {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.cmp(&other.0)
+    }
+}
+
+#[test]
+fn d4_keys_and_items_of_a_plan_are_dropped_one_by_one_though_their_destructors_panic() {
+    let dropped = Rc::new(Cell::new(0));
+    let bomb = |number| Bomb(number, Rc::clone(&dropped));
+    let mut plan = BatchPlan::new(BatchLimits { size: 1, after: SECOND, at_once: 1 });
+    plan.push(bomb(1), bomb(2), at(0));
+    let (batch, items) = plan.start().unwrap();
+    std::mem::forget(items);
+    // The line and the index have a key each.
+    assert!(contain(|| plan.ended(batch)).is_err());
+    assert_eq!((dropped.get(), plan.keys()), (2, 0));
+    (3..6).for_each(|key| plan.push(bomb(key), bomb(0), at(0)));
+    assert!(contain(|| drop(plan)).is_err());
+    assert_eq!(dropped.get(), 2 + 3 * 3);
 }

@@ -1,11 +1,11 @@
 use crate::grains::directory::SharedDirectory;
-use crate::grains::entry::GrainEntry;
+use crate::grains::entry::{GrainEntry, GrainStage};
 use crate::grains::reservation::tests::{
     TestDirectory, at_once, held, keeper_and_grain, make_present, polled, sends, take,
     waiting_line_of, waits_at,
 };
 use crate::grains::reservation::{GrainPermit, place};
-use krarup_act::{Address, Context, Permit, Received, behavior_fn};
+use krarup_act::{Address, Context, Permit, Received, behavior_fn, contain};
 use krarup_gen::{DeadLetter, Pid};
 use krarup_node::Simulation;
 use std::collections::BTreeSet;
@@ -502,4 +502,26 @@ fn k2_only_hash_and_eq_of_a_key_run_under_the_directory_lock() {
         ["clone", "drop of a key", "drop of a message", "drop of a waker", "eq", "hash", "wake"];
     assert!(seen.lock().unwrap().iter().eq(&all), "{seen:?}");
     assert!(locked.lock().unwrap().iter().eq(&["eq", "hash"]), "{locked:?}");
+}
+
+/// A key whose destructor panics.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct BombKey;
+
+impl Drop for BombKey {
+    fn drop(&mut self) {
+        panic!("bomb");
+    }
+}
+
+#[test]
+fn d4_the_two_keys_of_a_grain_that_is_gone_are_dropped_one_by_one() {
+    let sim = Simulation::new(1);
+    let (keeper, grain) = keeper_and_grain(&sim);
+    let shared = SharedDirectory::<BombKey, u64, u64>::new(2, keeper);
+    let mut entry = GrainEntry::away(1);
+    entry.stage = GrainStage::Present { grain: grain.clone(), kept: Vec::new() };
+    shared.directory.lock().entries.insert(BombKey, entry);
+    assert!(contain(|| shared.gone(BombKey, grain.pid())).is_err());
+    assert!(shared.directory.lock().entries.is_empty());
 }
