@@ -43,16 +43,17 @@ pub(super) struct ParentNumber([u8; 7]);
 impl ParentNumber {
     pub(super) fn of(parent: Option<Pid>) -> Self {
         let number = parent.map_or(0, Pid::id).to_le_bytes();
-        match number {
-            [a, b, c, d, e, f, g, 0] => ParentNumber([a, b, c, d, e, f, g]),
+        match number.split_first_chunk() {
+            Some((low, [0])) => ParentNumber(*low),
             // A number that another node has dealt out: it names nobody here.
             _ => ParentNumber([0; 7]),
         }
     }
 
     fn get(&self) -> u64 {
-        let [a, b, c, d, e, f, g] = self.0;
-        u64::from_le_bytes([a, b, c, d, e, f, g, 0])
+        let mut number = [0; 8];
+        number[..7].copy_from_slice(&self.0);
+        u64::from_le_bytes(number)
     }
 }
 
