@@ -47,13 +47,15 @@ unsafe impl Wakeable for SharedHalves {
     unsafe fn wake_noted(this: *const Self) -> UsedNoted {
         // SAFETY: the noted handle keeps it.
         let shared = unsafe { &*this };
-        shared.touch(usize::from(!shared.is_parked));
-        if shared.is_parked {
+        let used = if shared.is_parked {
             // SAFETY: as above.
             unsafe { shared.noted.is_spent_with_process(&shared.count) }
         } else {
             shared.noted.is_spent(&shared.count)
-        }
+        };
+        // As the lock is released: what is counted keeps it.
+        shared.touch(usize::from(!shared.is_parked));
+        used
     }
 }
 
@@ -227,6 +229,10 @@ fn the_noted_handle_comes_in_with_the_process_in_hand() {
         let waker = noted(&own);
         let other = waker.clone();
         let waking = thread::spawn(move || other.wake_by_ref());
+        if own.others() != 1 {
+            // As above: otherwise loom would try one order.
+            thread::yield_now();
+        }
         waker.wake();
         assert!(own.others() <= 1);
         drop(own);

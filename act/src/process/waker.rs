@@ -434,7 +434,7 @@ mod tests {
             // SAFETY: the noted handle keeps it.
             let bell = unsafe { &*this };
             bell.rung.fetch_add(1, Ordering::Relaxed);
-            match bell.is_parked.load(Ordering::Relaxed) {
+            let used = match bell.is_parked.load(Ordering::Relaxed) {
                 0 => bell.noted.is_spent(&bell.count),
                 // SAFETY: the test has the process's own handle, and this thread.
                 1 => unsafe { bell.noted.is_spent_with_process(&bell.count) },
@@ -443,7 +443,9 @@ mod tests {
                     unsafe { bell.noted.comes_in() };
                     UsedNoted::CameIn
                 }
-            }
+            };
+            bell.live_when_spent.store(bell.count.0.load(Ordering::Relaxed), Ordering::Relaxed);
+            used
         }
     }
 
@@ -528,6 +530,7 @@ mod tests {
         // Fifteen others are about to be dropped.
         own.count.0.fetch_add(SPENT * 15, Ordering::Relaxed);
         noted(&own).wake();
+        assert_eq!(own.live_when_spent.load(Ordering::Relaxed), SPENT * 15 + 2);
         assert_eq!((own.others(), own.count.0.load(Ordering::Relaxed)), (0, SPENT * 15 + 1));
         own.count.0.store(1, Ordering::Relaxed);
         // It outlives the process.
