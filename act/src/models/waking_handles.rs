@@ -94,34 +94,48 @@ fn first_of(is_parked: bool) -> (WakingHandle<SharedHalves>, Arc<AtomicU32>) {
     (WakingHandle::first(shared), freed)
 }
 
-#[test]
-fn the_last_handle_frees_what_it_wakes_and_has_seen_what_was_done_with_the_others() {
-    model(|| {
+fn wakes(waker: Waker) {
+    waker.wake();
+}
+
+fn is_dropped(waker: Waker) {
+    waker.wake_by_ref();
+    drop(waker);
+}
+
+fn is_cloned(waker: Waker) {
+    let second = waker.clone();
+    drop(waker);
+    second.wake_by_ref();
+}
+
+/// The handle that the process makes in its own poll.
+fn noted(own: &WakingHandle<SharedHalves>) -> Waker {
+    let _poll = current::begin_poll_with(&own.lend());
+    own.to_waker()
+}
+
+/// Another thread does this with a handle while the process ends. The last of both frees, once, and has seen all.
+fn while_the_process_ends(handle: fn(&WakingHandle<SharedHalves>) -> Waker, uses: fn(Waker)) {
+    model(move || {
         let (own, freed) = first();
-        let waker = own.to_waker();
-        let waking = thread::spawn(move || waker.wake());
+        let waker = handle(&own);
+        let using = thread::spawn(move || uses(waker));
         own.touch(0);
         drop(own);
-        joined(waking);
+        joined(using);
         assert_eq!(freed.load(Ordering::Relaxed), 4);
     });
 }
 
 #[test]
+fn the_last_handle_frees_what_it_wakes_and_has_seen_what_was_done_with_the_others() {
+    while_the_process_ends(WakingHandle::to_waker, wakes);
+}
+
+#[test]
 fn a_handle_made_from_another_keeps_what_it_wakes() {
-    model(|| {
-        let (own, freed) = first();
-        let waker = own.to_waker();
-        let waking = thread::spawn(move || {
-            let second = waker.clone();
-            drop(waker);
-            second.wake_by_ref();
-        });
-        own.touch(0);
-        drop(own);
-        joined(waking);
-        assert_eq!(freed.load(Ordering::Relaxed), 4);
-    });
+    while_the_process_ends(WakingHandle::to_waker, is_cloned);
 }
 
 #[test]
@@ -148,67 +162,26 @@ fn the_first_handle_alone_frees_what_it_wakes_when_the_others_are_gone() {
     });
 }
 
-/// The handle that the process makes in its own poll.
-fn noted(own: &WakingHandle<SharedHalves>) -> Waker {
-    let _poll = current::begin_poll_with(&own.lend());
-    own.to_waker()
-}
-
 #[test]
 fn the_noted_handle_and_the_process_end_in_any_order_and_the_last_frees() {
-    for wakes in [true, false] {
-        model(move || {
-            let (own, freed) = first();
-            let waker = noted(&own);
-            let ending = thread::spawn(move || {
-                if wakes {
-                    waker.wake();
-                } else {
-                    waker.wake_by_ref();
-                    drop(waker);
-                }
-            });
-            own.touch(0);
-            drop(own);
-            joined(ending);
-            assert_eq!(freed.load(Ordering::Relaxed), 4);
-        });
-    }
+    while_the_process_ends(noted, wakes);
+    while_the_process_ends(noted, is_dropped);
 }
 
 #[test]
 fn a_handle_made_from_the_noted_one_keeps_what_it_wakes() {
-    model(|| {
-        let (own, freed) = first();
-        let waker = noted(&own);
-        let waking = thread::spawn(move || {
-            let second = waker.clone();
-            drop(waker);
-            second.wake_by_ref();
-        });
-        own.touch(0);
-        drop(own);
-        joined(waking);
-        assert_eq!(freed.load(Ordering::Relaxed), 4);
-    });
+    while_the_process_ends(noted, is_cloned);
 }
 
 /// The process makes its next handle while the noted one ends.
 #[test]
 fn the_noted_handle_comes_in_while_the_next_one_goes_out() {
-    for wakes in [true, false] {
+    for uses in [wakes, is_dropped] {
         model(move || {
             let (own, freed) = first();
             let waker = noted(&own);
             assert_eq!(own.others(), 1);
-            let ending = thread::spawn(move || {
-                if wakes {
-                    waker.wake();
-                } else {
-                    waker.wake_by_ref();
-                    drop(waker);
-                }
-            });
+            let ending = thread::spawn(move || uses(waker));
             let next = noted(&own);
             let others = own.others();
             // One that is counted from now on is seen twice for a moment, but not once too few.
