@@ -263,9 +263,9 @@ pub mod behavior {
     pub use krarup_act::{
         ActorEnd, Behavior, BehaviorContext, BehaviorFn, Contained, Delegate, Delivery,
         DroppedCalls, ExpiredMessage, HeldMessage, InNameScope, MadeBy, NameScope, NextMessage,
-        OwnProcess, Receive, Received, RoomFuture, Route, UnusedPid, behavior_fn, contain,
-        current_pid, first_failure, holding, is_in_process, local_behavior_fn, made_by, next_turn,
-        note_receiver, yield_now,
+        OwnProcess, Receive, ReceiveWhere, Received, RoomFuture, Route, UnusedPid, behavior_fn,
+        contain, current_pid, first_failure, holding, is_in_process, local_behavior_fn, made_by,
+        next_turn, note_receiver, yield_now,
     };
 }
 

@@ -36,6 +36,7 @@ macro_rules! page {
             "[docs/guide/groups.md]: crate::guide::groups\n",
             "[docs/guide/looking_inside.md]: crate::guide::looking_inside\n",
             "[docs/guide/mailbox_order.md]: crate::guide::mailbox_order\n",
+            "[docs/guide/mailbox_order.md#a-message-alone]: crate::guide::mailbox_order#a-message-alone\n",
             "[docs/guide/messages.md]: crate::guide::messages\n",
             "[docs/guide/named_services.md]: crate::guide::named_services\n",
             "[docs/guide/pools.md]: crate::guide::pools\n",

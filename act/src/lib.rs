@@ -69,6 +69,7 @@ pub use calls::recipient_call::RecipientCall;
 pub use calls::reply::Reply;
 pub use context::{
     BehaviorContext, Context, ExpiredMessage, HeldMessage, NextMessage, OwnProcess, Receive,
+    ReceiveWhere,
 };
 pub use groups::group_watch::GroupWatch;
 pub use groups::groups::Groups;

@@ -32,6 +32,7 @@ use krarup_wire::peers::ConnectionId;
 use std::fmt;
 use std::future::poll_fn;
 use std::io::ErrorKind;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,6 +58,10 @@ pub(crate) struct PeerConnection {
     /// The name that the peer of an accepted connection has sent, which is not proved.
     claimed: Option<Atom>,
     stage: ConnectionStage,
+    /// Where the peer is, from when the connection is there.
+    address: Option<SocketAddr>,
+    /// The peer was refused because this node dials it itself.
+    own_dial_stays: bool,
     /// The connection that this one replaces when it is up.
     replaces: Option<ConnectionId>,
     /// The peer and the acknowledgement of a connection that is held while this node dials.
@@ -110,6 +115,8 @@ impl PeerConnection {
             claimed: None,
             dialled,
             stage: ConnectionStage::New,
+            address: None,
+            own_dial_stays: false,
             replaces: None,
             held: None,
             silent: 0,
@@ -150,13 +157,20 @@ impl PeerConnection {
     /// Logs why the connection is closed, and counts a dial whose handshake failed: an accepted
     /// connection is counted when it is over.
     fn log_failed(&self, why: &ConnectionError, bytes: &[u8]) {
-        self.core.log_closed(self.peer.as_ref().or(self.claimed.as_ref()), why, bytes);
+        let peer = self.peer.as_ref().or(self.claimed.as_ref());
+        let is_up = matches!(self.stage, ConnectionStage::Up(..));
         // One that gives way to another connection, or is not wanted any more, has not failed.
         let gives_way = matches!(
             why,
             ConnectionError::Closed(_) | ConnectionError::Handshake(HandshakeError::GivesWay)
         );
-        let is_dial = self.dialled.is_some() && !matches!(self.stage, ConnectionStage::Up(..));
+        // Two nodes that dial each other at once have two connections, and one of them is not needed.
+        if !is_up && (gives_way || self.own_dial_stays) {
+            self.core.log_spared(peer, why);
+        } else {
+            self.core.log_closed((peer, self.address), why, bytes);
+        }
+        let is_dial = self.dialled.is_some() && !is_up;
         if is_dial && !self.is_closed && !gives_way {
             self.core.counters.handshake_failed();
         }
@@ -287,6 +301,7 @@ impl Protocol for PeerConnection {
     }
 
     async fn connected(&mut self, channel: &mut Channel<Self>) -> Result {
+        self.address = Some(channel.peer());
         self.core.add_connection(self.id, channel.address());
         if self.dialled.is_none() {
             self.core.handshake_begins(self.id);
@@ -351,7 +366,11 @@ impl Protocol for PeerConnection {
                 }
                 self.silent += 1;
                 if self.silent > QUARTERS {
-                    self.core.log_closed(self.peer.as_ref(), &ConnectionError::TickTimeout, &[]);
+                    self.core.log_closed(
+                        (self.peer.as_ref(), self.address),
+                        &ConnectionError::TickTimeout,
+                        &[],
+                    );
                     self.over();
                     channel.abort();
                 }
@@ -395,7 +414,7 @@ impl Protocol for PeerConnection {
 
     async fn malformed(&mut self, _: &mut Channel<Self>, error: &CodecError) -> Result {
         let why = Reason::from(error.clone()).to_string();
-        self.core.log_closed(self.peer.as_ref(), &why, &[]);
+        self.core.log_closed((self.peer.as_ref(), self.address), &why, &[]);
         self.over();
         Ok(())
     }

@@ -270,8 +270,18 @@ impl ClusterCore {
     }
 
     /// Logs that this side has closed a connection because of these bytes.
-    pub(crate) fn log_closed(&self, peer: Option<&Atom>, why: &dyn fmt::Display, bytes: &[u8]) {
-        self.log.closed(self.now(), peer, why, bytes);
+    pub(crate) fn log_closed(
+        &self,
+        who: (Option<&Atom>, Option<SocketAddr>),
+        why: &dyn fmt::Display,
+        bytes: &[u8],
+    ) {
+        self.log.closed(self.now(), who, why, bytes);
+    }
+
+    /// Logs that a connection is not needed.
+    pub(crate) fn log_spared(&self, peer: Option<&Atom>, why: &dyn fmt::Display) {
+        self.log.spared(self.now(), peer, why);
     }
 
     /// A message of a scope of groups cannot be written.

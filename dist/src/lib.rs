@@ -94,5 +94,6 @@ pub use rights::reach::Reach;
 pub use rpc::call::RpcCall;
 pub use rpc::error::RpcError;
 pub use simulated::network::SimNetwork;
+pub use terms::info::Info;
 pub use terms::reason::{ReasonTerm, reason_from_term, reason_to_term};
 pub use terms::term_message::TermMessage;

@@ -4,6 +4,7 @@ use krarup_act::contain;
 use krarup_wire::etf::Atom;
 use parking_lot::Mutex;
 use std::fmt;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// The most characters of a text of a peer that are logged.
@@ -57,18 +58,29 @@ impl PeerLog {
     pub(crate) fn closed(
         &self,
         now: Duration,
-        peer: Option<&Atom>,
+        (peer, address): (Option<&Atom>, Option<SocketAddr>),
         why: &dyn fmt::Display,
         bytes: &[u8],
     ) {
         let Some(omitted) = self.admit(now) else { return };
         let peer = peer.map_or_else(|| "unknown".to_owned(), |peer| shown(&peer.as_str()));
+        let address = address.map(tracing::field::display);
         let why = shown(why);
         let bytes = bytes.get(..MOST_BYTES).unwrap_or(bytes).escape_ascii().to_string();
         let _ = contain(|| {
             tracing::warn!(
-                target: "krarup::cluster", %peer, %why, %bytes, omitted, "closed a connection"
+                target: "krarup::cluster", %peer, address, %why, %bytes, omitted, "closed a connection"
             );
+        });
+    }
+
+    /// Logs that a connection is not needed, because there is another one of the same nodes.
+    pub(crate) fn spared(&self, now: Duration, peer: Option<&Atom>, why: &dyn fmt::Display) {
+        let Some(omitted) = self.admit(now) else { return };
+        let peer = peer.map_or_else(|| "unknown".to_owned(), |peer| shown(&peer.as_str()));
+        let why = shown(why);
+        let _ = contain(|| {
+            tracing::debug!(target: "krarup::cluster", %peer, %why, omitted, "a connection gives way");
         });
     }
 

@@ -25,6 +25,7 @@ mod dead_letter;
 mod destination;
 mod errors;
 mod group_change;
+mod ignore;
 mod inspection;
 mod kept_node;
 mod label;
@@ -89,6 +90,7 @@ pub use errors::{
     TooManyRecorded, TooSlow, TopicLookupError, TraceError, UndeliveredCause, WatchGroupError,
 };
 pub use group_change::GroupChange;
+pub use ignore::Ignore;
 pub use inspection::{Inspection, Value};
 pub use kept_node::KeptNode;
 pub use label::Label;

@@ -31,7 +31,7 @@ pub enum Management {
     Reopen,
     /// Ends a child and does not restart it.
     TerminateChild {
-        /// The id of the child.
+        /// The id of the child; under `simple_one_for_one` its pid, as a text.
         child: String,
     },
     /// Starts a child that has no process.

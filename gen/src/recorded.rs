@@ -106,7 +106,7 @@ impl DeadlockRecord {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct LongTurnRecord {
-    /// The process, if it lived when it was seen.
+    /// The process. It may have ended since.
     pub pid: Option<Pid>,
     /// Its name.
     pub name: Option<Name>,

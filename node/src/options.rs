@@ -223,6 +223,7 @@ impl DispatcherOptions {
         let turn_log = core.turn_log(name);
         Setup {
             node: core.name.to_string(),
+            creation: core.creation,
             name: name.to_owned(),
             workers,
             spares: self.spares.unwrap_or(workers).min(workers),

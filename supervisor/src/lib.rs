@@ -94,7 +94,6 @@ mod child_start;
 mod children;
 mod command;
 mod error;
-mod ignore;
 mod in_place;
 mod info;
 mod inspection;
@@ -117,8 +116,9 @@ pub use error::{
     DeleteChildError, FailedToStartChild, GetChildSpecError, RestartChildError, SpecError,
     StartChildError, TerminateChildError,
 };
-pub use ignore::Ignore;
 pub use info::{ChildCounts, ChildInfo, ChildSpecInfo, ChildState};
+#[doc(inline)]
+pub use krarup_gen::Ignore;
 pub use partitions::{Partition, PartitionError, PartitionLookup, Partitions, PartitionsAddress};
 pub use spec::{AutoShutdown, ChildId, ChildKind, RestartType, Shutdown, Strategy};
 pub use supervisor::Supervisor;

@@ -360,7 +360,8 @@ impl<F> Plan<F> {
         }
     }
 
-    fn is_simple(&self) -> bool {
+    /// Whether the children are those of one factory, and known by their pids.
+    pub(crate) fn is_simple(&self) -> bool {
         self.flags.strategy == Strategy::SimpleOneForOne
     }
 }

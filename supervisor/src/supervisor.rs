@@ -275,12 +275,7 @@ impl<T: Send + 'static> Supervising<T> {
                 reply.send(Ok(answers));
             }
             Command::TerminateChild(child, reply) => {
-                let request = match child {
-                    ChildRef::Id(id) => ChildRequest::Terminate(id),
-                    ChildRef::Pid(pid) => {
-                        ChildRequest::TerminatePid { pid, alive: ctx.is_alive(pid) }
-                    }
-                };
+                let request = termination(ctx, child);
                 if let Some(RequestOutcome::Terminate(answer)) = self.request(ctx, request).await {
                     reply.send(answer);
                 }
@@ -343,7 +338,7 @@ impl<T: Send + 'static> Supervising<T> {
                 let children = self.which_children().into_iter().map(ManagedChild::from);
                 return request.done(Managed::Children(children.collect()));
             }
-            Management::TerminateChild { child } => ChildRequest::Terminate(child.as_str().into()),
+            Management::TerminateChild { child } => termination(ctx, self.child_named(child)),
             Management::RestartChild { child } => ChildRequest::Restart(child.as_str().into()),
             // Dropped: supervisors do not know it.
             _ => return,
@@ -354,6 +349,14 @@ impl<T: Send + 'static> Supervising<T> {
             Some(RequestOutcome::Restart(Ok(pid))) => request.done(Managed::ChildRestarted { pid }),
             Some(RequestOutcome::Restart(Err(error))) => request.refuse(error),
             _ => {}
+        }
+    }
+
+    /// The child of this text: its id, or its pid where children have no id of their own.
+    fn child_named(&self, text: &str) -> ChildRef {
+        match text.parse::<Pid>() {
+            Ok(pid) if self.executor.plan.is_simple() => pid.into(),
+            _ => text.into(),
         }
     }
 
@@ -378,5 +381,16 @@ impl<T: Send + 'static> Supervising<T> {
         rules
             .map(ChildSpecInfo::from)
             .ok_or_else(|| GetChildSpecError::NotFound { child: child.to_string() })
+    }
+}
+
+/// The request to end this child.
+fn termination<T: Send + 'static>(
+    ctx: &SupervisorContext<T>,
+    child: ChildRef,
+) -> ChildRequest<ChildStart<T>> {
+    match child {
+        ChildRef::Id(id) => ChildRequest::Terminate(id),
+        ChildRef::Pid(pid) => ChildRequest::TerminatePid { pid, alive: ctx.is_alive(pid) },
     }
 }

@@ -380,6 +380,59 @@ fn d10_the_time_of_a_keeper_begins_anew_with_a_new_state() {
     assert!(!kept.is_alive());
 }
 
+/// The handler that sets the time, changes it or is told of it takes longer than that.
+#[test]
+fn d10_the_time_of_a_handler_that_sets_an_idle_time_is_not_idle() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let noted = log.clone();
+        let run = move |mut ctx: Context<()>| async move {
+            ctx.set_idle_timeout(Some(2 * SECOND));
+            ctx.sleep(3 * SECOND).await;
+            for _ in 0..2 {
+                let item = ctx.receive().await;
+                noted.note(format!("{item:?} at {}", ctx.now()));
+                ctx.sleep(3 * SECOND).await;
+            }
+            ctx.receive().await;
+            noted.note(format!("again at {}", ctx.now()));
+            // As in a handler, after a message.
+            ctx.receive().await;
+            ctx.set_idle_timeout(Some(SECOND));
+            ctx.sleep(3 * SECOND).await;
+            ctx.receive().await;
+            noted.note(format!("changed at {}", ctx.now()));
+            ctx.set_idle_timeout(None);
+            ctx.pause_passivation();
+            ctx.passivate_after(Some(2 * SECOND));
+            ctx.resume_passivation();
+            ctx.sleep(3 * SECOND).await;
+            let item = ctx.receive().await;
+            noted.note(format!("{item:?} at {}", ctx.now()));
+            Ok(())
+        };
+        sim.spawn(move || behavior_fn(run)).start().unwrap();
+        sim.advance(60 * SECOND);
+        let expected =
+            ["Timeout at 5s", "Timeout at 10s", "again at 15s", "changed at 21s", "Finish at 26s"];
+        assert_eq!(log.take(), expected);
+    }
+}
+
+/// The same of an actor that chooses the time in its first handler, and is sent something while it is idle.
+#[test]
+fn d10_who_works_longer_than_its_idle_time_is_not_passivated_at_once() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let one = sleepy(&sim, &log);
+    for order in [Order::Passivate(Some(2 * SECOND)), Order::Work(3 * SECOND)] {
+        one.send(order).ok().unwrap();
+    }
+    sim.advance(4 * SECOND);
+    tell(&sim, &one, Order::Nothing);
+    sim.advance(10 * SECOND);
+    assert_eq!(log.take(), ["normal at 6s"]);
+}
+
 #[test]
 fn d10_a_changed_idle_time_begins_at_the_change() {
     let (sim, log) = (Simulation::new(1), Log::new());

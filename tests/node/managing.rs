@@ -201,6 +201,28 @@ fn x12_a_child_of_a_template_is_not_known_by_an_id() {
     assert_eq!(none, Ok(Managed::Children(Vec::new())));
 }
 
+/// What an operator has is the pid, as a text.
+#[test]
+fn x12_a_child_of_a_template_is_terminated_by_its_pid() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let template = ChildTemplate::worker("session", |log: Log| Puppet::new("one", &log));
+    let tree = sim.spawn(|| Supervisor::simple_one_for_one(template)).wait().unwrap();
+    let child = tree.start_child(log).wait().unwrap().unwrap();
+    let terminate = |child: &str| {
+        sim.manage(tree.pid(), Management::TerminateChild { child: child.to_owned() }).wait()
+    };
+    assert_eq!(refused(terminate(&tree.pid().to_string())), format!("no child {}", tree.pid()));
+    assert_eq!(terminate(&child.to_string()), Ok(Managed::ChildTerminated));
+    assert!(!sim.is_alive(child));
+    // With ids a child has the id that it was given, also one that looks like a pid.
+    let (log, id) = (Log::new(), child.to_string());
+    let named = ChildSpec::worker(id.as_str(), move || Puppet::new("two", &log));
+    let tree = sim.spawn(move || Supervisor::one_for_one().child(named)).wait().unwrap();
+    let request = Management::TerminateChild { child: id };
+    assert_eq!(sim.manage(tree.pid(), request).wait(), Ok(Managed::ChildTerminated));
+}
+
 #[test]
 fn x12_a_supervisor_says_which_child_a_process_is() {
     for sim in simulations(5) {

@@ -5,7 +5,7 @@ use crate::support::{
 };
 use krarup::behavior::{Received, behavior_fn};
 use krarup::prelude::*;
-use krarup::supervisor::InPlace;
+use krarup::supervisor::{Ignore, InPlace};
 use krarup::{Name, Ref};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::task::Poll;
@@ -880,5 +880,71 @@ fn x3_a_snapshot_shows_only_links_to_live_processes() {
         sim.run_until_idle();
         assert_eq!(a.info().links, [c.pid()]);
         assert_eq!(heard(&log).len(), 2);
+    }
+}
+
+/// As OTP's `ignore`: what is linked with it lives on, a monitor hears `normal`, and so does a call that waits for it.
+#[test]
+fn s2_who_has_nothing_to_do_ends_normally_for_all_but_its_spawner() {
+    struct Declines(Address<()>);
+
+    impl Actor for Declines {
+        type Message = Reply<u32>;
+
+        async fn init(&mut self, ctx: &mut Context<Reply<u32>>) -> Result {
+            ctx.link(self.0.pid());
+            ctx.sleep(Duration::from_secs(1)).await;
+            Err(Ignore::reason())
+        }
+
+        async fn handle_message(&mut self, _: &mut Context<Reply<u32>>, _: Reply<u32>) -> Result {
+            Ok(())
+        }
+    }
+
+    for sim in simulations(10) {
+        let log = Log::new();
+        let waits = || {
+            behavior_fn(|mut ctx: Context<()>| async move {
+                ctx.receive().await;
+                Ok(())
+            })
+        };
+        let linked: Address<()> = sim.spawn(waits).start().unwrap();
+        let (noted, other) = (log.clone(), linked.clone());
+        let parent = behavior_fn(move |mut ctx: Context<()>| async move {
+            let waited = ctx.spawn({
+                let other = other.clone();
+                move || Declines(other)
+            });
+            let error = waited.link().await.unwrap_err();
+            noted.note(format!("{error} {}", ctx.is_alive(other.pid())));
+            ctx.trap_exits(true);
+            let child = ctx.spawn(move || Declines(other)).link().start()?;
+            let monitor = ctx.monitor(child.pid());
+            noted.note(format!("{}", child.call(|reply| reply).await.unwrap_err()));
+            for _ in 0..2 {
+                match ctx.receive().await {
+                    Received::Down(down) if down.monitor == monitor => {
+                        noted.note(format!("down {}", down.reason));
+                    }
+                    Received::Exit(exit) => noted.note(format!("exit {}", exit.reason)),
+                    other => panic!("{other:?}"),
+                }
+            }
+            Ok(())
+        });
+        sim.spawn(move || parent).start().unwrap();
+        sim.run_until_idle();
+        sim.advance(Duration::from_secs(5));
+        assert!(linked.is_alive());
+        let lines = log.take_sorted();
+        assert_eq!(lines[1..3], ["down normal", "exit normal"], "{lines:?}");
+        assert!(lines.iter().any(|line| line.ends_with("nothing to do true")), "{lines:?}");
+        assert!(
+            lines.iter().any(|line| line.ends_with("handled the request: normal")),
+            "{lines:?}"
+        );
+        assert_eq!(lines.len(), 4);
     }
 }

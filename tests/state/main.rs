@@ -28,6 +28,7 @@ mod panics;
 mod promises;
 mod replay;
 mod restarts;
+mod selective;
 mod stash;
 mod step_leftovers;
 mod step_process;

@@ -30,7 +30,13 @@ pub fn send_dynamic<T: Send + 'static>(
         Destination::Remote { name, node } => (remote_process(host, name, node), None),
     };
     if let Some(process) = process {
-        return process.send_dynamic(message, alias);
+        let is_remote = process.remote().is_some();
+        let sent = process.send_dynamic(message, alias);
+        if is_remote && sent.is_ok() {
+            // A process of this node counts what it accepts itself.
+            current::count_sent();
+        }
+        return sent;
     }
     let (target, cause) = match to {
         Destination::Pid(pid) => (Some(Target::Pid(pid)), DeadLetterCause::NoProcess),

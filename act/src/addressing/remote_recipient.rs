@@ -5,6 +5,7 @@ use crate::addressing::recipient::{DeliverMessage, Recipient, Room, RoomInLine};
 use crate::calls::carried::CarriedTokens;
 use crate::host::host::Host;
 use crate::mailbox::permit::Permit;
+use crate::process::current;
 use crate::process::process::Process;
 use crate::process::remote::{MessageRoom, NotWritten, Remote, WrittenMessage};
 use krarup_gen::{Name, NodeName, Pid, SendError, Target};
@@ -71,6 +72,7 @@ impl RemoteRecipient {
                 drop(message);
                 send();
                 BEGUN.set(call);
+                current::count_sent();
                 Ok(())
             }
             Err(error) => {

@@ -5,6 +5,9 @@ use krarup_gen::Timestamp;
 use std::sync::Weak;
 use std::time::Duration;
 
+/// A number of handled items that no process reaches: it has had something to do since.
+pub(crate) const NOT_IDLE: u64 = u64::MAX;
+
 /// The state of an idle timeout and of passivation.
 pub(crate) struct Idle {
     /// Notify the process after this time, repeatedly.
@@ -18,8 +21,11 @@ pub(crate) struct Idle {
     /// were handled until then.
     pub(crate) since: Timestamp,
     pub(crate) handled: u64,
-    /// When the process was last notified, if nothing has arrived since.
+    /// When the process was last notified, if nothing has arrived since; from when it has nothing to do again,
+    /// when it has nothing to do since.
     pub(crate) told: Option<Timestamp>,
+    /// It handles such a notice.
+    pub(crate) handles_notice: bool,
     /// When the policy last kept the process alive, if nothing has arrived since.
     pub(crate) stayed: Option<Timestamp>,
     pub(crate) timer: Option<(TimerKey, Timestamp)>,
@@ -44,6 +50,7 @@ impl Idle {
             since: now,
             handled: 0,
             told: None,
+            handles_notice: false,
             stayed: None,
             timer: None,
             round: 0,
@@ -52,8 +59,11 @@ impl Idle {
 
     /// Records that the process has nothing to do.
     pub(crate) fn note(&mut self, now: Timestamp, handled: u64) {
+        let handled_notice = std::mem::take(&mut self.handles_notice);
         if self.handled != handled {
             self.begin(now, handled);
+        } else if handled_notice {
+            self.told = Some(now);
         }
     }
 
@@ -65,9 +75,10 @@ impl Idle {
         self.stayed = None;
     }
 
-    /// The idle time starts with a change of it. Returns whether it is still used.
-    pub(crate) fn changed(&mut self, now: Timestamp, handled: u64) -> bool {
-        self.begin(now, handled);
+    /// The idle time starts when the process has nothing to do after a change of it: it is made in a handler. Returns
+    /// whether it is still used.
+    pub(crate) fn changed(&mut self) -> bool {
+        self.handled = NOT_IDLE;
         self.timeout.is_some() || self.passivate.is_some() || self.paused || self.policy.is_some()
     }
 
@@ -121,6 +132,7 @@ impl Idle {
         }
         if self.timeout_due().is_some_and(|due| due <= now) {
             self.told = Some(now);
+            self.handles_notice = true;
             return IdleEnd::Timeout;
         }
         IdleEnd::None

@@ -8,7 +8,7 @@
 //! load.
 
 use super::context::Context;
-use super::idle_state::{Idle, IdleEnd, PassivationPolicy};
+use super::idle_state::{Idle, IdleEnd, NOT_IDLE, PassivationPolicy};
 use crate::process::cell::Cell;
 use crate::process::progress::ProcessMark;
 use crate::received::Received;
@@ -23,7 +23,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Has this process notified when no message and no notice has arrived for this long. An
     /// actor gets [`Actor::handle_timeout`](crate::Actor::handle_timeout), a bare process
     /// [`Received::Timeout`]. It repeats after each further such time, until `None` cancels it. An
-    /// inspection does not count as a message. A timeout under a millisecond counts as a
+    /// inspection does not count as a message, and the time in a handler is not idle. A timeout under a millisecond counts as a
     /// millisecond.
     pub fn set_idle_timeout(&mut self, timeout: Option<Duration>) {
         self.change_idle(|idle| idle.timeout = timeout.map(|time| time.max(SHORTEST)));
@@ -72,20 +72,15 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
     fn change_idle(&mut self, change: impl FnOnce(&mut Idle)) {
         let now = self.now();
-        let handled = self.handled();
         let idle = self.cold().idle.get_or_insert_with(|| Box::new(Idle::new(now)));
         change(idle);
-        if !idle.changed(now, handled) {
+        if !idle.changed() {
             let key = self.cold().idle.take().and_then(|idle| idle.key());
             if let Some(key) = key {
                 self.host().cancel_timer(key);
             }
             self.release_cold();
         }
-    }
-
-    fn handled(&self) -> u64 {
-        self.cell.handled()
     }
 
     /// Records that the process has nothing to do, and sets the timer.
@@ -106,7 +101,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Ends the idle time because of a notice that is not counted as a message.
     pub(crate) fn end_idle_time(&mut self) {
         if let Some(idle) = self.cold.as_mut().and_then(|cold| cold.idle.as_mut()) {
-            idle.handled = u64::MAX;
+            idle.handled = NOT_IDLE;
         }
     }
 
@@ -121,7 +116,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
     /// Handles the notice of the idle timer.
     pub(crate) fn idle_timer_fired(&mut self, round: u64) -> Option<Received<M, C>> {
-        let (now, handled) = (self.now(), self.handled());
+        let (now, handled) = (self.now(), self.cell.handled());
         let mail_waits = self.has_mail();
         // What is stashed, or held by the behaviour, would be lost.
         let holds = self.cell.progress.has(ProcessMark::HoldsMessages);

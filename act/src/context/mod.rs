@@ -7,6 +7,7 @@
 //! | [`timer_table`], [`stash_queue`] | parts of that state: data, without the process |
 //! | [`idle_state`] | the idle time, and its timer |
 //! | [`receive`], [`next`] | taking items |
+//! | [`selective`] | taking a message that is wanted, and leaving what is before it |
 //! | [`batching`], [`ordering`] | taking several messages at once, or in another order |
 //! | [`timers`] | setting and cancelling timers |
 //! | [`stash`] | setting messages aside |
@@ -40,6 +41,7 @@ mod own_events;
 mod own_process;
 mod priority_class;
 mod receive;
+mod selective;
 mod showing;
 mod signals;
 mod stash;
@@ -56,3 +58,4 @@ pub use context::Context;
 pub use held_messages::{ExpiredMessage, HeldMessage};
 pub use next::{NextMessage, Receive};
 pub use own_process::OwnProcess;
+pub use selective::ReceiveWhere;

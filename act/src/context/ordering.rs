@@ -44,7 +44,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 
     /// Sorts all entries that have arrived.
-    fn sort(&mut self) -> Option<&mut dyn SortsEntries<M>> {
+    pub(super) fn sort(&mut self) -> Option<&mut dyn SortsEntries<M>> {
         let sorted = self.cold.as_mut()?.sorted.as_deref_mut()?;
         // Entries that a panic of a priority function has left, or that were taken before the
         // order was set.

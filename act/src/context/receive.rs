@@ -116,34 +116,42 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             let Some(entry) = next else {
                 return self.pending(Wants::Message);
             };
-            self.sender = entry.sender();
-            match entry.body {
-                Body::Message(message) => {
-                    if !self.slow_path() {
-                        self.cell.progress.count_taken();
-                        return Poll::Ready(Received::Message(message));
-                    }
-                    self.count_received();
-                    if self.cell.is_routed() {
-                        self.cell.pass_on(message, entry.sender);
-                        continue;
-                    }
-                    self.sample(type_name::<M>(), Lane::Main);
-                    return Poll::Ready(self.shown(Received::Message(message)));
+            if let Some(item) = self.open(entry) {
+                return Poll::Ready(item);
+            }
+        }
+    }
+
+    /// Opens an entry that was taken off Main. Returns the item in it, unless it is none for this process.
+    #[inline]
+    pub(super) fn open(&mut self, entry: MailboxEntry<M>) -> Option<Received<M, C>> {
+        self.sender = entry.sender();
+        match entry.body {
+            Body::Message(message) => {
+                if !self.slow_path() {
+                    self.cell.progress.count_taken();
+                    return Some(Received::Message(message));
                 }
-                Body::Event(message) => {
-                    let subscription = Ref::new(entry.sender);
-                    if self.takes_event(subscription) {
-                        return Poll::Ready(self.shown(Received::Message(message)));
-                    }
-                    self.refuse_event(message, subscription);
+                self.count_received();
+                if self.cell.is_routed() {
+                    self.cell.pass_on(message, entry.sender);
+                    return None;
                 }
-                Body::Notice(notice) => {
-                    if let Some(item) = self.accept(notice.into_inner()) {
-                        self.mark(&item);
-                        return Poll::Ready(self.shown(item));
-                    }
+                self.sample(type_name::<M>(), Lane::Main);
+                Some(self.shown(Received::Message(message)))
+            }
+            Body::Event(message) => {
+                let subscription = Ref::new(entry.sender);
+                if self.takes_event(subscription) {
+                    return Some(self.shown(Received::Message(message)));
                 }
+                self.refuse_event(message, subscription);
+                None
+            }
+            Body::Notice(notice) => {
+                let item = self.accept(notice.into_inner())?;
+                self.mark(&item);
+                Some(self.shown(item))
             }
         }
     }
@@ -236,10 +244,15 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
     #[cold]
     fn next_replayed(&mut self) -> Option<M> {
-        let stash = &mut self.cold.as_mut()?.stash;
-        let StashedMessage { sender, message, context } = stash.next()?;
-        let left = stash.len();
-        let last = !stash.has_replay();
+        let stashed = self.cold.as_mut()?.stash.next()?;
+        Some(self.replay(stashed))
+    }
+
+    /// Has a message handled again that was taken out of the stash.
+    pub(super) fn replay(&mut self, stashed: StashedMessage<M>) -> M {
+        let StashedMessage { sender, message, context } = stashed;
+        let stash = &self.cold().stash;
+        let (left, last) = (stash.len(), !stash.has_replay());
         self.sender = sender;
         self.cell.set_stashed(left);
         if last {
@@ -248,7 +261,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         if let Some(context) = context {
             self.begin_traced(&context, type_name::<M>());
         }
-        Some(message)
+        message
     }
 
     /// Notes the kind of an item that is no plain message on Main.

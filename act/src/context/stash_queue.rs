@@ -66,6 +66,15 @@ impl<M> Stash<M> {
         self.replay.pop_front()
     }
 
+    /// Takes the first message that is to be handled again and is wanted.
+    pub(crate) fn take_where(
+        &mut self,
+        mut wanted: impl FnMut(&M) -> bool,
+    ) -> Option<StashedMessage<M>> {
+        let place = self.replay.iter().position(|stashed| wanted(&stashed.message))?;
+        self.replay.remove(place)
+    }
+
     pub(crate) fn shrink(&mut self) {
         self.aside.shrink_to_fit();
         self.replay.shrink_to_fit();

@@ -60,13 +60,46 @@ pub(crate) enum TimerAction<M> {
         period: Duration,
         message: Box<dyn FnMut() -> M + Send>,
     },
+    /// As `Again`, with the next message, which was looked at before it is received.
+    Made(Box<MadeMessage<M>>),
     /// Set in a trace context; its message begins a trace that is linked with that one.
     Linked(Box<(TimerAction<M>, TraceContext)>),
     /// The action runs elsewhere when it is due.
     Elsewhere,
 }
 
+/// The next message of an interval.
+pub(crate) struct MadeMessage<M> {
+    pub(crate) next: M,
+    pub(crate) period: Duration,
+    pub(crate) message: Box<dyn FnMut() -> M + Send>,
+}
+
+impl<M> TimerAction<M> {
+    /// The message that comes next, if it is one for the process itself. That of an interval is made now.
+    fn message(&mut self) -> Option<&M> {
+        if let TimerAction::Again { .. } = self {
+            let again = std::mem::replace(self, TimerAction::Elsewhere);
+            if let TimerAction::Again { period, mut message } = again {
+                let next = message();
+                *self = TimerAction::Made(Box::new(MadeMessage { next, period, message }));
+            }
+        }
+        match self {
+            TimerAction::Once(message) => Some(message),
+            TimerAction::Made(made) => Some(&made.next),
+            TimerAction::Linked(linked) => linked.0.message(),
+            TimerAction::Again { .. } | TimerAction::Elsewhere => None,
+        }
+    }
+}
+
 impl<M> ProcessTimers<M> {
+    /// The message of a timer that was not cancelled and is one for the process itself.
+    pub(crate) fn message(&mut self, timer: Ref) -> Option<&M> {
+        self.0.get_mut(&timer)?.action.message()
+    }
+
     pub(crate) const fn new() -> Self {
         ProcessTimers(HashMap::with_hasher(BuildHasherDefault::new()))
     }

@@ -1,7 +1,7 @@
 //! Timers of a process: messages and signals after a delay (rule T1).
 
 use super::context::Context;
-use super::timer_table::{ProcessTimer, TimerAction};
+use super::timer_table::{MadeMessage, ProcessTimer, TimerAction};
 use crate::addressing::recipient::Recipient;
 use crate::calls::deadline::Sleep;
 use crate::calls::node_clock::NodeClock;
@@ -178,16 +178,17 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             }
             action => action,
         };
-        match action {
-            TimerAction::Once(message) => Some(message),
+        let MadeMessage { next, period, message } = match action {
+            TimerAction::Once(message) => return Some(message),
             // A linked action is not linked once more.
-            TimerAction::Elsewhere | TimerAction::Linked(_) => None,
+            TimerAction::Elsewhere | TimerAction::Linked(_) => return None,
             TimerAction::Again { period, mut message } => {
-                let next = message();
-                self.arm(timer, due + period, TimerAction::Again { period, message });
-                Some(next)
+                MadeMessage { next: message(), period, message }
             }
-        }
+            TimerAction::Made(made) => *made,
+        };
+        self.arm(timer, due + period, TimerAction::Again { period, message });
+        Some(next)
     }
 }
 

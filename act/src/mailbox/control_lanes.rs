@@ -117,4 +117,11 @@ impl<M> Inbox<M> {
             Some(cold) => self.has_mail_ahead() || (cold.suspended == 0 && self.has_main()),
         }
     }
+
+    /// Whether there is an entry for a process that waits for one on Main alone (rule M14), or it is asked to stop.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn has_mail_on_main_alone(&self) -> bool {
+        self.marks.is_asked_to_stop() || (!self.is_suspended() && self.has_main())
+    }
 }

@@ -33,6 +33,18 @@ impl<M> MailboxEntry<M> {
         if let Body::Event(_) = &self.body { 0 } else { self.sender }
     }
 
+    /// The message in it, of the process's own type, unless it lies elsewhere.
+    pub(crate) fn message(&self) -> Option<&M> {
+        match &self.body {
+            Body::Message(message) | Body::Event(message) => Some(message),
+            Body::Notice(notice) => match &**notice {
+                Notice::Beyond(message) | Notice::BeyondTraced(message, _) => Some(message),
+                Notice::Job(job) => job.message(),
+                _ => None,
+            },
+        }
+    }
+
     /// Takes the user's message out, unless it is another entry.
     pub(crate) fn into_message(self) -> Result<M, Self> {
         match self.body {

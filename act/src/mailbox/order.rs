@@ -11,7 +11,7 @@
 //! no lock. Messages that are sorted and not yet handled count towards the bound, as other
 //! messages do that a process has taken off Main and not yet handled.
 
-use super::entry::{Body, MailboxEntry, Notice, SenderId};
+use super::entry::{Body, MailboxEntry, SenderId};
 use crate::slots::Slots;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
@@ -44,6 +44,12 @@ pub(crate) trait SortsEntries<M>: Send {
 
     /// Takes the next entry.
     fn pop(&mut self) -> Option<MailboxEntry<M>>;
+
+    /// Takes the first entry that is wanted. The others keep their places.
+    fn take_where(
+        &mut self,
+        wanted: &mut dyn FnMut(&MailboxEntry<M>) -> bool,
+    ) -> Option<MailboxEntry<M>>;
 }
 
 enum OrderKind<M> {
@@ -143,6 +149,17 @@ impl<M: Send + 'static> SortsEntries<M> for Sorted<M> {
         }
         self.entries.take(place)
     }
+
+    fn take_where(
+        &mut self,
+        wanted: &mut dyn FnMut(&MailboxEntry<M>) -> bool,
+    ) -> Option<MailboxEntry<M>> {
+        let entries = &self.entries;
+        let mut is_wanted = |place: usize| entries.get(place).is_some_and(&mut *wanted);
+        let (&position, &place) = self.positions.iter().find(|(_, place)| is_wanted(**place))?;
+        self.positions.remove(&position);
+        self.entries.take(place)
+    }
 }
 
 impl<M: Send + 'static> Sorted<M> {
@@ -164,15 +181,7 @@ impl<M: Send + 'static> Sorted<M> {
     }
 
     fn rank(&mut self, entry: &MailboxEntry<M>) -> i128 {
-        let message = match &entry.body {
-            Body::Message(message) => Some(message),
-            Body::Event(_) => None,
-            Body::Notice(notice) => match &**notice {
-                Notice::Beyond(message) | Notice::BeyondTraced(message, _) => Some(message),
-                Notice::Job(job) => job.message(),
-                _ => None,
-            },
-        };
+        let message = if let Body::Event(_) = entry.body { None } else { entry.message() };
         match &mut self.order {
             OrderKind::Priority(priority) => match message {
                 Some(message) => -i128::from(priority(message)),

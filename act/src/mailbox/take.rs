@@ -107,7 +107,7 @@ impl<M> Inbox<M> {
 
 /// Takes an entry out of a queue, by moving those before it, which are few. `VecDeque::remove` does the same with
 /// far more code, which would be compiled for each type of message.
-pub(super) fn take_at<T>(queue: &mut VecDeque<T>, place: usize) -> Option<T> {
+pub(crate) fn take_at<T>(queue: &mut VecDeque<T>, place: usize) -> Option<T> {
     if place >= queue.len() {
         return None;
     }

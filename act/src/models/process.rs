@@ -6,8 +6,9 @@ use super::model_host::{ModelActor, ModelHost, ONE_BY_ONE};
 use super::wake_flag::WakeSignal;
 use crate::context::Context;
 use crate::mailbox::inbox_core::UNBOUNDED;
+use crate::process::process::Process;
 use crate::received::Received;
-use krarup_gen::Priority;
+use krarup_gen::{Priority, Reason};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -101,6 +102,47 @@ fn every_command_is_handled() {
         joined(sender);
         joined(worker);
         assert_eq!((handled.count(), host.retired(), host.dead_letters()), (2, 1, 0));
+    });
+}
+
+/// A process that waits for one message alone gets it, whatever comes before it or beside it, and is not polled for
+/// ever because of that (rule M14).
+#[test]
+fn m14_the_wanted_message_reaches_a_process_that_waits_for_it_alone() {
+    model(|| {
+        let host = ModelHost::new();
+        let cell = host.start(UNBOUNDED, |mut ctx| async move {
+            assert_eq!(ctx.receive_where(|number| *number == 2).await, Some(2));
+            Ok(())
+        });
+        let worker = host.worker();
+        let sender = thread::spawn({
+            let cell = Arc::clone(&cell);
+            // The process may have ended already.
+            move || drop(cell.send_control(Priority::High, 1))
+        });
+        assert!(cell.send(3).is_ok() && cell.send(2).is_ok());
+        joined(sender);
+        joined(worker);
+        assert_eq!((host.retired(), host.dead_letters()), (1, 2));
+    });
+}
+
+/// A stop ends that wait, whenever it comes.
+#[test]
+fn m14_a_stop_ends_the_wait_for_one_message_alone() {
+    model(|| {
+        let host = ModelHost::new();
+        let cell = host.start(UNBOUNDED, |mut ctx| async move {
+            ctx.stop_in_order();
+            assert_eq!(ctx.receive_where(|number| *number == 2).await, None);
+            assert!(matches!(ctx.receive().await, Received::Stop(Reason::Shutdown)));
+            Ok(())
+        });
+        let worker = host.worker();
+        (cell as Arc<dyn Process>).request_stop(Reason::Shutdown);
+        joined(worker);
+        assert_eq!((host.retired(), host.dead_letters()), (1, 0));
     });
 }
 

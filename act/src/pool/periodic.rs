@@ -58,7 +58,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         for worker in &stuck {
             tracing::warn!(
                 target: "krarup", pool = %ctx.pid(), pool_name = ctx.own_name().as_ref().map(Name::as_str),
-                worker = %worker.pid(), limit = ?self.settings.stuck,
+                worker = %worker.pid(), limit = ?self.settings.stuck.unwrap_or_default(),
                 "killing a stuck worker"
             );
             self.shared.numbers.stuck.fetch_add(1, Ordering::Relaxed);

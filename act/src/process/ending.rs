@@ -38,7 +38,9 @@ use crate::host::host::ProcessEnd;
 use crate::lifecycle::cleaners::Cleaners;
 use crate::mailbox::cold::ColdMailbox;
 use crate::mailbox::muted_senders::MutedSender;
-use krarup_gen::{MessageTotals, Name, Reason, Recorded, RecordedItem, SpawnError, one_line};
+use krarup_gen::{
+    Ignore, MessageTotals, Name, Reason, Recorded, RecordedItem, SpawnError, one_line,
+};
 use std::sync::Arc;
 use tracing::level_filters::LevelFilter;
 
@@ -51,6 +53,8 @@ struct Ending<'a> {
     reason: Reason,
     muted: Option<Vec<Arc<dyn MutedSender>>>,
     initialised: bool,
+    /// It had nothing to do. Its spawner alone hears of that (rule S2).
+    ignored: bool,
     /// The spawner, if it waits for the start.
     starter: Option<SlotSender<Result<(), SpawnError>>>,
     /// The cold part of the mailbox, whose senders that wait for room are notified last.
@@ -78,12 +82,14 @@ where
 }
 
 fn run_stages(core: &CellCore, process: &dyn Process, mail: &mut dyn EndedMailbox, reason: Reason) {
+    let ignored = is_ignored(core, &reason);
     let mut ending = Ending {
         core,
         process,
-        reason,
+        reason: if ignored { Reason::Normal } else { reason },
         muted: None,
         initialised: true,
+        ignored,
         starter: None,
         cold: None,
         name: None,
@@ -110,6 +116,14 @@ fn run_stages(core: &CellCore, process: &dyn Process, mail: &mut dyn EndedMailbo
     ending.run(mail, ending.starter.is_some(), Ending::tell_starter);
     ending.run(mail, ending.cold.is_some(), Ending::refuse_waiters);
     ending.let_go(mail);
+}
+
+/// Whether its `init` has found that there is nothing to do.
+#[inline]
+fn is_ignored(core: &CellCore, reason: &Reason) -> bool {
+    matches!(reason, Reason::ShutdownWith(_))
+        && reason.downcast_ref::<Ignore>().is_some()
+        && !core.progress.has_started()
 }
 
 impl<'a> Ending<'a> {
@@ -261,7 +275,8 @@ impl Ending<'_> {
 
     fn tell_starter(&mut self, _: &mut dyn EndedMailbox) {
         if let Some(starter) = self.starter.take() {
-            let failed = || SpawnError::Init(self.reason.clone());
+            let reason = || if self.ignored { Ignore::reason() } else { self.reason.clone() };
+            let failed = || SpawnError::Init(reason());
             let _ = starter.send(if self.initialised { Ok(()) } else { Err(failed()) });
         }
     }

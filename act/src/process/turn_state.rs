@@ -38,7 +38,7 @@
 //! | - | - | - | any | as `Park` |
 //!
 //! `Park` queues the process again if it wants a `Turn`; otherwise it parks it as Idle
-//! (`Message`), Listening (`Control`) or Waiting (`Other`).
+//! (`Message`, `Main`), Listening (`Control`) or Waiting (`Other`).
 //!
 //! # What never occurs
 //!
@@ -47,15 +47,15 @@
 //!
 //! Debug builds check this. A test walks every word that the operations can reach.
 
-const WANTS: u16 = 0b11;
-const WANTS_POKE: u16 = 1 << 2;
-const KEEPS_MEMORY: u16 = 1 << 3;
-const LOOKED: u16 = 1 << 4;
-const FRESH: u16 = 1 << 5;
-const CLOCK_ONLY: u16 = 1 << 6;
-const CLOCK_READ: u16 = 1 << 7;
-const SUSPECTS: u16 = 1 << 8;
-const TRACED: u16 = 1 << 9;
+const WANTS: u16 = 0b111;
+const WANTS_POKE: u16 = 1 << 3;
+const KEEPS_MEMORY: u16 = 1 << 4;
+const LOOKED: u16 = 1 << 5;
+const FRESH: u16 = 1 << 6;
+const CLOCK_ONLY: u16 = 1 << 7;
+const CLOCK_READ: u16 = 1 << 8;
+const SUSPECTS: u16 = 1 << 9;
+const TRACED: u16 = 1 << 10;
 
 /// What the future waits for after it has returned `Pending`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +69,9 @@ pub(crate) enum Wants {
     Control = 2,
     /// Another turn, because its budget is used up.
     Turn = 3,
+    /// An entry on Main that it has not examined; there is none. Those on control lanes stay there, unless they ask the
+    /// process to stop.
+    Main = 4,
 }
 
 /// What the turn does after a special poll that has returned `Pending`. The table is above.
@@ -113,7 +116,8 @@ impl TurnState {
             0 => Wants::Other,
             1 => Wants::Message,
             2 => Wants::Control,
-            _ => Wants::Turn,
+            3 => Wants::Turn,
+            _ => Wants::Main,
         }
     }
 
@@ -241,15 +245,18 @@ impl TurnState {
         match self.wants() {
             Wants::Other if pokes => AfterSpecialPoll::Poke,
             Wants::Turn => AfterSpecialPoll::PollAgain,
-            Wants::Message | Wants::Control if pokes => AfterSpecialPoll::PollAgain,
-            Wants::Other | Wants::Message | Wants::Control => AfterSpecialPoll::Park,
+            Wants::Message | Wants::Control | Wants::Main if pokes => AfterSpecialPoll::PollAgain,
+            Wants::Other | Wants::Message | Wants::Control | Wants::Main => AfterSpecialPoll::Park,
         }
     }
 
     /// Whether this word can be the state at the end of a poll.
     fn is_possible(self) -> bool {
         let clock_only = self.is_clock_only();
-        (clock_only || self.0 & CLOCK_READ == 0) && !(clock_only && self.has_looked())
+        let wants_something = self.0 & WANTS <= Wants::Main as u16;
+        wants_something
+            && (clock_only || self.0 & CLOCK_READ == 0)
+            && !(clock_only && self.has_looked())
     }
 }
 
@@ -257,11 +264,11 @@ impl TurnState {
 mod tests {
     use super::*;
     use AfterSpecialPoll::{Park, Poke, PollAgain, Suspect};
-    use Wants::{Control, Message, Other, Turn};
+    use Wants::{Control, Main, Message, Other, Turn};
     use std::collections::BTreeSet;
 
-    const ALL: u16 = (1 << 10) - 1;
-    const WANTED: [Wants; 4] = [Other, Message, Control, Turn];
+    const ALL: u16 = (1 << 11) - 1;
+    const WANTED: [Wants; 5] = [Other, Message, Control, Turn, Main];
 
     /// The words that the operations of one poll make of one.
     fn in_a_poll(state: TurnState) -> Vec<TurnState> {
@@ -318,11 +325,11 @@ mod tests {
             (|bits| bits & CLOCK_ONLY != 0 && bits & POKES != 0, &[Other], Some(Poke)),
             (
                 |bits| bits & CLOCK_ONLY != 0 && bits & POKES != 0,
-                &[Message, Control, Turn],
+                &[Message, Control, Turn, Main],
                 Some(PollAgain),
             ),
             (|bits| bits & CLOCK_ONLY != 0, &[Turn], Some(PollAgain)),
-            (|bits| bits & CLOCK_ONLY != 0, &[Other, Message, Control], Some(Park)),
+            (|bits| bits & CLOCK_ONLY != 0, &[Other, Message, Control, Main], Some(Park)),
             (|bits| bits & POKES != 0, &WANTED, None),
             (|_| true, &WANTED, Some(Park)),
         ];

@@ -65,7 +65,9 @@ impl dyn UntypedCell + '_ {
             if let (Some(_), Some(source)) = (&pending_exit, &mut cold.exit_source) {
                 source.taken = true;
                 // It ran when the exit arrived, and has returned from a poll since.
-                source.handling.get_or_insert(current::wants() == Wants::Other);
+                source
+                    .handling
+                    .get_or_insert(matches!(current::wants(), Wants::Other | Wants::Main));
             }
             let context = cold.context.take();
             if starts {

@@ -192,7 +192,7 @@ pub(crate) const FLOW: ListTable = ListTable {
         right("MESSAGES", |item| count(item["messages"].as_u64())),
         right("WAITING", |item| count(item["waiting"].as_u64())),
     ],
-    empty: "nobody was seen to send",
+    empty: "no samples of the last minute show who sends: they are taken while somebody looks, so ask again",
 };
 
 pub(crate) const WAITS: ListTable = ListTable {

@@ -22,6 +22,7 @@ use krarup_act::{
 use krarup_gen::{CallError, Pid, Reason, Ref, SendError};
 use krarup_wire::etf::{Atom, Decoder, Reference, Term, WriteLimits};
 use krarup_wire::{ControlMessage, Monitored};
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// The room for a message, which most of them do not exceed.
@@ -338,7 +339,9 @@ impl ClusterCore {
             call.fail_with(Reason::error(why));
             return true;
         }
-        let mut extension = Reading { core: self, by: 0, has_caller: false, from: Some(from) };
+        let missed_caller = Cell::default();
+        let mut extension =
+            Reading { core: self, by: 0, has_caller: false, missed_caller, from: Some(from) };
         let tokens = CarriedTokens::new(Arc::clone(&self.host), MessageKind::Plain, self.pid);
         let token = call.token;
         let (read, _) = tokens.carry(|| answer(token, self.codec, decoder, &mut extension));

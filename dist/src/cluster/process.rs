@@ -284,7 +284,7 @@ impl Actor for Cluster {
         match (exit.reason.downcast_ref(), dialled) {
             // A dial that was refused, or has refused the certificate.
             (Some(error @ ConnectError::Tls { .. }), _) => {
-                running.core.log_closed(None, error, &[]);
+                running.core.log_closed((None, None), error, &[]);
             }
             (Some(error), Some(peer)) => running.core.log_unconnected(&peer, error),
             _ => {}

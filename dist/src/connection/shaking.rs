@@ -64,6 +64,7 @@ impl PeerConnection {
             ((answer.decision, answer.replaces), close.into_iter().collect())
         });
         self.replaces = replaces;
+        self.own_dial_stays = matches!(decision, Decision::Refuse);
         handshake.decide(decision, room)
     }
 

@@ -15,6 +15,7 @@ use krarup_wire::etf::Term;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::any::{Any, type_name};
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,7 +38,8 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Inlet<ClusterCore> for Ty
         if let Some(caller) = caller {
             tokens.offer(reading.guard(caller.answerer(core, by)));
         }
-        let mut extension = Reading { core, by, has_caller, from: Some(from) };
+        let missed_caller = Cell::new(false);
+        let mut extension = Reading { core, by, has_caller, missed_caller, from: Some(from) };
         from_outside(|| {
             let (read, tokens) = tokens.carry(|| codec.read_with::<M>(decoder, &mut extension));
             let untaken = has_caller && tokens.offered.first().is_some_and(Option::is_some);
@@ -48,6 +50,12 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Inlet<ClusterCore> for Ty
                     return Err(Undelivered::NoReply);
                 }
                 Ok(message) => message,
+                Err(error) if extension.missed_caller.get() && !has_caller => {
+                    let why = format!(
+                        "{error}; its reply token is that of a call, and it came as a cast"
+                    );
+                    return Err(Undelivered::Undecodable(why));
+                }
                 Err(error) => return Err(Undelivered::Undecodable(error.to_string())),
             };
             to.send_dynamic(Dynamic::new(message), alias).map_err(|error| {

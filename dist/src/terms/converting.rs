@@ -8,6 +8,7 @@ use krarup_wire::codec::Extension;
 use krarup_wire::etf::{Decoder, Term};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::cell::Cell;
 use std::sync::Arc;
 
 impl ClusterCore {
@@ -37,7 +38,9 @@ impl ClusterCore {
     ) -> Result<T, String> {
         let mut bytes = Vec::new();
         term.write(&mut bytes).map_err(|error| error.to_string())?;
-        let mut extension = Reading { core: self, by: 0, has_caller: false, from: None };
+        let missed_caller = Cell::default();
+        let mut extension =
+            Reading { core: self, by: 0, has_caller: false, missed_caller, from: None };
         let read = self.codec.read_with(Decoder::new(&bytes), &mut extension as &mut dyn Extension);
         read.map_err(|error| error.to_string())
     }

@@ -6,6 +6,7 @@ use crate::terms::writing::{ALIAS, PID, RECIPIENT, REF, REPLY};
 use krarup_act::CarriedTokens;
 use krarup_wire::codec::{Extension, ExtensionValue};
 use krarup_wire::etf::{Atom, Term};
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// Reads a message.
@@ -15,6 +16,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) by: u64,
     /// Whether the message is a call whose token was not taken yet.
     pub(crate) has_caller: bool,
+    /// A token wanted the caller of a message that has none.
+    pub(crate) missed_caller: Cell<bool>,
     /// The node that has sent it, if it is known.
     pub(crate) from: Option<&'a Atom>,
 }
@@ -30,7 +33,9 @@ impl Extension for Reading<'_> {
     }
 
     fn has_term(&self, name: &'static str) -> bool {
-        name != REPLY || !self.has_caller
+        let is_in_term = name != REPLY || !self.has_caller;
+        self.missed_caller.set(self.missed_caller.get() || (name == REPLY && is_in_term));
+        is_in_term
     }
 
     fn is_field_without_term(&self, field: &str) -> bool {

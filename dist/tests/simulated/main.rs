@@ -12,6 +12,7 @@ mod groups_seeds;
 mod keeping;
 mod late_answers;
 mod looking_in;
+mod plain;
 mod races;
 mod refusals;
 mod remote_spawns;

@@ -6,7 +6,7 @@ use super::turn_log::Processes;
 use super::watchdog::{LongTurn, WatchdogReport};
 use crate::timers::clock::Clock;
 use krarup_act::{NodeRecords, contain};
-use krarup_gen::{DispatcherStats, LongTurnRecord, Name};
+use krarup_gen::{DispatcherStats, LongTurnRecord, Name, Pid};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -14,6 +14,8 @@ use std::time::Duration;
 pub(crate) struct Reports {
     dispatcher: String,
     processes: Processes,
+    /// Of the node, for the pid of a process that has ended.
+    creation: u32,
     records: Arc<NodeRecords>,
     clock: Arc<Clock>,
     blocked: AtomicUsize,
@@ -30,6 +32,7 @@ impl Reports {
         Reports {
             dispatcher: setup.name.clone(),
             processes: Arc::clone(&setup.processes),
+            creation: setup.creation,
             records: Arc::clone(&setup.records),
             clock: Arc::clone(&setup.time.clock),
             blocked: AtomicUsize::new(0),
@@ -69,14 +72,19 @@ impl Reports {
         }
     }
 
+    /// A turn that was its last may be over.
+    fn pid_of(&self, long: LongTurn) -> Pid {
+        Pid::local(long.pid, self.creation)
+    }
+
     fn record_of(&self, long: LongTurn) -> (LongTurnRecord, Option<Name>) {
         let info = (self.processes)(long.pid).map(|process| process.info());
         let record = LongTurnRecord::new(self.dispatcher.clone(), long.worker, long.held);
         let mut application = None;
         let record = record.with(|record| {
+            record.pid = Some(self.pid_of(long));
             if let Some(info) = info {
                 application = info.application;
-                record.pid = Some(info.pid);
                 record.name = info.name;
                 record.behavior = Some(info.behavior);
             }
@@ -88,7 +96,7 @@ impl Reports {
         let info = (self.processes)(long.pid).map(|process| process.info());
         tracing::warn!(
             target: "krarup",
-            pid = info.as_ref().map(|info| tracing::field::display(info.pid)),
+            pid = %self.pid_of(long),
             name = info.as_ref().and_then(|info| info.name.as_ref()).map(Name::as_str),
             behavior = info.as_ref().map(|info| tracing::field::display(&info.behavior)),
             dispatcher = self.dispatcher,
@@ -137,6 +145,7 @@ mod tests {
         let reports = Reports {
             dispatcher: "test".to_owned(),
             processes: Arc::new(|_| None),
+            creation: 7,
             records: Arc::default(),
             clock: Arc::new(Clock::simulated()),
             blocked: AtomicUsize::new(0),
@@ -173,7 +182,9 @@ mod tests {
         let page = reports.records.long_turns.page(0, 9);
         let record = &page.items[0].item;
         assert_eq!((page.lost, record.worker, record.held), (1, 1, millis(300)));
-        assert_eq!((record.dispatcher.as_str(), record.pid), ("test", None));
+        // The process has ended: what is known of it is its pid.
+        let of = (record.dispatcher.as_str(), record.pid, record.behavior.as_ref());
+        assert_eq!(of, ("test", Some(Pid::local(8, 7)), None));
         // The longest turn stays, after a shorter one and after none.
         reports.tell(&look(&[(0, 9)], millis(200)));
         reports.tell(&WatchdogReport::default());

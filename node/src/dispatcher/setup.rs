@@ -13,6 +13,8 @@ pub(crate) struct Setup {
     pub(crate) name: String,
     /// The name of the node.
     pub(crate) node: String,
+    /// Its creation, for the pids of its processes.
+    pub(crate) creation: u32,
     pub(crate) workers: usize,
     pub(crate) spares: usize,
     /// Whether processes of high class go first; otherwise the class has no effect.

@@ -1,6 +1,6 @@
 //! The recipe of a crash: the text of a test that plays the recorded messages again.
 
-use krarup_gen::{CrashReport, ItemKind, Lane, Pid, RecordedItem};
+use krarup_gen::{CrashReport, ItemKind, Lane, Pid, ProcessKind, RecordedItem};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -25,8 +25,7 @@ fn write_recipe(text: &mut String, report: &CrashReport) -> std::fmt::Result {
         let probe = probe(sender);
         writeln!(text, "    let {probe} = krarup::testing::Probe::<()>::spawn(&sim);")?;
     }
-    let behavior = report.behavior.full();
-    writeln!(text, "    let behavior = || -> {behavior} {{ todo!(\"its state\") }};")?;
+    write_behavior(text, report)?;
     writeln!(text, "    let process = sim.spawn(behavior).wait().unwrap();")?;
     writeln!(text, "    let end = sim.watch(process.pid());")?;
     if items.is_empty() {
@@ -50,6 +49,29 @@ fn write_recipe(text: &mut String, report: &CrashReport) -> std::fmt::Result {
         writeln!(text, "    assert_eq!(reason, {reason:?});")?;
     }
     writeln!(text, "}}")
+}
+
+/// What is spawned. The name of a behaviour is that of its state, where the state is wrapped.
+fn write_behavior(text: &mut String, report: &CrashReport) -> std::fmt::Result {
+    let name = report.behavior.full();
+    match report.kind {
+        ProcessKind::Process => {
+            writeln!(
+                text,
+                "    // {name}; of a state machine `krarup::Machine::new` around its state."
+            )?;
+            writeln!(text, "    let behavior = || todo!(\"its behaviour\");")
+        }
+        ProcessKind::Stateful => {
+            writeln!(text, "    let state = || -> {name} {{ todo!(\"its state\") }};")?;
+            writeln!(text, "    let behavior = move || krarup::state::Stateful::new(state());")
+        }
+        ProcessKind::Step | ProcessKind::Connection => {
+            writeln!(text, "    // {name}, wrapped as it was when it was spawned.")?;
+            writeln!(text, "    let behavior = || todo!(\"its behaviour\");")
+        }
+        _ => writeln!(text, "    let behavior = || -> {name} {{ todo!(\"its state\") }};"),
+    }
 }
 
 /// The recorded items, or the one in hand if none were recorded.

@@ -2,7 +2,7 @@
 
 use crate::api::recipe::recipe;
 use krarup_act::{Actor, Context};
-use krarup_gen::{CrashReport, Memory, Reason, Result};
+use krarup_gen::{CrashReport, Memory, ProcessKind, Reason, Result};
 use krarup_node::{Probe, Simulation};
 
 const FILLED: &str = include_str!("recipe_of_a_crash.rs");
@@ -97,4 +97,24 @@ fn v17_without_a_recorder_a_recipe_has_the_item_in_hand() {
     );
     assert_eq!(text.matches("todo!(\"message").count(), 1);
     assert!(!text.contains("Take"), "{text}");
+}
+
+/// The name of a behaviour is that of its state: what is spawned may be around it.
+#[test]
+fn v17_a_recipe_says_how_what_has_a_state_of_its_own_is_spawned() {
+    let mut report = crash(0);
+    for (kind, line) in [
+        (ProcessKind::Actor, "let behavior = || -> krarup_observer::tests::recipe::Till { todo!"),
+        (ProcessKind::Stateful, "let behavior = move || krarup::state::Stateful::new(state());"),
+        (
+            ProcessKind::Process,
+            "recipe::Till; of a state machine `krarup::Machine::new` around its state.",
+        ),
+        (ProcessKind::Step, "recipe::Till, wrapped as it was when it was spawned."),
+    ] {
+        report.kind = kind;
+        let text = recipe(&report);
+        assert!(text.contains(line), "{kind}: {text}");
+        assert_eq!(text.matches("let behavior = ").count(), 1);
+    }
 }

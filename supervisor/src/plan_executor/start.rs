@@ -6,11 +6,10 @@ use crate::action::PlanEvent;
 use crate::child_start::{ChildInit, ChildStart, RunningChild};
 use crate::children::ChildKey;
 use crate::command::SupervisorContext;
-use crate::ignore::Ignore;
 use crate::select::{Selected, SupervisorMail, select, within};
 use crate::spec::Shutdown;
 use krarup_act::Received;
-use krarup_gen::{Pid, Reason, SpawnError};
+use krarup_gen::{Ignore, Pid, Reason, SpawnError};
 use std::pin::pin;
 
 impl<T: Send + 'static> PlanExecutor<T> {

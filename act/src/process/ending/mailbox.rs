@@ -60,7 +60,9 @@ impl Ending<'_> {
         let core = self.core;
         // A bare process that ended without ever waiting has not failed to start.
         self.initialised = core.progress.has_started()
-            || (!core.progress.notes(ContextMark::StopsInOrder) && self.reason.is_normal());
+            || (!core.progress.notes(ContextMark::StopsInOrder)
+                && self.reason.is_normal()
+                && !self.ignored);
         self.messages = core.messages(inbox, beside_main);
         if self.reason.is_abnormal() {
             let last = last_item::left(core.pid(), message, command);

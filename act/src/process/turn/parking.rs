@@ -115,6 +115,11 @@ where
                 return Parked::Again(locked.unlock());
             }
             MailboxPhase::Listening
+        } else if wants == Wants::Main {
+            if inbox.has_mail_on_main_alone() {
+                return Parked::Again(locked.unlock());
+            }
+            MailboxPhase::Idle
         } else {
             MailboxPhase::Waiting
         };

@@ -1,15 +1,17 @@
 //! A child that has nothing to do.
 
-use krarup_gen::Reason;
+use crate::reason::Reason;
 
 /// The error that a child's `init` returns when there is nothing for it to do: OTP's `ignore`.
 ///
 /// The child then does not run, which is not a failure (rule S2). Its specification stays
 /// without a process, unless the child is temporary, and the children after it start.
 ///
+/// Who has spawned it gets this as the error of the spawn. Everybody else, links and monitors, hears that it has ended
+/// as [`Reason::Normal`], as in OTP.
+///
 /// ```
-/// # use krarup_supervisor::Ignore;
-/// # use krarup_gen::Result;
+/// # use krarup_gen::{Ignore, Result};
 /// fn init(enabled: bool) -> Result {
 ///     if !enabled {
 ///         return Err(Ignore::reason());
