@@ -149,6 +149,7 @@ impl<A: Actor> ServingActor<A> {
         async move {
             let (actor, ctx) = self.parts();
             ctx.cell.progress.note(ContextMark::Serves, false);
+            ctx.cell.progress.note(ContextMark::Ends, true);
             if ctx.cell.has_own_exit() {
                 drop_contained(panic);
                 let _calls = current::take_orphans();
@@ -280,6 +281,7 @@ pub(crate) fn serve<A: Actor, P: ServingParts<A>>(
         let reason = end.reason();
         let (actor, ctx) = served.parts();
         ctx.cell.progress.note(ContextMark::Serves, false);
+        ctx.cell.progress.note(ContextMark::Ends, true);
         if ctx.cell.has_own_exit() {
             // The turn ends it with that reason, and without `terminate` (rules D5, L7). Nothing is kept here
             // that is kept below too: that would have a place of its own in every process.

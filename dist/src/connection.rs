@@ -16,6 +16,7 @@ mod socket_link;
 use crate::connection::framing::Framing;
 use crate::connection::socket_link::SocketLink;
 use crate::core::ClusterCore;
+use crate::core::connections::GIVEN_UP;
 use crate::error::ConnectionError;
 use crate::incoming::{self, Dispatch};
 use crate::messages::ConnectionMessage;
@@ -165,7 +166,12 @@ impl PeerConnection {
             ConnectionError::Closed(_) | ConnectionError::Handshake(HandshakeError::GivesWay)
         );
         // Two nodes that dial each other at once have two connections, and one of them is not needed.
-        if !is_up && (gives_way || self.own_dial_stays) {
+        let is_double = matches!(
+            why,
+            ConnectionError::Closed(GIVEN_UP)
+                | ConnectionError::Handshake(HandshakeError::GivesWay)
+        );
+        if !is_up && (is_double || self.own_dial_stays) {
             self.core.log_spared(peer, why);
         } else {
             self.core.log_closed((peer, self.address), why, bytes);

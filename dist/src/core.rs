@@ -4,7 +4,7 @@
 //! The locks here are leaves: nothing is called with one of them held.
 
 pub(crate) mod cluster_memory;
-mod connections;
+pub(crate) mod connections;
 mod identities;
 mod incarnations;
 mod kept;

@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
+use tracing::level_filters::LevelFilter;
 
 /// The most characters of a text of a peer that are logged.
 const MOST_CHARACTERS: usize = 200;
@@ -76,6 +77,10 @@ impl PeerLog {
 
     /// Logs that a connection is not needed, because there is another one of the same nodes.
     pub(crate) fn spared(&self, now: Duration, peer: Option<&Atom>, why: &dyn fmt::Display) {
+        // It takes no line of those that are heard.
+        if tracing::Level::DEBUG > LevelFilter::current() {
+            return;
+        }
         let Some(omitted) = self.admit(now) else { return };
         let peer = peer.map_or_else(|| "unknown".to_owned(), |peer| shown(&peer.as_str()));
         let why = shown(why);

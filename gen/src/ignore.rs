@@ -8,7 +8,8 @@ use crate::reason::Reason;
 /// without a process, unless the child is temporary, and the children after it start.
 ///
 /// Who has spawned it gets this as the error of the spawn. Everybody else, links and monitors, hears that it has ended
-/// as [`Reason::Normal`], as in OTP.
+/// as [`Reason::Normal`], as in OTP. This is about the first start: a process that restarts in place and then has nothing to do
+/// ends with this reason.
 ///
 /// ```
 /// # use krarup_gen::{Ignore, Result};

@@ -419,6 +419,43 @@ fn d10_the_time_of_a_handler_that_sets_an_idle_time_is_not_idle() {
     }
 }
 
+/// With both times set: the passivation is not early by the time of a handler that was told of the shorter one.
+#[test]
+fn d10_a_handler_of_an_idle_time_does_not_count_for_the_passivation() {
+    struct Slow(Log);
+
+    impl Actor for Slow {
+        type Message = ();
+
+        async fn init(&mut self, ctx: &mut Context<()>) -> Result {
+            ctx.set_idle_timeout(Some(2 * SECOND));
+            ctx.passivate_after(Some(3 * SECOND));
+            Ok(())
+        }
+
+        async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+            Ok(())
+        }
+
+        async fn handle_timeout(&mut self, ctx: &mut Context<()>) -> Result {
+            self.0.note(format!("told at {}", ctx.now()));
+            ctx.sleep(10 * SECOND).await;
+            Ok(())
+        }
+
+        async fn terminate(&mut self, ctx: &mut Context<()>, _: &Reason) {
+            self.0.note(format!("ends at {}", ctx.now()));
+        }
+    }
+
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let noted = log.clone();
+    sim.spawn(move || Slow(noted)).start().unwrap();
+    sim.advance(60 * SECOND);
+    // Two seconds before that handler, and one after it.
+    assert_eq!(log.take(), ["told at 2s", "ends at 13s"]);
+}
+
 /// The same of an actor that chooses the time in its first handler, and is sent something while it is idle.
 #[test]
 fn d10_who_works_longer_than_its_idle_time_is_not_passivated_at_once() {

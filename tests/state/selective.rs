@@ -3,8 +3,11 @@
 use crate::support::{Log, boom, settles, simulations};
 use krarup::behavior::{Received, behavior_fn};
 use krarup::mailbox::{Order, Overflow};
+use krarup::observe::{Memory, ProcessState};
 use krarup::prelude::*;
+use krarup::supervisor::InPlace;
 use krarup::testing::Probe;
+use krarup::{Event, First, Machine, Next, SpawnError, StateMachine};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -532,4 +535,187 @@ fn m14_while_it_is_suspended_it_receives_nothing() {
         sim.run_until_idle();
         assert_eq!(log.take(), ["got Some(7) from outside at 0ns"]);
     }
+}
+
+/// Ends as it is told, and waits in its `terminate`.
+struct Ends(Log);
+
+impl Actor for Ends {
+    type Message = Number;
+
+    async fn handle_message(&mut self, ctx: &mut Context<Number>, number: Number) -> Result {
+        match number {
+            0 => ctx.stop(),
+            1 => return Err(boom()),
+            2 => panic!("sore"),
+            _ => ctx.passivate_after(Some(SECOND)),
+        }
+        Ok(())
+    }
+
+    async fn terminate(&mut self, ctx: &mut Context<Number>, _: &Reason) {
+        self.0.note(format!("{:?}", ctx.receive_where(is_of(7)).await));
+    }
+}
+
+impl StateMachine for Ends {
+    type State = ();
+    type Message = Number;
+    type Internal = ();
+    type Timer = ();
+
+    async fn init(&mut self, _: &mut Context<Number>) -> Result<First<Self>> {
+        Ok(First::state(()))
+    }
+
+    async fn handle_event(
+        &mut self,
+        ctx: &mut Context<Number>,
+        (): (),
+        event: Event<Self>,
+    ) -> Result<Next<Self>> {
+        match event {
+            Event::Message(0) => ctx.stop(),
+            _ => return Err(boom()),
+        }
+        Ok(Next::keep())
+    }
+
+    async fn terminate(&mut self, ctx: &mut Context<Number>, (): (), _: &Reason) {
+        self.0.note(format!("{:?}", ctx.receive_where(is_of(7)).await));
+    }
+}
+
+#[test]
+fn m14_in_terminate_it_takes_what_is_there_and_waits_for_nothing() {
+    for sim in simulations(3) {
+        for (first, is_machine) in
+            [(0, false), (1, false), (2, false), (3, false), (0, true), (1, true)]
+        {
+            for there in [false, true] {
+                let log = Log::new();
+                let noted = log.clone();
+                let to: Address<Number> = if is_machine {
+                    sim.spawn(move || Machine::new(Ends(noted))).start().unwrap()
+                } else {
+                    sim.spawn(move || Ends(noted)).start().unwrap()
+                };
+                to.send(first).unwrap();
+                if there && first != 3 {
+                    to.send(7).unwrap();
+                }
+                sim.advance(2 * SECOND);
+                let got = if there && first != 3 { "Some(7)" } else { "None" };
+                assert_eq!(
+                    (log.take(), to.is_alive()),
+                    (vec![got.to_owned()], false),
+                    "{first} {is_machine}"
+                );
+            }
+        }
+    }
+}
+
+/// Fails at 1, and waits at 0.
+struct Again(Log);
+
+impl Actor for Again {
+    type Message = Number;
+
+    async fn handle_message(&mut self, ctx: &mut Context<Number>, number: Number) -> Result {
+        if number == 1 {
+            return Err(boom());
+        }
+        self.0.note(format!("{:?}", ctx.receive_where(is_of(7)).await));
+        Ok(())
+    }
+}
+
+#[test]
+fn m14_after_a_restart_in_place_it_waits_again() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let noted = log.clone();
+    let to = sim.spawn(move || InPlace::new(move || Again(noted.clone()))).wait().unwrap();
+    [1, 0].into_iter().for_each(|number| to.send(number).unwrap());
+    sim.run_until_idle();
+    to.send(7).unwrap();
+    sim.run_until_idle();
+    assert_eq!(log.take(), ["Some(7)"]);
+}
+
+#[test]
+fn m14_an_end_of_the_parent_that_was_unlinked_does_not_end_the_wait() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let noted = log.clone();
+        let probe = Probe::<Address<Number>>::spawn(&sim);
+        let told = probe.address();
+        let parent = behavior_fn(move |ctx: Context<()>| async move {
+            let child = behavior_fn(move |mut ctx: Context<Number>| async move {
+                ctx.trap_exits(true);
+                ctx.stop_in_order();
+                ctx.receive_where(is_of(1)).await;
+                // Its parent has ended meanwhile.
+                if let Some(parent) = ctx.parent() {
+                    ctx.unlink(parent);
+                }
+                noted.note(format!("{:?}", ctx.receive_where(is_of(7)).await));
+                Ok(())
+            });
+            let child = ctx.spawn(move || child).link().start()?;
+            told.send(child).map_err(SendError::without_message)?;
+            Ok(())
+        });
+        sim.spawn(move || parent).start().unwrap();
+        let child = probe.expect(SECOND);
+        drop(probe);
+        child.send(1).unwrap();
+        sim.run_until_idle();
+        child.send(7).unwrap();
+        sim.run_until_idle();
+        let lines = log.take();
+        // The notice may have ended the first wait: the second one waits in any case.
+        assert_eq!(lines, ["Some(7)"]);
+    }
+}
+
+#[test]
+fn m14_who_waits_for_a_message_alone_is_in_a_handler() {
+    let sim = Simulation::new(1);
+    sim.remember(Memory { crashes: 1, ..Memory::default() });
+    let (to, _log) = waits(&sim);
+    to.send(0).unwrap();
+    sim.run_until_idle();
+    assert_eq!(sim.process_info(to.pid()).unwrap().state, ProcessState::Waiting);
+    sim.kill(to.pid());
+    sim.run_until_idle();
+    let crash = &sim.view().crashes(0, 1).items[0].item;
+    assert!(crash.in_hand.is_some(), "{crash:?}");
+}
+
+/// As any other wait in `init`: it does not complete the spawn.
+#[test]
+fn m14_in_init_it_is_part_of_the_start() {
+    struct Asks;
+
+    impl Actor for Asks {
+        type Message = Number;
+
+        async fn init(&mut self, ctx: &mut Context<Number>) -> Result {
+            ctx.receive_where(is_of(7)).await;
+            Err(boom())
+        }
+
+        async fn handle_message(&mut self, _: &mut Context<Number>, _: Number) -> Result {
+            Ok(())
+        }
+    }
+
+    let sim = Simulation::new(1);
+    let (to, started) = sim.spawn(|| Asks).begin().unwrap();
+    sim.run_until_idle();
+    to.send(7).unwrap();
+    let outcome = sim.block_on(started).unwrap();
+    assert_eq!(outcome, Err(SpawnError::Init(boom())));
 }

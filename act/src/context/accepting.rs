@@ -160,10 +160,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             Notice::Timer(timer) => self.ring(timer).map(Received::Message),
             Notice::Alarm(alarm) => Some(Received::Alarm(alarm)),
             Notice::Idle(round) => return self.idle_timer_fired(round),
-            Notice::Finish => {
-                self.cell.progress.note(ContextMark::Finishes, true);
-                Some(Received::Finish)
-            }
+            Notice::Finish => Some(Received::Finish),
             Notice::Event(ticket) => self.redeem(ticket),
             Notice::Job(job) => self.take_up(job).map(Received::Message),
             Notice::Mark(mark) => {

@@ -14,6 +14,7 @@ use crate::groups::table_watch::GroupsWatch;
 use crate::host::delegate::Delegate;
 use crate::host::host::Host;
 use crate::observe::supervision_log::SupervisionLog;
+use crate::process::progress::ContextMark;
 use crate::received::Received;
 use crate::traces::aside::AsideTrace;
 use krarup_gen::{GroupChange, NoBound, Pid, Reason, WatchGroupError};
@@ -31,7 +32,7 @@ use std::time::Duration;
 /// | subject | methods |
 /// |---|---|
 /// | receiving a part of what arrives | [`receive_early`](Self::receive_early), [`receive_control`](Self::receive_control), [`poll_request`](Self::poll_request) |
-/// | stops and suspensions while a callback runs | [`is_stopping`](Self::is_stopping), [`take_stop`](Self::take_stop), [`stop_by_signal`](Self::stop_by_signal), [`is_suspended`](Self::is_suspended) |
+/// | stops and suspensions while a callback runs | [`is_stopping`](Self::is_stopping), [`take_stop`](Self::take_stop), [`stop_by_signal`](Self::stop_by_signal), [`is_suspended`](Self::is_suspended), [`ends`](Self::ends) |
 /// | messages received ahead of their turn | [`hold_room`](Self::hold_room), [`poll_holding`](Self::poll_holding), [`take_holding`](Self::take_holding), [`free_room`](Self::free_room), [`drops_oldest`](Self::drops_oldest) |
 /// | messages handled at the same time | [`hold_messages`](Self::hold_messages), [`hold_message`](Self::hold_message), [`begin_held`](Self::begin_held), [`lose_held`](Self::lose_held) |
 /// | messages handled again, or never | [`sender_number`](Self::sender_number), [`set_sender`](Self::set_sender), [`keep_trace`](Self::keep_trace), [`resume_trace`](Self::resume_trace), [`dead_letter`](Self::dead_letter), [`dead_letter_other`](Self::dead_letter_other) |
@@ -106,6 +107,10 @@ pub trait BehaviorContext<M: Send + 'static, C: Send + 'static>: Sealed {
     /// waits next, and a behaviour runs no callback before (rule L7).
     #[must_use]
     fn has_own_exit(&self) -> bool;
+
+    /// Records that the process runs its `terminate` next: what it waits for with [`Context::receive_where`] from now on
+    /// it waits for no longer (rule M14).
+    fn ends(&mut self);
 
     /// Takes the recorded stop, if there is one, and its reason: [`Reason::Normal`] after
     /// [`Context::stop`], or the reason of the first stop request that was received. For behaviours
@@ -322,6 +327,10 @@ impl<M: Send + 'static, C: Send + 'static> BehaviorContext<M, C> for Context<M, 
     #[inline]
     fn has_own_exit(&self) -> bool {
         self.cell.has_own_exit()
+    }
+
+    fn ends(&mut self) {
+        self.cell.progress.note(ContextMark::Ends, true);
     }
 
     #[inline]

@@ -63,7 +63,11 @@ impl Idle {
         if self.handled != handled {
             self.begin(now, handled);
         } else if handled_notice {
+            // The time of that handler is none of the other idle times either.
+            let took = self.told.map_or(Duration::ZERO, |told| now - told);
             self.told = Some(now);
+            self.since = self.since + took;
+            self.stayed = self.stayed.map(|stayed| stayed + took);
         }
     }
 

@@ -19,7 +19,7 @@ use super::receive::LookedUp;
 use super::timer_table::ProcessTimers;
 use crate::mailbox::entry::{Body, MailboxEntry, Notice};
 use crate::mailbox::take::take_at;
-use crate::process::cell_core::CellCore;
+use crate::process::cell::Cell;
 use crate::process::current;
 use crate::process::progress::ContextMark;
 use crate::process::turn_state::Wants;
@@ -36,17 +36,21 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// needs none of this.
     ///
     /// Returns `None` if no such message waits and the process is to end: it is asked to stop or to finish, before this
-    /// or while it waits, or has called [`Context::stop`]. So a handler does not hold up a stop, and the request
-    /// itself stays too. A process that takes exits as notices is not asked. The future may be dropped before it is ready, as when a time
+    /// or while it waits, has called [`Context::stop`], or is in its `terminate`. So a handler does not hold up a stop, and the
+    /// request itself stays too. A process that takes exits as notices is not asked. The future may be dropped before it is ready, as when a time
     /// limit ends it, and has then received nothing.
     ///
-    /// `wanted` is called once for each message in its order. It also sees the messages of the process's own
+    /// `wanted` is called once for each message in its order; in an order of the process's own
+    /// ([`Order`](crate::Order)) for all that wait, each time that something has come. It also sees the messages of the process's own
     /// timers, those that [`Context::unstash_all`] hands out again, and events that come directly. It does not
     /// see commands, messages of other types, and events of subscriptions with a limit or with
     /// numbers. While it waits, [`Context::sender`] is that of the message in progress; then it is that of the
     /// message that was received.
     ///
-    /// Messages that wait take room in a bounded mailbox. If they take all of it, nobody can send the wanted one.
+    /// Messages that wait take room in a bounded mailbox. If they take all of it, nobody can send the wanted one. That is so
+    /// too where the oldest message is dropped ([`Overflow::DropOldest`](crate::Overflow::DropOldest)): what was passed over
+    /// can be dropped only when this is over, so a message for which there is no room is refused meanwhile. A process that
+    /// is suspended receives nothing.
     ///
     /// ```
     /// # use krarup_act::{Actor, Address, Context};
@@ -111,19 +115,24 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 }
 
-/// Whether the process is asked to stop, has received the request to finish, or stops itself.
+/// Whether the process is asked to stop, stops itself, or is in its `terminate`.
 fn is_to_end<M: Send + 'static, C: Send + 'static>(context: &Context<M, C>) -> bool {
     context.is_stopping()
-        || context.cell.progress.notes(ContextMark::Finishes)
+        || context.cell.progress.notes(ContextMark::Ends)
         || context.cell.inbox.lock().marks.is_asked_to_stop()
 }
 
 /// Whether the notice asks the process to stop or to finish.
-fn asks_to_end<M>(core: &CellCore, notice: &Notice<M>) -> bool {
+fn asks_to_end<M, N: Send + 'static, C: Send + 'static>(
+    cell: &Cell<N, C>,
+    notice: &Notice<M>,
+) -> bool {
     match notice {
         Notice::Finish => true,
-        Notice::Exit { exit, link: Some(_) } => {
-            core.is_end_of_parent(exit.pid) && core.progress.notes(ContextMark::StopsInOrder)
+        Notice::Exit { exit, link: Some(number) } => {
+            cell.is_end_of_parent(exit.pid)
+                && cell.progress.notes(ContextMark::StopsInOrder)
+                && cell.locked_relations().expects_exit(exit.pid, *number)
         }
         _ => false,
     }
@@ -179,7 +188,7 @@ impl<P> SelectiveSearch<P> {
                     return Found::Turn;
                 }
                 if let Body::Notice(notice) = &entry.body {
-                    self.ends |= asks_to_end(context.cell.core(), notice);
+                    self.ends |= asks_to_end(&context.cell, notice);
                 }
                 let timers = context.cold.as_mut().map(|cold| &mut cold.timers);
                 if message_in(entry, timers).is_some_and(&mut self.wanted) {
@@ -210,7 +219,7 @@ impl<P> SelectiveSearch<P> {
         };
         let found = sorted.take_where(&mut |entry| {
             if let Body::Notice(notice) = &entry.body {
-                self.ends |= asks_to_end(context.cell.core(), notice);
+                self.ends |= asks_to_end(&context.cell, notice);
             }
             message_in(entry, Some(timers)).is_some_and(&mut self.wanted)
         });
@@ -223,7 +232,8 @@ impl<P> SelectiveSearch<P> {
         C: Send + 'static,
         P: FnMut(&M) -> bool,
     {
-        if !context.is_started() {
+        // The start of an actor is over when its `init` has returned.
+        if !context.is_started() && !context.cell.progress.notes(ContextMark::StopsInOrder) {
             context.initialised();
         }
         loop {

@@ -7,6 +7,7 @@
 //! due, on the host's thread. It also sends a notice, so that its entry is removed.
 
 use crate::host::host::TimerKey;
+use crate::process::crash::drop_contained;
 use crate::traces::trace_context::TraceContext;
 use krarup_gen::{Ref, Timestamp};
 use std::collections::HashMap;
@@ -70,9 +71,24 @@ pub(crate) enum TimerAction<M> {
 
 /// The next message of an interval.
 pub(crate) struct MadeMessage<M> {
-    pub(crate) next: M,
+    pub(crate) next: NextMade<M>,
     pub(crate) period: Duration,
     pub(crate) message: Box<dyn FnMut() -> M + Send>,
+}
+
+/// It is dropped apart from what makes the next one: both are a user's, and two panics must not coincide.
+pub(crate) struct NextMade<M>(Option<M>);
+
+impl<M> NextMade<M> {
+    pub(crate) fn take(mut self) -> Option<M> {
+        self.0.take()
+    }
+}
+
+impl<M> Drop for NextMade<M> {
+    fn drop(&mut self) {
+        drop_contained(self.0.take());
+    }
 }
 
 impl<M> TimerAction<M> {
@@ -81,13 +97,13 @@ impl<M> TimerAction<M> {
         if let TimerAction::Again { .. } = self {
             let again = std::mem::replace(self, TimerAction::Elsewhere);
             if let TimerAction::Again { period, mut message } = again {
-                let next = message();
+                let next = NextMade(Some(message()));
                 *self = TimerAction::Made(Box::new(MadeMessage { next, period, message }));
             }
         }
         match self {
             TimerAction::Once(message) => Some(message),
-            TimerAction::Made(made) => Some(&made.next),
+            TimerAction::Made(made) => made.next.0.as_ref(),
             TimerAction::Linked(linked) => linked.0.message(),
             TimerAction::Again { .. } | TimerAction::Elsewhere => None,
         }

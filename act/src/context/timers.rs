@@ -178,17 +178,18 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             }
             action => action,
         };
-        let MadeMessage { next, period, message } = match action {
+        let (next, period, message) = match action {
             TimerAction::Once(message) => return Some(message),
             // A linked action is not linked once more.
             TimerAction::Elsewhere | TimerAction::Linked(_) => return None,
-            TimerAction::Again { period, mut message } => {
-                MadeMessage { next: message(), period, message }
+            TimerAction::Again { period, mut message } => (Some(message()), period, message),
+            TimerAction::Made(made) => {
+                let MadeMessage { next, period, message } = *made;
+                (next.take(), period, message)
             }
-            TimerAction::Made(made) => *made,
         };
         self.arm(timer, due + period, TimerAction::Again { period, message });
-        Some(next)
+        next
     }
 }
 

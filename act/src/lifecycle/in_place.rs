@@ -19,6 +19,7 @@ use crate::observe::recording::{name_of, record_supervision};
 use crate::process::contained::Contained;
 use crate::process::crash::{contain, drop_contained, first_failure, log_contained, try_drop};
 use crate::process::current::{self, OrphanCause};
+use crate::process::progress::ContextMark;
 use krarup_gen::{
     Name, Pid, ProcessKind, Reason, ReasonRecord, RestartKind, RestartWindow, Result,
     SupervisionAction, SupervisionEvent, Timestamp, one_line,
@@ -360,6 +361,7 @@ async fn last_words<A: Restartable>(
     ctx: &mut Context<A::Message>,
     reason: Reason,
 ) -> Reason {
+    ctx.cell.progress.note(ContextMark::Ends, true);
     let terminated = Contained::new(state.terminate(ctx, &reason)).await;
     let reason = first_failure(reason, terminated);
     first_failure(reason, try_drop(state))

@@ -20,6 +20,7 @@ use std::sync::Arc;
 pub(crate) enum MailboxPhase {
     Active,
     Idle,
+    Selecting,
     Waiting,
     Listening,
     Muted,

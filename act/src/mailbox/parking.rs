@@ -9,6 +9,7 @@
 //! | phase | `parked` | a message arrives | a waker fires | a pending exit arrives |
 //! |---|---|---|---|---|
 //! | Idle | there | schedule | schedule | schedule |
+//! | Selecting (inside a handler, for one message) | there | schedule | schedule | schedule |
 //! | Waiting (inside a handler) | there | stays queued | schedule | schedule |
 //! | Listening (no room for more) | there | stays queued, but on a control lane: schedule | schedule | schedule |
 //! | Muted (until a receiver has caught up) | there | stays queued, but on a control lane: schedule | schedule | schedule |
@@ -20,11 +21,11 @@ use super::inbox_core::{InboxCore, MailboxPhase};
 use crate::host::ready::Ready;
 
 impl InboxCore {
-    /// Takes the process out to be scheduled because a message has arrived. Only from Idle:
-    /// messages do not wake a process that waits inside a handler.
+    /// Takes the process out to be scheduled because a message has arrived. Only from Idle and Selecting:
+    /// messages do not wake a process that waits for something else inside a handler.
     #[inline]
     pub(crate) fn ready_for_mail(&mut self) -> Option<Ready> {
-        if self.phase != MailboxPhase::Idle {
+        if !matches!(self.phase, MailboxPhase::Idle | MailboxPhase::Selecting) {
             return None;
         }
         self.phase = MailboxPhase::Active;
@@ -44,6 +45,7 @@ impl InboxCore {
     pub(crate) fn ready_for_wake(&mut self) -> Option<Ready> {
         match self.phase {
             MailboxPhase::Idle
+            | MailboxPhase::Selecting
             | MailboxPhase::Waiting
             | MailboxPhase::Listening
             | MailboxPhase::Muted => {
@@ -64,7 +66,7 @@ impl InboxCore {
         self.parked.is_none() && !matches!(phase, MailboxPhase::Active | MailboxPhase::Terminated)
     }
 
-    /// Parks the process. `phase` is Idle, Waiting, Listening or Muted.
+    /// Parks the process. `phase` is Idle, Selecting, Waiting, Listening or Muted.
     #[inline]
     pub(crate) fn park(&mut self, phase: MailboxPhase, process: Ready) {
         debug_assert!(self.has_place(phase));

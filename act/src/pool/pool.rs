@@ -15,6 +15,7 @@ use crate::observe::watched_job::Discarded;
 use crate::process::contained::Contained;
 use crate::process::crash::{first_failure, try_drop};
 use crate::process::current;
+use crate::process::progress::ContextMark;
 use krarup_gen::{ProcessKind, Result};
 use std::fmt;
 use std::sync::Arc;
@@ -308,6 +309,7 @@ where
         // may take a while.
         let _calls = current::take_orphans();
         pool_workers.end_workers(&mut ctx).await;
+        ctx.cell.progress.note(ContextMark::Ends, true);
         let mut pool = PoolContext::new(&mut ctx, &mut pool_workers);
         // The first failure is the reason, whatever fails after it.
         let terminated = Contained::new(behavior.terminate(&mut pool, &reason)).await;

@@ -232,6 +232,15 @@ impl LockedRelations<'_> {
             .map_or((0, 0), |stored| (stored.bonds.watching.len(), stored.bonds.watched.len()))
     }
 
+    /// Whether an exit notice that lies in the mailbox is still one of a link: [`Self::accept_exit`] would say so.
+    pub(crate) fn expects_exit(&mut self, from: Pid, number: u64) -> bool {
+        let Some(bonds) = self.bonds_if_any() else { return false };
+        let is_last =
+            bonds.links.get(&from).is_some_and(|link| link.number == number && link.fired);
+        let earlier = bonds.rest.as_ref().map(|rest| &rest.earlier_exits);
+        is_last || earlier.is_some_and(|earlier| earlier.contains(&(from, number)))
+    }
+
     /// Handles an exit notice taken out of the mailbox. Returns whether its link still exists.
     pub(crate) fn accept_exit(&mut self, from: Pid, number: u64) -> bool {
         let Some(bonds) = self.bonds_if_any() else { return false };

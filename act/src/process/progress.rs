@@ -78,8 +78,8 @@ pub(crate) enum ContextMark {
     /// An actor serves: a panic now is one of its handlers, which it survives for its `terminate`
     /// (`current/survivors.rs`).
     Serves = 32,
-    /// It has received the request to finish.
-    Finishes = 64,
+    /// It runs its `terminate`, or is about to.
+    Ends = 64,
 }
 
 impl Progress {

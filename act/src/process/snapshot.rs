@@ -207,7 +207,9 @@ impl CellCore {
             _ if mailbox.suspended => ProcessState::Suspended,
             _ if !self.progress.has_started() => ProcessState::Init,
             MailboxPhase::Idle => ProcessState::Idle,
-            MailboxPhase::Waiting | MailboxPhase::Listening => ProcessState::Waiting,
+            MailboxPhase::Selecting | MailboxPhase::Waiting | MailboxPhase::Listening => {
+                ProcessState::Waiting
+            }
             MailboxPhase::Active if self.progress.turn.is_running() => ProcessState::Running,
             MailboxPhase::Active | MailboxPhase::Muted => ProcessState::Scheduled,
         }

@@ -38,7 +38,7 @@
 //! | - | - | - | any | as `Park` |
 //!
 //! `Park` queues the process again if it wants a `Turn`; otherwise it parks it as Idle
-//! (`Message`, `Main`), Listening (`Control`) or Waiting (`Other`).
+//! (`Message`), Selecting (`Main`), Listening (`Control`) or Waiting (`Other`).
 //!
 //! # What never occurs
 //!

@@ -202,7 +202,7 @@ impl CellCore {
     /// Whether the process is inside a handler. `None` if it runs, so that this is not known.
     fn is_handling(&self, inbox: &InboxCore) -> Option<bool> {
         match inbox.phase {
-            MailboxPhase::Waiting => Some(true),
+            MailboxPhase::Waiting | MailboxPhase::Selecting => Some(true),
             MailboxPhase::Active if self.progress.turn.is_running() => None,
             // Queued: the record of a call in a handler is still there.
             MailboxPhase::Active => Some(self.progress.waits_for.load(Ordering::Relaxed) != 0),

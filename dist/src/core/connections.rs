@@ -11,6 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+/// Why a connection is closed that is not needed: there is another one of the same nodes.
+pub(crate) const GIVEN_UP: &str = "given up";
 /// The most handshakes of accepted connections at a time (rule Zhs7).
 const MOST_PENDING: usize = 64;
 /// The most dials at a time: a peer may name nodes that must be dialled to answer it.
@@ -77,7 +79,7 @@ impl ClusterCore {
                     }
                     self.cluster.notify(ClusterMessage(ClusterRequest::Dial { peer, connection }));
                 }
-                PeerAction::Close(connection) => self.close(connection, "given up"),
+                PeerAction::Close(connection) => self.close(connection, GIVEN_UP),
                 PeerAction::Resume { connection, .. } => {
                     let address = self.connections.lock().get(&connection).cloned();
                     if let Some(address) = address {

@@ -51,9 +51,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Inlet<ClusterCore> for Ty
                 }
                 Ok(message) => message,
                 Err(error) if extension.missed_caller.get() && !has_caller => {
-                    let why = format!(
-                        "{error}; its reply token is that of a call, and it came as a cast"
-                    );
+                    let why = format!("{error}; its reply token is that of a call, and it is none");
                     return Err(Undelivered::Undecodable(why));
                 }
                 Err(error) => return Err(Undelivered::Undecodable(error.to_string())),

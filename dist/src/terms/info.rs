@@ -28,6 +28,8 @@ use serde::ser::{Serialize, Serializer};
 /// # }
 /// ```
 ///
+/// It is the whole message: one inside of another has the whole of it go out as it is.
+///
 /// As the type of the messages of a process it takes whatever comes, as its inner type would. A message in which a
 /// [`Reply`](krarup_act::Reply) lies is a call, in here too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -17,7 +17,8 @@ use crate::state_actor::scope::StateOwner;
 use crate::state_actor::state_actor::StateActor;
 use crate::state_actor::stateful_error::StatefulError;
 use krarup_act::{
-    Behavior, Contained, DroppedCalls, InPlaceError, contain, first_failure, yield_now,
+    Behavior, BehaviorContext, Contained, DroppedCalls, InPlaceError, contain, first_failure,
+    yield_now,
 };
 use krarup_gen::{ProcessKind, Reason, RestartWindow, Result, one_line};
 use std::fmt;
@@ -170,6 +171,7 @@ impl<A: StateActor> Behavior for Stateful<A> {
             // `terminate` may wait, so they are kept until the process has ended.
             let _calls = DroppedCalls::take();
             let StateOwner { actor, ctx } = engine.take_out();
+            ctx.ends();
             // The first failure is the cause, whatever fails during termination.
             let terminated = Contained::new(actor.terminate(ctx, &reason)).await;
             let reason = first_failure(reason, terminated);

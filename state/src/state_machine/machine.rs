@@ -360,6 +360,7 @@ impl<S: StateMachine> Behavior for Machine<S> {
             // Calls whose reply tokens were dropped fail with the reason of the end (rule C2).
             // `terminate` may wait, so they are kept until the process has ended.
             let _calls = DroppedCalls::take();
+            ctx.ends();
             // The first failure is the cause, whatever fails afterwards.
             let terminated = Contained::new(self.terminate(&mut ctx, &reason)).await;
             let reason = first_failure(reason, terminated);

@@ -119,7 +119,7 @@ where
             if inbox.has_mail_on_main_alone() {
                 return Parked::Again(locked.unlock());
             }
-            MailboxPhase::Idle
+            MailboxPhase::Selecting
         } else {
             MailboxPhase::Waiting
         };
