@@ -694,6 +694,21 @@ fn m14_who_waits_for_a_message_alone_is_in_a_handler() {
     assert!(crash.in_hand.is_some(), "{crash:?}");
 }
 
+/// A stop that comes before its first turn: it ends with that reason, and not as one that has nothing to do.
+#[test]
+fn m14_a_bare_process_that_is_asked_to_stop_before_it_waits_ends_with_that_reason() {
+    for sim in simulations(5) {
+        let run = |mut ctx: Context<Number>| async move {
+            ctx.receive_where(is_of(7)).await;
+            Ok(())
+        };
+        let to: Address<Number> = sim.spawn(move || behavior_fn(run)).start().unwrap();
+        let end = to.watch();
+        sim.stop().wait().unwrap();
+        assert_eq!(end.wait().unwrap().reason, Reason::Shutdown);
+    }
+}
+
 /// As any other wait in `init`: it does not complete the spawn.
 #[test]
 fn m14_in_init_it_is_part_of_the_start() {

@@ -117,9 +117,13 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
 /// Whether the process is asked to stop, stops itself, or is in its `terminate`.
 fn is_to_end<M: Send + 'static, C: Send + 'static>(context: &Context<M, C>) -> bool {
-    context.is_stopping()
-        || context.cell.progress.notes(ContextMark::Ends)
-        || context.cell.inbox.lock().marks.is_asked_to_stop()
+    if context.is_stopping() || context.cell.progress.notes(ContextMark::Ends) {
+        return true;
+    }
+    let orderly = context.cell.progress.notes(ContextMark::StopsInOrder);
+    let marks = context.cell.inbox.lock().marks;
+    // One that does neither ends with the reason of the stop when it parks.
+    marks.is_asked_to_stop() && (orderly || marks.is_trapping())
 }
 
 /// Whether the notice asks the process to stop or to finish.
