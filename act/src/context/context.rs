@@ -236,7 +236,6 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// messages are replayed. Mailbox, name, links and monitors stay, and so does a stop that has
     /// been requested.
     pub(crate) fn renew(&mut self) {
-        self.cell.progress.note(ContextMark::Ends, false);
         let kept =
             self.cold.as_mut().and_then(|cold| cold.idle.take_if(|idle| idle.policy.is_some()));
         self.cancel_timers();
