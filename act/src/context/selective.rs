@@ -36,13 +36,13 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// needs none of this.
     ///
     /// Returns `None` if no such message waits and the process is to end: it is asked to stop or to finish, before this
-    /// or while it waits, has called [`Context::stop`], or is in its `terminate`. So a handler does not hold up a stop, and the
-    /// request itself stays too. A process that takes exits as notices is not asked. The future may be dropped before it is ready, as when a time
-    /// limit ends it, and has then received nothing.
+    /// or while it waits, has called [`Context::stop`], or is in its `terminate`. So a handler does not hold up a stop, and
+    /// the request itself stays too. A process that takes exits as notices is not asked. The future may be dropped before it
+    /// is ready, as when a time limit ends it, and has then received nothing.
     ///
     /// `wanted` is called once for each message in its order; in an order of the process's own
-    /// ([`Order`](crate::Order)) for all that wait, each time that something has come. It also sees the messages of the process's own
-    /// timers, those that [`Context::unstash_all`] hands out again, and events that come directly. It does not
+    /// ([`Order`](crate::Order)) for all that wait, each time that something has come. It also sees the messages of the
+    /// process's own timers, those that [`Context::unstash_all`] hands out again, and events that come directly. It does not
     /// see commands, messages of other types, and events of subscriptions with a limit or with
     /// numbers. While it waits, [`Context::sender`] is that of the message in progress; then it is that of the
     /// message that was received.
@@ -127,10 +127,11 @@ fn is_to_end<M: Send + 'static, C: Send + 'static>(context: &Context<M, C>) -> b
 }
 
 /// Whether the notice asks the process to stop or to finish.
-fn asks_to_end<M, N: Send + 'static, C: Send + 'static>(
-    cell: &Cell<N, C>,
-    notice: &Notice<M>,
-) -> bool {
+fn asks_to_end<M, C>(cell: &Cell<M, C>, notice: &Notice<M>) -> bool
+where
+    M: Send + 'static,
+    C: Send + 'static,
+{
     match notice {
         Notice::Finish => true,
         Notice::Exit { exit, link: Some(number) } => {
