@@ -18,8 +18,23 @@ mod ordinary {
     pub(crate) use std::sync::atomic::{
         AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
     };
-    pub(crate) use std::thread::{LocalKey, yield_now};
+    pub(crate) use std::thread::{LocalKey, sleep, yield_now};
     pub(crate) use std::thread_local;
+
+    /// `parking_lot`'s condition variable with the interface of loom's.
+    #[derive(Default)]
+    pub(crate) struct Condvar(parking_lot::Condvar);
+
+    impl Condvar {
+        pub(crate) fn wait<'a, T>(&self, mut locked: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+            self.0.wait(&mut locked);
+            locked
+        }
+
+        pub(crate) fn notify_one(&self) {
+            self.0.notify_one();
+        }
+    }
 }
 
 #[cfg(all(test, loom))]
@@ -31,6 +46,7 @@ mod modelled {
         AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
     };
     pub(crate) use loom::thread::{LocalKey, yield_now};
+    use std::time::Duration;
     /// loom's `thread_local!`, for declarations written for that of the standard library.
     macro_rules! thread_local_of_models {
         ($($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = const $init:block;)*) => {
@@ -38,6 +54,24 @@ mod modelled {
         };
     }
     pub(crate) use thread_local_of_models as thread_local;
+
+    /// In a model no time passes.
+    pub(crate) fn sleep(_: Duration) {
+        yield_now();
+    }
+
+    #[derive(Default)]
+    pub(crate) struct Condvar(loom::sync::Condvar);
+
+    impl Condvar {
+        pub(crate) fn wait<'a, T>(&self, locked: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+            self.0.wait(locked).expect("nothing panics under a lock")
+        }
+
+        pub(crate) fn notify_one(&self) {
+            self.0.notify_one();
+        }
+    }
 
     /// loom's lock with the interface of `parking_lot`'s.
     #[derive(Default)]
@@ -68,6 +102,10 @@ mod modelled {
 
         pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
             self.0.lock().expect("nothing panics under a lock")
+        }
+
+        pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+            self.0.try_lock().ok()
         }
     }
 }

@@ -24,12 +24,12 @@
 //! | a datagram cannot be sent | [`DatagramError`] of the send |
 //! | the system has no descriptors left | logged once, counted as `accept_errors`; clients wait |
 //!
-//! No process and no worker blocks in the operating system. One thread of the program,
-//! `krarup-io`, waits for all sockets of all nodes. It starts with the first socket and
-//! ends with the last. Sockets need a real node. A simulation accepts them, but its
+//! No process blocks in the operating system. An idle worker waits for all sockets of all nodes, and
+//! runs what arrives at once. While none does, because all have other work or there are no workers, one thread of the program waits,
+//! `krarup-io`. It starts with the first socket and ends with the last (rule I10). Sockets need a real node. A simulation accepts them, but its
 //! virtual time does not wait for input from outside. What stands in the place of a socket there
 //! is a [`Transport`]. On a calling-thread dispatcher the
-//! `krarup-io` thread would run the processes, one after the other.
+//! thread that waits would run the processes, one after the other: `krarup-io`, or a worker of another node.
 //!
 //! ```
 //! # mod krarup { pub use {krarup_gen::*, krarup_io as io, krarup_node::*}; }
@@ -90,6 +90,7 @@ mod securing;
 mod server_host;
 #[cfg(test)]
 mod silent_protocol;
+mod socket_selection;
 mod sources;
 mod tally;
 mod tcp_socket;

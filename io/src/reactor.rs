@@ -1,45 +1,35 @@
-//! The thread that waits for all sockets, and the sockets that a process can await.
+//! The sockets that a process can await, and the thread that waits for them where no worker does.
 //!
 //! ```text
 //!   process ── tries to read ──► WouldBlock: leaves its waker, and is parked
 //!      ▲                                        │
-//!      └── woken, tries again ◄── thread `krarup-io` ◄── epoll, kqueue, ..
+//!      └── woken, tries again ◄── an idle worker, or the thread `krarup-io` ◄── epoll, kqueue, ..
 //! ```
 //!
 //! A program has one such thread while it has a socket, whatever the number of nodes. The
 //! thread starts with the first socket and ends with the last. It runs no user code except
-//! wakers. The system reports each change once (edge-triggered), so a socket remembers for
+//! wakers. [`SharedWait`] has it wait where no worker does, and sleep otherwise.
+//!
+//! The system reports each change once (edge-triggered), so a socket remembers for
 //! each direction whether it may be tried. A report that arrives during a try counts for
 //! the next one; the `tick` tells them apart. No two open sockets have the same token
-//! ([`Sources`]), so a report for a closed socket reaches no other socket.
-//!
-//! **Many events at once.** While a look at the system wakes more than one process, the thread
-//! does not sleep: it lets the woken processes run (a yield) and looks again without waiting. So
-//! it takes what has arrived meanwhile in one call, and is not put to sleep and woken for every few
-//! events, which costs more than the requests themselves (docs/decisions.md). A look that wakes at
-//! most one process is the last one of such a row, so a program at rest does not spin, and a
-//! single connection pays for no second look.
+//! ([`Sources`](crate::sources)), so a report for a closed socket reaches no other socket.
 //!
 //! If the thread fails, no socket keeps waiting for it: each one returns an error from
 //! then on ([`is_lost`](crate::readiness::is_lost)), and the next socket that is opened
 //! starts a new thread.
 
 use crate::callback::log;
-use crate::readiness::{Direction, DirectionReport, Lost, Readiness};
-use crate::sources::{Sources, WAKE_UP};
-use krarup_act::contain;
-use krarup_gen::one_line;
+use crate::readiness::{Direction, Lost, Readiness};
+use crate::socket_selection::{OpenSockets, SocketSelection};
+use krarup_act::{SharedWait, install_poller, remove_poller};
 use mio::event::Source;
-use mio::{Events, Interest, Poll as Selector, Registry, Token, Waker as Wakeup};
+use mio::{Interest, Registry, Token};
 use parking_lot::Mutex;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, Weak};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::thread;
-use std::time::Duration;
-
-/// The most events that are taken from the system at once.
-const EVENTS: usize = 1024;
 
 /// Whether a read that did not fill its room has taken all that was reported. The system must report
 /// bytes that arrive after a read even if that read did not block, and say that a read will stop
@@ -55,12 +45,11 @@ const INTEREST: Interest = Interest::READABLE.add(Interest::WRITABLE);
 /// The reactor of this program, if it has a socket.
 static SHARED: Mutex<Weak<Reactor>> = Mutex::new(Weak::new());
 
-/// The shared state of all sockets: their registration and their wakers.
+/// The handle of all sockets on their registration and their wakers. Its end is that of the thread.
 struct Reactor {
     registry: Registry,
-    wakeup: Arc<Wakeup>,
-    /// `None` after its thread has failed.
-    sources: Mutex<Option<Sources>>,
+    wait: Arc<SharedWait>,
+    sockets: OpenSockets,
 }
 
 impl Reactor {
@@ -70,11 +59,12 @@ impl Reactor {
         let failed;
         let mut shared = SHARED.lock();
         match shared.upgrade() {
-            Some(reactor) if reactor.serves() => return Ok(reactor),
+            Some(reactor) if reactor.sockets.are_served() => return Ok(reactor),
             found => failed = found,
         }
         let started = Reactor::start();
         if let Ok(reactor) = &started {
+            install_poller(Arc::clone(&reactor.wait) as _);
             *shared = Arc::downgrade(reactor);
         }
         drop(shared);
@@ -83,118 +73,52 @@ impl Reactor {
     }
 
     fn start() -> io::Result<Arc<Reactor>> {
-        let selector = Selector::new()?;
-        let wakeup = Arc::new(Wakeup::new(selector.registry(), WAKE_UP)?);
-        let reactor = Arc::new(Reactor {
-            registry: selector.registry().try_clone()?,
-            wakeup: Arc::clone(&wakeup),
-            sources: Mutex::new(Some(Sources::new())),
-        });
-        thread::Builder::new().name("krarup-io".to_owned()).spawn({
-            let reactor = Serving(Arc::downgrade(&reactor));
-            // The waker of the thread must outlive the reactor: if both were closed
-            // together, it would wake nothing.
-            move || run(selector, &wakeup, &reactor)
-        })?;
-        Ok(reactor)
-    }
-
-    /// Whether its thread is running.
-    fn serves(&self) -> bool {
-        self.sources.lock().is_some()
-    }
-
-    fn forget(&self, token: Token) {
-        let forgotten = self.sources.lock().as_mut().and_then(|sources| sources.remove(token));
-        drop(forgotten);
-    }
-
-    /// Marks all sockets as lost and wakes the processes that wait for them.
-    fn fail(&self) {
-        let sources = self.sources.lock().take();
-        let mut wakers = Vec::new();
-        for readiness in sources.iter().flat_map(Sources::all) {
-            readiness.lose(&mut wakers);
-        }
-        wake_all(wakers);
+        let sockets = OpenSockets::new();
+        let (selection, registry, wakeup) = SocketSelection::new(sockets.clone())?;
+        let wait = Arc::new(SharedWait::new(selection, move || wakeup.wake()));
+        let serving = Serving { wait: Arc::clone(&wait), sockets: sockets.clone() };
+        thread::Builder::new().name("krarup-io".to_owned()).spawn(move || serving.run())?;
+        Ok(Arc::new(Reactor { registry, wait, sockets }))
     }
 }
 
 /// The last socket is closed: wakes the thread, which then ends.
 impl Drop for Reactor {
     fn drop(&mut self) {
-        if let Err(error) = self.wakeup.wake() {
-            log(
-                || tracing::error!(target: "krarup", %error, "the socket thread cannot be woken to end"),
-            );
-        }
+        end(&self.wait);
+    }
+}
+
+/// No worker waits there any more, and the thread ends.
+fn end(wait: &Arc<SharedWait>) {
+    remove_poller(wait);
+    if let Err(error) = wait.close() {
+        log(
+            || tracing::error!(target: "krarup", %error, "the socket thread cannot be woken to end"),
+        );
     }
 }
 
 /// Held by the thread. In whatever way the thread ends, no remaining socket waits for it.
-struct Serving(Weak<Reactor>);
+struct Serving {
+    wait: Arc<SharedWait>,
+    sockets: OpenSockets,
+}
+
+impl Serving {
+    fn run(&self) {
+        if let Err(error) = self.wait.serve() {
+            log(|| tracing::error!(target: "krarup", %error, "cannot wait for sockets"));
+        }
+    }
+}
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        if let Some(reactor) = self.0.upgrade() {
+        if !self.wait.is_closed() {
             log(|| tracing::error!(target: "krarup", "the socket thread has failed"));
-            reactor.fail();
-        }
-    }
-}
-
-fn run(mut selector: Selector, _wakeup: &Wakeup, serving: &Serving) {
-    let mut events = Events::with_capacity(EVENTS);
-    let mut wakers = Vec::new();
-    let mut limit = None;
-    loop {
-        if let Err(error) = selector.poll(&mut events, limit)
-            && error.kind() != ErrorKind::Interrupted
-        {
-            log(|| tracing::error!(target: "krarup", %error, "cannot wait for sockets"));
-            return;
-        }
-        let Some(reactor) = serving.0.upgrade() else { return };
-        if let Some(sources) = &*reactor.sources.lock() {
-            for event in &events {
-                if let Some(readiness) = sources.of(event.token()) {
-                    // An error or a hang-up is returned by the next try, in either direction.
-                    let failed = event.is_error();
-                    let reads = DirectionReport {
-                        ready: event.is_readable(),
-                        ended: event.is_read_closed() || event.is_priority() || failed,
-                    };
-                    let writes = DirectionReport {
-                        ready: event.is_writable(),
-                        ended: event.is_write_closed() || failed,
-                    };
-                    readiness.tell(reads, writes, &mut wakers);
-                }
-            }
-        }
-        let woken = wakers.len();
-        // A woken process may run at once on a calling-thread dispatcher, so no lock is held.
-        wake_all(wakers.drain(..));
-        limit = next_wait(woken);
-        if limit.is_some() {
-            thread::yield_now();
-        }
-    }
-}
-
-/// How long the next look waits for an event, after one that has woken so many processes. `None`
-/// is until there is one.
-fn next_wait(woken: usize) -> Option<Duration> {
-    (woken > 1).then_some(Duration::ZERO)
-}
-
-/// Wakes all wakers. A panic in one does not affect the others.
-fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
-    for waker in wakers {
-        if let Err(panic) = contain(|| waker.wake()) {
-            log(
-                || tracing::error!(target: "krarup", panic = %one_line(&panic), "a waker of a socket panicked"),
-            );
+            end(&self.wait);
+            self.sockets.lose();
         }
     }
 }
@@ -215,12 +139,11 @@ impl<S: Source> Socket<S> {
 
     fn on(reactor: Arc<Reactor>, mut source: S) -> io::Result<Self> {
         let readiness = Arc::new(Readiness::new());
-        let token = match &mut *reactor.sources.lock() {
-            Some(sources) => sources.add(Arc::clone(&readiness)),
-            None => return Err(io::Error::other(Lost)),
+        let Some(token) = reactor.sockets.add(Arc::clone(&readiness)) else {
+            return Err(io::Error::other(Lost));
         };
         if let Err(error) = reactor.registry.register(&mut source, token, INTEREST) {
-            reactor.forget(token);
+            reactor.sockets.forget(token);
             return Err(error);
         }
         Ok(Socket { source, token, readiness, reactor })
@@ -322,7 +245,7 @@ impl<S: Source> Drop for Socket<S> {
         // Closing the socket also removes it from the system's list. An error says that it
         // is not there.
         let _ = self.reactor.registry.deregister(&mut self.source);
-        self.reactor.forget(self.token);
+        self.reactor.sockets.forget(self.token);
     }
 }
 
@@ -331,7 +254,7 @@ impl<S: Source> Drop for Socket<S> {
 pub(crate) fn lost<S: Source>(source: S) -> Socket<S> {
     let reactor = Reactor::start().unwrap();
     let socket = Socket::on(Arc::clone(&reactor), source).unwrap();
-    reactor.fail();
+    reactor.sockets.lose();
     socket
 }
 

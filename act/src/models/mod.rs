@@ -43,6 +43,7 @@ mod marks;
 pub(crate) mod model_host;
 mod muting;
 mod name_waits;
+mod polling;
 mod process;
 mod refused;
 mod registry;

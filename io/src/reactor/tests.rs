@@ -2,7 +2,7 @@ use super::*;
 use crate::readiness::is_lost;
 use mio::net::UdpSocket;
 use std::sync::mpsc::{Sender, channel};
-use std::task::Wake;
+use std::task::{Wake, Waker};
 use std::time::Duration;
 
 /// The time an event may take before the test fails.
@@ -27,6 +27,11 @@ fn waits(socket: &Socket<UdpSocket>, waker: TestWaker) -> Poll<io::Result<usize>
     socket.poll_io(Direction::Read, &Context::from_waker(&waker), |socket| socket.recv(&mut [0; 9]))
 }
 
+/// Simulates the end of the thread while there are sockets.
+fn fails(reactor: &Reactor) {
+    drop(Serving { wait: Arc::clone(&reactor.wait), sockets: reactor.sockets.clone() });
+}
+
 fn open() -> UdpSocket {
     UdpSocket::bind(([127, 0, 0, 1], 0).into()).unwrap()
 }
@@ -37,8 +42,7 @@ fn i2_a_failed_socket_thread_fails_each_socket_and_the_next_socket_gets_a_new_th
     let socket = Socket::on(Arc::clone(&reactor), open()).unwrap();
     let (sender, woken) = channel();
     assert!(waits(&socket, TestWaker::Sending(sender)).is_pending());
-    // Simulate the end of the thread while there are sockets.
-    drop(Serving(Arc::downgrade(&reactor)));
+    fails(&reactor);
     woken.try_recv().expect("the waiting task is woken");
     let Poll::Ready(Err(error)) = waits(&socket, TestWaker::Panicking) else { panic!("it waits") };
     assert!(is_lost(&error), "{error}");
@@ -60,14 +64,8 @@ fn i2_a_panicking_waker_does_not_stop_the_wake_ups_of_a_failed_socket_thread() {
             if number % 2 == 0 { TestWaker::Panicking } else { TestWaker::Sending(sender.clone()) };
         assert!(waits(socket, waker).is_pending());
     }
-    drop(Serving(Arc::downgrade(&reactor)));
+    fails(&reactor);
     assert_eq!(woken.try_iter().count(), SOCKETS / 2);
-}
-
-#[test]
-fn i2_the_thread_looks_again_without_sleep_only_after_it_has_woken_several() {
-    let waits = [0, 1, 2, EVENTS].map(next_wait);
-    assert_eq!(waits, [None, None, Some(Duration::ZERO), Some(Duration::ZERO)]);
 }
 
 /// A source that cannot be registered.
@@ -88,7 +86,7 @@ impl Source for Odd {
 #[test]
 fn i7_the_socket_table_is_empty_after_all_sockets_are_closed() {
     let reactor = Reactor::start().unwrap();
-    let there = || reactor.sources.lock().as_ref().unwrap().all().count();
+    let there = || reactor.sockets.count();
     let sockets: Vec<_> =
         (0..10).map(|_| Socket::on(Arc::clone(&reactor), open()).unwrap()).collect();
     assert_eq!(there(), 10);

@@ -64,3 +64,4 @@ mod tokio_executor;
 pub(crate) mod turn;
 pub(crate) mod turn_log;
 pub(crate) mod watchdog;
+pub(crate) mod worker_parker;

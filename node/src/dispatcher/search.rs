@@ -12,6 +12,9 @@
 //!       └───────────────────────────────────────────────┴───────────────────────────────────┴───────────────────────┘ woken
 //! ```
 //!
+//! If the program has sockets, a worker asks at the beginning of a search and after each yield which of them are ready, and the first one to
+//! park waits for them ([`krarup_act::SharedWait`], [`super::worker_parker`]).
+//!
 //! What is private to a sibling ([`super::run_queue`]) is stolen later than what is shared: a theft interrupts all cores, and what the
 //! sibling's turns make ready while a worker searches is shared. Several private processes were there before. A private process that
 //! is alone is stolen at the end of a search, behind a turn only that has lasted for most of it, some microseconds: its own worker
@@ -21,8 +24,8 @@ use super::run_queue::{RunQueue, RunQueueStealer, until_settled};
 use super::searcher::Searcher;
 use super::shared::SharedDispatcher;
 use super::steal_policy::{Sibling, Theft};
-use crate::sync::Parker;
-use krarup_act::Ready;
+use super::worker_parker::WorkerParker;
+use krarup_act::{Ready, poller, wake_polled};
 use rand::Rng;
 use rand::rngs::SmallRng;
 use std::sync::Arc;
@@ -37,7 +40,7 @@ impl SharedDispatcher {
     pub(super) fn search(
         self: &Arc<Self>,
         index: usize,
-        parker: &Parker,
+        parker: &WorkerParker,
         searcher: &mut Searcher,
         take: impl Fn() -> Option<Ready>,
         own: Option<&RunQueue<Ready>>,
@@ -56,10 +59,20 @@ impl SharedDispatcher {
         }
         let patience = searcher.policy.patience(now, self.siblings(index));
         searcher.with_private.clear();
+        // A spare has no queue for what it wakes.
+        let poller = own.and_then(|_| poller());
         for round in 0..searcher.rounds {
             if let Some(ready) = take() {
                 searcher.has_taken();
                 return Some(ready);
+            }
+            if let Some(poller) = &poller
+                && (round == 0 || round >= SPINS)
+            {
+                poller.poll(&mut searcher.woken);
+                if self.wakes_polled(searcher) {
+                    return None;
+                }
             }
             if patience.is_none()
                 && let Some(ready) = self.take_from_others(index, searcher, own)
@@ -99,7 +112,13 @@ impl SharedDispatcher {
                 || self.stealers.get(index).is_some_and(|own| !own.is_empty())
         };
         let begin = now();
-        if self.sleep.park(index, parker, patience, any_work) {
+        let woken = &mut searcher.woken;
+        let sleeps = || match (patience, poller) {
+            (Some(limit), _) => parker.park_timeout(limit),
+            (None, Some(poller)) => parker.park_in(&poller, woken),
+            (None, None) => parker.park(),
+        };
+        if self.sleep.park(index, patience.is_some(), any_work, sleeps) {
             counters.count_park();
             if patience.is_none() {
                 searcher.has_slept(now() - begin);
@@ -108,7 +127,21 @@ impl SharedDispatcher {
         // Also if it did not park in the end: it was on the stack, and the watchdog may have
         // counted it as asleep.
         self.wake_watchdog();
+        self.wakes_polled(searcher);
         None
+    }
+
+    /// Wakes what the poller has reported. Returns whether there was anything. The worker has left the search then, as with any work
+    /// that it finds: a process of a dispatcher without threads runs right here.
+    fn wakes_polled(&self, searcher: &mut Searcher) -> bool {
+        if searcher.woken.is_empty() {
+            return false;
+        }
+        searcher.has_polled();
+        searcher.searching = false;
+        self.hand_on();
+        wake_polled(searcher.woken.drain(..));
+        true
     }
 
     /// Steals, and notes for the steal policy when and from whom.

@@ -3,6 +3,7 @@
 use super::steal_policy::{Sibling, StealPolicy};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
+use std::task::Waker;
 use std::time::Duration;
 
 /// The rounds of a search before the worker parks, and the most of them. A round of the first few
@@ -23,6 +24,8 @@ pub(super) struct Searcher {
     pub(super) rounds: u32,
     /// The siblings that had private processes when this search had begun, and the turns that they were in.
     pub(super) with_private: Vec<Sibling>,
+    /// What the poller has reported, to be woken.
+    pub(super) woken: Vec<Waker>,
     /// Whether it was woken soon after it had fallen asleep, and has found nothing since.
     slept_shortly: bool,
 }
@@ -37,6 +40,7 @@ impl Searcher {
             rng,
             rounds: ROUNDS.0,
             with_private: Vec::new(),
+            woken: Vec::new(),
             slept_shortly: false,
         }
     }
@@ -55,6 +59,12 @@ impl Searcher {
         if std::mem::take(&mut self.slept_shortly) {
             self.rounds = (self.rounds * 2).min(ROUNDS.1);
         }
+    }
+
+    /// A search, or the sleep after it, has found what waits for sockets. A worker that sleeps in the poller is woken as soon as one
+    /// that searches finds it, so a longer search would save little.
+    pub(super) fn has_polled(&mut self) {
+        self.has_stolen();
     }
 
     /// A search has found a sibling's work. The sibling would have run it too, so to find more of

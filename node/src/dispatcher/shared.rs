@@ -35,7 +35,7 @@ use super::sleep::IdleWorkers;
 use super::spare_protocol::{SpareSlot, SpareWorkers};
 use super::turn;
 use super::watchdog::Watchdog;
-use crate::sync::Parker;
+use super::worker_parker::WorkerParker;
 use crate::threads;
 use crossbeam_deque::{Injector, Steal};
 use krarup_act::{Poke, Ready, contain, contain_inline};
@@ -126,10 +126,10 @@ impl SharedDispatcher {
     }
 
     /// Makes the dispatcher without threads, with the queues and parkers of its workers.
-    pub(super) fn make(setup: Setup) -> (Arc<Self>, Vec<RunQueue<Ready>>, Vec<Parker>) {
+    pub(super) fn make(setup: Setup) -> (Arc<Self>, Vec<RunQueue<Ready>>, Vec<WorkerParker>) {
         let queues: Vec<_> = (0..setup.workers).map(|_| RunQueue::new()).collect();
         let mut parkers: Vec<_> =
-            (0..setup.workers + setup.spares).map(|_| Parker::new()).collect();
+            (0..setup.workers + setup.spares).map(|_| WorkerParker::new()).collect();
         let sleep = IdleWorkers::new(&parkers);
         let counters = parkers.iter().map(|_| Counters::default()).collect();
         let slots = parkers.drain(setup.workers..).enumerate();
@@ -242,7 +242,7 @@ impl SharedDispatcher {
         self.sleep.wake_one();
     }
 
-    fn work(self: &Arc<Self>, index: usize, queue: RunQueue<Ready>, parker: &Parker) {
+    fn work(self: &Arc<Self>, index: usize, queue: RunQueue<Ready>, parker: &WorkerParker) {
         self.wake_watchdog();
         LOCAL.with(|local| {
             let local = local.get_or_init(|| Local { index, queue });

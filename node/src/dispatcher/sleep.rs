@@ -28,9 +28,9 @@
 //! all queues once more when it has found work, and wakes another worker if there is more. It
 //! leaves the searchers before that look, as a parking worker does, with the same fence.
 
-use crate::sync::{AtomicUsize, Mutex, Ordering, Parker, Unparker, fence};
+use super::worker_parker::{WorkerParker, WorkerUnparker};
+use crate::sync::{AtomicUsize, Mutex, Ordering, fence};
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
 
 pub(crate) struct IdleWorkers {
     searching: AtomicUsize,
@@ -39,13 +39,13 @@ pub(crate) struct IdleWorkers {
     dozing: AtomicUsize,
     /// Parked workers, the last to park at the end.
     stack: Mutex<Vec<usize>>,
-    unparkers: Vec<Unparker>,
+    unparkers: Vec<WorkerUnparker>,
     /// Workers woken for work; not part of the protocol.
     wakes: AtomicU64,
 }
 
 impl IdleWorkers {
-    pub(crate) fn new(parkers: &[Parker]) -> Self {
+    pub(crate) fn new(parkers: &[WorkerParker]) -> Self {
         IdleWorkers {
             searching: AtomicUsize::new(0),
             parked: AtomicUsize::new(0),
@@ -106,7 +106,7 @@ impl IdleWorkers {
 
     /// Wakes all workers: the dispatcher stops.
     pub(crate) fn wake_all(&self) {
-        self.unparkers.iter().for_each(Unparker::unpark);
+        self.unparkers.iter().for_each(WorkerUnparker::unpark);
     }
 
     /// A worker begins to search.
@@ -125,19 +125,19 @@ impl IdleWorkers {
         }
     }
 
-    /// Parks a searching worker that has found nothing, until it is woken or `limit` has passed.
-    /// Returns at once if `any_work` returns true. The worker is searching again when this
-    /// returns. Returns false if it has not parked.
+    /// Parks a searching worker that has found nothing: calls `sleeps`, which returns when the worker is woken, or for any other
+    /// reason. One that `dozes` wakes by itself. Returns false at once if `any_work` returns true. The worker is searching
+    /// again when this returns.
     pub(crate) fn park(
         &self,
         worker: usize,
-        parker: &Parker,
-        limit: Option<Duration>,
+        dozes: bool,
         any_work: impl FnOnce() -> bool,
+        sleeps: impl FnOnce(),
     ) -> bool {
         {
             let mut stack = self.stack.lock();
-            if limit.is_some() {
+            if dozes {
                 stack.insert(0, worker);
                 self.dozing.fetch_add(1, Ordering::Relaxed);
             } else {
@@ -149,16 +149,13 @@ impl IdleWorkers {
         fence(Ordering::SeqCst);
         let parks = !(any_work() && self.leave_stack(worker));
         if parks {
-            // The worker is off the stack, or dozing: its unpark token is there or on its way,
+            // The worker is off the stack, or wakes by itself: its unpark token is there or on its way,
             // or it needs none.
-            match limit {
-                Some(limit) => parker.park_timeout(limit),
-                None => parker.park(),
-            }
+            sleeps();
             // A worker that `wake_all` woke, or that woke by itself, may still be on the stack.
             self.leave_stack(worker);
         }
-        if limit.is_some() {
+        if dozes {
             self.dozing.fetch_sub(1, Ordering::Relaxed);
         }
         parks
@@ -194,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_searcher_that_has_found_the_only_work_wakes_nobody() {
-        let parkers = [Parker::new()];
+        let parkers = [WorkerParker::new()];
         let sleep = IdleWorkers::new(&parkers);
         sleep.start_searching();
         let mut wakes = Vec::new();
@@ -207,23 +204,23 @@ mod tests {
             }
             false
         };
-        assert!(sleep.park(0, &parkers[0], None, looks));
+        assert!(sleep.park(0, false, looks, || parkers[0].park()));
         assert_eq!(wakes, [0, 1]);
     }
 
     #[test]
     fn a_worker_that_has_dozed_does_not_hide_a_parked_one() {
-        let parkers = [Parker::new(), Parker::new()];
+        let parkers = [WorkerParker::new(), WorkerParker::new()];
         let sleep = IdleWorkers::new(&parkers);
         let mut seen = Vec::new();
-        for limit in [Some(Duration::ZERO), None] {
+        for dozes in [true, false] {
             let index = seen.len();
             sleep.start_searching();
             let looks = || {
                 seen.push((sleep.parked(), sleep.searching(), sleep.could_wake()));
-                limit.is_none()
+                !dozes
             };
-            assert_eq!(sleep.park(index, &parkers[index], limit, looks), limit.is_some());
+            assert_eq!(sleep.park(index, dozes, looks, || {}), dozes);
             assert_eq!((sleep.parked(), sleep.searching()), (0, 1));
             sleep.found(|| false);
         }

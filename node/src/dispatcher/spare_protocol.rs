@@ -16,7 +16,8 @@
 //! There are at most as many slots as the dispatcher has workers, so the number of threads is
 //! still the workers and a constant (rule R3).
 
-use crate::sync::{AtomicUsize, Mutex, Ordering, Parker};
+use super::worker_parker::WorkerParker;
+use crate::sync::{AtomicUsize, Mutex, Ordering};
 
 pub(crate) struct SpareWorkers {
     /// The spare threads that exist, and the most that there should be.
@@ -29,7 +30,7 @@ pub(crate) struct SpareWorkers {
 /// The index and the parker of a spare while it lives.
 pub(crate) struct SpareSlot {
     pub(crate) index: usize,
-    pub(crate) parker: Parker,
+    pub(crate) parker: WorkerParker,
 }
 
 impl SpareWorkers {

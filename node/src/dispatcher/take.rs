@@ -4,7 +4,7 @@ use super::calling_thread;
 use super::counters::SAMPLE_INTERVAL;
 use super::searcher::Searcher;
 use super::shared::{LOOK_UP_INTERVAL, Local, SharedDispatcher, TakeCount};
-use crate::sync::Parker;
+use super::worker_parker::WorkerParker;
 use krarup_act::Ready;
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ impl SharedDispatcher {
     pub(super) fn take(
         self: &Arc<Self>,
         local: &Local,
-        parker: &Parker,
+        parker: &WorkerParker,
         searcher: &mut Searcher,
         takes: &mut TakeCount,
     ) -> Option<Ready> {

@@ -1,4 +1,4 @@
-//! Models of the shared dispatcher: how workers fall asleep and are woken ([`sleep`]), spare
+//! Models of the shared dispatcher: how workers fall asleep and are woken ([`sleep`]), also in a poller ([`polling`]), spare
 //! workers that start and leave ([`spares`]), the watchdog ([`watchdog`]), the queues between
 //! workers ([`queues`]), a worker's private queue ([`private_queue`]), and the queue of high processes ([`priority_queue`]).
 //!
@@ -9,6 +9,7 @@
 //! time is left out. Each such copy must fail, which shows the purpose of the line and that the
 //! model would notice its absence.
 
+mod polling;
 mod priority_queue;
 mod private_queue;
 mod protocol;

@@ -3,15 +3,15 @@
 
 use crate::dispatcher::priority_queue::PriorityQueue;
 use crate::dispatcher::sleep::IdleWorkers;
+use crate::dispatcher::worker_parker::WorkerParker;
 use crate::models::checker::{bounded, thread};
-use crate::sync::Parker;
 use std::sync::Arc;
 
 /// A worker takes `count` processes and parks when there is none, as `SharedDispatcher::search`
 /// does. `looks_again` says whether it reads the word before it parks.
 fn a_push_against_a_park(count: usize, looks_again: bool) {
     bounded(3, move || {
-        let parker = Parker::new();
+        let parker = WorkerParker::new();
         let sleep = Arc::new(IdleWorkers::new(std::slice::from_ref(&parker)));
         let priority_queue = Arc::new(PriorityQueue::new());
         let worker = {
@@ -32,7 +32,12 @@ fn a_push_against_a_park(count: usize, looks_again: bool) {
                     if !std::mem::replace(&mut searching, true) {
                         sleep.start_searching();
                     }
-                    sleep.park(0, &parker, None, || looks_again && !priority_queue.is_quiet());
+                    sleep.park(
+                        0,
+                        false,
+                        || looks_again && !priority_queue.is_quiet(),
+                        || parker.park(),
+                    );
                 }
                 taken
             })

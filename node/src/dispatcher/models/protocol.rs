@@ -2,8 +2,9 @@
 //! and a queue, reduced to how it puts workers to sleep and wakes them.
 
 use crate::dispatcher::sleep::IdleWorkers;
+use crate::dispatcher::worker_parker::WorkerParker;
 use crate::models::checker::{Condvar, Mutex as Lock, joined, thread};
-use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, Parker};
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +17,7 @@ pub(super) trait SleepProtocol: Send + Sync + 'static {
     fn found(&self, any_work: impl FnOnce() -> bool);
     /// A searching worker ends, as in `SharedDispatcher::stand_in_for_busy`.
     fn leave(&self, any_work: impl FnOnce() -> bool);
-    fn park(&self, worker: usize, parker: &Parker, any_work: impl FnOnce() -> bool) -> bool;
+    fn park(&self, worker: usize, parker: &WorkerParker, any_work: impl FnOnce() -> bool) -> bool;
 }
 
 impl SleepProtocol for IdleWorkers {
@@ -40,8 +41,8 @@ impl SleepProtocol for IdleWorkers {
         self.found(any_work);
     }
 
-    fn park(&self, worker: usize, parker: &Parker, any_work: impl FnOnce() -> bool) -> bool {
-        self.park(worker, parker, None, any_work)
+    fn park(&self, worker: usize, parker: &WorkerParker, any_work: impl FnOnce() -> bool) -> bool {
+        self.park(worker, false, any_work, || parker.park())
     }
 }
 
@@ -53,7 +54,7 @@ pub(super) struct DozesFirst {
 }
 
 impl DozesFirst {
-    pub(super) fn new(parkers: &[Parker]) -> Self {
+    pub(super) fn new(parkers: &[WorkerParker]) -> Self {
         DozesFirst { sleep: IdleWorkers::new(parkers), dozed: AtomicBool::new(false) }
     }
 }
@@ -79,9 +80,10 @@ impl SleepProtocol for DozesFirst {
         self.sleep.found(any_work);
     }
 
-    fn park(&self, worker: usize, parker: &Parker, any_work: impl FnOnce() -> bool) -> bool {
+    fn park(&self, worker: usize, parker: &WorkerParker, any_work: impl FnOnce() -> bool) -> bool {
         let dozes = !self.dozed.swap(true, Ordering::Relaxed);
-        self.sleep.park(worker, parker, dozes.then_some(Duration::ZERO), any_work)
+        let sleeps = || if dozes { parker.park_timeout(Duration::ZERO) } else { parker.park() };
+        self.sleep.park(worker, dozes, any_work, sleeps)
     }
 }
 
@@ -137,7 +139,7 @@ impl<P: SleepProtocol> ModelDispatcher<P> {
     }
 
     /// As in `SharedDispatcher::work`, without the rounds of searching before it parks.
-    pub(super) fn work(&self, worker: usize, parker: &Parker, run: impl Fn(usize)) {
+    pub(super) fn work(&self, worker: usize, parker: &WorkerParker, run: impl Fn(usize)) {
         let mut searching = false;
         while !self.stopped.load(Ordering::Relaxed) {
             if !searching {
@@ -162,11 +164,11 @@ impl<P: SleepProtocol> ModelDispatcher<P> {
 /// waits for the workers to end.
 pub(super) fn workers<P: SleepProtocol>(
     count: usize,
-    protocol: impl FnOnce(&[Parker]) -> P,
+    protocol: impl FnOnce(&[WorkerParker]) -> P,
     run: impl Fn(&ModelDispatcher<P>, usize) + Send + Sync + 'static,
     outside: impl FnOnce(&ModelDispatcher<P>),
 ) {
-    let parkers: Vec<_> = (0..count).map(|_| Parker::new()).collect();
+    let parkers: Vec<_> = (0..count).map(|_| WorkerParker::new()).collect();
     let dispatcher = Arc::new(ModelDispatcher {
         sleep: protocol(&parkers),
         queue: ProtocolQueue::default(),
@@ -190,13 +192,16 @@ pub(super) fn workers<P: SleepProtocol>(
 
 /// One push, and workers that are about to park or have parked: a worker finds the item and then
 /// stops the others.
-pub(super) fn one_push<P: SleepProtocol>(count: usize, protocol: impl FnOnce(&[Parker]) -> P) {
+pub(super) fn one_push<P: SleepProtocol>(
+    count: usize,
+    protocol: impl FnOnce(&[WorkerParker]) -> P,
+) {
     workers(count, protocol, |dispatcher, _| dispatcher.stop(), |dispatcher| dispatcher.inject(7));
 }
 
 /// Two pushes and two workers: neither turn ends before the other has begun, so both workers
 /// must be awake.
-pub(super) fn two_pushes<P: SleepProtocol>(protocol: impl FnOnce(&[Parker]) -> P) {
+pub(super) fn two_pushes<P: SleepProtocol>(protocol: impl FnOnce(&[WorkerParker]) -> P) {
     let begun = Arc::new((Lock::new(0), Condvar::default()));
     let run = move |dispatcher: &ModelDispatcher<P>, _| {
         let (count, changed) = &*begun;

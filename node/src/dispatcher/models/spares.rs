@@ -3,13 +3,13 @@
 use super::protocol::{SleepProtocol, workers};
 use crate::dispatcher::sleep::IdleWorkers;
 use crate::dispatcher::spare_protocol::{SpareSlot, SpareWorkers};
+use crate::dispatcher::worker_parker::WorkerParker;
 use crate::models::checker::{bounded, joined, thread};
-use crate::sync::Parker;
 use std::sync::Arc;
 
 /// A push while a spare worker searches, finds nothing and leaves, and a worker parks. One of
 /// the two finds the item.
-fn a_spare_leaves<P: SleepProtocol>(protocol: impl FnOnce(&[Parker]) -> P) {
+fn a_spare_leaves<P: SleepProtocol>(protocol: impl FnOnce(&[WorkerParker]) -> P) {
     workers(
         1,
         protocol,
@@ -32,7 +32,7 @@ fn a_leaving_spare_wakes_a_successor() {
 
 /// A spare parks, or is about to, while the watchdog finds it superfluous: the spare leaves.
 fn a_spare_is_sent_away(send: fn(&SpareWorkers, &IdleWorkers)) {
-    let spare = Parker::new();
+    let spare = WorkerParker::new();
     let sleep = IdleWorkers::new(std::slice::from_ref(&spare));
     let spares = SpareWorkers::new(vec![SpareSlot { index: 0, parker: spare }]);
     spares.want(1);
@@ -44,7 +44,7 @@ fn a_spare_is_sent_away(send: fn(&SpareWorkers, &IdleWorkers)) {
             let (sleep, spares) = &*shared;
             sleep.start_searching();
             while !spares.leaves() {
-                sleep.park(slot.index, &slot.parker, None, || spares.surplus());
+                sleep.park(slot.index, false, || spares.surplus(), || slot.parker.park());
                 thread::yield_now();
             }
             sleep.found(|| false);
@@ -69,7 +69,7 @@ fn a_spare_that_parks_is_sent_away() {
 #[test]
 fn of_two_spares_one_leaves() {
     bounded(3, || {
-        let slots = [0, 1].map(|index| SpareSlot { index, parker: Parker::new() });
+        let slots = [0, 1].map(|index| SpareSlot { index, parker: WorkerParker::new() });
         let spares = Arc::new(SpareWorkers::new(slots.into()));
         spares.want(2);
         let slots = [spares.enter(), spares.enter()];

@@ -2,7 +2,8 @@
 //! time is left out.
 
 use super::protocol::SleepProtocol;
-use crate::sync::{AtomicUsize, Mutex, Ordering, Parker, Unparker, fence};
+use crate::dispatcher::worker_parker::{WorkerParker, WorkerUnparker};
+use crate::sync::{AtomicUsize, Mutex, Ordering, fence};
 
 /// The fault of [`Varied`].
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,11 +33,11 @@ pub(super) struct Varied {
     searching: AtomicUsize,
     parked: AtomicUsize,
     stack: Mutex<Vec<usize>>,
-    unparkers: Vec<Unparker>,
+    unparkers: Vec<WorkerUnparker>,
 }
 
 impl Varied {
-    pub(super) fn with(fault: VariedFault) -> impl FnOnce(&[Parker]) -> Self {
+    pub(super) fn with(fault: VariedFault) -> impl FnOnce(&[WorkerParker]) -> Self {
         move |parkers| Varied {
             fault,
             searching: AtomicUsize::new(0),
@@ -81,7 +82,7 @@ impl SleepProtocol for Varied {
     }
 
     fn wake_all(&self) {
-        self.unparkers.iter().for_each(Unparker::unpark);
+        self.unparkers.iter().for_each(WorkerUnparker::unpark);
     }
 
     fn start_searching(&self) {
@@ -112,7 +113,7 @@ impl SleepProtocol for Varied {
         }
     }
 
-    fn park(&self, worker: usize, parker: &Parker, any_work: impl FnOnce() -> bool) -> bool {
+    fn park(&self, worker: usize, parker: &WorkerParker, any_work: impl FnOnce() -> bool) -> bool {
         let mut any_work = Some(any_work);
         let mut look = || any_work.take().is_some_and(|any_work| any_work());
         let seen = self.fault == VariedFault::LooksFirst && look();

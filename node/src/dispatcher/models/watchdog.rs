@@ -3,8 +3,8 @@
 use super::protocol::ProtocolQueue;
 use crate::dispatcher::sleep::IdleWorkers;
 use crate::dispatcher::watchdog::Watchdog;
+use crate::dispatcher::worker_parker::WorkerParker;
 use crate::models::checker::{bounded, joined, thread};
-use crate::sync::Parker;
 use krarup_gen::Timestamp;
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ impl ModelWatchdog for Watchdog {
 /// turn after that, so exactly one timer is set. `activates` says whether the worker calls `activate`
 /// after a park; its argument is whether the worker slept.
 fn a_watched_push(watchdog: impl ModelWatchdog, activates: fn(bool) -> bool) {
-    let parker = Parker::new();
+    let parker = WorkerParker::new();
     let sleep = IdleWorkers::new(std::slice::from_ref(&parker));
     let shared = Arc::new((sleep, watchdog, ProtocolQueue::default()));
     assert!(shared.1.activate(), "the timer is set when the worker starts");
@@ -39,7 +39,7 @@ fn a_watched_push(watchdog: impl ModelWatchdog, activates: fn(bool) -> bool) {
             let mut set = 0;
             sleep.start_searching();
             while queue.pop().is_none() {
-                if activates(sleep.park(0, &parker, None, || !queue.is_empty())) {
+                if activates(sleep.park(0, false, || !queue.is_empty(), || parker.park())) {
                     set += usize::from(watchdog.activate());
                 }
                 thread::yield_now();
@@ -76,7 +76,7 @@ fn a_worker_that_is_awake_is_watched() {
 /// a sibling steal it, although the worker that made it ready woke no worker, and although a
 /// sibling is just about to park.
 fn hidden_work(looks: bool) {
-    let parker = Parker::new();
+    let parker = WorkerParker::new();
     let sleep = IdleWorkers::new(std::slice::from_ref(&parker));
     let shared = Arc::new((sleep, ProtocolQueue::default()));
     let sibling = thread::spawn({
@@ -85,7 +85,7 @@ fn hidden_work(looks: bool) {
             let (sleep, queue) = &*shared;
             sleep.start_searching();
             while queue.pop().is_none() {
-                sleep.park(0, &parker, None, || !queue.is_empty());
+                sleep.park(0, false, || !queue.is_empty(), || parker.park());
                 thread::yield_now();
             }
             sleep.found(|| !queue.is_empty());

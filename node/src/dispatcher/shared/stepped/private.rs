@@ -2,7 +2,7 @@
 
 use super::{LOCAL, Searcher, SteppedWorker, as_worker, options, process_barrier};
 use crate::dispatcher::run_queue::until_settled;
-use crate::sync::Parker;
+use crate::dispatcher::worker_parker::WorkerParker;
 use krarup_act::Ready;
 use krarup_gen::Class;
 use std::cell::Cell;
@@ -19,7 +19,7 @@ fn with_private_queues(workers: usize, test: impl FnOnce(&mut SteppedWorker) + S
 
 /// A search of a worker that has run dry. `meanwhile` is called in each of its rounds.
 fn search(stepped: &SteppedWorker, worker: usize, meanwhile: impl Fn()) -> Option<Ready> {
-    let parker = Parker::new();
+    let parker = WorkerParker::new();
     // Without this token the worker would sleep for ever.
     parker.unparker().unpark();
     let own = stepped.others.last().unwrap();
@@ -103,10 +103,10 @@ fn r1_what_becomes_ready_while_a_sibling_wants_work_is_shared_but_for_what_is_al
             true
         };
         stepped.shared.sleep.start_searching();
-        let parker = Parker::new();
+        let parker = WorkerParker::new();
         // In the place of the token of the worker that is woken.
         parker.unparker().unpark();
-        stepped.shared.sleep.park(1, &parker, None, asleep);
+        stepped.shared.sleep.park(1, false, asleep, || parker.park());
         stepped.shared.sleep.found(|| false);
         assert_eq!((private(stepped), stepped.queued()), (1, (3, 0, vec![0])));
         stepped.run_until_idle();

@@ -3,19 +3,18 @@
 
 use super::{LOCAL, Searcher, SteppedWorker, as_worker, options};
 use crate::dispatcher::run_queue::until_settled;
-use crate::sync::Parker;
+use crate::dispatcher::worker_parker::WorkerParker;
 use krarup_gen::Class;
-use std::time::Duration;
 
 /// Runs what the worker finds, in order. Each process handles one message.
 struct Search {
-    parker: Parker,
+    parker: WorkerParker,
     searcher: Searcher,
 }
 
 impl Search {
     fn new() -> Self {
-        Search { parker: Parker::new(), searcher: Searcher::new(0) }
+        Search { parker: WorkerParker::new(), searcher: Searcher::new(0) }
     }
 
     /// One round of the worker's thread. Returns the number of the process that handled its
@@ -60,7 +59,7 @@ fn wakes_for(processes: usize) -> u64 {
             });
             true
         };
-        shared.sleep.park(1, &Parker::new(), Some(Duration::ZERO), body);
+        shared.sleep.park(1, true, body, || {});
         tell.send(shared.sleep.wakes()).unwrap();
         stepped.run_until_idle();
     });

@@ -3,7 +3,7 @@
 use super::super::LOCAL_CAPACITY;
 use super::{LOCAL, Searcher, as_worker, options};
 use crate::dispatcher::run_queue::until_settled;
-use crate::sync::Parker;
+use crate::dispatcher::worker_parker::WorkerParker;
 use krarup_gen::Class;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
@@ -50,7 +50,7 @@ fn r1_a_worker_that_has_nothing_looks_everywhere_before_it_would_park() {
         assert!(stepped.step().is_none());
         LOCAL.with(|local| {
             let local = local.get().unwrap();
-            let parker = Parker::new();
+            let parker = WorkerParker::new();
             // Without this token the worker would sleep for ever.
             parker.unparker().unpark();
             let take = || stepped.shared.take_injected(local);
@@ -75,7 +75,7 @@ fn x4_a_worker_that_sees_work_at_the_last_look_has_not_parked() {
         let mut searcher = Searcher::new(7);
         LOCAL.with(|local| {
             let local = local.get().unwrap();
-            let parker = Parker::new();
+            let parker = WorkerParker::new();
             parker.unparker().unpark();
             // The process arrived after the worker had looked everywhere.
             let found =

@@ -1,0 +1,182 @@
+//! A wait that idle workers and a thread share.
+
+use super::poller::{Poller, wake_polled};
+use super::turns::{Entry, PollTurns, ThreadTurn};
+use crate::process::crash::contain;
+use crate::sync::{Mutex, yield_now};
+use std::fmt;
+use std::io;
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+/// What can be waited for. One thread at a time does.
+pub trait Selection: Send + 'static {
+    /// Adds what has become ready, after `limit` at the most. Returns when something has, when the wait was woken, and possibly for
+    /// no reason.
+    ///
+    /// # Errors
+    ///
+    /// That of the system, if it cannot wait.
+    fn select(&mut self, limit: Option<Duration>, woken: &mut Vec<Waker>) -> io::Result<()>;
+}
+
+/// The wait for a [`Selection`], by a thread ([`serve`](SharedWait::serve)) and, after [`install_poller`](crate::install_poller), by
+/// idle workers (rule I10).
+///
+/// A wake of a worker must not be given to another thread. So whoever waits first locks the selection, and then asks whether it is
+/// still to wait: the thread, whether no worker has come meanwhile; a worker, whether it was told of work meanwhile; both, whether there
+/// is something to wait for. A wake after that is theirs, because nobody else can wait; one before it has changed the answer.
+///
+/// **Many at once.** While a look wakes more than one process, the thread
+/// does not sleep: it lets the woken processes run (a yield) and looks again without waiting. So
+/// it takes what has arrived meanwhile in one call, and is not put to sleep and woken for every few
+/// events, which costs more than the requests themselves (docs/decisions.md). A look that wakes at
+/// most one process is the last one of such a row, so a program at rest does not spin, and a
+/// single connection pays for no second look.
+pub struct SharedWait {
+    turns: PollTurns,
+    /// Whose turn it is locks it.
+    selection: Mutex<Box<dyn Selection>>,
+    wakeup: Box<dyn Fn() -> io::Result<()> + Send + Sync>,
+}
+
+impl SharedWait {
+    /// Makes it. `wakeup` ends a wait that is under way, or the next one.
+    pub fn new(
+        selection: impl Selection,
+        wakeup: impl Fn() -> io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        SharedWait::at(Instant::now, selection, wakeup)
+    }
+
+    pub(crate) fn at(
+        now: fn() -> Instant,
+        selection: impl Selection,
+        wakeup: impl Fn() -> io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        SharedWait {
+            turns: PollTurns::new(now),
+            selection: Mutex::new(Box::new(selection)),
+            wakeup: Box::new(wakeup),
+        }
+    }
+
+    /// Waits, as the one thread that guards the workers, until [`SharedWait::close`], and wakes what is reported.
+    ///
+    /// # Errors
+    ///
+    /// That of the system, if it cannot wait.
+    pub fn serve(&self) -> io::Result<()> {
+        let mut woken = Vec::new();
+        let mut looks_again = false;
+        while self.turns.thread_turn() == ThreadTurn::Waits {
+            let limit = looks_again.then_some(Duration::ZERO);
+            let mut selection = self.selection.lock();
+            if self.turns.is_of_thread() {
+                selection.select(limit, &mut woken)?;
+            }
+            drop(selection);
+            looks_again = looks_again_after(woken.len());
+            // A woken process may run at once on a calling-thread dispatcher, so no lock is held.
+            wake_polled(woken.drain(..));
+            if looks_again {
+                yield_now();
+            }
+        }
+        Ok(())
+    }
+
+    /// There is nothing to wait for any more: the thread ends, and no worker waits here.
+    ///
+    /// # Errors
+    ///
+    /// That of the system, if it cannot wake whoever waits.
+    pub fn close(&self) -> io::Result<()> {
+        self.turns.close();
+        (self.wakeup)()
+    }
+
+    /// Whether [`SharedWait::close`] was called.
+    pub fn is_closed(&self) -> bool {
+        self.turns.is_closed()
+    }
+
+    /// A worker that has entered takes what there is.
+    fn select_as_worker(
+        &self,
+        selection: &mut dyn Selection,
+        limit: Option<Duration>,
+        woken: &mut Vec<Waker>,
+    ) {
+        if selection.select(limit, woken).is_err() {
+            // The thread fails too, and says why.
+            self.turns.give_back();
+        }
+    }
+}
+
+impl Poller for SharedWait {
+    fn poll(&self, woken: &mut Vec<Waker>) {
+        if self.turns.enter_to_poll() {
+            // The thread may be about to leave.
+            if let Some(mut selection) = self.selection.try_lock() {
+                self.select_as_worker(&mut **selection, Some(Duration::ZERO), woken);
+            }
+            self.turns.leave(!woken.is_empty());
+        }
+    }
+
+    fn wait(&self, woken: &mut Vec<Waker>, still: &dyn Fn() -> bool, elsewhere: &Waker) -> bool {
+        match self.turns.enter_to_wait(elsewhere) {
+            Entry::Enters => {
+                let mut selection = self.selection.lock();
+                // From here on no other thread takes a wake of this worker.
+                if still() && !self.turns.is_closed() {
+                    self.select_as_worker(&mut **selection, None, woken);
+                }
+                drop(selection);
+                self.turns.leave(!woken.is_empty());
+                true
+            }
+            Entry::WakesThread => {
+                self.wake();
+                true
+            }
+            Entry::Occupied => false,
+        }
+    }
+
+    fn is_back(&self, elsewhere: &Waker) {
+        self.turns.is_back(elsewhere);
+    }
+
+    fn wake(&self) {
+        if let Err(error) = (self.wakeup)() {
+            // The log subscriber is user code.
+            let _ = contain(
+                || tracing::error!(target: "krarup", %error, "a worker that waits for sockets cannot be woken"),
+            );
+        }
+    }
+}
+
+impl fmt::Debug for SharedWait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SharedWait(..)")
+    }
+}
+
+/// Whether the thread looks again without a wait, after a look that has woken so many processes.
+fn looks_again_after(woken: usize) -> bool {
+    woken > 1
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i2_the_thread_looks_again_without_sleep_only_after_it_has_woken_several() {
+        assert_eq!([0, 1, 2, 1024].map(looks_again_after), [false, false, true, true]);
+    }
+}

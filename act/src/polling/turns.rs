@@ -1,0 +1,425 @@
+//! Who waits: the workers of the program's nodes, or the thread of what is waited for.
+//!
+//! An idle worker that waits itself runs what arrives at once; a thread would have to wake it, two switches for each
+//! request. But a worker that has left the poller runs handlers, and what arrives meanwhile should not wait for the end of one. So the
+//! thread guards:
+//!
+//! ```text
+//!                 an idle worker comes
+//!    ┌────────┐ ───────────────────────────────► ┌─────────┐ a worker is inside: the thread sleeps until it leaves
+//!    │ thread │                                  │ workers │ nobody is: it looks every `GUARD_INTERVAL`
+//!    └────────┘ ◄─────────────────────────────── └─────────┘   ├─ nobody was since its last look, a worker idles: wakes that one
+//!                 nobody was at `PATIENCE` looks               └─ nobody idles: has patience
+//! ```
+//!
+//! A worker that had to be woken shows that handlers take long. For some time after it, whoever leaves the poller with work wakes
+//! an idle worker at once, which takes its place there. Each time that this happens again soon, the time is twice as long.
+//!
+//! So what arrives is seen at once, or after two looks, or, while no worker idles, after `PATIENCE` looks, whatever the workers do
+//! (rule I10).
+//!
+//! All is under one lock, so only the order of whole operations can differ.
+
+use crate::sync::{Condvar, Mutex, sleep};
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+/// How often the thread looks whether the workers poll, while none of them is in the poller.
+const GUARD_INTERVAL: Duration = Duration::from_micros(500);
+/// After so many looks at which nobody has polled the thread waits itself, though no worker idles: for processes that
+/// run elsewhere than on those workers.
+const PATIENCE: u32 = if cfg!(loom) { 1 } else { 4 };
+/// How long workers hand over eagerly after an idle one had to be woken, and at the most if that happens again and again.
+const EAGER: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(1600));
+/// It happened soon if it was before this many times as long had passed.
+const SOON: u32 = 4;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Keeper {
+    /// The thread, until an idle worker comes.
+    Thread,
+    Workers,
+}
+
+/// How a worker that wants to wait goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Entry {
+    /// It does, and calls [`PollTurns::leave`] afterwards.
+    Enters,
+    /// Another thread polls or waits.
+    Occupied,
+    /// The thread is in the poller, and must be woken to leave it.
+    WakesThread,
+}
+
+/// What the thread does next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ThreadTurn {
+    /// It waits.
+    Waits,
+    /// There is nothing to wait for any more.
+    Ends,
+}
+
+pub(super) struct PollTurns {
+    state: Mutex<Turns>,
+    guards: Condvar,
+    now: fn() -> Instant,
+}
+
+struct Turns {
+    keeper: Keeper,
+    /// Whether a worker is in the poller.
+    inside: bool,
+    /// How often one has entered.
+    entered: u64,
+    /// The workers that wait elsewhere, because another one was in the poller; the last to come at the end.
+    idle: Vec<Waker>,
+    /// The thread sleeps until a worker leaves the poller.
+    asleep: bool,
+    closed: bool,
+    eager: Eagerness,
+}
+
+/// Whether a worker that leaves with work wakes an idle one.
+struct Eagerness {
+    is_on: bool,
+    /// For how long, after an idle worker had to be woken.
+    time: Duration,
+    /// When that was.
+    since: Instant,
+}
+
+/// What the thread has seen at its last look, and at how many looks in a row.
+#[derive(Clone, Copy)]
+struct Seen {
+    entered: u64,
+    looks: u32,
+}
+
+/// What follows from a look of the thread.
+enum Look {
+    Done(ThreadTurn),
+    /// This worker is woken, and the thread looks again later.
+    Wakes(Waker),
+    Again,
+}
+
+impl PollTurns {
+    pub(super) fn new(now: fn() -> Instant) -> Self {
+        let eager = Eagerness { is_on: false, time: EAGER.0, since: now() };
+        let state = Turns {
+            keeper: Keeper::Thread,
+            inside: false,
+            entered: 0,
+            idle: Vec::new(),
+            asleep: false,
+            closed: false,
+            eager,
+        };
+        PollTurns { state: Mutex::new(state), guards: Condvar::default(), now }
+    }
+
+    /// A worker would poll without waiting. Returns whether it may.
+    pub(super) fn enter_to_poll(&self) -> bool {
+        self.state.lock().enter()
+    }
+
+    /// An idle worker would wait. If the poller is occupied it waits elsewhere, until [`PollTurns::is_back`].
+    pub(super) fn enter_to_wait(&self, elsewhere: &Waker) -> Entry {
+        let mut state = self.state.lock();
+        if state.enter() {
+            return Entry::Enters;
+        }
+        if state.keeper == Keeper::Thread && !state.closed {
+            state.keeper = Keeper::Workers;
+            return Entry::WakesThread;
+        }
+        state.idle.push(elsewhere.clone());
+        Entry::Occupied
+    }
+
+    /// A worker leaves the poller, with work or without.
+    pub(super) fn leave(&self, with_work: bool) {
+        let next = {
+            let mut state = self.state.lock();
+            state.inside = false;
+            if std::mem::take(&mut state.asleep) {
+                self.guards.notify_one();
+            }
+            if with_work && state.eager.is_on { state.idle.pop() } else { None }
+        };
+        next.into_iter().for_each(Waker::wake);
+    }
+
+    /// A worker that found the poller occupied is awake again.
+    pub(super) fn is_back(&self, elsewhere: &Waker) {
+        self.state.lock().idle.retain(|idle| !idle.will_wake(elsewhere));
+    }
+
+    /// A worker inside has found that it cannot wait: the thread finds out why.
+    pub(super) fn give_back(&self) {
+        self.state.lock().keeper = Keeper::Thread;
+    }
+
+    /// There is nothing to wait for any more. Whoever is in the poller must be woken.
+    pub(super) fn close(&self) {
+        self.state.lock().closed = true;
+        self.guards.notify_one();
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.state.lock().closed
+    }
+
+    /// Whether the thread, which is to wait, still is to when it is in the poller: a worker that comes later wakes it.
+    pub(super) fn is_of_thread(&self) -> bool {
+        let state = self.state.lock();
+        state.keeper == Keeper::Thread && !state.closed
+    }
+
+    /// What the thread does next. Returns when it is to wait, or to end.
+    pub(super) fn thread_turn(&self) -> ThreadTurn {
+        let mut seen = None;
+        let mut state = self.state.lock();
+        loop {
+            let look = state.look(&mut seen, self.now);
+            if let Look::Done(turn) = look {
+                return turn;
+            }
+            if state.asleep {
+                state = self.guards.wait(state);
+                continue;
+            }
+            drop(state);
+            if let Look::Wakes(idle) = look {
+                idle.wake();
+            }
+            sleep(GUARD_INTERVAL);
+            state = self.state.lock();
+        }
+    }
+}
+
+impl Turns {
+    fn enter(&mut self) -> bool {
+        let enters = self.keeper == Keeper::Workers && !self.inside && !self.closed;
+        if enters {
+            self.inside = true;
+            self.entered += 1;
+        }
+        enters
+    }
+
+    fn look(&mut self, seen: &mut Option<Seen>, now: impl Fn() -> Instant) -> Look {
+        if self.closed {
+            return Look::Done(ThreadTurn::Ends);
+        }
+        self.asleep = self.inside;
+        if self.inside {
+            *seen = None;
+            return Look::Again;
+        }
+        if self.keeper == Keeper::Thread {
+            return Look::Done(ThreadTurn::Waits);
+        }
+        if self.eager.is_on && self.eager.has_passed(1, now()) {
+            self.eager.is_on = false;
+        }
+        let looks = match *seen {
+            Some(seen) if seen.entered == self.entered => seen.looks + 1,
+            _ => 0,
+        };
+        *seen = Some(Seen { entered: self.entered, looks });
+        if looks == PATIENCE {
+            self.keeper = Keeper::Thread;
+            return Look::Done(ThreadTurn::Waits);
+        }
+        let idle = if looks > 0 { self.idle.pop() } else { None };
+        idle.map_or(Look::Again, |idle| {
+            self.eager.begin(now());
+            Look::Wakes(idle)
+        })
+    }
+}
+
+impl Eagerness {
+    fn has_passed(&self, times: u32, now: Instant) -> bool {
+        now.saturating_duration_since(self.since) >= self.time * times
+    }
+
+    fn begin(&mut self, now: Instant) {
+        self.time = if self.has_passed(SOON, now) { EAGER.0 } else { (self.time * 2).min(EAGER.1) };
+        self.is_on = true;
+        self.since = now;
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    /// Counts how often it was woken.
+    #[derive(Default)]
+    struct IdleWorker(AtomicUsize);
+
+    impl Wake for IdleWorker {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The turns, and what the thread does at its looks, each of them a guard's interval after the one before.
+    struct Guarded {
+        turns: PollTurns,
+        seen: Option<Seen>,
+        now: Instant,
+        worker: Arc<IdleWorker>,
+    }
+
+    impl Guarded {
+        /// Workers have the poller, and nobody is inside.
+        fn new() -> Self {
+            let (turns, worker) = (PollTurns::new(Instant::now), Arc::default());
+            let guarded = Guarded { turns, seen: None, now: Instant::now(), worker };
+            assert_eq!(guarded.comes(), Entry::WakesThread);
+            guarded
+        }
+
+        fn comes(&self) -> Entry {
+            self.turns.enter_to_wait(&Waker::from(Arc::clone(&self.worker)))
+        }
+
+        /// A worker comes while another one is inside.
+        fn idles(&self) {
+            assert!(self.turns.enter_to_poll());
+            assert_eq!(self.comes(), Entry::Occupied);
+            self.turns.leave(false);
+        }
+
+        /// What the thread does next, if it does not look again.
+        fn look(&mut self) -> Option<ThreadTurn> {
+            self.now += GUARD_INTERVAL;
+            let now = self.now;
+            match self.turns.state.lock().look(&mut self.seen, || now) {
+                Look::Done(turn) => return Some(turn),
+                Look::Wakes(idle) => idle.wake(),
+                Look::Again => {}
+            }
+            None
+        }
+
+        fn wakes(&self) -> usize {
+            self.worker.0.load(Ordering::Relaxed)
+        }
+    }
+
+    #[test]
+    fn i10_the_thread_waits_until_an_idle_worker_comes_and_sleeps_while_it_is_there() {
+        let turns = PollTurns::new(Instant::now);
+        assert_eq!(turns.thread_turn(), ThreadTurn::Waits);
+        // A busy worker does not take over.
+        assert!(!turns.enter_to_poll());
+        let mut guarded = Guarded::new();
+        assert_eq!(guarded.comes(), Entry::Enters);
+        assert_eq!(guarded.comes(), Entry::Occupied);
+        assert!(!guarded.turns.enter_to_poll());
+        for _ in 0..=PATIENCE {
+            assert_eq!(guarded.look(), None);
+            assert!(guarded.turns.state.lock().asleep);
+        }
+        guarded.turns.leave(false);
+        assert!(!guarded.turns.state.lock().asleep);
+        assert_eq!(guarded.wakes(), 0);
+    }
+
+    #[test]
+    fn i10_an_idle_worker_is_woken_if_nobody_has_polled_between_two_looks() {
+        let mut guarded = Guarded::new();
+        guarded.idles();
+        assert_eq!((guarded.look(), guarded.wakes()), (None, 0));
+        // A busy worker has.
+        assert!(guarded.turns.enter_to_poll());
+        guarded.turns.leave(true);
+        assert_eq!((guarded.look(), guarded.wakes()), (None, 0));
+        assert_eq!((guarded.look(), guarded.wakes()), (None, 1));
+        // It was woken once, and is awake.
+        assert_eq!((guarded.look(), guarded.wakes()), (None, 1));
+    }
+
+    #[test]
+    fn i10_a_worker_that_is_back_is_not_woken() {
+        let mut guarded = Guarded::new();
+        guarded.idles();
+        guarded.turns.is_back(&Waker::from(Arc::clone(&guarded.worker)));
+        assert_eq!((guarded.look(), guarded.look(), guarded.wakes()), (None, None, 0));
+    }
+
+    #[test]
+    fn i10_the_thread_waits_itself_if_nobody_has_polled_for_some_looks() {
+        let mut guarded = Guarded::new();
+        for _ in 0..PATIENCE {
+            assert_eq!(guarded.look(), None);
+        }
+        assert_eq!(guarded.look(), Some(ThreadTurn::Waits));
+        assert!(!guarded.turns.enter_to_poll());
+        assert_eq!(guarded.comes(), Entry::WakesThread);
+        assert_eq!(guarded.comes(), Entry::Enters);
+    }
+
+    #[test]
+    fn i10_after_a_long_handler_workers_hand_over_at_once_for_some_time() {
+        let mut guarded = Guarded::new();
+        let leaves = |guarded: &mut Guarded, with_work| {
+            let before = guarded.wakes();
+            assert!(guarded.turns.enter_to_poll());
+            assert_eq!(guarded.comes(), Entry::Occupied);
+            guarded.turns.leave(with_work);
+            guarded.turns.is_back(&Waker::from(Arc::clone(&guarded.worker)));
+            guarded.wakes() - before
+        };
+        assert_eq!(leaves(&mut guarded, true), 0);
+        // It is to be woken by the thread once, again soon after the time, and again much later.
+        let mut time = EAGER.0;
+        for (after, expected) in [
+            (Duration::ZERO, EAGER.0 * 2),
+            (EAGER.0 * 2 * (SOON - 2), EAGER.0 * 4),
+            (EAGER.0 * 4 * SOON, EAGER.0),
+        ] {
+            guarded.now += after;
+            guarded.idles();
+            let before = guarded.wakes();
+            guarded.seen = None;
+            assert_eq!((guarded.look(), guarded.look()), (None, None));
+            assert_eq!(guarded.wakes(), before + 1);
+            time = expected;
+            assert_eq!((leaves(&mut guarded, false), leaves(&mut guarded, true)), (0, 1));
+            // One look before it is over.
+            guarded.now += time;
+            guarded.now -= GUARD_INTERVAL * 2;
+            guarded.look();
+            assert_eq!(leaves(&mut guarded, true), 1);
+            guarded.look();
+            assert_eq!(leaves(&mut guarded, true), 0);
+        }
+        assert_eq!(time, EAGER.0);
+        // Never longer than that.
+        for _ in 0..9 {
+            let now = guarded.now;
+            guarded.turns.state.lock().eager.begin(now);
+        }
+        assert_eq!(guarded.turns.state.lock().eager.time, EAGER.1);
+    }
+
+    #[test]
+    fn i10_nobody_enters_and_the_thread_ends_when_all_sockets_are_closed() {
+        let guarded = Guarded::new();
+        guarded.turns.close();
+        assert!(!guarded.turns.enter_to_poll());
+        assert_eq!(guarded.comes(), Entry::Occupied);
+        assert_eq!(guarded.turns.thread_turn(), ThreadTurn::Ends);
+    }
+}
