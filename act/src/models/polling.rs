@@ -12,22 +12,22 @@ use std::time::{Duration, Instant};
 
 /// The system, as edge-triggered as epoll: a wake is reported once, to whoever waits or comes next, and so is an event.
 #[derive(Clone, Default)]
-struct System(Arc<(Lock<Reported>, Condvar)>);
+struct ModelSystem(Arc<(Lock<SystemReport>, Condvar)>);
 
 #[derive(Default)]
-struct Reported {
+struct SystemReport {
     woken: bool,
     events: Vec<Waker>,
 }
 
-impl System {
-    fn report(&self, report: impl FnOnce(&mut Reported)) {
+impl ModelSystem {
+    fn report(&self, report: impl FnOnce(&mut SystemReport)) {
         report(&mut self.0.0.lock());
         self.0.1.notify_one();
     }
 }
 
-impl Selection for System {
+impl Selection for ModelSystem {
     fn select(&mut self, limit: Option<Duration>, woken: &mut Vec<Waker>) -> io::Result<()> {
         let mut reported = self.0.0.lock();
         while limit.is_none() && !reported.woken && reported.events.is_empty() {
@@ -45,13 +45,13 @@ const TOLD: u8 = 2;
 
 /// A worker that sleeps in the poller or, if that is occupied, here. It is awake for ever when it was told.
 #[derive(Default)]
-struct ModelWorker {
+struct SleepingWorker {
     state: AtomicU8,
     elsewhere: (Lock<bool>, Condvar),
     poller: Mutex<Option<Arc<SharedWait>>>,
 }
 
-impl ModelWorker {
+impl SleepingWorker {
     fn sleep(self: &Arc<Self>, poller: &Arc<SharedWait>, woken: &mut Vec<Waker>) {
         *self.poller.lock() = Some(Arc::clone(poller));
         let sleeps = Ordering::SeqCst;
@@ -72,7 +72,7 @@ impl ModelWorker {
     }
 }
 
-impl Wake for ModelWorker {
+impl Wake for SleepingWorker {
     fn wake(self: Arc<Self>) {
         if self.state.swap(TOLD, Ordering::SeqCst) == ASLEEP {
             *self.elsewhere.0.lock() = true;
@@ -84,21 +84,21 @@ impl Wake for ModelWorker {
 }
 
 /// A flag, and the worker that waits for it.
-struct Flag {
+struct WorkFlag {
     is_up: AtomicBool,
-    worker: Arc<ModelWorker>,
+    worker: Arc<SleepingWorker>,
 }
 
-impl Wake for Flag {
+impl Wake for WorkFlag {
     fn wake(self: Arc<Self>) {
         self.is_up.store(true, Ordering::SeqCst);
         Arc::clone(&self.worker).wake();
     }
 }
 
-impl Flag {
+impl WorkFlag {
     fn new() -> Arc<Self> {
-        Arc::new(Flag { is_up: AtomicBool::new(false), worker: Arc::default() })
+        Arc::new(WorkFlag { is_up: AtomicBool::new(false), worker: Arc::default() })
     }
 
     /// What its worker does: sleeps and wakes what is reported, until the flag is up.
@@ -118,8 +118,8 @@ fn now() -> Instant {
 }
 
 /// Runs `body` beside the thread of a poller, which must end with it.
-fn beside_the_thread(body: impl FnOnce(&Arc<SharedWait>, &System)) {
-    let system = System::default();
+fn beside_the_thread(body: impl FnOnce(&Arc<SharedWait>, &ModelSystem)) {
+    let system = ModelSystem::default();
     let wakeup = system.clone();
     let wakes = move || {
         wakeup.report(|reported| reported.woken = true);
@@ -137,7 +137,7 @@ fn beside_the_thread(body: impl FnOnce(&Arc<SharedWait>, &System)) {
 fn i10_a_worker_that_waits_for_sockets_is_woken_for_other_work() {
     bounded(3, || {
         beside_the_thread(|poller, _| {
-            let flag = Flag::new();
+            let flag = WorkFlag::new();
             let (works, there) = (Arc::clone(&flag), Arc::clone(poller));
             let worker = thread::spawn(move || works.work(&there));
             // Another worker, which may take what is meant for the first one.
@@ -153,7 +153,7 @@ fn i10_a_worker_that_waits_for_sockets_is_woken_for_other_work() {
 fn i10_an_event_is_seen_whoever_waits() {
     bounded(3, || {
         beside_the_thread(|poller, system| {
-            let flag = Flag::new();
+            let flag = WorkFlag::new();
             let (works, there) = (Arc::clone(&flag), Arc::clone(poller));
             let worker = thread::spawn(move || works.work(&there));
             system.report(|reported| reported.events.push(Waker::from(flag)));
@@ -166,7 +166,7 @@ fn i10_an_event_is_seen_whoever_waits() {
 fn i10_an_event_is_seen_while_the_worker_that_polled_last_runs_a_handler() {
     bounded(3, || {
         beside_the_thread(|poller, system| {
-            let flag = Flag::new();
+            let flag = WorkFlag::new();
             let (works, there) = (Arc::clone(&flag), Arc::clone(poller));
             let worker = thread::spawn(move || works.work(&there));
             // The worker of this thread polls, and then runs a handler that waits for the other one.
@@ -184,7 +184,7 @@ fn i10_the_end_of_all_sockets_wakes_the_worker_that_waits_for_them() {
         beside_the_thread(|poller, _| {
             let there = Arc::clone(poller);
             worker = Some(thread::spawn(move || {
-                let worker = Arc::new(ModelWorker::default());
+                let worker = Arc::new(SleepingWorker::default());
                 // The first time it sends the thread away.
                 for _ in 0..2 {
                     // Nobody tells it, so it must not sleep elsewhere.

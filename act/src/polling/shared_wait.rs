@@ -1,7 +1,7 @@
 //! A wait that idle workers and a thread share.
 
 use super::poller::{Poller, wake_polled};
-use super::turns::{Entry, PollTurns, ThreadTurn};
+use super::turns::{PollEntry, PollTurns, ThreadTurn};
 use crate::process::crash::contain;
 use crate::sync::{Mutex, yield_now};
 use std::fmt;
@@ -128,7 +128,7 @@ impl Poller for SharedWait {
 
     fn wait(&self, woken: &mut Vec<Waker>, still: &dyn Fn() -> bool, elsewhere: &Waker) -> bool {
         match self.turns.enter_to_wait(elsewhere) {
-            Entry::Enters => {
+            PollEntry::Enters => {
                 let mut selection = self.selection.lock();
                 // From here on no other thread takes a wake of this worker.
                 if still() && !self.turns.is_closed() {
@@ -138,11 +138,11 @@ impl Poller for SharedWait {
                 self.turns.leave(!woken.is_empty());
                 true
             }
-            Entry::WakesThread => {
+            PollEntry::WakesThread => {
                 self.wake();
                 true
             }
-            Entry::Occupied => false,
+            PollEntry::Occupied => false,
         }
     }
 

@@ -35,7 +35,7 @@ const EAGER: (Duration, Duration) = (Duration::from_millis(50), Duration::from_m
 const SOON: u32 = 4;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Keeper {
+enum PollKeeper {
     /// The thread, until an idle worker comes.
     Thread,
     Workers,
@@ -43,7 +43,7 @@ enum Keeper {
 
 /// How a worker that wants to wait goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Entry {
+pub(super) enum PollEntry {
     /// It does, and calls [`PollTurns::leave`] afterwards.
     Enters,
     /// Another thread polls or waits.
@@ -62,13 +62,13 @@ pub(super) enum ThreadTurn {
 }
 
 pub(super) struct PollTurns {
-    state: Mutex<Turns>,
+    state: Mutex<PollState>,
     guards: Condvar,
     now: fn() -> Instant,
 }
 
-struct Turns {
-    keeper: Keeper,
+struct PollState {
+    keeper: PollKeeper,
     /// Whether a worker is in the poller.
     inside: bool,
     /// How often one has entered.
@@ -92,13 +92,13 @@ struct Eagerness {
 
 /// What the thread has seen at its last look, and at how many looks in a row.
 #[derive(Clone, Copy)]
-struct Seen {
+struct SeenPolls {
     entered: u64,
     looks: u32,
 }
 
 /// What follows from a look of the thread.
-enum Look {
+enum GuardLook {
     Done(ThreadTurn),
     /// This worker is woken, and the thread looks again later.
     Wakes(Waker),
@@ -108,8 +108,8 @@ enum Look {
 impl PollTurns {
     pub(super) fn new(now: fn() -> Instant) -> Self {
         let eager = Eagerness { is_on: false, time: EAGER.0, since: now() };
-        let state = Turns {
-            keeper: Keeper::Thread,
+        let state = PollState {
+            keeper: PollKeeper::Thread,
             inside: false,
             entered: 0,
             idle: Vec::new(),
@@ -126,17 +126,17 @@ impl PollTurns {
     }
 
     /// An idle worker would wait. If the poller is occupied it waits elsewhere, until [`PollTurns::is_back`].
-    pub(super) fn enter_to_wait(&self, elsewhere: &Waker) -> Entry {
+    pub(super) fn enter_to_wait(&self, elsewhere: &Waker) -> PollEntry {
         let mut state = self.state.lock();
         if state.enter() {
-            return Entry::Enters;
+            return PollEntry::Enters;
         }
-        if state.keeper == Keeper::Thread && !state.closed {
-            state.keeper = Keeper::Workers;
-            return Entry::WakesThread;
+        if state.keeper == PollKeeper::Thread && !state.closed {
+            state.keeper = PollKeeper::Workers;
+            return PollEntry::WakesThread;
         }
         state.idle.push(elsewhere.clone());
-        Entry::Occupied
+        PollEntry::Occupied
     }
 
     /// A worker leaves the poller, with work or without.
@@ -159,7 +159,7 @@ impl PollTurns {
 
     /// A worker inside has found that it cannot wait: the thread finds out why.
     pub(super) fn give_back(&self) {
-        self.state.lock().keeper = Keeper::Thread;
+        self.state.lock().keeper = PollKeeper::Thread;
     }
 
     /// There is nothing to wait for any more. Whoever is in the poller must be woken.
@@ -175,7 +175,7 @@ impl PollTurns {
     /// Whether the thread, which is to wait, still is to when it is in the poller: a worker that comes later wakes it.
     pub(super) fn is_of_thread(&self) -> bool {
         let state = self.state.lock();
-        state.keeper == Keeper::Thread && !state.closed
+        state.keeper == PollKeeper::Thread && !state.closed
     }
 
     /// What the thread does next. Returns when it is to wait, or to end.
@@ -184,7 +184,7 @@ impl PollTurns {
         let mut state = self.state.lock();
         loop {
             let look = state.look(&mut seen, self.now);
-            if let Look::Done(turn) = look {
+            if let GuardLook::Done(turn) = look {
                 return turn;
             }
             if state.asleep {
@@ -192,7 +192,7 @@ impl PollTurns {
                 continue;
             }
             drop(state);
-            if let Look::Wakes(idle) = look {
+            if let GuardLook::Wakes(idle) = look {
                 idle.wake();
             }
             sleep(GUARD_INTERVAL);
@@ -201,9 +201,9 @@ impl PollTurns {
     }
 }
 
-impl Turns {
+impl PollState {
     fn enter(&mut self) -> bool {
-        let enters = self.keeper == Keeper::Workers && !self.inside && !self.closed;
+        let enters = self.keeper == PollKeeper::Workers && !self.inside && !self.closed;
         if enters {
             self.inside = true;
             self.entered += 1;
@@ -211,17 +211,17 @@ impl Turns {
         enters
     }
 
-    fn look(&mut self, seen: &mut Option<Seen>, now: impl Fn() -> Instant) -> Look {
+    fn look(&mut self, seen: &mut Option<SeenPolls>, now: impl Fn() -> Instant) -> GuardLook {
         if self.closed {
-            return Look::Done(ThreadTurn::Ends);
+            return GuardLook::Done(ThreadTurn::Ends);
         }
         self.asleep = self.inside;
         if self.inside {
             *seen = None;
-            return Look::Again;
+            return GuardLook::Again;
         }
-        if self.keeper == Keeper::Thread {
-            return Look::Done(ThreadTurn::Waits);
+        if self.keeper == PollKeeper::Thread {
+            return GuardLook::Done(ThreadTurn::Waits);
         }
         if self.eager.is_on && self.eager.has_passed(1, now()) {
             self.eager.is_on = false;
@@ -230,15 +230,15 @@ impl Turns {
             Some(seen) if seen.entered == self.entered => seen.looks + 1,
             _ => 0,
         };
-        *seen = Some(Seen { entered: self.entered, looks });
+        *seen = Some(SeenPolls { entered: self.entered, looks });
         if looks == PATIENCE {
-            self.keeper = Keeper::Thread;
-            return Look::Done(ThreadTurn::Waits);
+            self.keeper = PollKeeper::Thread;
+            return GuardLook::Done(ThreadTurn::Waits);
         }
         let idle = if looks > 0 { self.idle.pop() } else { None };
-        idle.map_or(Look::Again, |idle| {
+        idle.map_or(GuardLook::Again, |idle| {
             self.eager.begin(now());
-            Look::Wakes(idle)
+            GuardLook::Wakes(idle)
         })
     }
 }
@@ -275,7 +275,7 @@ mod tests {
     /// The turns, and what the thread does at its looks, each of them a guard's interval after the one before.
     struct Guarded {
         turns: PollTurns,
-        seen: Option<Seen>,
+        seen: Option<SeenPolls>,
         now: Instant,
         worker: Arc<IdleWorker>,
     }
@@ -285,18 +285,18 @@ mod tests {
         fn new() -> Self {
             let (turns, worker) = (PollTurns::new(Instant::now), Arc::default());
             let guarded = Guarded { turns, seen: None, now: Instant::now(), worker };
-            assert_eq!(guarded.comes(), Entry::WakesThread);
+            assert_eq!(guarded.comes(), PollEntry::WakesThread);
             guarded
         }
 
-        fn comes(&self) -> Entry {
+        fn comes(&self) -> PollEntry {
             self.turns.enter_to_wait(&Waker::from(Arc::clone(&self.worker)))
         }
 
         /// A worker comes while another one is inside.
         fn idles(&self) {
             assert!(self.turns.enter_to_poll());
-            assert_eq!(self.comes(), Entry::Occupied);
+            assert_eq!(self.comes(), PollEntry::Occupied);
             self.turns.leave(false);
         }
 
@@ -305,9 +305,9 @@ mod tests {
             self.now += GUARD_INTERVAL;
             let now = self.now;
             match self.turns.state.lock().look(&mut self.seen, || now) {
-                Look::Done(turn) => return Some(turn),
-                Look::Wakes(idle) => idle.wake(),
-                Look::Again => {}
+                GuardLook::Done(turn) => return Some(turn),
+                GuardLook::Wakes(idle) => idle.wake(),
+                GuardLook::Again => {}
             }
             None
         }
@@ -324,8 +324,8 @@ mod tests {
         // A busy worker does not take over.
         assert!(!turns.enter_to_poll());
         let mut guarded = Guarded::new();
-        assert_eq!(guarded.comes(), Entry::Enters);
-        assert_eq!(guarded.comes(), Entry::Occupied);
+        assert_eq!(guarded.comes(), PollEntry::Enters);
+        assert_eq!(guarded.comes(), PollEntry::Occupied);
         assert!(!guarded.turns.enter_to_poll());
         for _ in 0..=PATIENCE {
             assert_eq!(guarded.look(), None);
@@ -366,8 +366,8 @@ mod tests {
         }
         assert_eq!(guarded.look(), Some(ThreadTurn::Waits));
         assert!(!guarded.turns.enter_to_poll());
-        assert_eq!(guarded.comes(), Entry::WakesThread);
-        assert_eq!(guarded.comes(), Entry::Enters);
+        assert_eq!(guarded.comes(), PollEntry::WakesThread);
+        assert_eq!(guarded.comes(), PollEntry::Enters);
     }
 
     #[test]
@@ -376,7 +376,7 @@ mod tests {
         let leaves = |guarded: &mut Guarded, with_work| {
             let before = guarded.wakes();
             assert!(guarded.turns.enter_to_poll());
-            assert_eq!(guarded.comes(), Entry::Occupied);
+            assert_eq!(guarded.comes(), PollEntry::Occupied);
             guarded.turns.leave(with_work);
             guarded.turns.is_back(&Waker::from(Arc::clone(&guarded.worker)));
             guarded.wakes() - before
@@ -419,7 +419,7 @@ mod tests {
         let guarded = Guarded::new();
         guarded.turns.close();
         assert!(!guarded.turns.enter_to_poll());
-        assert_eq!(guarded.comes(), Entry::Occupied);
+        assert_eq!(guarded.comes(), PollEntry::Occupied);
         assert_eq!(guarded.turns.thread_turn(), ThreadTurn::Ends);
     }
 }

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! If the program has sockets, a worker asks at the beginning of a search and after each yield which of them are ready, and the first one to
-//! park waits for them ([`krarup_act::SharedWait`], [`super::worker_parker`]).
+//! park waits for them ([`SharedWait`](krarup_act::SharedWait), [`super::worker_parker`]).
 //!
 //! What is private to a sibling ([`super::run_queue`]) is stolen later than what is shared: a theft interrupts all cores, and what the
 //! sibling's turns make ready while a worker searches is shared. Several private processes were there before. A private process that
