@@ -113,13 +113,17 @@ fn i10_a_request_is_seen_by_the_idle_worker_itself() {
     let server = Answering::new(1);
     let mut caller = server.connect();
     caller.asks("hello");
-    let injected = || server.node.stats().dispatchers[0].injected;
+    let stats = || server.node.stats().dispatchers.swap_remove(0);
     // The thread of the sockets queues the connection from outside. It steps in only when the
     // system has put the worker aside for some milliseconds, so sooner or later a request is not its own.
     let by_worker = (0..REQUESTS).any(|request| {
-        let before = injected();
+        // The connection has had its turn, and waits to be woken.
+        while stats().parked == 0 {
+            std::thread::yield_now();
+        }
+        let before = stats().injected;
         caller.asks(&request.to_string());
-        injected() == before
+        stats().injected == before
     });
     assert!(by_worker);
     drop(caller);

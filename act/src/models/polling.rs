@@ -4,6 +4,7 @@
 use super::checker::{Condvar, Mutex as Lock, bounded, joined, thread};
 use crate::polling::poller::{Poller, wake_polled};
 use crate::polling::shared_wait::{Selection, SharedWait};
+use crate::polling::turns::{PollEntry, PollTurns, ThreadTurn};
 use crate::sync::{AtomicBool, AtomicU8, Mutex, Ordering};
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -174,6 +175,20 @@ fn i10_an_event_is_seen_while_the_worker_that_polled_last_runs_a_handler() {
             system.report(|reported| reported.events.push(Waker::from(flag)));
             joined(worker);
         });
+    });
+}
+
+#[test]
+fn i10_the_thread_guards_again_when_the_last_worker_has_left() {
+    bounded(3, || {
+        let turns = Arc::new(PollTurns::new(now));
+        assert_eq!(turns.enter_to_wait(Waker::noop()), PollEntry::WakesThread);
+        let guarded = Arc::clone(&turns);
+        let thread = thread::spawn(move || guarded.thread_turn());
+        assert!(turns.enter_to_poll());
+        turns.leave(false);
+        // Nobody polls any more.
+        assert_eq!(joined(thread), ThreadTurn::Waits);
     });
 }
 

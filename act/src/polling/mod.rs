@@ -2,4 +2,4 @@
 
 pub(crate) mod poller;
 pub(crate) mod shared_wait;
-mod turns;
+pub(crate) mod turns;

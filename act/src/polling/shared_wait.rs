@@ -71,11 +71,7 @@ impl SharedWait {
         let mut looks_again = false;
         while self.turns.thread_turn() == ThreadTurn::Waits {
             let limit = looks_again.then_some(Duration::ZERO);
-            let mut selection = self.selection.lock();
-            if self.turns.is_of_thread() {
-                selection.select(limit, &mut woken)?;
-            }
-            drop(selection);
+            self.select_as_thread(limit, &mut woken)?;
             looks_again = looks_again_after(woken.len());
             // A woken process may run at once on a calling-thread dispatcher, so no lock is held.
             wake_polled(woken.drain(..));
@@ -99,6 +95,12 @@ impl SharedWait {
     /// Whether [`SharedWait::close`] was called.
     pub fn is_closed(&self) -> bool {
         self.turns.is_closed()
+    }
+
+    /// The thread takes what there is, unless a worker has come meanwhile.
+    fn select_as_thread(&self, limit: Option<Duration>, woken: &mut Vec<Waker>) -> io::Result<()> {
+        let mut selection = self.selection.lock();
+        if self.turns.is_of_thread() { selection.select(limit, woken) } else { Ok(()) }
     }
 
     /// A worker that has entered takes what there is.
@@ -174,6 +176,44 @@ fn looks_again_after(woken: usize) -> bool {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Counts the waits, none of which lasts.
+    struct Counting(Arc<AtomicUsize>);
+
+    impl Selection for Counting {
+        fn select(&mut self, _: Option<Duration>, _: &mut Vec<Waker>) -> io::Result<()> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn i10_a_worker_that_comes_sends_the_thread_away_wherever_that_is() {
+        let [waits, wakes] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+        let woken = Arc::clone(&wakes);
+        let wakeup = move || {
+            woken.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        };
+        let wait = SharedWait::new(Counting(Arc::clone(&waits)), wakeup);
+        let mut ready = Vec::new();
+        let mut counted = |wait: &SharedWait| {
+            wait.select_as_thread(None, &mut ready).unwrap();
+            (waits.load(Ordering::Relaxed), wakes.load(Ordering::Relaxed))
+        };
+        assert_eq!(wait.turns.thread_turn(), ThreadTurn::Waits);
+        assert_eq!(counted(&wait), (1, 0));
+        // It was about to wait again.
+        assert_eq!(wait.turns.thread_turn(), ThreadTurn::Waits);
+        let mut polled = Vec::new();
+        assert!(wait.wait(&mut polled, &|| true, Waker::noop()));
+        assert_eq!(counted(&wait), (1, 1));
+        // Nobody needs to be woken for the next worker.
+        assert!(wait.wait(&mut polled, &|| true, Waker::noop()));
+        assert_eq!(counted(&wait), (2, 1));
+    }
 
     #[test]
     fn i2_the_thread_looks_again_without_sleep_only_after_it_has_woken_several() {

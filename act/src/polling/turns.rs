@@ -43,7 +43,7 @@ enum PollKeeper {
 
 /// How a worker that wants to wait goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum PollEntry {
+pub(crate) enum PollEntry {
     /// It does, and calls [`PollTurns::leave`] afterwards.
     Enters,
     /// Another thread polls or waits.
@@ -54,14 +54,14 @@ pub(super) enum PollEntry {
 
 /// What the thread does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum ThreadTurn {
+pub(crate) enum ThreadTurn {
     /// It waits.
     Waits,
     /// There is nothing to wait for any more.
     Ends,
 }
 
-pub(super) struct PollTurns {
+pub(crate) struct PollTurns {
     state: Mutex<PollState>,
     guards: Condvar,
     now: fn() -> Instant,
@@ -106,7 +106,7 @@ enum GuardLook {
 }
 
 impl PollTurns {
-    pub(super) fn new(now: fn() -> Instant) -> Self {
+    pub(crate) fn new(now: fn() -> Instant) -> Self {
         let eager = Eagerness { is_on: false, time: EAGER.0, since: now() };
         let state = PollState {
             keeper: PollKeeper::Thread,
@@ -121,12 +121,12 @@ impl PollTurns {
     }
 
     /// A worker would poll without waiting. Returns whether it may.
-    pub(super) fn enter_to_poll(&self) -> bool {
+    pub(crate) fn enter_to_poll(&self) -> bool {
         self.state.lock().enter()
     }
 
     /// An idle worker would wait. If the poller is occupied it waits elsewhere, until [`PollTurns::is_back`].
-    pub(super) fn enter_to_wait(&self, elsewhere: &Waker) -> PollEntry {
+    pub(crate) fn enter_to_wait(&self, elsewhere: &Waker) -> PollEntry {
         let mut state = self.state.lock();
         if state.enter() {
             return PollEntry::Enters;
@@ -140,7 +140,7 @@ impl PollTurns {
     }
 
     /// A worker leaves the poller, with work or without.
-    pub(super) fn leave(&self, with_work: bool) {
+    pub(crate) fn leave(&self, with_work: bool) {
         let next = {
             let mut state = self.state.lock();
             state.inside = false;
@@ -153,33 +153,33 @@ impl PollTurns {
     }
 
     /// A worker that found the poller occupied is awake again.
-    pub(super) fn is_back(&self, elsewhere: &Waker) {
+    pub(crate) fn is_back(&self, elsewhere: &Waker) {
         self.state.lock().idle.retain(|idle| !idle.will_wake(elsewhere));
     }
 
     /// A worker inside has found that it cannot wait: the thread finds out why.
-    pub(super) fn give_back(&self) {
+    pub(crate) fn give_back(&self) {
         self.state.lock().keeper = PollKeeper::Thread;
     }
 
     /// There is nothing to wait for any more. Whoever is in the poller must be woken.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         self.state.lock().closed = true;
         self.guards.notify_one();
     }
 
-    pub(super) fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.state.lock().closed
     }
 
     /// Whether the thread, which is to wait, still is to when it is in the poller: a worker that comes later wakes it.
-    pub(super) fn is_of_thread(&self) -> bool {
+    pub(crate) fn is_of_thread(&self) -> bool {
         let state = self.state.lock();
         state.keeper == PollKeeper::Thread && !state.closed
     }
 
     /// What the thread does next. Returns when it is to wait, or to end.
-    pub(super) fn thread_turn(&self) -> ThreadTurn {
+    pub(crate) fn thread_turn(&self) -> ThreadTurn {
         let mut seen = None;
         let mut state = self.state.lock();
         loop {
