@@ -42,6 +42,11 @@ const INTEREST: Interest = Interest::READABLE.add(Interest::WRITABLE).add(Intere
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const INTEREST: Interest = Interest::READABLE.add(Interest::WRITABLE);
 
+/// Whether the thread need not be the only one that waits. The completion ports of Windows release a waiting thread only while
+/// fewer threads than there are processors run of those that have ever waited there; workers that have would keep it
+/// waiting while they run handlers.
+const WORKERS_MAY_WAIT: bool = cfg!(not(windows));
+
 /// The reactor of this program, if it has a socket.
 static SHARED: Mutex<Weak<Reactor>> = Mutex::new(Weak::new());
 
@@ -64,7 +69,9 @@ impl Reactor {
         }
         let started = Reactor::start();
         if let Ok(reactor) = &started {
-            install_poller(Arc::clone(&reactor.wait) as _);
+            if WORKERS_MAY_WAIT {
+                install_poller(Arc::clone(&reactor.wait) as _);
+            }
             *shared = Arc::downgrade(reactor);
         }
         drop(shared);

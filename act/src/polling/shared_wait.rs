@@ -110,7 +110,8 @@ impl SharedWait {
         limit: Option<Duration>,
         woken: &mut Vec<Waker>,
     ) {
-        if selection.select(limit, woken).is_err() {
+        // A panic too: the worker has to leave.
+        if !matches!(contain(|| selection.select(limit, woken)), Ok(Ok(()))) {
             // The thread fails too, and says why.
             self.turns.give_back();
         }
@@ -144,6 +145,7 @@ impl Poller for SharedWait {
                 self.wake();
                 true
             }
+            PollEntry::Closed => true,
             PollEntry::Occupied => false,
         }
     }
@@ -213,6 +215,31 @@ mod tests {
         // Nobody needs to be woken for the next worker.
         assert!(wait.wait(&mut polled, &|| true, Waker::noop()));
         assert_eq!(counted(&wait), (2, 1));
+    }
+
+    /// Fails, or panics at every second wait.
+    struct FailingWait(bool);
+
+    impl Selection for FailingWait {
+        fn select(&mut self, _: Option<Duration>, _: &mut Vec<Waker>) -> io::Result<()> {
+            self.0 = !self.0;
+            assert!(self.0, "a wait that panics on purpose");
+            Err(io::Error::other("a wait that fails on purpose"))
+        }
+    }
+
+    #[test]
+    fn i10_a_worker_that_cannot_wait_leaves_it_to_the_thread() {
+        let wait = SharedWait::new(FailingWait(false), || Ok(()));
+        for _ in 0..2 {
+            assert_eq!(wait.turns.thread_turn(), ThreadTurn::Waits);
+            assert!(wait.turns.is_of_thread());
+            // The worker sends the thread away, and waits.
+            assert!(wait.wait(&mut Vec::new(), &|| true, Waker::noop()));
+            assert!(wait.wait(&mut Vec::new(), &|| true, Waker::noop()));
+        }
+        assert_eq!(wait.turns.thread_turn(), ThreadTurn::Waits);
+        wait.serve().unwrap_err();
     }
 
     #[test]

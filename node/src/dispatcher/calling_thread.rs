@@ -43,6 +43,14 @@ pub(crate) fn after_turn(begin: impl Fn(u64)) {
     }
 }
 
+/// Calls `wakes`, between two turns of a worker, and then runs what became ready on this thread. Calls `begin` as [`after_turn`] does.
+pub(crate) fn deferred(wakes: impl FnOnce(), begin: impl Fn(u64)) {
+    let works = WORKS.replace(true);
+    wakes();
+    WORKS.set(works);
+    after_turn(begin);
+}
+
 #[cold]
 fn work(begin: impl Fn(u64)) {
     if WORKS.replace(true) {

@@ -20,6 +20,7 @@
 //! is alone is stolen at the end of a search, behind a turn only that has lasted for most of it, some microseconds: its own worker
 //! runs it sooner.
 
+use super::calling_thread;
 use super::run_queue::{RunQueue, RunQueueStealer, until_settled};
 use super::searcher::Searcher;
 use super::shared::SharedDispatcher;
@@ -70,7 +71,7 @@ impl SharedDispatcher {
                 && (round == 0 || round >= SPINS)
             {
                 poller.poll(&mut searcher.woken);
-                if self.wakes_polled(searcher) {
+                if self.wakes_polled(index, searcher) {
                     return None;
                 }
             }
@@ -112,6 +113,7 @@ impl SharedDispatcher {
                 || self.stealers.get(index).is_some_and(|own| !own.is_empty())
         };
         let begin = now();
+        let polls = poller.is_some();
         let woken = &mut searcher.woken;
         let sleeps = || match (patience, poller) {
             (Some(limit), _) => parker.park_timeout(limit),
@@ -120,27 +122,31 @@ impl SharedDispatcher {
         };
         if self.sleep.park(index, patience.is_some(), any_work, sleeps) {
             counters.count_park();
-            if patience.is_none() {
+            if polls {
+                searcher.has_polled();
+            } else if patience.is_none() {
                 searcher.has_slept(now() - begin);
             }
         }
         // Also if it did not park in the end: it was on the stack, and the watchdog may have
         // counted it as asleep.
         self.wake_watchdog();
-        self.wakes_polled(searcher);
+        self.wakes_polled(index, searcher);
         None
     }
 
     /// Wakes what the poller has reported. Returns whether there was anything. The worker has left the search then, as with any work
-    /// that it finds: a process of a dispatcher without threads runs right here.
-    fn wakes_polled(&self, searcher: &mut Searcher) -> bool {
+    /// that it finds: a process of a dispatcher without threads runs right here, in a turn that the watchdog sees.
+    fn wakes_polled(&self, index: usize, searcher: &mut Searcher) -> bool {
         if searcher.woken.is_empty() {
             return false;
         }
-        searcher.has_polled();
         searcher.searching = false;
         self.hand_on();
-        wake_polled(searcher.woken.drain(..));
+        let counters = &self.counters[index];
+        let wakes = || wake_polled(searcher.woken.drain(..));
+        calling_thread::deferred(wakes, |pid| counters.begin_turn(pid));
+        counters.idle();
         true
     }
 

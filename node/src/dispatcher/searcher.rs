@@ -61,8 +61,8 @@ impl Searcher {
         }
     }
 
-    /// A search, or the sleep after it, has found what waits for sockets. A worker that sleeps in the poller is woken as soon as one
-    /// that searches finds it, so a longer search would save little.
+    /// It slept where a worker waits for sockets. One that waits there finds what arrives as soon as one that searches, so a longer
+    /// search would save little.
     pub(super) fn has_polled(&mut self) {
         self.has_stolen();
     }
