@@ -16,6 +16,8 @@ const ROLE: &str = "KRARUP_IO_FEW_DESCRIPTORS";
 const DESCRIPTORS: usize = 48;
 /// The number of clients, more than the limit.
 const CLIENTS: usize = 100;
+/// What the server says when it has run out of descriptors.
+const FULL: &str = "no descriptors are left";
 /// The prefix of the server's lines, since a test harness writes to the same output.
 const MARK: &str = "server: ";
 
@@ -40,6 +42,8 @@ fn i6_a_server_without_descriptors_waits_and_continues_when_some_are_free() {
     };
     let address = next().parse().unwrap();
     let mut peers: Vec<_> = (0..CLIENTS).map(|_| Peer::connect(address)).collect();
+    // More clients than descriptors: no client leaves before the server has run out of them.
+    assert_eq!(next(), FULL);
     // Each client is served in its turn, later ones when earlier ones have left.
     for (number, mut peer) in peers.drain(..).enumerate() {
         peer.say(&format!("say {number}"));
@@ -57,8 +61,13 @@ fn i6_a_server_without_descriptors_waits_and_continues_when_some_are_free() {
 fn serve() {
     let served = Served::with(ConnectionOptions::new(), |acceptor| acceptor);
     println!("{MARK}{}", served.address);
+    let shown = || served.acceptor.inspect().wait().unwrap();
+    while shown().number("accept_errors") == Some(0) {
+        std::thread::yield_now();
+    }
+    println!("{MARK}{FULL}");
     std::io::stdin().read_line(&mut String::new()).unwrap();
-    let shown = served.acceptor.inspect().wait().unwrap();
+    let shown = shown();
     println!("{MARK}{}", shown.number("accepted").unwrap());
     println!("{MARK}{}", shown.number("accept_errors").unwrap());
     served.stop();
