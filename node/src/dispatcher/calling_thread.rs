@@ -100,3 +100,37 @@ impl Calling {
         })
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::{DispatcherOptions, Node};
+    use krarup_act::{Context, Received, behavior_fn};
+    use krarup_gen::Result;
+
+    #[test]
+    fn r5_what_becomes_ready_while_a_worker_wakes_others_runs_after_that_and_is_announced() {
+        let options = DispatcherOptions::calling_thread();
+        let node = Node::builder("r5deferred").options(options).start().unwrap();
+        let handled = Arc::new(AtomicU64::new(0));
+        let counts = Arc::clone(&handled);
+        let count = behavior_fn(move |mut ctx: Context<u64>| async move {
+            while let Received::Message(more) = ctx.receive().await {
+                counts.fetch_add(more, Ordering::Relaxed);
+            }
+            Result::Ok(())
+        });
+        let process = node.spawn(move || count).wait().unwrap();
+        let announced = RefCell::new(Vec::new());
+        let wakes = || {
+            process.send(7).unwrap();
+            assert_eq!(handled.load(Ordering::Relaxed), 0);
+        };
+        deferred(wakes, |pid| announced.borrow_mut().push(pid));
+        assert_eq!(handled.load(Ordering::Relaxed), 7);
+        assert_eq!(*announced.borrow(), [process.pid().id()]);
+        process.send(1).unwrap();
+        assert_eq!((handled.load(Ordering::Relaxed), announced.borrow().len()), (8, 1));
+        node.stop().wait().unwrap();
+    }
+}
