@@ -232,11 +232,11 @@ mod tests {
     fn i10_a_worker_that_cannot_wait_leaves_it_to_the_thread() {
         let wait = SharedWait::new(FailingWait(false), || Ok(()));
         for _ in 0..2 {
-            assert_eq!(wait.turns.thread_turn(), ThreadTurn::Waits);
-            assert!(wait.turns.is_of_thread());
             // The worker sends the thread away, and waits.
             assert!(wait.wait(&mut Vec::new(), &|| true, Waker::noop()));
+            assert!(!wait.turns.is_of_thread());
             assert!(wait.wait(&mut Vec::new(), &|| true, Waker::noop()));
+            assert!(wait.turns.is_of_thread());
         }
         assert_eq!(wait.turns.thread_turn(), ThreadTurn::Waits);
         wait.serve().unwrap_err();
