@@ -19,7 +19,9 @@
 //! `PATIENCE` more looks, whatever the workers do (rule I10). A worker that holds back from stealing for some hundred microseconds
 //! is not among those that idle.
 //!
-//! All is under one lock, so only the order of whole operations can differ.
+//! All that is decided here is under one lock, so only the order of whole operations can differ. The wait itself is not under it:
+//! [`SharedWait`](super::shared_wait::SharedWait) says why no wake is lost between the two. The wakers here are those of workers, so none
+//! is a user's.
 
 use crate::sync::{Condvar, Mutex, sleep};
 use std::task::Waker;
